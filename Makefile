@@ -1,0 +1,44 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: run test bench check lock clean
+
+## run: build the sample world, run the pipeline, publish, serve
+run: $(STAMP)
+	@$(BIN)/sankofa demo
+
+## test: every check and every test
+test: check
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+## check: style, types
+check: $(STAMP)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy .
+
+## bench: timings, as ratios within one run
+bench: $(STAMP)
+	@$(BIN)/python -m tests.bench
+
+## lock: pin every dependency with its hashes
+lock: $(STAMP)
+	@$(BIN)/python -m pip install --quiet uv
+	@for extras in "" "dev" "dev,postgres,redis,s3,spark"; do \
+	  name=$$(case "$$extras" in "") echo run;; dev) echo dev;; *) echo all;; esac); \
+	  $(BIN)/uv pip compile setup.cfg --quiet --universal --python-version 3.11 --generate-hashes \
+	    --no-strip-extras --no-header --no-annotate $${extras:+$$(printf -- '--extra %s ' $$(echo $$extras | tr , ' '))} \
+	    --output-file requirements/$$name.lock; done
+
+$(STAMP): requirements/dev.lock setup.cfg pyproject.toml
+	@echo "Setting up $(VENV), once"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Sankofa needs Python 3.11 or later; this is " + sys.version)'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) .sankofa

@@ -1,0 +1,1 @@
+"""The REST surface: Falcon over the read functions of the warehouse."""

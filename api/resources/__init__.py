@@ -1,0 +1,1 @@
+"""One class a resource, holding only what it was given."""

@@ -1,0 +1,1 @@
+"""Organisations, their identifiers and listings."""

@@ -1,0 +1,1 @@
+"""Company filings: the figures issuers reported."""

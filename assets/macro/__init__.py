@@ -1,0 +1,1 @@
+"""Macroeconomic indicators and series."""

@@ -1,0 +1,1 @@
+"""A fictional world in the wire formats of the real sources."""

@@ -1,0 +1,1 @@
+"""Public procurement, as portals publish it in OCDS."""

@@ -1,0 +1,1 @@
+"""The MCP surface: the same reads, the same key, for agents."""

@@ -1,0 +1,1 @@
+"""How it is run: definitions, jobs, the command."""

@@ -1,0 +1,168 @@
+"""The bytes as they were fetched, compressed, named by their SHA-256.
+
+Nothing here looks into a body; reading one belongs to the parser of its source.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import IO, cast
+from uuid import uuid4
+
+import pyarrow as pa
+from pyarrow import fs
+
+from warehouse.errors import LandingError, LicenceError
+from warehouse.tables import LICENSE_CLASSES, LicenseClass
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """One answer of a source, as it came."""
+
+    source: str
+    url: str
+    body: bytes
+    license_class: LicenseClass
+    observed_at: datetime
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A landed body and how it came; the bytes themselves are read from the landing."""
+
+    sha256: str
+    source: str
+    url: str
+    license_class: LicenseClass
+    observed_at: datetime
+    status: int
+    headers: dict[str, str]
+    size: int
+
+
+class Landing:
+    """A folder or an object store of bodies; the same bytes from one address land once."""
+
+    def __init__(self, url: str) -> None:
+        if "://" in url:
+            self._files, self._root = fs.FileSystem.from_uri(url)
+        else:
+            self._files, self._root = fs.LocalFileSystem(), url
+
+    def land(self, fetched: Fetched) -> tuple[Document, bool]:
+        """Store a body; say which document it is and whether it is new.
+
+        The first time it was observed stands: the same bytes again write nothing.
+        """
+        _refuse_what_may_not_be_kept(fetched)
+        digest = hashlib.sha256(fetched.body).hexdigest()
+        note = self._note(fetched.source, digest, fetched.url)
+        if self._exists(note):
+            return self._document(note), False
+        document = Document(
+            digest,
+            fetched.source,
+            fetched.url,
+            fetched.license_class,
+            fetched.observed_at.astimezone(UTC),
+            fetched.status,
+            fetched.headers,
+            len(fetched.body),
+        )
+        if not self._exists(self._body(digest)):
+            self._write(self._body(digest), pa.compress(fetched.body, "zstd", asbytes=True))
+        facts = asdict(document) | {"observed_at": document.observed_at.isoformat()}
+        self._write(note, json.dumps(facts, indent=1, ensure_ascii=False).encode())
+        return document, True
+
+    def documents(self, source: str) -> list[Document]:
+        """Every document of a source, in the order in which they were observed."""
+        folder = fs.FileSelector(f"{self._root}/documents/{source}", allow_not_found=True)
+        notes = [info.path for info in self._files.get_file_info(folder) if info.is_file]
+        found = [self._document(note) for note in notes if note.endswith(".json")]
+        return sorted(found, key=lambda document: (document.observed_at, document.url))
+
+    def read(self, document: Document) -> bytes:
+        """Give the body back; bytes that no longer have their hash are an error."""
+        path = self._body(document.sha256)
+        try:
+            with self._files.open_input_file(path) as packed:
+                body = cast(
+                    bytes,
+                    pa.decompress(packed.read(), document.size, codec="zstd", asbytes=True),
+                )
+        except FileNotFoundError:
+            raise LandingError(f"{path} is missing: fetch {document.url} again") from None
+        except (OSError, ValueError) as error:
+            raise LandingError(_damaged(path, document, str(error))) from error
+        if hashlib.sha256(body).hexdigest() != document.sha256:
+            raise LandingError(_damaged(path, document, "its SHA-256 is another one"))
+        return body
+
+    @contextmanager
+    def open(self, document: Document) -> Iterator[IO[bytes]]:
+        """Open a body of any size; it is checked as a whole before a byte is handed out."""
+        path = self._body(document.sha256)
+        digest = hashlib.sha256()
+        try:
+            with self._files.open_input_stream(path, compression="zstd") as stream:
+                while chunk := stream.read(_CHUNK):
+                    digest.update(chunk)
+        except FileNotFoundError:
+            raise LandingError(f"{path} is missing: fetch {document.url} again") from None
+        except OSError as error:
+            raise LandingError(_damaged(path, document, str(error))) from error
+        if digest.hexdigest() != document.sha256:
+            raise LandingError(_damaged(path, document, "its SHA-256 is another one"))
+        with self._files.open_input_stream(path, compression="zstd") as stream:
+            yield cast(IO[bytes], stream)
+
+    def _body(self, digest: str) -> str:
+        return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
+
+    def _note(self, source: str, digest: str, url: str) -> str:
+        address = hashlib.sha256(url.encode()).hexdigest()[:8]
+        return f"{self._root}/documents/{source}/{digest}-{address}.json"
+
+    def _document(self, note: str) -> Document:
+        with self._files.open_input_file(note) as stream:
+            facts = json.loads(stream.read())
+        return Document(
+            **{**facts, "observed_at": datetime.fromisoformat(facts["observed_at"])},
+        )
+
+    def _exists(self, path: str) -> bool:
+        return bool(self._files.get_file_info(path).type == fs.FileType.File)
+
+    def _write(self, path: str, content: bytes) -> None:
+        """Write beside, then move: a reader never meets half a file."""
+        self._files.create_dir(path.rsplit("/", 1)[0], recursive=True)
+        beside = f"{path}.{uuid4().hex}.part"
+        with self._files.open_output_stream(beside) as stream:
+            stream.write(content)
+        self._files.move(beside, path)
+
+
+def _refuse_what_may_not_be_kept(fetched: Fetched) -> None:
+    if fetched.license_class not in LICENSE_CLASSES:
+        raise LicenceError(
+            f"{fetched.source}: {fetched.license_class!r} is no licence class; "
+            f"one of {', '.join(LICENSE_CLASSES)}"
+        )
+    if fetched.license_class == "restricted":
+        raise LicenceError(
+            f"{fetched.source}: the licence of {fetched.url} forbids redistribution; "
+            "nothing of it is kept"
+        )
+
+
+def _damaged(path: str, document: Document, why: str) -> str:
+    return f"{path} is not what was fetched from {document.url} ({why}): restore it from a copy"

@@ -1,0 +1,1 @@
+"""The published build: written whole, switched to at once."""

@@ -1,0 +1,1 @@
+"""The read functions that both surfaces call."""

@@ -1,0 +1,1 @@
+"""The append-only record: its tables, its only writer, and what was known on a date."""

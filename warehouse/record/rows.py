@@ -1,0 +1,63 @@
+"""From parsed rows to typed Arrow; a row that does not fit is named, never bent."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from warehouse.record.schema import incoming_schema
+from warehouse.record.tables import RecordTable
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A record that was read and not understood: its document, its place, the reason."""
+
+    document: str
+    source_ref: str
+    reason: str
+
+
+def to_arrow(
+    table: RecordTable, rows: Sequence[Mapping[str, Any]]
+) -> tuple[pa.Table, list[Rejected]]:
+    """Make the table that ``append`` takes; a row that has no exact place in it is rejected."""
+    schema = incoming_schema(table)
+    try:
+        return _table(schema, rows), []
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        good: list[Mapping[str, Any]] = []
+        rejected: list[Rejected] = []
+        for position, row in enumerate(rows):
+            reason = _misfit(schema, row)
+            if reason is None:
+                good.append(row)
+            else:
+                rejected.append(_rejected(row, f"row {position}, {reason}"))
+        return _table(schema, good), rejected
+
+
+def _table(schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    columns = [pa.array([row.get(name) for row in rows], kind) for name, kind in _fields(schema)]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _misfit(schema: pa.Schema, row: Mapping[str, Any]) -> str | None:
+    unknown = set(row) - set(schema.names)
+    if unknown:
+        return f"{sorted(unknown)[0]}: no such column"
+    for name, kind in _fields(schema):
+        try:
+            pa.array([row.get(name)], kind)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            return f"{name}: {row.get(name)!r:.80} does not fit {kind} ({error})"
+    return None
+
+
+def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
+    return [(field.name, field.type) for field in schema]
+
+
+def _rejected(row: Mapping[str, Any], reason: str) -> Rejected:
+    return Rejected(str(row.get("document", "")), str(row.get("source_ref", "")), reason)

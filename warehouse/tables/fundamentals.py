@@ -1,0 +1,40 @@
+"""Reported company figures, one row a sighting in a filing."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+from warehouse.tables.column import column
+from warehouse.tables.sighting import Sighting
+
+PeriodType = Literal["FY", "H1", "H2", "Q1", "Q2", "Q3", "Q4", "9M", "INSTANT", "OTHER"]
+
+
+class Fundamental(Sighting):
+    """One reported figure of one issuer, as one filing stated it."""
+
+    service_id: str = column("Organisation identifier.", "DC7Q2M4XK9")
+    line_item: str = column("Financial line item.", "revenue")
+    statement: str = column("Statement the line belongs to.", "income")
+    value_reported: Decimal | None = column(
+        "The value as reported, digit for digit; null where withdrawn.",
+        Decimal("1234567890123456.78"),
+    )
+    currency_reported: str | None = column(
+        "ISO 4217 code of the reported value; null where it is not money.", "ZAR"
+    )
+    unit: str = column(
+        "Unit as reported: a currency, shares, or a ratio such as ZAR/shares.", "ZAR"
+    )
+    period_type: PeriodType = column(
+        "Cadence by the length of the period against the issuer's year.", "FY"
+    )
+    period_start: date | None = column(
+        "First day of the period; null for a balance at an instant.", "2018-01-01"
+    )
+    period_end: date = column("Last day of the period, or the day of the balance.", "2018-12-31")
+    fiscal_label: str | None = column(
+        "The filing's own label of the year, for display only.", "FY2018"
+    )
+    basis: str = column("Basis of preparation: consolidation and standard.", "consolidated/ifrs")
+    accounting_standard: str = column("Accounting standard of the filing.", "ifrs")

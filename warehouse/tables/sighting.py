@@ -1,0 +1,58 @@
+"""What every row of the record carries: when, where from, and under which licence.
+
+A sighting says: this figure, this content, published then, in that document. The columns
+that only one subject has belong to its own module beside this one.
+"""
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Literal, get_args
+
+from sqlmodel import SQLModel
+
+from warehouse.tables.column import column
+
+LicenseClass = Literal[
+    "public-domain", "cc0", "cc-by", "open-attribution", "licensed", "restricted"
+]
+Method = Literal["xbrl", "api", "file"]
+
+LICENSE_CLASSES: tuple[str, ...] = get_args(LicenseClass)
+OPEN_CLASSES: tuple[str, ...] = ("public-domain", "cc0", "cc-by", "open-attribution")
+
+
+class Sighting(SQLModel):
+    """One figure with its content, as one publication stated it."""
+
+    available_at: date | None = column(
+        "First date on which the public could read this content; null where the "
+        "source gives no evidence of it.",
+        "2019-03-29",
+    )
+    publication: str = column(
+        "The publisher's own mark of the publication, sorting in its order within "
+        "a day: an accession number, a release id, a vintage date.",
+        "0001193125-19-090263",
+    )
+    observed_at: datetime = column("When we read the document, in UTC.", "2026-11-14T02:10:00Z")
+    source: str = column("Key of the source in the table of sources.", "sec-companyfacts")
+    source_ref: str = column(
+        "Document plus location of the value in it.",
+        "https://example.org/facts.json#/facts/ifrs-full/Revenue/0",
+    )
+    document: str = column(
+        "SHA-256 of the landed body that states it.",
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    )
+    license_class: LicenseClass = column(
+        "Licence class under which the source is held.", "public-domain"
+    )
+    method: Method = column("How the value was taken from the document.", "xbrl")
+    extraction_confidence: Decimal | None = column(
+        "Score of the extraction; null where it is not scored.", None, default=None
+    )
+    withdrawn: bool = column(
+        "True where the publisher took the figure back; its values are then null.",
+        False,
+        default=False,
+    )
