@@ -17,6 +17,12 @@ class Rejected:
     document: str
     source_ref: str
     reason: str
+    row: int | None = None
+
+    @property
+    def words(self) -> str:
+        """Say why, with the number of the row where the place alone does not tell."""
+        return self.reason if self.row is None else f"row {self.row}, {self.reason}"
 
 
 def to_arrow(
@@ -34,7 +40,7 @@ def to_arrow(
             if reason is None:
                 good.append(row)
             else:
-                rejected.append(_rejected(row, f"row {position}, {reason}"))
+                rejected.append(_rejected(row, reason, position))
         return _table(schema, good), rejected
 
 
@@ -59,5 +65,5 @@ def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
     return [(field.name, field.type) for field in schema]
 
 
-def _rejected(row: Mapping[str, Any], reason: str) -> Rejected:
-    return Rejected(str(row.get("document", "")), str(row.get("source_ref", "")), reason)
+def _rejected(row: Mapping[str, Any], reason: str, position: int) -> Rejected:
+    return Rejected(str(row.get("document", "")), str(row.get("source_ref", "")), reason, position)

@@ -22,15 +22,17 @@ _TYPES: dict[Any, pa.DataType] = {
     Decimal: DECIMAL,
 }
 
-# What the writer fills in: marks of the figure and of its content, and the load.
+# What the writer fills in: the marks, whether the publication was read before, the load.
 WRITER_FIELDS = (
     pa.field("figure", pa.int64(), nullable=False),
     pa.field("figure_check", pa.int32(), nullable=False),
+    pa.field("sighting", pa.int64(), nullable=False),
     pa.field("content", pa.int64(), nullable=False),
     pa.field("again", pa.bool_(), nullable=False),
     pa.field("load_id", pa.string(), nullable=False),
     pa.field("load_seq", pa.int64(), nullable=False),
 )
+_STAMPS = ("load_id", "load_seq")
 
 
 def arrow_schema(row: type[SQLModel]) -> pa.Schema:
@@ -41,6 +43,11 @@ def arrow_schema(row: type[SQLModel]) -> pa.Schema:
 def incoming_schema(table: RecordTable) -> pa.Schema:
     """Give the columns that a load brings."""
     return arrow_schema(table.row)
+
+
+def unstamped_schema(table: RecordTable) -> pa.Schema:
+    """Give the columns of a marked row that does not know its load yet."""
+    return pa.schema([field for field in record_schema(table) if field.name not in _STAMPS])
 
 
 def record_schema(table: RecordTable) -> pa.Schema:

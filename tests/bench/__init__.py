@@ -1,0 +1,1 @@
+"""Timings, as ratios between things measured in the same run (``make bench``)."""

@@ -1,0 +1,76 @@
+"""Facts by the million for the benchmarks, made column by column."""
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from warehouse.record.schema import DECIMAL, incoming_schema
+from warehouse.record.tables import FUNDAMENTALS
+
+ITEMS, YEARS = 40, 10
+
+
+def facts(rows: np.ndarray, vintage: int = 1, changed: np.ndarray | None = None) -> pa.Table:
+    """Give the facts numbered ``rows``: issuer, then item, then year; each has its own value.
+
+    ``changed`` marks rows with another value than the first reading had, in a publication
+    of their own.
+    """
+    issuer, rest = np.divmod(rows, ITEMS * YEARS)
+    item, year = np.divmod(rest, YEARS)
+    moved = np.zeros(len(rows), bool) if changed is None else changed
+    cents = rows * 7919 % 10**12 + np.where(moved, 1, 0) + (vintage - 1) * 13
+    step = np.where(moved, vintage + 1, vintage)
+    columns = {
+        "available_at": _days(2011 + year + step, 3, 29),
+        "publication": _texts("0001193125-{:02d}-{:06d}", step * 20 + year, issuer),
+        "observed_at": pa.repeat(pa.scalar(datetime(2026, 6, 1, tzinfo=UTC), _UTC), len(rows)),
+        "source": _same("bench", rows),
+        "source_ref": _texts("https://bench.example/{:010d}.json#/{}", issuer, item),
+        "document": _texts("{:064x}", issuer),
+        "license_class": _same("public-domain", rows),
+        "method": _same("xbrl", rows),
+        "extraction_confidence": pa.nulls(len(rows), DECIMAL),
+        "withdrawn": pa.repeat(pa.scalar(False), len(rows)),
+        "service_id": _texts("DC{:08d}", issuer),
+        "line_item": _texts("line_item_{}", item),
+        "statement": _same("income", rows),
+        "value_reported": pa.array(cents).cast(pa.decimal128(38, 0)).cast(DECIMAL),
+        "currency_reported": _same("ZAR", rows),
+        "unit": _same("ZAR", rows),
+        "period_type": _same("FY", rows),
+        "period_start": _days(2010 + year, 1, 1),
+        "period_end": _days(2010 + year, 12, 31),
+        "fiscal_label": _texts("FY{}", 2010 + year),
+        "basis": _same("consolidated/ifrs", rows),
+        "accounting_standard": _same("ifrs", rows),
+    }
+    return pa.table(columns).select(incoming_schema(FUNDAMENTALS).names)
+
+
+_UTC = pa.timestamp("us", "UTC")
+
+
+def _same(text: str, rows: np.ndarray) -> pa.Array:
+    return pa.repeat(pa.scalar(text), len(rows))
+
+
+def _texts(form: str, *numbers: np.ndarray) -> pa.Array:
+    """Format distinct combinations once."""
+    stacked = np.stack(numbers, axis=1)
+    distinct, codes = np.unique(stacked, axis=0, return_inverse=True)
+    texts = pa.array([form.format(*each) for each in distinct.tolist()])
+    return texts.take(pa.array(codes.ravel()))
+
+
+def _days(year: np.ndarray, month: int, day: int) -> pa.Array:
+    distinct, codes = np.unique(year, return_inverse=True)
+    days = pa.array([date(int(each), month, day) for each in distinct])
+    return days.take(pa.array(codes))
+
+
+def size(folder: Path) -> int:
+    """Give the bytes of all files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
