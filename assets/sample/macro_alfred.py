@@ -1,0 +1,111 @@
+"""ALFRED observations: each value with the interval in which it was the current one."""
+
+from datetime import date, timedelta
+from decimal import Decimal
+
+from assets.sample.countries import COUNTRIES
+from assets.sample.write import Json, World
+
+SOURCE = "alfred"
+
+_CRAWLS = ("2025-06-16", "2026-06-16")
+_REBASED_ON = date(2025, 2, 19)
+_OPEN = "9999-12-31"
+_A_SCALE = 6
+_MONTHS, _QUARTERS = 40, 12
+_TENTH, _REBASE = Decimal("0.1"), Decimal("0.8125")
+
+Vintage = tuple[date, str]
+
+
+def write_alfred(world: World) -> None:
+    """Write each series as two crawls found it, with every vintage known by then."""
+    for number in range(_A_SCALE * world.scale):
+        for crawl in _CRAWLS:
+            _write_series(world, number, crawl)
+
+
+def series_id(number: int) -> str:
+    """Name a series: FIC, country, CPIM or GDPQ, and a number after the first set."""
+    set_number, place = divmod(number, 2 * len(COUNTRIES))
+    kind = "GDPQ" if place % 2 else "CPIM"
+    return f"FIC{COUNTRIES[place // 2].iso3}{kind}{set_number or ''}"
+
+
+def _write_series(world: World, number: int, crawl: str) -> None:
+    name = series_id(number)
+    known = [row for row in _observations(world, number) if row["realtime_start"] < crawl]
+    rows = _as_known(known, crawl)
+    path = f"fred/series/observations/{name}.json"
+    world.write_json(SOURCE, crawl, path, _head(len(rows)) | {"observations": rows}, len(rows))
+    if crawl == _CRAWLS[1]:
+        kind = "macro_revision" if "GDPQ" in name else "rebased_index"
+        where = {"pointer": "/observations", "series": name, "on": _REBASED_ON.isoformat()}
+        world.traps.note(kind, SOURCE, crawl, path, **where)
+
+
+def _head(count: int) -> Json:
+    return {
+        "realtime_start": "1776-07-04",
+        "realtime_end": _OPEN,
+        "observation_start": "1600-01-01",
+        "observation_end": _OPEN,
+        "units": "lin",
+        "output_type": 1,
+        "file_type": "json",
+        "order_by": "observation_date",
+        "sort_order": "asc",
+        "count": count,
+        "offset": 0,
+        "limit": 100_000,
+    }
+
+
+def _observations(world: World, number: int) -> list[Json]:
+    rng = world.random(SOURCE, number)
+    quarterly = number % 2 == 1
+    level = Decimal(rng.randrange(900, 1400)) / 10
+    rows: list[Json] = []
+    for step in range(_QUARTERS if quarterly else _MONTHS):
+        level += Decimal(rng.randrange(1, 14)) / 10
+        month = (step * 3 if quarterly else step) + (2023 * 12)
+        day = date(month // 12, month % 12 + 1, 1)
+        missing = step == 5
+        vintages = _revised(day, level, rng.randrange(1, 9)) if quarterly else _rebased(day, level)
+        rows += _intervals(day, [(since, "." if missing else value) for since, value in vintages])
+    return rows
+
+
+def _revised(day: date, level: Decimal, change: int) -> list[Vintage]:
+    first = day + timedelta(days=120)
+    return [
+        (first, str(level)),
+        (first + timedelta(days=30), str(level + change * _TENTH)),
+        (first + timedelta(days=365), str(level + (change + 2) * _TENTH)),
+    ]
+
+
+def _rebased(day: date, level: Decimal) -> list[Vintage]:
+    first = day + timedelta(days=50)
+    after = str((level * _REBASE).quantize(_TENTH))
+    if first >= _REBASED_ON:
+        return [(first, after)]
+    return [(first, str(level)), (_REBASED_ON, after)]
+
+
+def _intervals(day: date, vintages: list[Vintage]) -> list[Json]:
+    kept = [v for place, v in enumerate(vintages) if not place or v[1] != vintages[place - 1][1]]
+    ends = [(since - timedelta(days=1)).isoformat() for since, _ in kept[1:]] + [_OPEN]
+    return [
+        {
+            "realtime_start": since.isoformat(),
+            "realtime_end": end,
+            "date": day.isoformat(),
+            "value": value,
+        }
+        for (since, value), end in zip(kept, ends, strict=True)
+    ]
+
+
+def _as_known(rows: list[Json], crawl: str) -> list[Json]:
+    return [row | {"realtime_end": _OPEN} if row["realtime_end"] >= crawl else row for row in rows]

@@ -1,0 +1,161 @@
+"""World Bank indicator pages, as three updates of the database showed them."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from assets.sample.countries import COUNTRIES
+from assets.sample.write import Json, World
+
+SOURCE = "worldbank"
+
+_YEARS = range(2024, 2012, -1)
+_A_PAGE = 100
+_INDICATORS = (
+    ("NY.GDP.MKTP.CD", "GDP (current US$)", 100_000_000_000),
+    ("FP.CPI.TOTL", "Consumer price index (2010 = 100)", 100),
+    ("SP.POP.TOTL", "Population, total", 30_000_000),
+    ("FP.CPI.TOTL.ZG", "Inflation, consumer prices (annual %)", 6),
+    ("NE.EXP.GNFS.CD", "Exports of goods and services (current US$)", 25_000_000_000),
+)
+_AREAS = (
+    *((country.code, country.iso3, country.name) for country in COUNTRIES),
+    ("ZH", "AFE", "Africa Eastern and Southern"),
+    ("ZI", "AFW", "Africa Western and Central"),
+    ("XF", "", "Fictional area without a code"),
+)
+_COUNTED = "SP.POP.TOTL"
+_NINE = Decimal("1e-9")
+
+
+@dataclass(frozen=True)
+class Update:
+    """One update of the database and the day on which it was read."""
+
+    number: int
+    lastupdated: str
+    day: str
+
+
+_UPDATES = (
+    Update(0, "2025-07-01", "2025-07-03"),
+    Update(1, "2025-10-07", "2025-10-09"),
+    Update(2, "2026-01-28", "2026-02-02"),
+)
+
+
+def write_worldbank(world: World) -> None:
+    """Write each indicator as two updates showed it; one in five as a third did too."""
+    for number in range(len(_INDICATORS) * world.scale):
+        updates = _UPDATES if number % len(_INDICATORS) == 1 else _UPDATES[:2]
+        for update in updates:
+            _write_indicator(world, number, update)
+    path = "v2/country/all/indicator/NO.SUCH.CODE/page-1.json"
+    message = {"id": "120", "key": "Invalid value", "value": "The provided parameter is invalid"}
+    world.write_json(SOURCE, "2025-07-03", path, [{"message": [message]}])
+    world.traps.note("error_with_status_200", SOURCE, "2025-07-03", path, pointer="/0/message")
+
+
+def _indicator(number: int) -> tuple[str, str, int]:
+    block, place = divmod(number, len(_INDICATORS))
+    code, title, size = _INDICATORS[place]
+    return (
+        (f"{code}.F{block}", f"{title}, fictional set {block}", size)
+        if block
+        else (code, title, size)
+    )
+
+
+def _write_indicator(world: World, number: int, update: Update) -> None:
+    code, title, size = _indicator(number)
+    rebased = update.number == 2
+    named = {"id": code, "value": title.replace("2010 =", "2019 =") if rebased else title}
+    rows = [_row(world, named, area, year, size, update) for area in _AREAS for year in _YEARS]
+    pages = -(-len(rows) // _A_PAGE)
+    for page in range(pages):
+        path = f"v2/country/all/indicator/{code}/page-{page + 1}.json"
+        part = rows[page * _A_PAGE : (page + 1) * _A_PAGE]
+        meta = _meta(page + 1, pages, len(rows), update)
+        world.write_json(SOURCE, update.day, path, [meta, part], len(part))
+    if number == 0 or rebased:
+        _note(world, code, update)
+
+
+def _note(world: World, code: str, update: Update) -> None:
+    path = f"v2/country/all/indicator/{code}/page-1.json"
+    if update.number == 2:
+        where = {"pointer": "/1/0/indicator/value", "before": _UPDATES[1].day}
+        world.traps.note("rebased_index", SOURCE, update.day, path, **where)
+    if update.number == 1:
+        revised, twelfth = _place(0, 2023), _place(0, 2020)
+        where = {"before": _UPDATES[0].day}
+        pointer = f"/1/{revised}/value"
+        world.traps.note("macro_revision", SOURCE, update.day, path, pointer=pointer, **where)
+        pointer = f"/1/{twelfth}/value"
+        world.traps.note(
+            "revised_in_12th_digit", SOURCE, update.day, path, pointer=pointer, **where
+        )
+        namibia = f"/1/{_place(6, 2024)}/country/id"
+        world.traps.note("country_na", SOURCE, update.day, path, pointer=namibia)
+
+
+def _place(area: int, year: int) -> int:
+    return area * len(_YEARS) + _YEARS[0] - year
+
+
+def _meta(page: int, pages: int, total: int, update: Update) -> Json:
+    per_page: int | str = str(_A_PAGE) if update.number else _A_PAGE
+    return {
+        "page": page,
+        "pages": pages,
+        "per_page": per_page,
+        "total": total,
+        "sourceid": "2",
+        "lastupdated": update.lastupdated,
+    }
+
+
+def _row(
+    world: World, named: Json, area: tuple[str, str, str], year: int, size: int, update: Update
+) -> Json:
+    code, iso3, name = area
+    value = _value(world, named["id"], code, year, size, update)
+    return {
+        "indicator": named,
+        "country": {"id": code, "value": name},
+        "countryiso3code": iso3,
+        "date": str(year),
+        "value": value,
+        "unit": "",
+        "obs_status": "",
+        "decimal": 0,
+    }
+
+
+def _value(world: World, code: str, area: str, year: int, size: int, update: Update) -> Any:
+    rng = world.random(SOURCE, code, area, year)
+    if rng.randrange(20) == 0 and year != 2023 and year != 2020:
+        return None
+    if year == _YEARS[0] and update.number == 0:
+        return None
+    value = _level(world, code, area, size) * (rng.randrange(985, 1016) + 35 * (year - 2013)) / 1000
+    value = _digits(value + Decimal(rng.randrange(10**9)) * _NINE * size / 1000, 15)
+    if code.startswith(_COUNTED):
+        return int(value) + 1000 * update.number
+    if update.number and year == 2023:
+        value = _digits(value * Decimal("1.0137"), 15)
+    elif update.number and year % 5 == 0:
+        value += _unit(value, 12)
+    return _digits(value * Decimal("0.73"), 15) if update.number == 2 else value
+
+
+def _level(world: World, code: str, area: str, size: int) -> Decimal:
+    return Decimal(size) * world.random(SOURCE, code, area).randrange(700, 1900) / 1000
+
+
+def _digits(value: Decimal, digits: int) -> Decimal:
+    return value.quantize(_unit(value, digits)).normalize()
+
+
+def _unit(value: Decimal, digits: int) -> Decimal:
+    return Decimal(1).scaleb(value.adjusted() - digits + 1)

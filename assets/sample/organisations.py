@@ -1,0 +1,88 @@
+"""The organisations of the sample world, each a function of its number alone.
+
+Issuers, suppliers and public bodies appear in several sources with the same
+register number and LEI, so that they can be joined.
+"""
+
+from dataclasses import dataclass
+
+from stdnum import isin
+from stdnum.iso7064 import mod_97_10
+
+from assets.sample.countries import BY_CODE, COUNTRIES, Country
+from assets.sample.names import body_name, company_name
+
+ISSUERS_A_SCALE = 12
+FIRST_CIK = 9_900_001
+
+_LEI_KINDS = {"issuer": "A", "supplier": "B", "body": "C", "person": "D", "fund": "E"}
+_SHARED_REGISTER_SERIALS = {3: 48_213, 4: 48_213}
+
+
+@dataclass(frozen=True)
+class Organisation:
+    """An organisation that does not exist, with the ids it would have."""
+
+    kind: str
+    serial: int
+    name: str
+    country: Country
+    register_number: str
+    lei: str
+
+    @property
+    def identifier(self) -> dict[str, str]:
+        """Give its register entry in the form of an OCDS identifier."""
+        return {
+            "scheme": self.country.scheme,
+            "id": self.register_number,
+            "legalName": self.name,
+        }
+
+
+def issuer(serial: int) -> Organisation:
+    """Give the listed company of a number; the countries take turns."""
+    country = COUNTRIES[serial % ISSUERS_A_SCALE % len(COUNTRIES)]
+    name = company_name("issuer", serial, country.public_form)
+    register_serial = _SHARED_REGISTER_SERIALS.get(serial, 100_003 + 37 * serial)
+    number = country.register_number(register_serial)
+    return Organisation("issuer", serial, name, country, number, lei("issuer", country, serial))
+
+
+def supplier(code: str, serial: int) -> Organisation:
+    """Give the unlisted supplier of a country by its number."""
+    country = BY_CODE[code]
+    name = company_name("supplier", serial, country.private_form)
+    number = country.register_number(400_009 + 41 * serial)
+    return Organisation("supplier", serial, name, country, number, lei("supplier", country, serial))
+
+
+def body(code: str, serial: int) -> Organisation:
+    """Give the public body of a country by its number."""
+    country = BY_CODE[code]
+    name = body_name(code, serial)
+    return Organisation(
+        "body", serial, name, country, str(320 + serial), lei("body", country, serial)
+    )
+
+
+def lei(kind: str, country: Country, serial: int) -> str:
+    """Give a legal entity identifier with valid check digits."""
+    stem = f"989900{country.code}{_LEI_KINDS[kind]}{serial:09d}"
+    return stem + str(mod_97_10.calc_check_digits(stem))
+
+
+def isin_of(country: Country, serial: int, line: int = 0) -> str:
+    """Give a securities number with a valid check digit; a line is a share class."""
+    stem = f"{country.code}F{serial:06d}{line:02d}"
+    return stem + str(isin.calc_check_digit(stem))
+
+
+def ticker_of(company: Organisation) -> str:
+    """Give the ticker of an issuer."""
+    return company.name[:2].upper() + f"F{company.serial}"
+
+
+def cik_of(company: Organisation) -> str:
+    """Give the ten digits under which an issuer files."""
+    return f"{FIRST_CIK + company.serial:010d}"

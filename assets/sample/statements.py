@@ -1,0 +1,101 @@
+"""Figures of one period that add up as accounts do."""
+
+import random
+from collections.abc import Mapping
+from decimal import Decimal
+
+Figures = dict[str, Decimal]
+
+_CENT = Decimal("0.01")
+_THOUSAND = 1000
+
+
+def statement(rng: random.Random, revenue: int, shares: int) -> Figures:
+    """Make the figures of one period from its revenue; they add up."""
+    income = _income(rng, revenue)
+    balance = _balance(rng, revenue)
+    cash = {
+        "cfo": _part(rng, revenue, 8, 22),
+        "capex": _part(rng, revenue, 3, 9),
+        "dividends_paid": max(0, income["profit_attributable"] * 3 // 10 // 1000 * 1000),
+    }
+    figures = {name: Decimal(value) for name, value in (income | balance | cash).items()}
+    return figures | _per_share(figures["profit_attributable"], shares)
+
+
+def restated(figures: Mapping[str, Decimal], percent: int) -> Figures:
+    """Change revenue by some percent, and with it all that depends on it."""
+    change = (figures["revenue"] * percent / 100 / _THOUSAND).quantize(Decimal(1)) * _THOUSAND
+    touched = ("revenue", "gross_profit", "operating_profit", "profit_before_tax", "profit")
+    changed = {name: figures[name] + change for name in (*touched, "profit_attributable")}
+    ratio = changed["profit_attributable"] / figures["profit_attributable"]
+    per_share = {n: (figures[n] * ratio).quantize(_CENT) for n in ("eps_basic", "eps_diluted")}
+    return dict(figures) | changed | per_share
+
+
+def regrossed(figures: Mapping[str, Decimal], change: int) -> Figures:
+    """Show more assets and, by the same amount, more liabilities."""
+    touched = ("total_assets", "total_liabilities", "current_assets", "receivables")
+    return dict(figures) | {name: figures[name] + change for name in touched}
+
+
+def translated(figures: Mapping[str, Decimal], rate: Decimal) -> Figures:
+    """Divide every amount by a rate, to whole units; per share to the cent."""
+    return {
+        name: (value / rate).quantize(_CENT if name.startswith("eps") else Decimal(1))
+        for name, value in figures.items()
+    }
+
+
+def _income(rng: random.Random, revenue: int) -> dict[str, int]:
+    cost = _part(rng, revenue, 50, 68)
+    operating = revenue - cost - _part(rng, revenue, 12, 20)
+    finance = _part(rng, revenue, 1, 4)
+    before_tax = operating - finance
+    tax = max(0, before_tax * 27 // 100 // 1000 * 1000)
+    profit = before_tax - tax
+    return {
+        "revenue": revenue,
+        "cost_of_sales": cost,
+        "gross_profit": revenue - cost,
+        "operating_profit": operating,
+        "finance_costs": finance,
+        "profit_before_tax": before_tax,
+        "income_tax_expense": tax,
+        "profit": profit,
+        "profit_attributable": profit - profit * 4 // 100 // 1000 * 1000,
+        "depreciation_amortisation": _part(rng, revenue, 4, 8),
+    }
+
+
+def _balance(rng: random.Random, revenue: int) -> dict[str, int]:
+    assets = _part(rng, revenue, 110, 160)
+    cash, stock, owed = (_part(rng, assets, low, low + 6) for low in (4, 7, 9))
+    payables, short_debt = _part(rng, assets, 5, 10), _part(rng, assets, 2, 6)
+    current_liabilities = payables + short_debt + _part(rng, assets, 2, 5)
+    long_debt = _part(rng, assets, 12, 22)
+    liabilities = current_liabilities + long_debt + _part(rng, assets, 3, 8)
+    equity = assets - liabilities
+    return {
+        "total_assets": assets,
+        "current_assets": cash + stock + owed + _part(rng, assets, 1, 3),
+        "cash": cash,
+        "inventories": stock,
+        "receivables": owed,
+        "payables": payables,
+        "total_liabilities": liabilities,
+        "current_liabilities": current_liabilities,
+        "borrowings_current": short_debt,
+        "borrowings_non_current": long_debt,
+        "total_equity": equity,
+        "equity_attributable": equity - equity * 5 // 100 // 1000 * 1000,
+    }
+
+
+def _per_share(profit: Decimal, shares: int) -> Figures:
+    basic = (profit / shares).quantize(_CENT)
+    return {"eps_basic": basic, "eps_diluted": (basic * 98 / 100).quantize(_CENT)}
+
+
+def _part(rng: random.Random, whole: int, low: int, high: int) -> int:
+    return whole * rng.randrange(low * 10, high * 10) // 1000 // _THOUSAND * _THOUSAND

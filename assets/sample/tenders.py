@@ -1,0 +1,110 @@
+"""What the portals of the sample world share: processes, days, texts and parties."""
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import groupby
+
+from assets.sample.countries import BY_CODE
+from assets.sample.names import person_name
+from assets.sample.organisations import ISSUERS_A_SCALE, Organisation, body, issuer, supplier
+from assets.sample.write import World
+
+FIRST_DAY, LAST_DAY = date(2022, 1, 10), date(2026, 6, 10)
+LAST_CRAWL = date(2026, 6, 15)
+
+CATEGORIES = ("goods", "works", "services")
+
+_SUBJECTS = {
+    "goods": ("Supply of laboratory reagents", "Supply of stationery", "Delivery of dry maize"),
+    "works": ("Construction of a water pipeline", "Road rehabilitation", "Repair of classrooms"),
+    "services": ("Cleaning services", "Security services", "Catering for a school"),
+}
+_CONTACTS = (
+    "Contact person: {name}, tel. +27 11 555 {n:04d}",
+    "Enquiries to {email} before closing",
+    "Contact person: {name} ({email})",
+    "Call 0800 555 {n:04d} for documents",
+)
+
+
+@dataclass(frozen=True)
+class Process:
+    """One procurement, from which the releases of its stages are made."""
+
+    number: int
+    buyer: Organisation
+    opened: date
+    category: str
+    title: str
+    amount: int
+    rng: random.Random
+
+    def day(self, days: int) -> date:
+        """Give the day so many days after the tender opened."""
+        return self.opened + timedelta(days=days)
+
+
+def processes(world: World, portal: str, code: str, a_scale: int) -> Iterator[Process]:
+    """Give the processes of a portal in the order of their days, spread over the years."""
+    total = a_scale * world.scale
+    for number in range(total):
+        rng = world.random(portal, number)
+        category = CATEGORIES[rng.randrange(3)]
+        yield Process(
+            number,
+            _buyer(world, code, number, total, rng),
+            FIRST_DAY + (LAST_DAY - FIRST_DAY) * number // total,
+            category,
+            rng.choice(_SUBJECTS[category]),
+            rng.randrange(50_000, 90_000_000),
+            rng,
+        )
+
+
+def _buyer(world: World, code: str, number: int, total: int, rng: random.Random) -> Organisation:
+    if is_bought_by_issuer(code, number):
+        return home_issuer(world, code, rng)
+    return body(code, rng.randrange(6 + total // 20))
+
+
+def is_bought_by_issuer(code: str, number: int) -> bool:
+    """Tell whether a listed company, not a public body, is the buyer."""
+    return code == "CO" and number % 24 == 7
+
+
+def contact_text(process: Process) -> str:
+    """Give a sentence in which a person, a telephone or an e-mail stands."""
+    name = person_name(process.number)
+    email = name.lower().replace(" ", ".") + "@fictional.example"
+    shape = _CONTACTS[process.number % len(_CONTACTS)]
+    return shape.format(name=name, email=email, n=process.number % 10_000)
+
+
+def company_supplier(world: World, process: Process, code: str) -> Organisation:
+    """Give a supplier: each fifth time an issuer, at home or abroad, else a local firm."""
+    if process.number % 5 == 0:
+        return issuer(process.rng.randrange(ISSUERS_A_SCALE * world.scale))
+    if process.number % 5 == 1:
+        return home_issuer(world, code, process.rng)
+    return supplier(code, process.rng.randrange(20 * world.scale))
+
+
+def home_issuer(world: World, code: str, rng: random.Random) -> Organisation:
+    """Give an issuer of the portal's own country."""
+    at_home = [role for role in range(ISSUERS_A_SCALE) if issuer(role).country == BY_CODE[code]]
+    return issuer(rng.choice(at_home) + ISSUERS_A_SCALE * rng.randrange(world.scale))
+
+
+def monthly(published: Iterable[Process], days: int = 0) -> Iterator[tuple[str, list[Process]]]:
+    """Group processes by the month of what they publish so many days after opening."""
+    by_now = (process for process in published if process.day(days) <= LAST_DAY)
+    for month, group in groupby(by_now, lambda process: f"{process.day(days):%Y-%m}"):
+        yield month, list(group)
+
+
+def read_on(month: str) -> str:
+    """Give the day on which the crawler reads the documents of a month."""
+    after = date.fromisoformat(f"{month}-01") + timedelta(days=32)
+    return min(after.replace(day=2), LAST_CRAWL).isoformat()

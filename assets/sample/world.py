@@ -1,0 +1,89 @@
+"""The sample world: invented issuers, portals and series in the real wire formats.
+
+``<folder>/<source>/<day>/<path>`` holds what a crawler read at ``path`` of a
+source on a day. ``traps.json`` says where the difficult cases are, and
+``world.json``, written last, which world the folder holds. No company, person
+or figure is real.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from assets.sample import portal_co, portal_ke, portal_ng, portal_za
+from assets.sample.issuers import write_issuers
+from assets.sample.macro_alfred import write_alfred
+from assets.sample.macro_ecb import write_ecb
+from assets.sample.macro_worldbank import write_worldbank
+from assets.sample.registers import write_registers
+from assets.sample.write import World
+
+GENERATOR = 1
+
+SOURCES = (
+    "sec-companyfacts",
+    "sec-submissions",
+    "za-etenders",
+    "ke-ppip",
+    "co-secop",
+    "ng-budget",
+    "worldbank",
+    "ecb",
+    "alfred",
+    "gleif",
+    "isin-lei",
+    "oc-lei",
+    "listings",
+)
+
+_WRITERS: tuple[Callable[[World], None], ...] = (
+    write_issuers,
+    portal_za.write_portal,
+    portal_ke.write_portal,
+    portal_co.write_portal,
+    portal_ng.write_portal,
+    write_worldbank,
+    write_ecb,
+    write_alfred,
+    write_registers,
+)
+
+
+def write_world(folder: Path, scale: int = 1, seed: int = 7) -> dict[str, int]:
+    """Write the world of a scale and seed; the same ones give the same bytes.
+
+    Returns the number of files and records of each source, as ``<source>.files``
+    and ``<source>.records``. A folder that holds this world already is left as it
+    is; of another or an unfinished one the source folders are written anew.
+    """
+    if scale < 1:
+        raise ValueError(f"the scale of a world is 1 or more, not {scale}")
+    identity = {"generator": GENERATOR, "scale": scale, "seed": seed}
+    held = _held(folder)
+    if held is not None and {name: held.get(name) for name in identity} == identity:
+        return dict(held["counts"])
+    _clear(folder)
+    world = World(folder, scale, seed)
+    for write in _WRITERS:
+        write(world)
+    _save(folder / "traps.json", world.traps.places)
+    _save(folder / "world.json", identity | {"counts": world.counts})
+    return world.counts
+
+
+def _held(folder: Path) -> dict[str, Any] | None:
+    manifest = folder / "world.json"
+    return json.loads(manifest.read_text("utf-8")) if manifest.exists() else None
+
+
+def _clear(folder: Path) -> None:
+    (folder / "world.json").unlink(missing_ok=True)
+    for source in SOURCES:
+        shutil.rmtree(folder / source, ignore_errors=True)
+
+
+def _save(place: Path, value: object) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
+    place.write_text(text + "\n", encoding="utf-8")
