@@ -1,0 +1,139 @@
+"""SEC submissions: who files, established by an annual report.
+
+EDGAR also gives numbers to natural persons, who file what they own. Without an annual report
+nothing is kept, and the reason does not repeat the name.
+"""
+
+import json
+from datetime import date
+from typing import Any
+
+from stdnum import lei as lei_number
+
+from assets.exact import calendar_day, members_of, pointer, read_json, text_of
+from assets.filings.companyfacts import service_id_of
+from assets.filings.edgar_places import country_of, jurisdiction_of
+from assets.parsed import Parsed, provenance
+from warehouse.landing import Document
+from warehouse.record.tables import ENTITIES, IDENTIFIERS
+
+ANNUAL_REPORTS = frozenset({"10-K", "20-F", "40-F", "10-K/A", "20-F/A", "40-F/A"})
+
+# EDGAR's names of markets, as ISO 10383 where one code stands for the name.
+MICS = {"NYSE": "XNYS", "NASDAQ": "XNAS", "CBOE": "XCBO"}
+
+
+def parse(document: Document, body: bytes) -> Parsed:
+    """Read one filer: the organisation and its identifiers, if it files annual reports."""
+    parsed = Parsed()
+    try:
+        filer = members_of(read_json(body))
+        shared = _shared(document, filer)
+        entity = _entity(filer)
+    except ValueError as error:
+        parsed.reject(ENTITIES, document, "", str(error))
+        return parsed
+    entity["lei"] = _lei(parsed, document, filer, shared)
+    parsed.add(ENTITIES, [shared | entity])
+    parsed.add(IDENTIFIERS, [shared | _identifier("cik", _cik(filer), None)])
+    _tickers(parsed, document, filer, shared)
+    return parsed
+
+
+def _shared(document: Document, filer: dict[str, Any]) -> dict[str, Any]:
+    """Give the columns of every row: when the filer was last seen to file, and where."""
+    if "cik" not in filer:
+        raise ValueError("no filer is named: an older page, or not a list of submissions")
+    service_id = service_id_of(filer["cik"])
+    filed, accession = _latest_filing(filer)
+    return {
+        **provenance(document, "", "api"),
+        "available_at": filed,
+        "publication": accession,
+        "service_id": service_id,
+    }
+
+
+def _latest_filing(filer: dict[str, Any]) -> tuple[date, str]:
+    """Find the latest filing of a filer of annual reports; of others, say why not."""
+    recent = members_of(members_of(filer.get("filings")).get("recent"))
+    forms, days, accessions = (
+        recent.get(name) for name in ("form", "filingDate", "accessionNumber")
+    )
+    if not (isinstance(forms, list) and isinstance(days, list) and isinstance(accessions, list)):
+        raise ValueError("the list of filings is not there")
+    if not len(forms) == len(days) == len(accessions):
+        raise ValueError("the columns of the list of filings differ in length")
+    if not any(isinstance(form, str) and form in ANNUAL_REPORTS for form in forms):
+        raise ValueError("no annual report: not established to be an issuer")
+    return max(
+        (calendar_day(day), text_of(accession))
+        for day, accession in zip(days, accessions, strict=True)
+    )
+
+
+def _entity(filer: dict[str, Any]) -> dict[str, Any]:
+    addresses = filer.get("addresses")
+    business = addresses.get("business") if isinstance(addresses, dict) else None
+    address = business if isinstance(business, dict) else {}
+    return {
+        "legal_name": text_of(filer.get("name")),
+        "other_names": _former_names(filer),
+        "jurisdiction": jurisdiction_of(filer.get("stateOfIncorporation")),
+        "country": country_of(address.get("countryCode") or address.get("stateOrCountry")),
+        "entity_type": "company" if filer.get("entityType") == "operating" else None,
+        "status": None,
+        "lei_status": None,
+        "same_as": None,
+    }
+
+
+def _former_names(filer: dict[str, Any]) -> str | None:
+    former = filer.get("formerNames")
+    entries = former if isinstance(former, list) else []
+    names = [entry.get("name") for entry in entries if isinstance(entry, dict)]
+    known = [name for name in names if isinstance(name, str) and name.isprintable()]
+    return json.dumps(known, ensure_ascii=False) if known else None
+
+
+def _cik(filer: dict[str, Any]) -> str:
+    return str(filer["cik"]).strip().zfill(10)
+
+
+def _identifier(id_type: str, id_value: str, issuer: str | None) -> dict[str, Any]:
+    return {"id_type": id_type, "id_value": id_value, "issuer": issuer, "status": None}
+
+
+def _lei(
+    parsed: Parsed, document: Document, filer: dict[str, Any], shared: dict[str, Any]
+) -> str | None:
+    given = filer.get("lei")
+    if given is None or given == "":
+        return None
+    if not isinstance(given, str) or not lei_number.is_valid(given):
+        reason = f"{given!r:.60} is not an LEI: its check digits do not hold"
+        parsed.reject(IDENTIFIERS, document, "/lei", reason)
+        return None
+    lei: str = lei_number.compact(given)
+    parsed.add(IDENTIFIERS, [shared | _identifier("lei", lei, None)])
+    return lei
+
+
+def _tickers(
+    parsed: Parsed, document: Document, filer: dict[str, Any], shared: dict[str, Any]
+) -> None:
+    """Keep each ticker with its market; a ticker without one names nothing."""
+    tickers, exchanges = filer.get("tickers") or [], filer.get("exchanges") or []
+    if not isinstance(tickers, list) or not isinstance(exchanges, list):
+        parsed.reject(IDENTIFIERS, document, "/tickers", "the tickers are no list")
+        return
+    for position, ticker in enumerate(tickers):
+        place = pointer("tickers", position)
+        market = exchanges[position] if len(tickers) == len(exchanges) else None
+        try:
+            symbol, name = text_of(ticker).upper(), text_of(market).upper()
+        except ValueError:
+            parsed.reject(IDENTIFIERS, document, place, "a ticker needs its market beside it")
+            continue
+        mic = MICS.get(name)
+        parsed.add(IDENTIFIERS, [shared | _identifier("ticker", f"{mic or name}:{symbol}", mic)])

@@ -1,0 +1,58 @@
+"""Periods as macro sources write them: 2024, 2024-Q1, 2024-S1, 2024-01, 2024-01-15."""
+
+import re
+from calendar import monthrange
+from datetime import UTC, date, datetime
+
+from assets.exact import FIRST_YEAR, LAST_YEAR, calendar_day
+
+Span = tuple[date, date]
+
+MONTHS = {"annual": 12, "half-yearly": 6, "quarterly": 3, "monthly": 1}
+
+_YEAR = re.compile(r"([0-9]{4})(-A1)?")
+_PART = re.compile(r"([0-9]{4})-([QSM])([0-9]{1,2})")
+_MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
+_CADENCES = {"Q": "quarterly", "S": "half-yearly", "M": "monthly"}
+
+
+def period_of(text: str) -> tuple[Span, str]:
+    """Read a period and the cadence it is written in; anything else is an error."""
+    if found := _YEAR.fullmatch(text):
+        return span_from(_first(found[1], 1), "annual"), "annual"
+    if found := _MONTH.fullmatch(text):
+        return span_from(_first(found[1], int(found[2])), "monthly"), "monthly"
+    if found := _PART.fullmatch(text):
+        cadence = _CADENCES[found[2]]
+        month = (int(found[3]) - 1) * MONTHS[cadence] + 1
+        return span_from(_first(found[1], month), cadence), cadence
+    day = calendar_day(text)
+    return (day, day), "daily"
+
+
+def span_from(first: date, cadence: str) -> Span:
+    """Give the period that begins on a day; a day in the midst of one is an error."""
+    if cadence == "daily":
+        return first, first
+    months = MONTHS[cadence]
+    if first.day != 1 or (first.month - 1) % months:
+        raise ValueError(f"{first} is not the first day of a {cadence} period")
+    last = first.month + months - 1
+    return first, date(first.year, last, monthrange(first.year, last)[1])
+
+
+def moment_of(text: str) -> datetime:
+    """Read a moment with its offset, in UTC; one without an offset could be anywhere."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r:.60} is not a moment") from None
+    if moment.tzinfo is None or not FIRST_YEAR < moment.year < LAST_YEAR:
+        raise ValueError(f"{text!r:.60} is not a moment with an offset from UTC")
+    return moment.astimezone(UTC)
+
+
+def _first(year: str, month: int) -> date:
+    if not FIRST_YEAR <= int(year) <= LAST_YEAR or not 1 <= month <= 12:
+        raise ValueError(f"{year}, month {month}: not a period we can believe")
+    return date(int(year), month, 1)

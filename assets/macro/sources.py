@@ -1,0 +1,35 @@
+"""The sources of macroeconomic figures."""
+
+from assets.macro import alfred, sdmx_csv, worldbank
+from assets.sources import Source
+from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
+
+SOURCES = (
+    Source(
+        "worldbank",
+        "macro",
+        "World Bank, World Development Indicators",
+        "cc-by",
+        "Creative Commons Attribution 4.0",
+        worldbank.parse,
+        (MACRO_ANNUAL,),
+    ),
+    Source(
+        "ecb",
+        "macro",
+        "European Central Bank, reference exchange rates",
+        "open-attribution",
+        "Free reuse with attribution",
+        sdmx_csv.parse,
+        (MACRO_SERIES,),
+    ),
+    Source(
+        "alfred",
+        "macro",
+        "Federal Reserve Bank of St. Louis, ALFRED",
+        "public-domain",
+        "United States government series, public domain",
+        alfred.parse,
+        (MACRO_SERIES,),
+    ),
+)
