@@ -1,0 +1,146 @@
+"""LEI records of GLEIF to entities and their identifiers.
+
+The golden copy in JSON (LEI-CDF, scalars bare or wrapped) and the answers of api.gleif.org.
+An LEI of a natural person is rejected, and its name is kept nowhere.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from stdnum import isin as isins
+from stdnum import lei as leis
+
+from assets.entities.ids import mint
+from assets.entities.lei_record import LeiRecord, from_api, from_cdf
+from assets.parsed import Parsed, provenance
+from quality.persons import Withheld, established
+from warehouse.landing import Document
+from warehouse.record.tables import ENTITIES, IDENTIFIERS
+
+_TYPES = {
+    "GENERAL": "company",
+    "BRANCH": "company",
+    "RESIDENT_GOVERNMENT_ENTITY": "state_body",
+    "FUND": "other",
+    "INTERNATIONAL_ORGANIZATION": "other",
+}
+# Codes of the registers' list that stand for "none" and "not on the list".
+_NO_REGISTER = frozenset({"RA888888", "RA999999"})
+
+
+def parse(document: Document, body: bytes) -> Parsed:
+    """Read every LEI record and every ISIN of an LEI in a document."""
+    parsed = Parsed()
+    try:
+        root = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
+    except (ValueError, RecursionError):
+        parsed.reject(ENTITIES, document, "", "not JSON")
+        return parsed
+    records = list(_records(root))
+    if not records:
+        parsed.reject(ENTITIES, document, "", "holds no LEI record")
+    for place, record in records:
+        _keep(parsed, document, place, record)
+    return parsed
+
+
+def _records(root: Any) -> Iterator[tuple[str, Any]]:
+    member = next((name for name in ("records", "data") if _has(root, name)), None)
+    found, place = (root[member], f"/{member}") if member else (root, "")
+    if isinstance(found, list):
+        yield from ((f"{place}/{position}", each) for position, each in enumerate(found))
+    elif found is not None:
+        yield place, found
+
+
+def _has(root: Any, member: str) -> bool:
+    return isinstance(root, dict) and member in root
+
+
+def _keep(parsed: Parsed, document: Document, place: str, record: Any) -> None:
+    if isinstance(record, dict) and record.get("type") == "isins":
+        _keep_isin(parsed, document, place, record)
+        return
+    lei = from_api(record) or from_cdf(record)
+    reason = _refusal(lei)
+    if lei is None or reason:
+        parsed.reject(ENTITIES, document, place, reason or "not an LEI record")
+        return
+    shared = _shared(document, place, lei)
+    parsed.add(ENTITIES, [shared | _entity(lei)])
+    parsed.add(IDENTIFIERS, [shared | each for each in _identifiers(lei)])
+
+
+def _refusal(lei: LeiRecord | None) -> str | None:
+    """Say why a record is not kept; never with its name."""
+    if lei is None:
+        return "not an LEI record"
+    if len(lei.lei) != 20 or not leis.is_valid(lei.lei):
+        return f"{lei.lei!r:.40} is no LEI: its check digits are wrong"
+    if lei.category == "SOLE_PROPRIETOR":
+        return "natural person"
+    if lei.legal_name is None:
+        return "no legal name"
+    if lei.category is None and _unproven(lei.legal_name, lei.country):
+        return "no category, and nothing else that shows an organisation"
+    return None
+
+
+def _unproven(name: str, country: str | None) -> bool:
+    verdict = established(name, country=country, scheme=None, identifier=None)
+    return isinstance(verdict, Withheld)
+
+
+def _shared(document: Document, place: str, lei: LeiRecord) -> dict[str, Any]:
+    observed_on = document.observed_at.date()
+    updated = lei.updated_at
+    return provenance(document, place, lei.method) | {
+        "service_id": mint("lei", lei.lei),
+        "available_at": min(updated.date(), observed_on) if updated else observed_on,
+        "publication": (updated or document.observed_at).isoformat(timespec="milliseconds"),
+    }
+
+
+def _entity(lei: LeiRecord) -> dict[str, Any]:
+    successor = lei.successor if lei.lei_status == "DUPLICATE" else None
+    names = [each for each in dict.fromkeys(lei.other_names) if each != lei.legal_name]
+    return {
+        "legal_name": lei.legal_name,
+        "other_names": json.dumps(names, ensure_ascii=False) if names else None,
+        "jurisdiction": lei.jurisdiction,
+        "country": lei.country,
+        "entity_type": _TYPES.get(lei.category or ""),
+        "status": lei.status,
+        "lei": lei.lei,
+        "lei_status": lei.lei_status,
+        "same_as": mint("lei", successor) if successor and leis.is_valid(successor) else None,
+    }
+
+
+def _identifiers(lei: LeiRecord) -> Iterator[dict[str, Any]]:
+    yield _identifier("lei", lei.lei, None, lei.lei_status)
+    if lei.register and lei.register_number and lei.register not in _NO_REGISTER:
+        yield _identifier("registry", lei.register_number, lei.register, None)
+    if lei.opencorporates:
+        yield _identifier("aggregator", lei.opencorporates, "opencorporates", None)
+
+
+def _identifier(kind: str, value: str, issuer: str | None, status: str | None) -> dict[str, Any]:
+    return {"id_type": kind, "id_value": value, "issuer": issuer, "status": status}
+
+
+def _keep_isin(parsed: Parsed, document: Document, place: str, record: dict[str, Any]) -> None:
+    found = record.get("attributes")
+    found = found if isinstance(found, dict) else {}
+    lei, isin = str(found.get("lei")), str(found.get("isin"))
+    if not leis.is_valid(lei) or not isins.is_valid(isin):
+        parsed.reject(
+            IDENTIFIERS, document, place, f"{lei:.40} with {isin:.40}: a check digit is wrong"
+        )
+        return
+    observed_on = document.observed_at.date()
+    row = provenance(document, place, "api") | _identifier("isin", isin, None, None)
+    mapped = {"service_id": mint("lei", lei), "available_at": observed_on}
+    parsed.add(IDENTIFIERS, [row | mapped | {"publication": observed_on.isoformat()}])

@@ -1,0 +1,46 @@
+"""The registers of organisations and the files that map their identifiers."""
+
+from assets.entities import gleif, mappings
+from assets.sources import Source
+from warehouse.record.tables import ENTITIES, IDENTIFIERS
+
+_CC0 = "Creative Commons Zero 1.0"
+
+SOURCES = (
+    Source(
+        "gleif",
+        "entities",
+        "GLEIF golden copy",
+        "cc0",
+        _CC0,
+        gleif.parse,
+        (ENTITIES, IDENTIFIERS),
+    ),
+    Source(
+        "isin-lei",
+        "entities",
+        "GLEIF and ANNA, ISIN to LEI",
+        "cc0",
+        _CC0,
+        mappings.isin_mapping,
+        (IDENTIFIERS,),
+    ),
+    Source(
+        "oc-lei",
+        "entities",
+        "GLEIF and OpenCorporates, OpenCorporates id to LEI",
+        "cc0",
+        _CC0,
+        mappings.opencorporates_mapping,
+        (IDENTIFIERS,),
+    ),
+    Source(
+        "listings",
+        "entities",
+        "Listings by market",
+        "open-attribution",
+        "Open with attribution",
+        mappings.listings,
+        (IDENTIFIERS,),
+    ),
+)

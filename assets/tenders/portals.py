@@ -1,0 +1,75 @@
+"""The table of tender portals: whose releases, under which licence, with which quirks.
+
+How a portal is fetched does not belong here.
+"""
+
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal
+
+from warehouse.tables import LicenseClass
+
+
+@dataclass(frozen=True)
+class Portal:
+    """One publisher of releases; its quirks are facts about it, never guesses of ours.
+
+    ``license_class`` holds where a package names no licence that we know; where it is
+    None only a package that names an open one gets in.
+    """
+
+    key: str
+    country: str
+    title: str
+    license_class: LicenseClass | None
+    method: Literal["api", "file"] = "api"
+    zero_is_unknown: bool = False
+    amounts_as_text: bool = False
+    zone_label_is_wrong: bool = False
+    supplier_means_bidder: bool = False
+    sentinel_dates: frozenset[date] = frozenset()
+    placeholder_ids: frozenset[str] = frozenset()
+    complete_addresses: bool = False
+    release_url: str | None = field(default=None)
+
+
+_PORTALS = (
+    Portal(
+        "za-etenders",
+        "ZA",
+        "South Africa, eTenders portal of the National Treasury",
+        "public-domain",
+        zero_is_unknown=True,
+        zone_label_is_wrong=True,
+        sentinel_dates=frozenset({date(1, 1, 1)}),
+        complete_addresses=True,
+        release_url="https://ocds-api.etenders.gov.za/api/OCDSReleases/release/{ocid}",
+    ),
+    Portal(
+        "ke-ppip",
+        "KE",
+        "Kenya, Public Procurement Information Portal",
+        "open-attribution",
+        supplier_means_bidder=True,
+    ),
+    Portal(
+        "co-secop",
+        "CO",
+        "Colombia, Colombia Compra Eficiente",
+        "public-domain",
+        # every supplier of every release has the id "1"
+        placeholder_ids=frozenset({"1"}),
+    ),
+    Portal(
+        "ng-budget",
+        "NG",
+        "Nigeria, Open Contracting Portal",
+        None,
+        zero_is_unknown=True,
+        amounts_as_text=True,
+        sentinel_dates=frozenset({date(1, 1, 1), date(2001, 1, 1)}),
+        placeholder_ids=frozenset({"NG-BPP-"}),
+    ),
+)
+
+PORTALS = {portal.key: portal for portal in _PORTALS}

@@ -1,0 +1,100 @@
+"""Single values of a release: a date, an amount, a count; what is none of them is None."""
+
+import re
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from assets.tenders.portals import Portal
+
+# Nothing here was published before, or ends later than this many years after it was read.
+_FIRST_YEAR, _YEARS_AHEAD = 1980, 50
+
+_DATE = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})"
+    r"(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:[.,]\d+)?)?\s?(Z|z|[+-]\d{2}:?\d{2})?)?"
+)
+_MONEY = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?")
+
+
+class Refused(ValueError):
+    """A release that cannot be kept, and why, in words."""
+
+
+def members(value: Any) -> dict[str, Any]:
+    """Give an object, an empty one where there is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Give the objects of an array."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def text(value: Any) -> str | None:
+    """Give a text that says something."""
+    return (value.strip() or None) if isinstance(value, str) else None
+
+
+def ident(value: Any) -> str | None:
+    """Give an id; portals write numbers as well."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return text(value)
+
+
+def day(value: Any, portal: Portal, latest: date) -> date | None:
+    """Give the UTC day of a date; None for a portal's sentinel or an impossible one.
+
+    Where the portal labels its local time with a zone that is not its own, the day is
+    the one it states.
+    """
+    found = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        return None
+    year, month, dom, hour, minute, zone = found.groups()
+    try:
+        stated = datetime(int(year), int(month), int(dom), int(hour or 0), int(minute or 0))
+    except ValueError:
+        return None
+    if stated.date() in portal.sentinel_dates:
+        return None
+    if not _FIRST_YEAR <= stated.year <= latest.year + _YEARS_AHEAD:
+        return None
+    return stated.date() if portal.zone_label_is_wrong else (stated - _offset(zone)).date()
+
+
+def _offset(zone: str | None) -> timedelta:
+    if zone is None or zone in "Zz":
+        return timedelta()
+    away = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    return -away if zone[0] == "-" else away
+
+
+def amount(value: Any, portal: Portal) -> Decimal | None:
+    """Give an amount digit for digit; None for a portal's zero that means unknown."""
+    if isinstance(value, str) and portal.amounts_as_text:
+        value = Decimal(value.replace(",", "")) if _MONEY.fullmatch(value.strip()) else None
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return None
+    exact = Decimal(value)
+    return None if portal.zero_is_unknown and not exact else exact
+
+
+def fitting(value: Decimal | None, member: str) -> Decimal | None:
+    """Refuse an amount that the record cannot hold exactly: 20 digits and 18 behind."""
+    if value is None:
+        return None
+    exponent = value.as_tuple().exponent
+    if value.adjusted() >= 20 or not isinstance(exponent, int) or exponent < -18:
+        raise Refused(f"{member}: an amount with more digits than can be kept exactly")
+    return value
+
+
+def count(value: Any, member: str) -> int | None:
+    """Give a number of things; None where none is stated."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return None
+    if value >= 1 << 63:
+        raise Refused(f"{member}: a number too large to be a count")
+    return value
