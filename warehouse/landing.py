@@ -47,6 +47,11 @@ class Document:
     headers: dict[str, str]
     size: int
 
+    @property
+    def key(self) -> str:
+        """Name the body and its address: the same bytes elsewhere are another document."""
+        return _key(self.sha256, self.url)
+
 
 class Landing:
     """A folder or an object store of bodies; the same bytes from one address land once."""
@@ -129,8 +134,7 @@ class Landing:
         return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
 
     def _note(self, source: str, digest: str, url: str) -> str:
-        address = hashlib.sha256(url.encode()).hexdigest()[:8]
-        return f"{self._root}/documents/{source}/{digest}-{address}.json"
+        return f"{self._root}/documents/{source}/{_key(digest, url)}.json"
 
     def _document(self, note: str) -> Document:
         with self._files.open_input_file(note) as stream:
@@ -149,6 +153,10 @@ class Landing:
         with self._files.open_output_stream(beside) as stream:
             stream.write(content)
         self._files.move(beside, path)
+
+
+def _key(digest: str, url: str) -> str:
+    return f"{digest}-{hashlib.sha256(url.encode()).hexdigest()[:8]}"
 
 
 def _refuse_what_may_not_be_kept(fetched: Fetched) -> None:

@@ -63,12 +63,16 @@ def pandas_merge(folder: str, brought: str) -> Work:
     files = Record(folder).table("fundamentals").file_uris()
 
     def work() -> int:
-        read = [pd.read_parquet(f, columns=[*KEY, "value_reported"], dtype_backend="pyarrow")
-                for f in files]
+        read = [
+            pd.read_parquet(f, columns=[*KEY, "value_reported"], dtype_backend="pyarrow")
+            for f in files
+        ]
         rows = pd.read_parquet(brought, dtype_backend="pyarrow")
         both = rows.merge(pd.concat(read), on=KEY, how="left", suffixes=("", "_held"))
-        new = both[both["value_reported_held"].isna()
-                   | (both["value_reported"] != both["value_reported_held"])]
+        new = both[
+            both["value_reported_held"].isna()
+            | (both["value_reported"] != both["value_reported_held"])
+        ]
         new.drop(columns="value_reported_held").to_parquet(f"{folder}/pandas.parquet")
         return len(new)
 
@@ -80,8 +84,12 @@ def pandas_index(folder: str, brought: str) -> Work:
     files = Record(folder).table("fundamentals").file_uris()
 
     def work() -> int:
-        held = pd.concat([pd.read_parquet(f, columns=[*KEY, "value_reported"],
-                                          dtype_backend="pyarrow") for f in files])
+        held = pd.concat(
+            [
+                pd.read_parquet(f, columns=[*KEY, "value_reported"], dtype_backend="pyarrow")
+                for f in files
+            ]
+        )
         rows = pd.read_parquet(brought, dtype_backend="pyarrow")
         known = pd.MultiIndex.from_frame(held[[*KEY, "value_reported"]])
         came = pd.MultiIndex.from_frame(rows[[*KEY, "value_reported"]])

@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
 from uuid import uuid4
 
 import pyarrow as pa
@@ -101,7 +100,7 @@ def _try(
         held=read - len(result.new) - len(rejected),
         quarantined=len(rejected),
         withdrawn=len(gone),
-        code_version=version("sankofa"),
+        code_version=journal.code_version(),
         loaded_at=datetime.now(UTC),
     )
     if not len(fresh):

@@ -16,7 +16,8 @@ Vintages = Literal["latest", "as_reported", "all"]
 
 _ORDER = ("available_at", "publication", "load_seq")
 _WINDOW = (
-    "PARTITION BY figure, figure_check ORDER BY available_at NULLS FIRST, publication, load_seq"
+    "PARTITION BY figure, figure_check "
+    "ORDER BY available_at NULLS FIRST, publication NULLS FIRST, load_seq NULLS FIRST"
 )
 _CHOICE: dict[Vintages, str] = {
     "latest": "followed_by IS NULL AND NOT withdrawn",

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from importlib.metadata import version
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,6 +40,23 @@ def enter(record: Record, entry: LoadEntry) -> None:
         return [entry] if entry.load_seq > done or not _committed(entry) else []
 
     _enter(record, entry.table_name, missing)
+
+
+def read_documents(record: Record, source: str, table: RecordTable) -> set[str]:
+    """Give the documents of a source that this version of the code has loaded into a table."""
+    held = record.table("loads").to_pyarrow_table(
+        columns=["documents", "source", "table_name", "code_version"]
+    )
+    mine = pc.and_(
+        pc.and_(pc.equal(held["source"], source), pc.equal(held["table_name"], table.name)),
+        pc.equal(held["code_version"], code_version()),
+    )
+    return set(held.filter(mine)["documents"].combine_chunks().flatten().to_pylist())
+
+
+def code_version() -> str:
+    """Name the code that reads documents; a new one reads them all again."""
+    return version("sankofa")
 
 
 def quarantine(
@@ -73,8 +91,10 @@ def quarantine(
 def _enter(record: Record, name: str, missing: Callable[[int], list[LoadEntry]]) -> None:
     for _ in range(TRIES):
         ledger = record.table("loads")
-        entries = missing(loaded(ledger, name))
-        newest = max((entry.load_seq for entry in entries), default=0)
+        done = loaded(ledger, name)
+        entries = missing(done)
+        # The entry of a load that found all held may be older than the newest entered.
+        newest = max([done, *(entry.load_seq for entry in entries)])
         if not entries or _committed_rows(ledger, entries, {name: newest}):
             record.keep_small("loads")
             return

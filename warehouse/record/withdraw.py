@@ -17,12 +17,17 @@ from warehouse.record.tables import RecordTable
 
 @dataclass(frozen=True)
 class Complete:
-    """All that a publisher has of a scope, as one document showed it."""
+    """All that a publisher has of a scope, as one document showed it.
+
+    ``scope`` names identity columns. With ``address``, only what was last read from that
+    address belongs to it.
+    """
 
     scope: dict[str, str]
     observed_at: datetime
     document: str
     source_ref: str
+    address: str | None = None
 
 
 def withdrawals(
@@ -49,6 +54,9 @@ def withdrawals(
     )
     scope = " AND ".join(f"{name} = {_text(value)}" for name, value in complete.scope.items())
     shown = record.query(known(table, before, columns=schema.names, where=scope or "TRUE"))
+    if complete.address is not None:
+        there = pc.starts_with(shown["source_ref"], f"{complete.address}#")
+        shown = shown.filter(there)
     gone = shown.filter(pc.invert(pc.is_in(shown["figure"], marked["figure"].combine_chunks())))
     return _withdrawn(table, gone.select(schema.names).cast(schema), complete)
 

@@ -14,7 +14,9 @@ class LoadEntry(SQLModel):
     table_name: str = column("Table of the record.", "fundamentals")
     load_seq: int = column("The table's sequence number after this load.", 12)
     source: str = column("Key of the source.", "sec-companyfacts")
-    documents: list[str] = column("SHA-256 of each document read.", ["9f86d0…"])
+    documents: list[str] = column(
+        "Key of each document read: its SHA-256 and a mark of its address.", ["9f86d0…"]
+    )
     read: int = column("Records read.", 200)
     appended: int = column("Sightings appended.", 20)
     held: int = column("Records recognised as held.", 178)

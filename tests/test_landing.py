@@ -1,0 +1,106 @@
+"""Landed bodies are the bytes that came, recognised when they come again."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from warehouse.errors import LandingError, LicenceError
+from warehouse.landing import Fetched, Landing
+from warehouse.tables import LicenseClass
+
+FIRST = datetime(2026, 1, 1, 6, tzinfo=UTC)
+LATER = datetime(2026, 2, 1, 6, tzinfo=UTC)
+
+
+def fetched(
+    body: bytes = b'{"a": 0.1}',
+    url: str = "https://example.org/a.json",
+    observed_at: datetime = FIRST,
+    license_class: LicenseClass = "cc0",
+) -> Fetched:
+    return Fetched("test", url, body, license_class, observed_at, 200, {"etag": '"x"'})
+
+
+@pytest.fixture
+def landing(tmp_path: Path) -> Landing:
+    return Landing(str(tmp_path))
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_body_comes_back_as_it_was_with_how_it_came(landing: Landing) -> None:
+    document, new = landing.land(fetched())
+    assert new
+    assert landing.read(document) == b'{"a": 0.1}'
+    assert landing.documents("test") == [document]
+    assert (document.url, document.status) == ("https://example.org/a.json", 200)
+    assert (document.headers, document.license_class) == ({"etag": '"x"'}, "cc0")
+    assert document.observed_at == FIRST
+
+
+def test_the_same_bytes_again_write_nothing(landing: Landing, tmp_path: Path) -> None:
+    first, _ = landing.land(fetched())
+    before = files(tmp_path)
+    again, new = landing.land(fetched(observed_at=LATER))
+    assert (again, new) == (first, False)
+    assert files(tmp_path) == before
+
+
+def test_the_same_bytes_from_two_addresses_are_stored_once(
+    landing: Landing, tmp_path: Path
+) -> None:
+    one, _ = landing.land(fetched())
+    two, new = landing.land(fetched(url="https://example.org/b.json"))
+    assert new
+    assert one.sha256 == two.sha256
+    assert len(list(tmp_path.rglob("*.zst"))) == 1
+    assert len(landing.documents("test")) == 2
+
+
+def test_bodies_are_compressed(landing: Landing, tmp_path: Path) -> None:
+    landing.land(fetched(b"a" * 100_000))
+    [body] = tmp_path.rglob("*.zst")
+    assert body.stat().st_size < 1_000
+
+
+@pytest.mark.parametrize("damage", [b"", b"not zstd at all", None])
+def test_a_damaged_body_is_an_error(landing: Landing, tmp_path: Path, damage: bytes | None) -> None:
+    document, _ = landing.land(fetched())
+    other, _ = landing.land(fetched(b'{"a": 0.2}', url="https://example.org/b.json"))
+    mine, theirs = (next(tmp_path.rglob(f"{each.sha256}.zst")) for each in (document, other))
+    mine.write_bytes(theirs.read_bytes() if damage is None else damage)
+    with pytest.raises(LandingError, match="is not what was fetched"):
+        landing.read(document)
+    with pytest.raises(LandingError, match="is not what was fetched"), landing.open(document):
+        raise AssertionError("a byte was handed out")
+
+
+def test_a_missing_body_is_an_error(landing: Landing, tmp_path: Path) -> None:
+    document, _ = landing.land(fetched())
+    next(tmp_path.rglob("*.zst")).unlink()
+    with pytest.raises(LandingError, match=r"is missing: fetch https://example\.org/a\.json again"):
+        landing.read(document)
+
+
+def test_a_large_body_is_read_as_a_stream(landing: Landing) -> None:
+    document, _ = landing.land(fetched(b"0123456789" * 500_000))
+    with landing.open(document) as stream:
+        assert stream.read(10) == b"0123456789"
+
+
+def test_what_may_not_be_redistributed_is_not_kept(landing: Landing, tmp_path: Path) -> None:
+    with pytest.raises(LicenceError, match="forbids redistribution"):
+        landing.land(fetched(license_class="restricted"))
+    assert files(tmp_path) == {}
+
+
+@given(st.binary(max_size=2_000))
+def test_any_bytes_survive(tmp_path_factory: pytest.TempPathFactory, body: bytes) -> None:
+    landing = Landing(str(tmp_path_factory.getbasetemp() / "any"))
+    document, _ = landing.land(fetched(body))
+    assert landing.read(document) == body
