@@ -1,10 +1,14 @@
-"""The table of sources: whose data, under which licence, read by which parser."""
+"""What a source is: whose documents, under which licence, read by which parser.
+
+The sources themselves stand as tables in the folder of their subject.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from assets.parsed import Parsed
 from warehouse.landing import Document
+from warehouse.record.tables import RecordTable
 from warehouse.tables import LicenseClass
 
 Parse = Callable[[Document, bytes], Parsed]
@@ -12,7 +16,11 @@ Parse = Callable[[Document, bytes], Parsed]
 
 @dataclass(frozen=True)
 class Source:
-    """One source of documents; all documents of a source are read by one parser."""
+    """One source of documents; one parser reads all of them into its tables.
+
+    ``complete`` says that an address always shows all it has, so that what it showed before
+    and shows no more was withdrawn. An address that shows a page or a difference is not.
+    """
 
     key: str
     subject: str
@@ -20,3 +28,5 @@ class Source:
     license_class: LicenseClass
     license_name: str
     parse: Parse
+    tables: tuple[RecordTable, ...]
+    complete: bool = False

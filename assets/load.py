@@ -1,0 +1,130 @@
+"""From landed documents to the record: parse, append, and say what happened.
+
+Documents are read in the order in which they were observed. One that turns up late is read
+in its place: what was observed after it is read again, which appends nothing unless the late
+one made a difference.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+
+from assets.parsed import Parsed
+from assets.sources import Source
+from warehouse.landing import Document, Fetched, Landing
+from warehouse.record.append import Load, append
+from warehouse.record.journal import read_documents
+from warehouse.record.rows import Rejected, to_arrow
+from warehouse.record.store import Record
+from warehouse.record.tables import RecordTable
+from warehouse.record.withdraw import Complete
+from warehouse.tables import LoadEntry
+
+BATCH = 64
+
+_log = logging.getLogger(__name__)
+
+Progress = Callable[[int, int], None]
+
+
+def land_all(landing: Landing, fetched: Iterable[Fetched]) -> tuple[int, int]:
+    """Land every body; give how many came and how many were new."""
+    new = [landing.land(each)[1] for each in fetched]
+    return len(new), sum(new)
+
+
+def load_source(
+    record: Record, landing: Landing, source: Source, progress: Progress | None = None
+) -> list[LoadEntry]:
+    """Read the documents of a source that this version of the code has not read yet."""
+    landed = landing.documents(source.key)
+    pending = _pending(landed, read_documents(record, source.key, source.tables[-1]))
+    entries: list[LoadEntry] = []
+    for batch in _batches(source, landed, pending):
+        entries += _load(record, landing, source, batch, landed)
+        if progress is not None:
+            progress(pending.index(batch[-1]) + 1, len(pending))
+    return entries
+
+
+def _pending(landed: list[Document], done: set[str]) -> list[Document]:
+    """Give the unread documents, and with a late one all that were observed after it."""
+    unread = [document for document in landed if document.key not in done]
+    if not unread:
+        return []
+    return [
+        document
+        for document in landed
+        if document.key not in done or document.observed_at > unread[0].observed_at
+    ]
+
+
+def _batches(
+    source: Source, landed: list[Document], pending: list[Document]
+) -> Iterator[list[Document]]:
+    """Group documents; one that may withdraw something is alone."""
+    batch: list[Document] = []
+    for document in pending:
+        alone = source.complete and _readings_before(landed, document)
+        if batch and (alone or len(batch) == BATCH):
+            yield batch
+            batch = []
+        batch.append(document)
+        if alone:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _readings_before(landed: list[Document], document: Document) -> bool:
+    return any(
+        other.url == document.url and other.observed_at < document.observed_at for other in landed
+    )
+
+
+def _load(
+    record: Record,
+    landing: Landing,
+    source: Source,
+    batch: list[Document],
+    landed: list[Document],
+) -> list[LoadEntry]:
+    load = Load(source.key, tuple(document.key for document in batch))
+    parsed = [_parsed(landing, source, document) for document in batch]
+    complete = None
+    if len(batch) == 1 and source.complete and _readings_before(landed, batch[0]):
+        document = batch[0]
+        complete = Complete(
+            {"source": source.key},
+            document.observed_at,
+            document.sha256,
+            document.url,
+            address=document.url,
+        )
+    entries = []
+    for table in source.tables:
+        rows, rejected = _table(table, parsed)
+        entries.append(append(record, table, rows, load, rejected=rejected, complete=complete))
+    return entries
+
+
+def _parsed(landing: Landing, source: Source, document: Document) -> Parsed:
+    body = landing.read(document)
+    try:
+        return source.parse(document, body)
+    except Exception as error:
+        # A parser must not fail; if it does, the document is kept and the others go on.
+        _log.exception("%s: the parser failed", document.url)
+        parsed = Parsed()
+        reason = f"the parser failed ({type(error).__name__}: {error}); report it"
+        parsed.reject(source.tables[0], document, "", reason)
+        return parsed
+
+
+def _table(table: RecordTable, parsed: list[Parsed]) -> tuple[pa.Table, list[Rejected]]:
+    rows = [row for each in parsed for row in each.rows.get(table.name, [])]
+    rejected = [one for each in parsed for one in each.rejected.get(table.name, [])]
+    good, misfits = to_arrow(table, rows)
+    return good, [*rejected, *misfits]

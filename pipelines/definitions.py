@@ -1,0 +1,47 @@
+"""What Dagster runs: every asset, the two jobs, and where things lie."""
+
+import dagster as dg
+
+from assets.entities.assets import ASSETS as ENTITIES
+from assets.filings.assets import ASSETS as FILINGS
+from assets.ingest import Ground
+from assets.macro.assets import ASSETS as MACRO
+from assets.tenders.assets import ASSETS as TENDERS
+from pipelines.places import places
+from pipelines.publish import Marts, published_build
+
+SOURCES = [*FILINGS, *MACRO, *ENTITIES, *TENDERS]
+
+ingest = dg.define_asset_job(
+    "ingest",
+    dg.AssetSelection.assets(*SOURCES),
+    description="Bring what every source has into the record.",
+    executor_def=dg.in_process_executor,
+)
+publish = dg.define_asset_job(
+    "publish",
+    dg.AssetSelection.assets(published_build),
+    description="Publish what is loaded as one build.",
+    executor_def=dg.in_process_executor,
+)
+
+
+def definitions() -> dg.Definitions:
+    """Give the definitions for the places the environment names."""
+    here = places()
+    return dg.Definitions(
+        assets=[*SOURCES, published_build],
+        jobs=[ingest, publish],
+        resources={
+            "ground": Ground(
+                documents=str(here.sample),
+                base_url="https://fictional.example",
+                landing_url=here.landing,
+                record_url=here.record,
+            ),
+            "marts": Marts(folder=str(here.marts)),
+        },
+    )
+
+
+defs = definitions()

@@ -1,0 +1,52 @@
+"""The demonstration: the whole way from documents to answers, on the sample world."""
+
+from collections.abc import Callable
+
+from pipelines.places import Places
+
+Say = Callable[[str], object]
+
+
+def prepare(here: Places, say: Say) -> None:
+    """Build the sample world, run the pipeline through Dagster, publish."""
+    from assets.sample.world import write_world
+    from pipelines.run import run_job
+
+    say("The sample world: fictional issuers, portals, series and registers")
+    write_world(here.sample)
+    say("The pipeline, through Dagster")
+    for asset, said in run_job(here, "ingest").items():
+        counts = ", ".join(f"{said[name]:,} {name}" for name in _COUNTS if name in said)
+        say(f"  {asset:18} {said['documents']:>4} documents: {counts}")
+    published = run_job(here, "publish")["published_build"]
+    say(f"Published as data_version {published['data_version']}")
+
+
+_COUNTS = ("read", "appended", "held", "quarantined", "withdrawn")
+
+
+def greeting(here: Places, address: str) -> str:
+    """Say where everything answers, with a key that works and three commands to try."""
+    from warehouse.read.fundamentals import issuers
+    from warehouse.read.mart import Mart
+
+    from warehouse import keys
+
+    key = keys.sandbox(keys.KeyStore(here.keys))
+    issuer = issuers(Mart(here.marts), 1)[0]
+    ask = f"curl -s -H 'X-API-Key: {key}' '{address}/v1"
+    return "\n".join(
+        (
+            f"REST          {address}/v1/status",
+            f"Runs          DAGSTER_HOME={here.dagster} .venv/bin/dagster dev",
+            f"Sandbox key   {key}",
+            "",
+            "What was known of an issuer on 30 June 2024, and every vintage of it:",
+            f"  {ask}/fundamentals/{issuer}?as_of=2024-06-30'",
+            f"  {ask}/fundamentals/{issuer}?vintages=all'",
+            "The rand as the European Central Bank quoted it:",
+            f"  {ask}/macro?series=FX.EUR.ZAR&frequency=daily&limit=5'",
+            "",
+            "Stop with Ctrl-C.",
+        )
+    )
