@@ -1,13 +1,17 @@
 """Marks are the same for ever, and differ where values differ."""
 
+import tempfile
 from datetime import date
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.facts import fact, facts
-from warehouse.record.lookup import SortedMarks
+from warehouse.record.index import FileIndex
 from warehouse.record.marks import marked
 from warehouse.record.tables import FUNDAMENTALS
 
@@ -22,7 +26,7 @@ def test_the_definition_is_frozen() -> None:
     assert marks_of() == FROZEN
 
 
-FROZEN = (-8012450894374225634, -899404130, -2877374679883156623, 7531448201771123210)
+FROZEN = (6002806207063990057, 1084514325, 6943521922208650666, 5742261017273698380)
 
 
 def test_another_figure_has_other_marks_and_the_same_content() -> None:
@@ -58,14 +62,22 @@ numbers = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=50)
 
 
 @given(numbers, numbers, st.lists(st.integers(0, 20), max_size=20))
-def test_a_lookup_finds_every_equal_mark_and_no_other(
+def test_an_index_finds_every_equal_sighting_and_no_other(
     ours: list[int], theirs: list[int], shared: list[int]
 ) -> None:
-    came = np.array([*ours, *shared], np.int64)
-    held = np.array([*theirs, *shared], np.int64)
-    index = SortedMarks(came)
-    there, here = index.matches(held)
-    assert set(there.tolist()) == {n for n, mark in enumerate(held) if mark in set(came.tolist())}
-    assert (held[there] == came[here]).all()
-    times = [came.tolist().count(mark) for mark in came.tolist()]
-    assert index.repeated.tolist() == [count > 1 for count in times]
+    held = [*theirs, *shared, 5]
+    with tempfile.TemporaryDirectory() as temporary:
+        file = f"{temporary}/part.parquet"
+        columns = {
+            "sighting": pa.array(held, pa.int64()),
+            "content": pa.array(range(len(held)), pa.int64()),
+            "figure_check": pa.array([mark % 1000 for mark in held], pa.int32()),
+        }
+        pq.write_table(pa.table(columns), file)
+        came = np.sort(np.array([*ours, *shared], np.int64))
+        index = FileIndex(Path(temporary), file)
+        first, times = index.find(came)
+    assert times.tolist() == [held.count(mark) for mark in came.tolist()]
+    for mark, place, count in zip(came.tolist(), first, times, strict=True):
+        assert {held[row] for row in index.content[place : place + count]} <= {mark}
+        assert set(index.check[place : place + count].tolist()) <= {mark % 1000}

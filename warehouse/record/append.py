@@ -18,6 +18,7 @@ from deltalake.exceptions import CommitFailedError
 from warehouse.errors import WriteConflict
 from warehouse.record import journal
 from warehouse.record.check import checked
+from warehouse.record.index import write_index
 from warehouse.record.marks import marked
 from warehouse.record.merge import merge
 from warehouse.record.rows import Rejected
@@ -105,6 +106,7 @@ def _try(
     )
     if not len(fresh):
         return entry
+    before = set(delta.file_uris())
     try:
         commit(
             delta,
@@ -114,6 +116,9 @@ def _try(
         )
     except CommitFailedError:
         return None
+    written = set(delta.file_uris()) - before
+    if len(written) == 1:
+        write_index(record.index_folder(table.name), written.pop(), fresh)
     return entry
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from xxhash import xxh3_128_digest
 
+from warehouse.record.parallel import each
 from warehouse.record.tables import RecordTable
 
 Words = npt.NDArray[np.uint64]
@@ -29,10 +30,10 @@ _ROUNDS = (
 
 def marked(table: RecordTable, rows: pa.Table) -> pa.Table:
     """Add the marks: figure, figure_check, sighting, content."""
-    identity = [_column(rows[name]) for name in table.identity]
-    figure = _combined([first for first, _ in identity], _GOLDEN)
-    check = _combined([second for _, second in identity], _CHECK)
-    sighting = _combined([check, _column(rows["publication"])[0]], _GOLDEN)
+    *identity, publication = _columns(rows, (*table.identity, "publication"))
+    firsts, seconds = [first for first, _ in identity], [second for _, second in identity]
+    figure, check = each(_combined, (firsts, seconds))
+    sighting = _combined([check, publication[0]])
     return (
         rows.append_column("figure", pa.array(figure.view(np.int64)))
         .append_column("figure_check", pa.array((check >> np.uint64(32)).astype("u4").view("i4")))
@@ -43,25 +44,30 @@ def marked(table: RecordTable, rows: pa.Table) -> pa.Table:
 
 def content_marks(table: RecordTable, rows: pa.Table) -> pa.Array:
     """Give the mark of each row's content; a withdrawal is a content of its own."""
-    columns = [_column(rows[name])[0] for name in (*table.content, "withdrawn")]
-    return pa.array(_combined(columns, _GOLDEN).view(np.int64))
+    columns = _columns(rows, (*table.content, "withdrawn"))
+    return pa.array(_combined([first for first, _ in columns]).view(np.int64))
 
 
-def _combined(columns: list[Words], seed: np.uint64) -> Words:
-    mark = np.full(len(columns[0]), seed, dtype=np.uint64)
+def _columns(rows: pa.Table, names: tuple[str, ...]) -> list[tuple[Words, Words]]:
+    return each(lambda name: _column(rows[name]), names)
+
+
+def _combined(columns: list[Words]) -> Words:
+    mark = np.zeros(len(columns[0]), dtype=np.uint64)
+    room = np.empty_like(mark)
     for column in columns:
         mark ^= column
         mark += _GOLDEN
-        _mix(mark)
+        _mix(mark, room)
     return mark
 
 
-def _mix(words: Words) -> None:
+def _mix(words: Words, room: Words) -> None:
     """Spread every bit over all others, in place (the finaliser of SplitMix64)."""
     for shift, factor in _ROUNDS:
-        words ^= words >> shift
+        words ^= np.right_shift(words, shift, out=room)
         words *= factor
-    words ^= words >> np.uint64(31)
+    words ^= np.right_shift(words, np.uint64(31), out=room)
 
 
 def _column(values: pa.ChunkedArray) -> tuple[Words, Words]:
@@ -81,17 +87,18 @@ def _text(array: pa.Array) -> tuple[Words, Words]:
     digests = b"".join(map(xxh3_128_digest, texts))
     pairs = np.frombuffer(digests or bytes(16), dtype="<u8").reshape(-1, 2)
     codes = pc.fill_null(coded.indices, 0).to_numpy(zero_copy_only=False)
-    return pairs[:, 0][codes], pairs[:, 1][codes]
+    return pairs[:, 0].copy()[codes], pairs[:, 1].copy()[codes]
 
 
 def _number(array: pa.Array) -> tuple[Words, Words]:
     words = _stored(array)
     first = words[:, -1] + _GOLDEN
-    _mix(first)
+    room = np.empty_like(first)
+    _mix(first, room)
     first ^= words[:, 0]
-    _mix(first)
+    _mix(first, room)
     second = first ^ _CHECK
-    _mix(second)
+    _mix(second, room)
     return first, second
 
 

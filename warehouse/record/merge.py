@@ -10,14 +10,15 @@ alone tell. Only the few others are compared reading by reading.
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from warehouse.record.lookup import SortedMarks
+from warehouse.record.index import FileIndex
+from warehouse.record.parallel import each
 from warehouse.record.store import Record, parquet
 from warehouse.record.tables import RecordTable
 
@@ -35,7 +36,7 @@ class Merge:
 def merge(record: Record, table: RecordTable, delta: DeltaTable, incoming: pa.Table) -> Merge:
     """Compare marked rows with the files they can touch."""
     files = touched(delta, table, incoming)
-    unknown, unsure = _told_by_marks(files, incoming)
+    unknown, unsure = _told_by_marks(record.index_folder(table.name), files, incoming)
     plain = _plain(incoming, unknown)
     if not len(unsure):
         return Merge(plain, [])
@@ -66,25 +67,36 @@ def _meets(values: list[str], least: str | None, most: str | None) -> bool:
     return place < len(values) and (values[place] <= most or values[place].startswith(most))
 
 
-def _told_by_marks(files: list[str], incoming: pa.Table) -> tuple[Numbers, Numbers]:
+def _told_by_marks(folder: Path, files: list[str], incoming: pa.Table) -> tuple[Numbers, Numbers]:
     """Give the rows that nothing is held of, and those that marks alone do not settle."""
-    index = SortedMarks(_numbers(incoming, "sighting"))
-    content, check = _numbers(incoming, "content"), _numbers(incoming, "figure_check")
-    times = np.zeros(len(incoming), np.int64)
-    same = np.zeros(len(incoming), bool)
-    for file in files:
-        theirs, ours = index.matches(
-            _numbers(pq.read_table(file, columns=["sighting"]), "sighting")
-        )
-        if len(theirs):
-            near = pq.read_table(file, columns=["content", "figure_check"])
-            np.add.at(times, ours, 1)
-            same[ours] = (_numbers(near, "content")[theirs] == content[ours]) & (
-                _numbers(near, "figure_check")[theirs] == check[ours]
-            )
-    unknown = (times == 0) & ~index.repeated
-    held = (times == 1) & same & ~index.repeated
-    return np.flatnonzero(unknown), np.flatnonzero(~unknown & ~held)
+    order = np.argsort(_numbers(incoming, "sighting"))
+    sighting, content, check = (
+        _numbers(incoming, name)[order] for name in ("sighting", "content", "figure_check")
+    )
+    times = np.zeros(len(order), np.int64)
+    same = np.zeros(len(order), bool)
+    for index, (first, found) in each(lambda file: _found(folder, file, sighting), files):
+        times += found
+        here = np.flatnonzero(found)
+        place = first[here]
+        same[here] = (index.content[place] == content[here]) & (index.check[place] == check[here])
+    repeated = _repeated(sighting)
+    unknown = (times == 0) & ~repeated
+    held = (times == 1) & same & ~repeated
+    return np.sort(order[unknown]), np.sort(order[~unknown & ~held])
+
+
+def _found(folder: Path, file: str, sighting: Numbers) -> tuple[FileIndex, tuple[Numbers, Numbers]]:
+    index = FileIndex(folder, file)
+    return index, index.find(sighting)
+
+
+def _repeated(in_order: Numbers) -> npt.NDArray[np.bool_]:
+    repeated = np.zeros(len(in_order), bool)
+    next_is_equal = in_order[1:] == in_order[:-1]
+    repeated[1:] |= next_is_equal
+    repeated[:-1] |= next_is_equal
+    return repeated
 
 
 def _numbers(rows: pa.Table, name: str) -> Numbers:

@@ -24,6 +24,7 @@ from deltalake import (
 from deltalake.exceptions import CommitFailedError
 from sqlmodel import SQLModel
 
+from warehouse.record.index import forget
 from warehouse.record.schema import arrow_schema, record_schema
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.tables import LoadEntry, Quarantined, Version
@@ -69,15 +70,24 @@ class Record:
         """Give the engine that compares and reads; it spills rather than grow."""
         return duckdb.connect(config={"memory_limit": "640MB", "preserve_insertion_order": False})
 
+    @cached_property
+    def _tables(self) -> dict[str, DeltaTable]:
+        """The tables opened so far: the next look reads only what was committed since."""
+        return {}
+
     def table(self, name: str) -> DeltaTable:
         """Open a table as it is now, made if it was not there."""
+        if name in self._tables:
+            self._tables[name].update_incremental()
+            return self._tables[name]
         path = f"{self.root}/{name}"
         if not DeltaTable.is_deltatable(path):
             Path(path).mkdir(parents=True, exist_ok=True)
             DeltaTable.create(
                 path, _SCHEMAS[name], mode="ignore", name=name, configuration=_CONFIGURATION
             )
-        return DeltaTable(path)
+        self._tables[name] = DeltaTable(path)
+        return self._tables[name]
 
     def relation(self, name: str) -> str:
         """Name a table as it is now in SQL."""
@@ -91,6 +101,10 @@ class Record:
         """Give the number of the last load that appended to the table."""
         return loaded(self.table(table.name))
 
+    def index_folder(self, name: str) -> Path:
+        """Name the folder in which the indexes of a table's files are kept."""
+        return Path(self.root, ".index", name)
+
     def keep_small(self, name: str, most: int = 32) -> None:
         """Merge the small files of a table once there are many; no row changes."""
         delta = self.table(name)
@@ -98,6 +112,7 @@ class Record:
             # Another writer that compacts at the same time does the same work.
             with suppress(CommitFailedError):
                 delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=_WRITER)
+            forget(self.index_folder(name), delta.file_uris())
 
     def cluster(self, table: RecordTable) -> None:
         """Rewrite a table sorted by the column its rows arrive by; no row changes."""
