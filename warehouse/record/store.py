@@ -67,8 +67,8 @@ class Record:
 
     @cached_property
     def sql(self) -> duckdb.DuckDBPyConnection:
-        """Give the engine that compares and reads; it spills rather than grow."""
-        return duckdb.connect(config={"memory_limit": "640MB", "preserve_insertion_order": False})
+        """Give the engine that reads; it spills to disk rather than take all memory."""
+        return duckdb.connect(config={"preserve_insertion_order": False})
 
     @cached_property
     def _tables(self) -> dict[str, DeltaTable]:

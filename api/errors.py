@@ -1,0 +1,84 @@
+"""The one place where an error becomes an answer."""
+
+import logging
+import sqlite3
+
+import falcon
+
+from api.problems import Problem
+from warehouse.errors import NothingPublished, UnknownVersion
+from warehouse.keys import KeyStoreUnavailable
+from warehouse.wire import encode
+
+_RETRY_AFTER = 5
+_FAILED = logging.getLogger("sankofa.api")
+
+
+def answer_errors(app: falcon.App[falcon.Request, falcon.Response], upgrade_url: str) -> None:
+    """Let every error of the app be answered as a problem."""
+
+    def handle(
+        req: falcon.Request, resp: falcon.Response, error: Exception, params: object
+    ) -> None:
+        write(req, resp, problem_of(error, req), upgrade_url)
+
+    # Falcon has a handler of its own for HTTPError, which would be the nearer one.
+    app.add_error_handler((Exception, falcon.HTTPError), handle)
+
+
+def problem_of(error: Exception, req: falcon.Request) -> Problem:
+    """Say in our words what went wrong; what we did not foresee is logged and not shown."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, KeyStoreUnavailable):
+        return _later("key_store_unavailable", "The key store is temporarily unavailable.")
+    if isinstance(error, NothingPublished | sqlite3.Error):
+        _FAILED.error("datastore: %s", error)
+        return _later("datastore_unavailable", "The data cannot be read at the moment.")
+    if isinstance(error, UnknownVersion):
+        return Problem("parameter_invalid", str(error), parameter="X-Data-Version")
+    if isinstance(error, falcon.HTTPError):
+        return _of_falcon(error, req)
+    _FAILED.error("unforeseen, request %s", req.context.request_id, exc_info=error)
+    return Problem("internal_error", "Something failed that we did not foresee.")
+
+
+def write(req: falcon.Request, resp: falcon.Response, problem: Problem, upgrade_url: str) -> None:
+    """Write a problem as ``application/problem+json`` with the headers that go with it."""
+    kind, members = problem.kind, dict(problem.members)
+    if kind.status == 401:
+        resp.set_header("WWW-Authenticate", 'Bearer realm="sankofa"')
+    if kind.status == 402:
+        members["upgrade_url"] = upgrade_url
+        resp.set_header("X-Upgrade-URL", upgrade_url)
+    if "retry_after" in members:
+        resp.set_header("Retry-After", str(members["retry_after"]))
+    if kind.status == 405:
+        resp.set_header("Allow", "GET, HEAD, OPTIONS")
+    resp.status = kind.status
+    resp.content_type = "application/problem+json"
+    resp.data = encode(_body(problem, req.context.request_id, members))
+
+
+def _body(problem: Problem, instance: str, members: dict[str, object]) -> dict[str, object]:
+    return {
+        "type": f"/problems/{problem.code}",
+        "title": problem.kind.title,
+        "status": problem.kind.status,
+        "code": problem.code,
+        "detail": problem.detail,
+        "instance": instance,
+        **members,
+    }
+
+
+def _later(code: str, detail: str) -> Problem:
+    return Problem(code, detail, retry_after=_RETRY_AFTER, retryable=True)
+
+
+def _of_falcon(error: falcon.HTTPError, req: falcon.Request) -> Problem:
+    if error.status_code == 404:
+        return Problem("not_found", f"There is nothing at {req.path[:200]}.")
+    if error.status_code == 405:
+        return Problem("method_not_allowed", f"{req.method} is not allowed here.")
+    return Problem("request_refused", error.title or "The request cannot be read.")

@@ -1,0 +1,58 @@
+"""Tender releases, newest first, page by page."""
+
+import falcon
+
+from api import cursor, params
+from api.answers import answer, pinned, rows_allowed, tier_of
+from api.problems import Problem
+from warehouse.errors import UnknownVersion
+from warehouse.read.mart import Mart
+from warehouse.read.tenders import releases
+
+
+class Tenders:
+    """Answers with a page of releases; a whole walk is made in one data_version."""
+
+    def __init__(self, mart: Mart, secret: bytes) -> None:
+        self._mart = mart
+        self._secret = secret
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Answer with a page and, unless it is the last, ``next_cursor``."""
+        asked = params.read(req, "country", "from", "limit", "cursor")
+        country, from_ = params.country(asked, "ZA"), params.day(asked, "from")
+        wanted, filters = params.limit(asked), f"{country}|{from_}"
+        mart, after = self._place(req, asked.get("cursor"), filters)
+        limit = rows_allowed(tier_of(req), wanted)
+        rows = releases(mart, country, from_, limit, after)
+        following = None
+        if rows.truncated and rows.last_key is not None:
+            place = cursor.Place(rows.last_key, rows.data_version)
+            following = cursor.write(self._secret, place, filters)
+        answer(resp, rows, limit, None, next_cursor=following)
+
+    on_head = on_get
+
+    def _place(
+        self, req: falcon.Request, sent: str | None, filters: str
+    ) -> tuple[Mart, tuple[str, ...] | None]:
+        """Give where to read on, and in which build; the one of a cursor may be gone."""
+        if sent is None:
+            return pinned(req, self._mart), None
+        place = cursor.read(self._secret, sent, filters)
+        if req.get_header("X-Data-Version") not in (None, place.data_version):
+            raise Problem(
+                "parameter_conflict",
+                f"The cursor walks in data_version {place.data_version}, the header pins another.",
+                parameter="X-Data-Version",
+            )
+        mart = self._mart.at(place.data_version)
+        try:
+            mart.build()
+        except UnknownVersion as error:
+            raise Problem(
+                "cursor_invalid",
+                f"The data_version {place.data_version} of this walk is held no more; begin again.",
+                parameter="cursor",
+            ) from error
+        return mart, place.after

@@ -1,0 +1,56 @@
+"""Which build is read: one small file that names it, replaced at once."""
+
+import os
+import re
+from pathlib import Path
+
+from warehouse.errors import UnknownVersion
+
+_POINTER = "current"
+_NAME = re.compile(r"[0-9]{8}\.[0-9]+")
+
+
+def current(folder: Path) -> Path | None:
+    """Give the file of the build that is read now; None before the first."""
+    try:
+        name = (folder / _POINTER).read_text("ascii").strip()
+    except FileNotFoundError:
+        return None
+    return build_file(folder, name)
+
+
+def switch(folder: Path, name: str) -> None:
+    """Let every reader see another complete build from its next request on."""
+    if not build_file(folder, name).is_file():
+        raise UnknownVersion(f"{name!r} is not a build that is held; see `sankofa builds`")
+    beside = folder / f"{_POINTER}.partial"
+    beside.write_text(name, "ascii")
+    settle(beside, folder / _POINTER)
+
+
+def builds(folder: Path) -> list[str]:
+    """Name every complete build that is held, the oldest first."""
+    names = [path.stem for path in folder.glob("*.sqlite") if _NAME.fullmatch(path.stem)]
+    return sorted(names, key=lambda name: tuple(map(int, name.split("."))))
+
+
+def build_file(folder: Path, name: str) -> Path:
+    """Give the file of a build by its data_version."""
+    if not _NAME.fullmatch(name):
+        raise UnknownVersion(f"{name!r} is not a data_version")
+    return folder / f"{name}.sqlite"
+
+
+def settle(beside: Path, place: Path) -> None:
+    """Move a finished file to its place; it is on disk before it can be seen."""
+    _sync(beside)
+    beside.replace(place)
+    _sync(place.parent)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

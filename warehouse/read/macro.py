@@ -1,0 +1,51 @@
+"""Macroeconomic figures: series as they were known on a day, and annual indicators."""
+
+from datetime import date
+
+from warehouse.read.mart import Mart
+from warehouse.read.rows import Rows, ending, equal, in_country, known_on, select
+
+
+def series_known(
+    mart: Mart,
+    country: str | None = None,
+    series: str | None = None,
+    series_type: str | None = None,
+    frequency: str | None = None,
+    as_of: date | None = None,
+    from_: date | None = None,
+    to: date | None = None,
+    limit: int | None = None,
+) -> Rows:
+    """Give the observations known on ``as_of``, series by series, the newest period first.
+
+    ``from_`` and ``to`` bound the day on which a period ends.
+    """
+    where = [
+        *in_country(country),
+        *equal(series=series, series_type=series_type, frequency=frequency),
+        *known_on(as_of),
+        *ending(from_, to),
+    ]
+    return select(mart.build(), "macro_series", where, "series, rowid", limit)
+
+
+def annual(
+    mart: Mart,
+    country: str | None = None,
+    indicator: str | None = None,
+    from_: date | None = None,
+    to: date | None = None,
+    limit: int | None = None,
+) -> Rows:
+    """Give annual indicators as they stand today, the newest year first.
+
+    Their source gives no evidence of when a value became public: there is no ``as_of`` here.
+    """
+    where = [
+        *in_country(country),
+        *equal(indicator=indicator),
+        *known_on(None),
+        *ending(from_, to),
+    ]
+    return select(mart.build(), "macro_annual", where, "indicator, rowid", limit)
