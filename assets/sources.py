@@ -19,7 +19,8 @@ class Source:
     """One source of documents; one parser reads all of them into its tables.
 
     ``complete`` says that an address always shows all it has, so that what it showed before
-    and shows no more was withdrawn. An address that shows a page or a difference is not.
+    and shows no more was withdrawn. An address that shows a page or a difference is not. The
+    identity of a figure in its tables must name the source: nobody withdraws for another.
     """
 
     key: str

@@ -72,7 +72,7 @@ def _serve(host: str, port: int) -> NoReturn:
     """Become the server: a process that never loads what the pipeline needs."""
     here = places()
     sys.stdout.flush()
-    server = ["-m", "api.serve", "--marts", str(here.marts), "--keys", str(here.keys)]
+    server = ["-m", "api", "--marts", str(here.marts), "--keys", str(here.keys)]
     os.execv(sys.executable, [sys.executable, *server, "--host", host, "--port", str(port)])  # noqa: S606
 
 

@@ -1,5 +1,6 @@
 """The demonstration: the whole way from documents to answers, on the sample world."""
 
+import json
 from collections.abc import Callable
 
 from pipelines.places import Places
@@ -16,8 +17,8 @@ def prepare(here: Places, say: Say) -> None:
     write_world(here.sample)
     say("The pipeline, through Dagster")
     for asset, said in run_job(here, "ingest").items():
-        counts = ", ".join(f"{said[name]:,} {name}" for name in _COUNTS if name in said)
-        say(f"  {asset:18} {said['documents']:>4} documents: {counts}")
+        counts = ", ".join(f"{said[name]:,} {name}" for name in _COUNTS if said[name])
+        say(f"  {asset:18} {said['documents']:>4} documents; {counts or 'nothing new'}")
     published = run_job(here, "publish")["published_build"]
     say(f"Published as data_version {published['data_version']}")
 
@@ -25,15 +26,22 @@ def prepare(here: Places, say: Say) -> None:
 _COUNTS = ("read", "appended", "held", "quarantined", "withdrawn")
 
 
+def _one_that_restated(here: Places) -> str:
+    """Give the id of an issuer of the sample world that restated a figure."""
+    from assets.filings.companyfacts import service_id_of
+
+    traps = json.loads((here.sample / "traps.json").read_text())
+    place = traps["restatement"][0]
+    company = here.sample / place["source"] / place["day"] / place["path"]
+    return service_id_of(json.loads(company.read_text())["cik"])
+
+
 def greeting(here: Places, address: str) -> str:
     """Say where everything answers, with a key that works and three commands to try."""
-    from warehouse.read.fundamentals import issuers
-    from warehouse.read.mart import Mart
-
     from warehouse import keys
 
     key = keys.sandbox(keys.KeyStore(here.keys))
-    issuer = issuers(Mart(here.marts), 1)[0]
+    issuer = _one_that_restated(here)
     ask = f"curl -s -H 'X-API-Key: {key}' '{address}/v1"
     return "\n".join(
         (

@@ -4,15 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from warehouse.mart.build import publish
 
 from assets.ingest import Ground
-
-# Said with every answer as long as the documents come from the sample world.
-SAMPLE_NOTICE = (
-    "Fictional sample data: no issuer, portal, series or person in it exists. Held under the "
-    "licence classes of the real sources it imitates; licence-clean, with no natural-person data."
-)
+from warehouse.mart.build import publish
+from warehouse.mart.notices import SAMPLE_NOTICE
 
 
 class Marts(dg.ConfigurableResource[Any]):

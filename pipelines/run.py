@@ -1,6 +1,5 @@
 """Running a job in this process, with its runs kept where ``dagster dev`` shows them."""
 
-import logging
 import os
 
 import dagster as dg
@@ -9,6 +8,7 @@ from pipelines.places import Places
 from warehouse.errors import SankofaError
 
 _CONFIGURATION = "telemetry:\n  enabled: false\n"
+_FAILURES_ONLY = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 
 
 def instance(here: Places) -> dg.DagsterInstance:
@@ -29,10 +29,11 @@ def run_job(here: Places, name: str) -> dict[str, dict[str, object]]:
     """
     from pipelines.definitions import definitions
 
-    logging.getLogger("dagster").setLevel(logging.WARNING)
     with instance(here) as keeper:
         job = definitions().resolve_job_def(name)
-        result = job.execute_in_process(instance=keeper, raise_on_error=False)
+        result = job.execute_in_process(
+            instance=keeper, raise_on_error=False, run_config=_FAILURES_ONLY
+        )
         said: dict[str, dict[str, object]] = {
             event.asset_key.to_user_string(): {
                 label: value.value

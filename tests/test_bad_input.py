@@ -128,7 +128,7 @@ def test_two_values_for_one_figure_in_one_document_are_both_set_aside(record: Re
     two = fact("2") | {"source_ref": "d0#/2"}
     entry = load(record, facts(one, two, fact("3", item="profit")))
     assert (entry.read, entry.appended, entry.quarantined) == (3, 1, 2)
-    assert all("two contents for one figure" in reason for reason in reasons(record))
+    assert all("gives two contents for one figure" in reason for reason in reasons(record))
 
 
 def test_the_same_refusal_is_kept_once(record: Record) -> None:

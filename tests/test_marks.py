@@ -71,6 +71,7 @@ def test_an_index_finds_every_equal_sighting_and_no_other(
         columns = {
             "sighting": pa.array(held, pa.int64()),
             "content": pa.array(range(len(held)), pa.int64()),
+            "observed_at": pa.array([0] * len(held), pa.timestamp("us", "UTC")),
             "figure_check": pa.array([mark % 1000 for mark in held], pa.int32()),
         }
         pq.write_table(pa.table(columns), file)

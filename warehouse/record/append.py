@@ -144,7 +144,7 @@ def _contradictory(rows: pa.Table, numbers: list[int]) -> list[Rejected]:
         Rejected(
             place["document"],
             place["source_ref"],
-            "the document gives two contents for one figure in one publication",
+            "one reading of the publication gives two contents for one figure",
             row,
         )
         for row, place in zip(numbers, places.to_pylist(), strict=True)

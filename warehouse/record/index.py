@@ -1,6 +1,6 @@
 """A sorted list of the sightings in each data file, so that a few are found among many.
 
-Data files never change, so neither does the index of one. It is a copy of three columns,
+Data files never change, so neither does the index of one. It is a copy of four columns,
 made when it is first needed and mapped into memory; the folder may be deleted at any time.
 """
 
@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 
 Numbers = npt.NDArray[np.int64]
 
-_COLUMNS = ("sighting", "content", "figure_check")
-_ROW = 8 + 8 + 4
+_COLUMNS = ("sighting", "content", "observed_at", "figure_check")
+_ROW = 8 + 8 + 8 + 4
 
 
 class FileIndex:
-    """The sightings of one data file in order, each with its content and check."""
+    """The sightings of one data file in order: content, time of reading, check of the figure."""
 
     def __init__(self, folder: Path, data_file: str) -> None:
         path = _place(folder, data_file)
@@ -28,7 +28,8 @@ class FileIndex:
         rows = path.stat().st_size // _ROW
         self.sighting = _map(path, "<i8", 0, rows)
         self.content = _map(path, "<i8", 8 * rows, rows)
-        self.check = _map(path, "<i4", 16 * rows, rows)
+        self.observed_at = _map(path, "<i8", 16 * rows, rows)
+        self.check = _map(path, "<i4", 24 * rows, rows)
 
     def find(self, sightings: Numbers) -> tuple[Numbers, Numbers]:
         """Give for sorted sightings the place of the first, and how many there are."""
@@ -52,7 +53,7 @@ def write_index(folder: Path, data_file: str, rows: pa.Table) -> None:
 
     It is written beside and then moved: a reader never meets half an index.
     """
-    columns = [rows[name].combine_chunks().to_numpy() for name in _COLUMNS]
+    columns = [numbers(rows, name) for name in _COLUMNS]
     order = np.argsort(columns[0], kind="stable")
     path = _place(folder, data_file)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,6 +62,14 @@ def write_index(folder: Path, data_file: str, rows: pa.Table) -> None:
         for column in columns:
             stream.write(np.ascontiguousarray(column[order]).data)
     beside.replace(path)
+
+
+def numbers(rows: pa.Table, name: str) -> Numbers:
+    """Give a column of marks, or of moments in microseconds, as NumPy has it."""
+    column = rows[name].combine_chunks()
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _place(folder: Path, data_file: str) -> Path:

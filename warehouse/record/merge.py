@@ -17,12 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from warehouse.record.index import FileIndex
+from warehouse.record.index import FileIndex, Numbers, numbers
 from warehouse.record.parallel import each
 from warehouse.record.store import Record, parquet
 from warehouse.record.tables import RecordTable
-
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -69,17 +67,20 @@ def _meets(values: list[str], least: str | None, most: str | None) -> bool:
 
 def _told_by_marks(folder: Path, files: list[str], incoming: pa.Table) -> tuple[Numbers, Numbers]:
     """Give the rows that nothing is held of, and those that marks alone do not settle."""
-    order = np.argsort(_numbers(incoming, "sighting"))
-    sighting, content, check = (
-        _numbers(incoming, name)[order] for name in ("sighting", "content", "figure_check")
-    )
+    order = np.argsort(numbers(incoming, "sighting"))
+    names = ("sighting", "content", "observed_at", "figure_check")
+    sighting, content, observed_at, check = (numbers(incoming, name)[order] for name in names)
     times = np.zeros(len(order), np.int64)
     same = np.zeros(len(order), bool)
     for index, (first, found) in each(lambda file: _found(folder, file, sighting), files):
         times += found
         here = np.flatnonzero(found)
         place = first[here]
-        same[here] = (index.content[place] == content[here]) & (index.check[place] == check[here])
+        same[here] = (
+            (index.content[place] == content[here])
+            & (index.check[place] == check[here])
+            & (index.observed_at[place] <= observed_at[here])
+        )
     repeated = _repeated(sighting)
     unknown = (times == 0) & ~repeated
     held = (times == 1) & same & ~repeated
@@ -99,10 +100,6 @@ def _repeated(in_order: Numbers) -> npt.NDArray[np.bool_]:
     return repeated
 
 
-def _numbers(rows: pa.Table, name: str) -> Numbers:
-    return np.asarray(rows[name].combine_chunks().to_numpy(zero_copy_only=False))
-
-
 def _plain(incoming: pa.Table, rows: Numbers) -> pa.Table:
     available_at = incoming["available_at"].combine_chunks().take(pa.array(rows))
     again = pa.repeat(pa.scalar(False), len(rows))
@@ -115,52 +112,58 @@ def _read_by_reading(record: Record, held: str, rows: pa.Table) -> tuple[pa.Tabl
     sql.register("incoming", rows)
     contradictions = sql.sql(_CONTRADICTIONS).to_arrow_table()
     sql.register("contradictions", contradictions)
-    sql.register(
-        "near",
-        sql.sql(
-            f"SELECT {_COMPARED} FROM {held} WHERE sighting IN (SELECT sighting FROM incoming)"
-        ).to_arrow_table(),
-    )
+    near = f"SELECT {_COMPARED}, load_seq FROM {held} "
+    near += "WHERE sighting IN (SELECT sighting FROM incoming)"
+    sql.register("near", sql.sql(near).to_arrow_table())
     changed = sql.sql(_CHANGED).to_arrow_table()
     sql.close()
     return changed, list(contradictions["row"].to_pylist())
 
 
-_COMPARED = "sighting, figure_check, observed_at, content, document, available_at"
+_COMPARED = "sighting, figure_check, observed_at, content, available_at"
 
 _CONTRADICTIONS = """
 SELECT DISTINCT one.row
 FROM incoming AS one
 JOIN incoming AS two
   ON one.sighting = two.sighting AND one.figure_check = two.figure_check
- AND one.document = two.document AND one.observed_at = two.observed_at
- AND one.content <> two.content
+ AND one.observed_at = two.observed_at AND one.content <> two.content
 """
 
+# Of readings made at one moment the last loaded stands; the reading before an incoming one is
+# the last made before its moment. The same reading, dated as it would be now, is held.
 _CHANGED = f"""
-WITH readings AS (
-    SELECT {_COMPARED}, -1 AS row FROM near
-    UNION ALL
+WITH came AS (
     SELECT {_COMPARED}, row FROM incoming WHERE row NOT IN (SELECT row FROM contradictions)
 ),
+readings AS (
+    SELECT {_COMPARED}, load_seq, -1 AS row FROM near
+    UNION ALL SELECT {_COMPARED}, {2**62} AS load_seq, row FROM came
+),
+standing AS (
+    SELECT * FROM readings
+    QUALIFY row_number() OVER (
+        PARTITION BY sighting, figure_check, observed_at ORDER BY load_seq DESC, row DESC) = 1
+),
 placed AS (
-    SELECT *,
-        lag(content) OVER place AS before,
-        lag(document) OVER place AS document_before,
-        lag(available_at) OVER place AS available_before,
-        CASE WHEN lead(row) OVER place = -1 THEN lead(content) OVER place END AS held_after
-    FROM readings
-    WINDOW place AS (PARTITION BY sighting, figure_check ORDER BY observed_at, row)
+    SELECT came.*, before.content AS content_before,
+        CASE WHEN before.content IS NULL OR came.available_at IS NULL THEN came.available_at
+             ELSE greatest(came.available_at, CAST(came.observed_at AS DATE)) END AS known_at
+    FROM came ASOF LEFT JOIN standing AS before
+      ON came.sighting = before.sighting AND came.figure_check = before.figure_check
+     AND came.observed_at > before.observed_at
+),
+new AS (
+    SELECT * FROM placed
+    WHERE content_before IS DISTINCT FROM content AND NOT EXISTS (
+        SELECT 1 FROM near
+        WHERE near.sighting = placed.sighting AND near.figure_check = placed.figure_check
+          AND near.observed_at = placed.observed_at AND near.content = placed.content
+          AND near.available_at IS NOT DISTINCT FROM placed.known_at)
+    QUALIFY row_number() OVER (
+        PARTITION BY sighting, figure_check, observed_at, content ORDER BY row) = 1
 )
-SELECT row,
-    CASE
-        WHEN before IS NULL OR available_at IS NULL THEN available_at
-        WHEN document_before = document THEN available_before
-        ELSE greatest(available_at, CAST(observed_at AS DATE))
-    END AS available_at,
-    before IS NOT NULL OR held_after IS NOT NULL AS again
-FROM placed
-WHERE row >= 0
-  AND (before IS NULL OR before <> content)
-  AND (before IS NOT NULL OR held_after IS NULL OR held_after <> content)
+SELECT row, known_at AS available_at,
+    content_before IS NOT NULL OR sighting IN (SELECT sighting FROM near) AS again
+FROM new
 """

@@ -1,0 +1,90 @@
+"""The sample world goes the whole way through Dagster, and starting again does nothing twice."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipelines.demo import greeting, prepare
+from pipelines.places import Places, places
+from pipelines.run import run_job
+from warehouse.errors import SankofaError
+from warehouse.mart.pointer import current
+from warehouse.record.store import Record
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Places:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SANKOFA_HOME", str(tmp_path_factory.mktemp("home")))
+        home = places()
+        prepare(home, lambda _: None)
+    return home
+
+
+@pytest.fixture(autouse=True)
+def at_home(here: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANKOFA_HOME", str(here.home))
+
+
+def test_every_count_of_the_ledger_adds_up(here: Places) -> None:
+    record = Record(here.record)
+    wrong = record.query(
+        f"SELECT * FROM {record.relation('loads')} WHERE read <> appended + held + quarantined"
+    )
+    assert len(wrong) == 0
+
+
+def test_everything_quarantined_says_why_and_where(here: Places) -> None:
+    record = Record(here.record)
+    kept = record.query(f"SELECT * FROM {record.relation('quarantine')}").to_pylist()
+    assert kept
+    for row in kept:
+        assert len(row["reason"].split()) >= 2
+        assert row["source_ref"].startswith("https://fictional.example/")
+
+
+def test_starting_again_reads_nothing_and_keeps_the_build(here: Places) -> None:
+    build = current(here.marts)
+    said = run_job(here, "ingest")
+    assert {counts["read"] for counts in said.values()} == {0}
+    assert {counts["documents_new"] for counts in said.values()} == {0}
+    run_job(here, "publish")
+    assert current(here.marts) == build
+
+
+def test_the_restatements_of_the_sample_world_are_vintages(here: Places) -> None:
+    record = Record(here.record)
+    traps = json.loads((here.sample / "traps.json").read_text())
+    several = record.query(
+        f"SELECT figure FROM {record.relation('fundamentals')} "
+        "GROUP BY figure, figure_check HAVING count(DISTINCT content) > 1"
+    )
+    assert len(several) >= len(traps["restatement"]) > 0
+
+
+def test_no_withheld_name_of_the_sample_world_is_in_the_record(here: Places) -> None:
+    record = Record(here.record)
+    withheld = record.query(
+        f"SELECT name, identifier_id FROM {record.relation('tender_parties')} "
+        "WHERE org_evidence IS NULL"
+    )
+    assert len(withheld) > 0
+    assert withheld["name"].null_count == withheld["identifier_id"].null_count == len(withheld)
+
+
+def test_the_greeting_has_a_key_and_three_commands(here: Places) -> None:
+    said = greeting(here, "http://127.0.0.1:8321")
+    assert said.count("curl -s -H 'X-API-Key: sk_") == 3
+
+
+def test_a_source_that_fails_leaves_the_others_running_and_is_named(
+    here: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
+    other = places()
+    for key in ("ecb", "alfred"):
+        (other.sample / key / "2026-01-01").mkdir(parents=True)
+    (other.sample / "ecb" / "not a day").mkdir()
+    with pytest.raises(SankofaError, match="the job ingest failed in ecb; the others are done"):
+        run_job(other, "ingest")

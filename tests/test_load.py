@@ -1,0 +1,134 @@
+"""From landed documents to the record: each read once, late ones in their place."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from assets.load import land_all, load_source
+from assets.parsed import Parsed, provenance
+from assets.sources import Source
+from warehouse.landing import Document, Fetched, Landing
+from warehouse.record.as_of import known
+from warehouse.record.store import Record
+from warehouse.record.tables import MACRO_SERIES
+
+
+def parse(document: Document, body: bytes) -> Parsed:
+    """Read lines of ``item=value``; the publication is always the same one of 2019."""
+    parsed = Parsed()
+    if body == b"boom":
+        raise RuntimeError("a bug")
+    for number, line in enumerate(body.decode().split()):
+        item, _, value = line.partition("=")
+        if not value:
+            parsed.reject(MACRO_SERIES, document, f"line {number}", "no value")
+            continue
+        parsed.add(MACRO_SERIES, [row(document, f"line {number}", item, value)])
+    return parsed
+
+
+def row(document: Document, place: str, item: str, value: str) -> dict[str, object]:
+    return provenance(document, place, "file") | {
+        "available_at": date(2019, 3, 29),
+        "publication": "the only one",
+        "country": "ZA",
+        "country_iso3": "ZAF",
+        "series": item,
+        "series_type": "cpi",
+        "frequency": "monthly",
+        "period_start": date(2019, 2, 1),
+        "period_end": date(2019, 2, 28),
+        "value": Decimal(value),
+        "unit": "Index",
+        "base_period": None,
+        "obs_status": None,
+    }
+
+
+SOURCE = Source("test", "macro", "Test", "cc0", "CC0", parse, (MACRO_SERIES,), complete=True)
+
+
+class Portal:
+    """A landing, a record, and a source that shows something else every month."""
+
+    def __init__(self, folder: Path) -> None:
+        self.landing = Landing(str(folder / "landing"))
+        self.record = Record(str(folder / "record"))
+
+    def shows(self, month: int, body: bytes, path: str = "a") -> None:
+        observed_at = datetime(2026, month, 1, 6, tzinfo=UTC)
+        url = f"https://example.org/{path}"
+        land_all(self.landing, [Fetched("test", url, body, "cc0", observed_at)])
+
+    def load(self) -> dict[str, int]:
+        entries = load_source(self.record, self.landing, SOURCE)
+        names = ("read", "appended", "held", "quarantined", "withdrawn")
+        sums = {name: sum(getattr(each, name) for each in entries) for name in names}
+        assert sums["read"] == sums["appended"] + sums["held"] + sums["quarantined"]
+        return {name: number for name, number in sums.items() if number}
+
+    def values(self, as_of: date | None = None) -> dict[str, int]:
+        relation = self.record.relation("macro_series")
+        rows = self.record.query(known(MACRO_SERIES, relation, as_of=as_of)).to_pylist()
+        return {row["series"]: int(row["value"]) for row in rows}
+
+
+@pytest.fixture
+def portal(tmp_path: Path) -> Portal:
+    return Portal(tmp_path)
+
+
+def test_a_document_is_read_once(portal: Portal) -> None:
+    portal.shows(1, b"revenue=1 profit=2")
+    assert portal.load() == {"read": 2, "appended": 2}
+    assert portal.load() == {}
+    portal.shows(2, b"revenue=1 profit=2")
+    assert portal.load() == {}
+
+
+def test_an_edit_and_a_withdrawal_are_known_from_the_month_they_were_seen(portal: Portal) -> None:
+    portal.shows(1, b"revenue=1 profit=2")
+    portal.shows(2, b"revenue=3")
+    assert portal.load() == {"read": 3, "appended": 3, "withdrawn": 1}
+    assert portal.values(date(2026, 1, 31)) == {"revenue": 1, "profit": 2}
+    assert portal.values(date(2026, 2, 1)) == {"revenue": 3}
+
+
+def test_what_one_address_does_not_show_may_stand_at_another(portal: Portal) -> None:
+    portal.shows(1, b"revenue=1", path="a")
+    portal.shows(1, b"profit=2", path="b")
+    portal.shows(2, b"revenue=1 tax=3", path="a")
+    portal.load()
+    assert portal.values() == {"revenue": 1, "profit": 2, "tax": 3}
+
+
+@pytest.mark.parametrize("order", permutations((1, 2, 3)))
+def test_a_document_that_turns_up_late_is_read_in_its_place(
+    portal: Portal, order: tuple[int, ...]
+) -> None:
+    """The portal showed 1, then 2, then 1 again; the documents reach us in any order."""
+    shown = {1: b"revenue=1", 2: b"revenue=2", 3: b"revenue=1 "}
+    for month in order:
+        portal.shows(month, shown[month])
+        portal.load()
+    assert portal.values(date(2026, 1, 31)) == {"revenue": 1}
+    assert portal.values(date(2026, 2, 28)) == {"revenue": 2}
+    assert portal.values(date(2026, 3, 31)) == {"revenue": 1}
+
+
+def test_an_unreadable_part_is_quarantined_and_withdraws_nothing(portal: Portal) -> None:
+    portal.shows(1, b"revenue=1 profit=2")
+    portal.shows(2, b"revenue=3 profit")
+    assert portal.load() == {"read": 4, "appended": 3, "quarantined": 1}
+    assert portal.values() == {"revenue": 3, "profit": 2}
+
+
+def test_a_parser_that_fails_loses_nothing_and_stops_nothing(portal: Portal) -> None:
+    portal.shows(1, b"boom", path="a")
+    portal.shows(2, b"revenue=1", path="b")
+    assert portal.load() == {"read": 2, "appended": 1, "quarantined": 1}
+    kept = portal.record.query(f"SELECT reason FROM {portal.record.relation('quarantine')}")
+    assert kept["reason"].to_pylist() == ["the parser failed (RuntimeError: a bug); report it"]
