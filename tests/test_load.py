@@ -105,7 +105,7 @@ def test_what_one_address_does_not_show_may_stand_at_another(portal: Portal) -> 
     assert portal.values() == {"revenue": 1, "profit": 2, "tax": 3}
 
 
-@pytest.mark.parametrize("order", permutations((1, 2, 3)))
+@pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
 def test_a_document_that_turns_up_late_is_read_in_its_place(
     portal: Portal, order: tuple[int, ...]
 ) -> None:
