@@ -1,0 +1,31 @@
+"""Run every benchmark and print its ratios."""
+
+import platform
+import sys
+from importlib.metadata import version
+
+from tests.bench import append, scale, snapshot
+
+BENCHMARKS = {
+    "append": (append.report, "the append: 1,000,000 facts held, 200,000 come in, 10 % changed"),
+    "scale": (scale.report, "the append of 1,000 rows, on 100,000 held and on 10,000,000"),
+    "snapshot": (snapshot.report, "as_of: what was known on a day, of 5,000,000 sightings"),
+}
+
+
+def main() -> None:
+    """Run the benchmarks named on the command line, or all of them."""
+    names = sys.argv[1:] or list(BENCHMARKS)
+    parts = ("duckdb", "deltalake", "pyarrow", "pandas")
+    print(
+        f"{platform.machine()}, Python {platform.python_version()}, "
+        + ", ".join(f"{part} {version(part)}" for part in parts)
+    )
+    for name in names:
+        report, title = BENCHMARKS[name]
+        print(f"\n{title}")
+        report()
+
+
+if __name__ == "__main__":
+    main()
