@@ -7,11 +7,12 @@ one made a difference.
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 
 from assets.parsed import Parsed
-from assets.sources import Source
+from assets.sources import Source, Stream
 from warehouse.landing import Document, Fetched, Landing
 from warehouse.record.append import Load, append
 from warehouse.record.journal import read_documents
@@ -22,6 +23,7 @@ from warehouse.record.withdraw import Complete
 from warehouse.tables import LoadEntry
 
 BATCH = 64
+LARGE = 16 << 20
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +68,8 @@ def _batches(
     """Group documents; one that may withdraw something is alone."""
     batch: list[Document] = []
     for document in pending:
-        alone = source.complete and _readings_before(landed, document)
+        large = source.stream is not None and document.size > LARGE
+        alone = large or (source.complete and _readings_before(landed, document))
         if batch and (alone or len(batch) == BATCH):
             yield batch
             batch = []
@@ -91,23 +94,49 @@ def _load(
     batch: list[Document],
     landed: list[Document],
 ) -> list[LoadEntry]:
+    if len(batch) == 1 and source.stream is not None and batch[0].size > LARGE:
+        return _load_stream(record, landing, source, source.stream, batch[0])
     load = Load(source.key, tuple(document.key for document in batch))
     parsed = [_parsed(landing, source, document) for document in batch]
     complete = None
     if len(batch) == 1 and source.complete and _readings_before(landed, batch[0]):
-        document = batch[0]
-        complete = Complete(
-            {"source": source.key},
-            document.observed_at,
-            document.sha256,
-            document.url,
-            address=document.url,
-        )
+        complete = _all_of(source, batch[0])
+    return _append(record, source, parsed, load, complete)
+
+
+def _load_stream(
+    record: Record, landing: Landing, source: Source, stream: Stream, document: Document
+) -> list[LoadEntry]:
+    """Load a large document part by part; it counts as read with its last part."""
+    load, entries = Load(source.key, ()), []
+    with landing.open(document) as body:
+        for part in stream(document, body):
+            entries += _append(record, source, [part], load, None)
+    return entries + _append(record, source, [], replace(load, documents=(document.key,)), None)
+
+
+def _append(
+    record: Record,
+    source: Source,
+    parsed: list[Parsed],
+    load: Load,
+    complete: Complete | None,
+) -> list[LoadEntry]:
     entries = []
     for table in source.tables:
         rows, rejected = _table(table, parsed)
         entries.append(append(record, table, rows, load, rejected=rejected, complete=complete))
     return entries
+
+
+def _all_of(source: Source, document: Document) -> Complete:
+    return Complete(
+        {"source": source.key},
+        document.observed_at,
+        document.sha256,
+        document.url,
+        address=document.url,
+    )
 
 
 def _parsed(landing: Landing, source: Source, document: Document) -> Parsed:

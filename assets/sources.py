@@ -3,8 +3,9 @@
 The sources themselves stand as tables in the folder of their subject.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import IO
 
 from assets.parsed import Parsed
 from warehouse.landing import Document
@@ -12,6 +13,7 @@ from warehouse.record.tables import RecordTable
 from warehouse.tables import LicenseClass
 
 Parse = Callable[[Document, bytes], Parsed]
+Stream = Callable[[Document, IO[bytes]], Iterator[Parsed]]
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Source:
     ``complete`` says that an address always shows all it has, so that what it showed before
     and shows no more was withdrawn. An address that shows a page or a difference is not. The
     identity of a figure in its tables must name the source: nobody withdraws for another.
+    ``stream`` reads a large body in parts, so that memory stays flat however long it is.
     """
 
     key: str
@@ -31,3 +34,4 @@ class Source:
     parse: Parse
     tables: tuple[RecordTable, ...]
     complete: bool = False
+    stream: Stream | None = None
