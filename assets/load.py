@@ -8,6 +8,7 @@ one made a difference.
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from datetime import datetime
 
 import pyarrow as pa
 
@@ -42,11 +43,17 @@ def load_source(
     """Read the documents of a source that this version of the code has not read yet."""
     landed = landing.documents(source.key)
     pending = _pending(landed, read_documents(record, source.key, source.tables[-1]))
+    first_read = {document.url: document.observed_at for document in reversed(landed)}
     entries: list[LoadEntry] = []
-    for batch in _batches(source, landed, pending):
-        entries += _load(record, landing, source, batch, landed)
+    done = 0
+    for batch in _batches(source, pending, first_read):
+        if source.stream is not None and batch[0].size > LARGE:
+            entries += _load_stream(record, landing, source, source.stream, batch[0])
+        else:
+            entries += _load(record, landing, source, batch, first_read)
+        done += len(batch)
         if progress is not None:
-            progress(pending.index(batch[-1]) + 1, len(pending))
+            progress(done, len(pending))
     return entries
 
 
@@ -63,13 +70,13 @@ def _pending(landed: list[Document], done: set[str]) -> list[Document]:
 
 
 def _batches(
-    source: Source, landed: list[Document], pending: list[Document]
+    source: Source, pending: list[Document], first_read: dict[str, datetime]
 ) -> Iterator[list[Document]]:
-    """Group documents; one that may withdraw something is alone."""
+    """Group documents; one that is large or may withdraw something is alone."""
     batch: list[Document] = []
     for document in pending:
         large = source.stream is not None and document.size > LARGE
-        alone = large or (source.complete and _readings_before(landed, document))
+        alone = large or _may_withdraw(source, document, first_read)
         if batch and (alone or len(batch) == BATCH):
             yield batch
             batch = []
@@ -81,10 +88,8 @@ def _batches(
         yield batch
 
 
-def _readings_before(landed: list[Document], document: Document) -> bool:
-    return any(
-        other.url == document.url and other.observed_at < document.observed_at for other in landed
-    )
+def _may_withdraw(source: Source, document: Document, first_read: dict[str, datetime]) -> bool:
+    return source.complete and document.observed_at > first_read[document.url]
 
 
 def _load(
@@ -92,14 +97,12 @@ def _load(
     landing: Landing,
     source: Source,
     batch: list[Document],
-    landed: list[Document],
+    first_read: dict[str, datetime],
 ) -> list[LoadEntry]:
-    if len(batch) == 1 and source.stream is not None and batch[0].size > LARGE:
-        return _load_stream(record, landing, source, source.stream, batch[0])
     load = Load(source.key, tuple(document.key for document in batch))
     parsed = [_parsed(landing, source, document) for document in batch]
     complete = None
-    if len(batch) == 1 and source.complete and _readings_before(landed, batch[0]):
+    if _may_withdraw(source, batch[0], first_read):
         complete = _all_of(source, batch[0])
     return _append(record, source, parsed, load, complete)
 
@@ -122,11 +125,14 @@ def _append(
     load: Load,
     complete: Complete | None,
 ) -> list[LoadEntry]:
-    entries = []
-    for table in source.tables:
-        rows, rejected = _table(table, parsed)
-        entries.append(append(record, table, rows, load, rejected=rejected, complete=complete))
-    return entries
+    """Append to every table; what was unreadable for one of them withdraws from none."""
+    tables = [(table, *_table(table, parsed)) for table in source.tables]
+    if any(rejected for _, _, rejected in tables):
+        complete = None
+    return [
+        append(record, table, rows, load, rejected=rejected, complete=complete)
+        for table, rows, rejected in tables
+    ]
 
 
 def _all_of(source: Source, document: Document) -> Complete:

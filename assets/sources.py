@@ -20,10 +20,11 @@ Stream = Callable[[Document, IO[bytes]], Iterator[Parsed]]
 class Source:
     """One source of documents; one parser reads all of them into its tables.
 
-    ``complete`` says that an address always shows all it has, so that what it showed before
-    and shows no more was withdrawn. An address that shows a page or a difference is not. The
-    identity of a figure in its tables must name the source: nobody withdraws for another.
-    ``stream`` reads a large body in parts, so that memory stays flat however long it is.
+    ``complete`` says that an address always shows all it has, and that nothing moves from one
+    address to another, so that what it showed before and shows no more was withdrawn. An
+    address that shows a page or a difference is not. The identity of a figure in its tables
+    must name the source: nobody withdraws for another. ``stream`` reads a large body in parts,
+    so that memory stays flat however long it is.
     """
 
     key: str

@@ -150,3 +150,41 @@ def test_an_empty_load_is_entered_and_appends_nothing(record: Record) -> None:
     entry = load(record, facts())
     assert (entry.read, entry.appended, entry.load_seq) == (0, 0, 0)
     assert untouched(record)
+
+
+def test_a_day_or_a_moment_that_no_calendar_has_is_quarantined(record: Record) -> None:
+    table = facts(fact("1"), fact("2", item="profit"), fact("3", item="tax"))
+    days = pa.array([17000, 2**31 - 1, 17000], pa.int32()).cast(pa.date32())
+    moments = pa.array([1_767_000_000_000_000, 1_767_000_000_000_000, 2**60], pa.int64())
+    table = replaced(table, "period_end", days)
+    table = replaced(table, "period_start", pa.nulls(3, pa.date32()))
+    entry = load(record, replaced(table, "observed_at", moments.cast(pa.timestamp("us", "UTC"))))
+    assert (entry.appended, entry.quarantined) == (1, 2)
+    assert [reason.split(":")[0] for reason in reasons(record)] == [
+        "row 1, period_end",
+        "row 2, observed_at",
+    ]
+
+
+def test_a_withdrawal_with_a_value_and_a_period_backwards_are_quarantined(record: Record) -> None:
+    entry = load(
+        record,
+        facts(fact("1", withdrawn=True), fact("2", item="tax", period_start=date(2019, 2, 1))),
+    )
+    assert entry.quarantined == 2
+    assert "stands beside a withdrawal" in reasons(record)[0]
+    assert reasons(record)[1] == (
+        "row 1, period_end: 2018-12-31 lies before the start of the period"
+    )
+
+
+def test_rows_are_numbered_as_they_came_and_none_is_dropped(record: Record) -> None:
+    rows = facts(fact("0", license_class="restricted"), fact("1"), fact("2"))
+    assert load(record, rows).quarantined == 3
+    assert [reason.split(",")[0] for reason in reasons(record)] == ["row 0", "row 1", "row 2"]
+
+
+def test_a_column_that_the_table_has_not_is_refused_always() -> None:
+    table, [rejected] = to_arrow(FUNDAMENTALS, [fact("1") | {"fiscal_year": 2018}])
+    assert len(table) == 0
+    assert rejected.reason == "fiscal_year: no such column"

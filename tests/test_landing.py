@@ -13,6 +13,7 @@ from warehouse.tables import LicenseClass
 
 FIRST = datetime(2026, 1, 1, 6, tzinfo=UTC)
 LATER = datetime(2026, 2, 1, 6, tzinfo=UTC)
+LATEST = datetime(2026, 3, 1, 6, tzinfo=UTC)
 
 
 def fetched(
@@ -46,6 +47,7 @@ def test_a_body_comes_back_as_it_was_with_how_it_came(landing: Landing) -> None:
 def test_the_same_bytes_again_write_nothing(landing: Landing, tmp_path: Path) -> None:
     first, _ = landing.land(fetched())
     before = files(tmp_path)
+    assert len(before) == 2
     again, new = landing.land(fetched(observed_at=LATER))
     assert (again, new) == (first, False)
     assert files(tmp_path) == before
@@ -60,6 +62,35 @@ def test_the_same_bytes_from_two_addresses_are_stored_once(
     assert one.sha256 == two.sha256
     assert len(list(tmp_path.rglob("*.zst"))) == 1
     assert len(landing.documents("test")) == 2
+
+
+def test_bytes_that_come_back_are_another_reading_of_one_stored_body(
+    landing: Landing, tmp_path: Path
+) -> None:
+    landing.land(fetched(b"1"))
+    landing.land(fetched(b"2", observed_at=LATER))
+    third, new = landing.land(fetched(b"1", observed_at=LATEST))
+    assert new
+    assert [landing.read(each) for each in landing.documents("test")] == [b"1", b"2", b"1"]
+    assert landing.documents("test")[-1] == third
+    assert len(list(tmp_path.rglob("*.zst"))) == 2
+
+
+def test_a_missing_body_is_written_again_when_its_bytes_come_again(
+    landing: Landing, tmp_path: Path
+) -> None:
+    document, _ = landing.land(fetched())
+    next(tmp_path.rglob("*.zst")).unlink()
+    landing.land(fetched())
+    assert landing.read(document) == fetched().body
+
+
+def test_a_damaged_note_is_named(landing: Landing, tmp_path: Path) -> None:
+    landing.land(fetched())
+    note = next(tmp_path.rglob("*.json"))
+    note.write_text("{")
+    with pytest.raises(LandingError, match=r"\.json is damaged .*delete it"):
+        landing.documents("test")
 
 
 def test_bodies_are_compressed(landing: Landing, tmp_path: Path) -> None:

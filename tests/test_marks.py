@@ -76,7 +76,7 @@ def test_an_index_finds_every_equal_sighting_and_no_other(
         }
         pq.write_table(pa.table(columns), file)
         came = np.sort(np.array([*ours, *shared], np.int64))
-        index = FileIndex(Path(temporary), file)
+        index = FileIndex(Path(temporary), file, len(held))
         first, times = index.find(came)
     assert times.tolist() == [held.count(mark) for mark in came.tolist()]
     for mark, place, count in zip(came.tolist(), first, times, strict=True):

@@ -49,12 +49,12 @@ class Document:
 
     @property
     def key(self) -> str:
-        """Name the body and its address: the same bytes elsewhere are another document."""
-        return _key(self.sha256, self.url)
+        """Name the reading: these bytes, from this address, at this moment."""
+        return f"{self.sha256}-{_mark(self.url)}-{self.observed_at:%Y%m%dT%H%M%S%f}"
 
 
 class Landing:
-    """A folder or an object store of bodies; the same bytes from one address land once."""
+    """A folder or an object store of bodies, with a note of each reading of an address."""
 
     def __init__(self, url: str) -> None:
         if "://" in url:
@@ -65,35 +65,44 @@ class Landing:
     def land(self, fetched: Fetched) -> tuple[Document, bool]:
         """Store a body; say which document it is and whether it is new.
 
-        The first time it was observed stands: the same bytes again write nothing.
+        What an address showed last time and shows again writes nothing. What it showed
+        before something else is another reading, of bytes that are stored once.
         """
         _refuse_what_may_not_be_kept(fetched)
         digest = hashlib.sha256(fetched.body).hexdigest()
-        note = self._note(fetched.source, digest, fetched.url)
-        if self._exists(note):
-            return self._document(note), False
+        if not self._exists(self._body(digest)):
+            self._write(self._body(digest), pa.compress(fetched.body, "zstd", asbytes=True))
+        observed_at = fetched.observed_at.astimezone(UTC)
+        earlier = [each for each in self._readings(fetched) if each.observed_at <= observed_at]
+        if earlier and earlier[-1].sha256 == digest:
+            return earlier[-1], False
         document = Document(
             digest,
             fetched.source,
             fetched.url,
             fetched.license_class,
-            fetched.observed_at.astimezone(UTC),
+            observed_at,
             fetched.status,
             fetched.headers,
             len(fetched.body),
         )
-        if not self._exists(self._body(digest)):
-            self._write(self._body(digest), pa.compress(fetched.body, "zstd", asbytes=True))
-        facts = asdict(document) | {"observed_at": document.observed_at.isoformat()}
+        facts = asdict(document) | {"observed_at": observed_at.isoformat()}
+        note = f"{self._address(fetched)}/{observed_at:%Y%m%dT%H%M%S%f}-{digest}.json"
         self._write(note, json.dumps(facts, indent=1, ensure_ascii=False).encode())
         return document, True
 
     def documents(self, source: str) -> list[Document]:
         """Every document of a source, in the order in which they were observed."""
-        folder = fs.FileSelector(f"{self._root}/documents/{source}", allow_not_found=True)
-        notes = [info.path for info in self._files.get_file_info(folder) if info.is_file]
-        found = [self._document(note) for note in notes if note.endswith(".json")]
-        return sorted(found, key=lambda document: (document.observed_at, document.url))
+        return self._notes(f"{self._root}/documents/{source}")
+
+    def _readings(self, fetched: Fetched) -> list[Document]:
+        return self._notes(self._address(fetched))
+
+    def _notes(self, folder: str) -> list[Document]:
+        below = fs.FileSelector(folder, allow_not_found=True, recursive=True)
+        paths = [info.path for info in self._files.get_file_info(below) if info.is_file]
+        found = [self._document(path) for path in paths if path.endswith(".json")]
+        return sorted(found, key=lambda each: (each.observed_at, each.url, each.sha256))
 
     def read(self, document: Document) -> bytes:
         """Give the body back; bytes that no longer have their hash are an error."""
@@ -133,15 +142,20 @@ class Landing:
     def _body(self, digest: str) -> str:
         return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
 
-    def _note(self, source: str, digest: str, url: str) -> str:
-        return f"{self._root}/documents/{source}/{_key(digest, url)}.json"
+    def _address(self, fetched: Fetched) -> str:
+        return f"{self._root}/documents/{fetched.source}/{_mark(fetched.url)}"
 
     def _document(self, note: str) -> Document:
-        with self._files.open_input_file(note) as stream:
-            facts = json.loads(stream.read())
-        return Document(
-            **{**facts, "observed_at": datetime.fromisoformat(facts["observed_at"])},
-        )
+        try:
+            with self._files.open_input_file(note) as stream:
+                facts = json.loads(stream.read())
+            return Document(
+                **{**facts, "observed_at": datetime.fromisoformat(facts["observed_at"])},
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise LandingError(
+                f"{note} is damaged ({error}): delete it and fetch the document again"
+            ) from error
 
     def _exists(self, path: str) -> bool:
         return bool(self._files.get_file_info(path).type == fs.FileType.File)
@@ -155,8 +169,8 @@ class Landing:
         self._files.move(beside, path)
 
 
-def _key(digest: str, url: str) -> str:
-    return f"{digest}-{hashlib.sha256(url.encode()).hexdigest()[:8]}"
+def _mark(url: str) -> str:
+    return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
 def _refuse_what_may_not_be_kept(fetched: Fetched) -> None:
@@ -173,4 +187,4 @@ def _refuse_what_may_not_be_kept(fetched: Fetched) -> None:
 
 
 def _damaged(path: str, document: Document, why: str) -> str:
-    return f"{path} is not what was fetched from {document.url} ({why}): restore it from a copy"
+    return f"{path} is not what was fetched from {document.url} ({why}): delete it and fetch again"

@@ -59,13 +59,13 @@ def append(
     """
     good, refused = checked(table, incoming)
     rows = marked(table, good)
-    journal.settle(record, table)
     for attempt in range(journal.TRIES):
-        entry = _try(record, table, rows, load, [*rejected, *refused], complete)
-        if entry is not None:
-            journal.enter(record, entry)
-            record.keep_small(table.name)
-            return entry
+        with record.writing:
+            entry = _try(record, table, rows, load, [*rejected, *refused], complete)
+            if entry is not None:
+                journal.enter(record, table, entry)
+                record.keep_small(table.name)
+                return entry
         time.sleep(random.uniform(0, 0.02 * (attempt + 1)))  # noqa: S311
     raise WriteConflict(
         f"{table.name}: other writers kept winning; nothing was written, run the load again"
@@ -106,7 +106,7 @@ def _try(
     )
     if not len(fresh):
         return entry
-    before = set(delta.file_uris())
+    before = {file.path for file in record.files(table.name, delta)}
     try:
         commit(
             delta,
@@ -116,14 +116,14 @@ def _try(
         )
     except CommitFailedError:
         return None
-    written = set(delta.file_uris()) - before
+    written = {file.path for file in record.files(table.name, delta)} - before
     if len(written) == 1:
         write_index(record.index_folder(table.name), written.pop(), fresh)
     return entry
 
 
 def _appended(table: RecordTable, rows: pa.Table, new: pa.Table) -> pa.Table:
-    rows = rows.take(new["row"])
+    rows = rows.take(new["row"]).drop_columns(["came_as"])
     place = rows.schema.get_field_index("available_at")
     rows = rows.set_column(place, rows.schema.field(place), new["available_at"])
     return rows.append_column("again", new["again"]).cast(unstamped_schema(table))
@@ -139,13 +139,13 @@ def _stamped(table: RecordTable, fresh: pa.Table, entry: LoadEntry) -> pa.Table:
 
 
 def _contradictory(rows: pa.Table, numbers: list[int]) -> list[Rejected]:
-    places = rows.select(["document", "source_ref"]).take(pa.array(numbers, pa.int64()))
+    places = rows.select(["document", "source_ref", "came_as"]).take(pa.array(numbers, pa.int64()))
     return [
         Rejected(
             place["document"],
             place["source_ref"],
             "one reading of the publication gives two contents for one figure",
-            row,
+            place["came_as"],
         )
-        for row, place in zip(numbers, places.to_pylist(), strict=True)
+        for place in places.to_pylist()
     ]

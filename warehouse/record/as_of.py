@@ -1,7 +1,9 @@
 """The one definition of what was known on a date, as SQL for DuckDB and for Spark.
 
 ``readings`` keeps what could be known: published by ``as_of``, loaded by ``load_seq``, and of
-several readings of one publication on one day the last one. ``vintages`` puts them in the
+several readings of one publication on one day the last one made. A reading dated as the
+first, of which an earlier one turned up, is dropped: it stands again at the day it was made.
+The engine must take days in UTC. ``vintages`` puts them in the
 order of knowledge, collapses equal neighbours and numbers what is left from 1. Both carry
 marks only; the columns asked for join at the end, for the rows chosen (a quarter faster than
 carrying them through). Everything that reads vintages reads them through here.
@@ -21,8 +23,7 @@ _CHOICE: dict[Vintages, str] = {
     "all": "TRUE",
 }
 _WINDOW = (
-    "PARTITION BY figure, figure_check "
-    "ORDER BY available_at NULLS FIRST, publication NULLS FIRST, load_seq NULLS FIRST"
+    "PARTITION BY figure, figure_check ORDER BY available_at NULLS FIRST, publication NULLS FIRST"
 )
 _NO_DAY = "DATE '0001-01-01'"
 
@@ -49,23 +50,31 @@ def known(
     possible = f"({where}) AND {_published(as_of)} AND {_loaded(load_seq)}"
     return f"""
 WITH possible AS (
-    SELECT figure, figure_check, sighting, content, withdrawn,
-        available_at, publication, observed_at, load_seq
+    SELECT figure, figure_check, sighting, content, withdrawn, again,
+        available_at, publication, observed_at, document, load_seq
     FROM {relation} WHERE {possible}
 ),
-again AS (
-    SELECT sighting, figure_check, available_at, observed_at, load_seq
-    FROM {relation} WHERE again AND {possible}
+several AS (
+    SELECT sighting, figure_check, available_at, observed_at, document, load_seq
+    FROM possible WHERE sighting IN (SELECT sighting FROM possible WHERE again)
 ),
 readings AS (
-    SELECT possible.*
-    FROM possible LEFT JOIN again
-      ON again.sighting = possible.sighting
-     AND again.figure_check = possible.figure_check
-     AND coalesce(again.available_at, {_NO_DAY}) = coalesce(possible.available_at, {_NO_DAY})
-     AND (again.load_seq > possible.load_seq
-       OR (again.load_seq = possible.load_seq AND again.observed_at > possible.observed_at))
-    WHERE again.sighting IS NULL
+    SELECT possible.figure, possible.figure_check, possible.sighting, possible.content,
+        possible.withdrawn, possible.available_at, possible.publication, possible.observed_at,
+        possible.load_seq
+    FROM possible LEFT JOIN several AS other
+      ON other.sighting = possible.sighting
+     AND other.figure_check = possible.figure_check
+     AND coalesce(other.available_at, {_NO_DAY}) = coalesce(possible.available_at, {_NO_DAY})
+     AND (CASE
+        WHEN other.observed_at = possible.observed_at AND other.document = possible.document
+        THEN other.load_seq > possible.load_seq
+        WHEN other.observed_at = possible.observed_at THEN other.document > possible.document
+        WHEN other.observed_at > possible.observed_at
+        THEN coalesce(other.available_at >= CAST(other.observed_at AS DATE), TRUE)
+        ELSE coalesce(possible.available_at < CAST(possible.observed_at AS DATE), FALSE)
+     END)
+    WHERE other.sighting IS NULL
 ),
 neighbours AS (
     SELECT *, lag(content) OVER ({_WINDOW}) AS content_before FROM readings
@@ -79,13 +88,14 @@ vintages AS (
     WHERE content_before IS NULL OR content_before <> content
 ),
 chosen AS (
-    SELECT sighting, figure_check, observed_at, load_seq, vintage, superseded_at
+    SELECT sighting, figure_check, content, observed_at, load_seq, vintage, superseded_at
     FROM vintages WHERE {_CHOICE[vintages]}
 )
 SELECT {", ".join(f"shown.{name}" for name in asked)}, chosen.vintage, chosen.superseded_at
 FROM chosen JOIN (SELECT * FROM {relation} WHERE {possible}) AS shown
   ON shown.sighting = chosen.sighting AND shown.figure_check = chosen.figure_check
  AND shown.load_seq = chosen.load_seq AND shown.observed_at = chosen.observed_at
+ AND shown.content = chosen.content
 """.strip()
 
 

@@ -7,6 +7,7 @@ its column, its number and the reason; the others go on.
 from collections.abc import Iterator
 from datetime import date
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,21 +24,24 @@ Reasons = dict[int, str]
 
 
 def checked(table: RecordTable, incoming: pa.Table) -> tuple[pa.Table, list[Rejected]]:
-    """Give the rows that may enter, typed as the record is, and those that may not."""
+    """Give the rows that may enter, typed as the record is, and those that may not.
+
+    The rows that may enter keep the number they came with in ``came_as``.
+    """
     schema = incoming_schema(table)
     _same_columns(table, schema, incoming)
     reasons: Reasons = {}
     columns = [_typed(table, field, incoming[field.name], reasons) for field in schema]
     typed = pa.Table.from_arrays(columns, names=schema.names)
-    for column, mask, words in _doubts(schema, typed):
+    for column, mask, words in _doubts(table, schema, typed):
         for row in _rows(mask):
-            value = typed[column][row].as_py()
-            reasons.setdefault(row, f"{column}: {words.format(value)}")
+            reasons.setdefault(row, f"{column}: {words.format(_shown(typed[column][row]))}")
+    numbers = pa.array(np.arange(len(typed)))
     if not reasons:
-        return typed.cast(schema), []
-    numbers = pa.array(range(len(typed)))
-    good = typed.filter(pc.invert(pc.is_in(numbers, pa.array(sorted(reasons)))))
-    return good.cast(schema), _rejected(typed, reasons)
+        return typed.cast(schema).append_column("came_as", numbers), []
+    keep = pc.invert(pc.is_in(numbers, pa.array(sorted(reasons))))
+    good = typed.filter(keep).cast(schema).append_column("came_as", numbers.filter(keep))
+    return good, _rejected(typed, reasons)
 
 
 def _rejected(typed: pa.Table, reasons: Reasons) -> list[Rejected]:
@@ -75,7 +79,13 @@ def _typed(
             f"{table.name}: column {field.name!r} is {values.type}, the record keeps "
             f"{field.type}; nothing was written"
         )
-    return values.cast(field.type)
+    try:
+        return values.cast(field.type)
+    except pa.ArrowInvalid as error:
+        raise BadTable(
+            f"{table.name}: column {field.name!r} of {values.type} does not fit {field.type} "
+            f"({error}); nothing was written"
+        ) from error
 
 
 def _same_kind(kind: pa.DataType, wanted: pa.DataType) -> bool:
@@ -111,23 +121,42 @@ def _fitting(name: str, row: int, value: pa.Scalar, reasons: Reasons) -> pa.Arra
         return pa.nulls(1, DECIMAL)
 
 
-def _doubts(schema: pa.Schema, typed: pa.Table) -> Iterator[Doubt]:
+def _doubts(table: RecordTable, schema: pa.Schema, typed: pa.Table) -> Iterator[Doubt]:
     """Every reason not to believe a row, as the rows it holds for and its words."""
     for field in schema:
         values = typed[field.name]
         if not field.nullable and values.null_count:
             yield field.name, values.is_null(), "is missing"
-        if pa.types.is_date32(field.type):
-            outside = pc.or_(pc.less(values, EARLIEST), pc.greater(values, LATEST))
-            yield field.name, outside, f"{{}} is not a date between {EARLIEST} and {LATEST}"
         if pa.types.is_string(field.type) and not field.nullable:
             yield field.name, pc.equal(values, ""), "is empty"
+        if pa.types.is_date32(field.type) or pa.types.is_timestamp(field.type):
+            least, most = (_bound(day, field.type) for day in (EARLIEST, LATEST))
+            outside = pc.or_(pc.less(values, least), pc.greater(values, most))
+            yield field.name, outside, f"{{}} is not a date between {EARLIEST} and {LATEST}"
     served = pa.array([each for each in LICENSE_CLASSES if each != "restricted"])
     licence = typed["license_class"]
     yield "license_class", pc.invert(pc.is_in(licence, served)), "{!r} may not be served"
     read_on = typed["observed_at"].cast(pa.timestamp("us")).cast(pa.date32(), safe=False)
     early = pc.greater(typed["available_at"], read_on)
     yield "available_at", early, "{} lies after the day on which the document was read"
+    for name in table.content:
+        left = pc.and_(typed["withdrawn"], typed[name].is_valid())
+        yield name, left, "{!r} stands beside a withdrawal"
+    if "period_start" in schema.names:
+        backwards = pc.less(typed["period_end"], typed["period_start"])
+        yield "period_end", backwards, "{} lies before the start of the period"
+
+
+def _bound(day: date, kind: pa.DataType) -> pa.Scalar:
+    return pa.scalar(day, pa.date32()).cast(pa.timestamp("us")).cast(kind)
+
+
+def _shown(value: pa.Scalar) -> object:
+    """Give a value for words; a moment or a day that Python cannot hold as its number."""
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        return value.cast(pa.int32() if pa.types.is_date32(value.type) else pa.int64()).as_py()
 
 
 def _rows(mask: pa.ChunkedArray) -> list[int]:

@@ -21,11 +21,11 @@ _ROW = 8 + 8 + 8 + 4
 class FileIndex:
     """The sightings of one data file in order: content, time of reading, check of the figure."""
 
-    def __init__(self, folder: Path, data_file: str) -> None:
+    def __init__(self, folder: Path, data_file: str, rows: int) -> None:
         path = _place(folder, data_file)
-        if not path.exists():
+        # It may be missing, cut short by a power cut, or just now be removed by a compaction.
+        if not path.exists() or path.stat().st_size != rows * _ROW:
             write_index(folder, data_file, pq.read_table(data_file, columns=list(_COLUMNS)))
-        rows = path.stat().st_size // _ROW
         self.sighting = _map(path, "<i8", 0, rows)
         self.content = _map(path, "<i8", 8 * rows, rows)
         self.observed_at = _map(path, "<i8", 16 * rows, rows)

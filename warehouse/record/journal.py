@@ -7,7 +7,8 @@ next writer settles the ledger from the commits.
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 
@@ -28,18 +29,27 @@ TRIES = 50
 
 
 def settle(record: Record, table: RecordTable) -> None:
-    """Write the entries of loads that were committed and not yet entered."""
-    delta = record.table(table.name)
-    _enter(record, table.name, lambda done: _entries(delta, done, loaded(delta)))
+    """Write the entries of all loads that were committed and are not entered yet.
+
+    The mark of the ledger says up to which load everything is entered; of two that settle at
+    once the second finds it done.
+    """
+    for _ in range(TRIES):
+        delta, ledger = record.table(table.name), record.table("loads")
+        newest, done = loaded(delta), loaded(ledger, table.name)
+        if newest <= done or _committed_rows(
+            ledger, _entries(delta, done, newest), {table.name: newest}
+        ):
+            return
+    raise WriteConflict("the ledger: other writers kept winning; run the load again")
 
 
-def enter(record: Record, entry: LoadEntry) -> None:
-    """Write the entry of one load; one that appended is entered once, by whoever comes first."""
-
-    def missing(done: int) -> list[LoadEntry]:
-        return [entry] if entry.load_seq > done or not _committed(entry) else []
-
-    _enter(record, entry.table_name, missing)
+def enter(record: Record, table: RecordTable, entry: LoadEntry) -> None:
+    """Enter a load; one that appended is entered from its own commit, with any before it."""
+    settle(record, table)
+    if not entry.appended + entry.withdrawn:
+        _committed_rows(record.table("loads"), [entry], {})
+    record.keep_small("loads")
 
 
 def read_documents(record: Record, source: str, table: RecordTable) -> set[str]:
@@ -64,6 +74,7 @@ def quarantine(
 ) -> None:
     """Keep what could not be read; the same refusal of the same place is kept once."""
     now = datetime.now(UTC)
+    keys = _refusals(table, rejected)
     rows = {
         key: Quarantined(
             quarantine_id=key,
@@ -75,30 +86,16 @@ def quarantine(
             load_id=load_id,
             quarantined_at=now,
         )
-        for each in rejected
-        for key in [_refusal(table, each)]
+        for key, each in zip(keys, rejected, strict=True)
     }
     for _ in range(TRIES):
         delta = record.table("quarantine")
-        held = _held(record, delta, rows)
+        held = _held(delta, rows)
         new = [row for key, row in rows.items() if key not in held]
         if not new or _committed_rows(delta, new, {"quarantine": loaded(delta, "quarantine") + 1}):
             record.keep_small("quarantine")
             return
     raise WriteConflict("the quarantine: other writers kept winning; run the load again")
-
-
-def _enter(record: Record, name: str, missing: Callable[[int], list[LoadEntry]]) -> None:
-    for _ in range(TRIES):
-        ledger = record.table("loads")
-        done = loaded(ledger, name)
-        entries = missing(done)
-        # The entry of a load that found all held may be older than the newest entered.
-        newest = max([done, *(entry.load_seq for entry in entries)])
-        if not entries or _committed_rows(ledger, entries, {name: newest}):
-            record.keep_small("loads")
-            return
-    raise WriteConflict("the ledger: other writers kept winning; run the load again")
 
 
 def _committed_rows(
@@ -112,25 +109,32 @@ def _committed_rows(
     return True
 
 
-def _committed(entry: LoadEntry) -> bool:
-    return entry.appended + entry.withdrawn > 0
-
-
 def _entries(delta: DeltaTable, done: int, newest: int) -> list[LoadEntry]:
-    if newest <= done:
-        return []
-    said = [json.loads(each[ENTRY]) for each in delta.history() if ENTRY in each]
-    entries = [LoadEntry.model_validate(each) for each in said]
-    return sorted((e for e in entries if e.load_seq > done), key=lambda e: e.load_seq)
+    """Give what the commits say of the loads after ``done``, looking back as far as needed."""
+    look = 2 * (newest - done) + 4
+    while True:
+        history = delta.history(look)
+        said = [json.loads(each[ENTRY]) for each in history if ENTRY in each]
+        entries = [LoadEntry.model_validate(each) for each in said]
+        found = [entry for entry in entries if done < entry.load_seq <= newest]
+        if len(found) == newest - done or len(history) < look:
+            return sorted(found, key=lambda entry: entry.load_seq)
+        look *= 4
 
 
-def _held(record: Record, delta: DeltaTable, rows: dict[str, Quarantined]) -> set[str]:
+def _held(delta: DeltaTable, rows: dict[str, Quarantined]) -> set[str]:
     """Give the refusals held already, among those of the documents concerned."""
     documents = pa.array(sorted({row.document for row in rows.values()}))
     held = delta.to_pyarrow_table(columns=["quarantine_id", "document"])
     return set(held.filter(pc.is_in(held["document"], documents))["quarantine_id"].to_pylist())
 
 
-def _refusal(table: RecordTable, each: Rejected) -> str:
-    text = "\x1f".join((table.name, each.document, each.source_ref, each.reason))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+def _refusals(table: RecordTable, rejected: Sequence[Rejected]) -> list[str]:
+    """Name each refusal by its place and reason; equal ones are told apart by their order."""
+    times: Counter[str] = Counter()
+    keys = []
+    for each in rejected:
+        text = "\x1f".join((table.name, each.document, each.source_ref, each.reason))
+        keys.append(hashlib.sha256(f"{text}\x1f{times[text]}".encode()).hexdigest()[:32])
+        times[text] += 1
+    return keys

@@ -19,7 +19,7 @@ from deltalake import DeltaTable
 
 from warehouse.record.index import FileIndex, Numbers, numbers
 from warehouse.record.parallel import each
-from warehouse.record.store import Record, parquet
+from warehouse.record.store import DataFile, Record, parquet
 from warehouse.record.tables import RecordTable
 
 
@@ -33,7 +33,7 @@ class Merge:
 
 def merge(record: Record, table: RecordTable, delta: DeltaTable, incoming: pa.Table) -> Merge:
     """Compare marked rows with the files they can touch."""
-    files = touched(delta, table, incoming)
+    files = touched(record, delta, table, incoming)
     unknown, unsure = _told_by_marks(record.index_folder(table.name), files, incoming)
     plain = _plain(incoming, unknown)
     if not len(unsure):
@@ -43,17 +43,16 @@ def merge(record: Record, table: RecordTable, delta: DeltaTable, incoming: pa.Ta
     return Merge(pa.concat_tables([plain, changed]), contradictions)
 
 
-def touched(delta: DeltaTable, table: RecordTable, incoming: pa.Table) -> list[str]:
+def touched(
+    record: Record, delta: DeltaTable, table: RecordTable, incoming: pa.Table
+) -> list[DataFile]:
     """Give the files whose range of the cluster column holds any of the incoming values."""
     values = sorted(incoming[table.cluster].unique().to_pylist())
-    files = pa.table(delta.get_add_actions(flatten=True))
     low, high = f"min.{table.cluster}", f"max.{table.cluster}"
-    uris = {uri.rsplit("/", 1)[-1]: uri for uri in delta.file_uris()}
-    if low not in files.column_names:
-        return list(uris.values())
-    ranges = zip(*(files[name].to_pylist() for name in ("path", low, high)), strict=True)
     return [
-        uris[path.rsplit("/", 1)[-1]] for path, least, most in ranges if _meets(values, least, most)
+        file
+        for file in record.files(table.name, delta)
+        if _meets(values, file.facts.get(low), file.facts.get(high))
     ]
 
 
@@ -65,7 +64,9 @@ def _meets(values: list[str], least: str | None, most: str | None) -> bool:
     return place < len(values) and (values[place] <= most or values[place].startswith(most))
 
 
-def _told_by_marks(folder: Path, files: list[str], incoming: pa.Table) -> tuple[Numbers, Numbers]:
+def _told_by_marks(
+    folder: Path, files: list[DataFile], incoming: pa.Table
+) -> tuple[Numbers, Numbers]:
     """Give the rows that nothing is held of, and those that marks alone do not settle."""
     order = np.argsort(numbers(incoming, "sighting"))
     names = ("sighting", "content", "observed_at", "figure_check")
@@ -87,8 +88,14 @@ def _told_by_marks(folder: Path, files: list[str], incoming: pa.Table) -> tuple[
     return np.sort(order[unknown]), np.sort(order[~unknown & ~held])
 
 
-def _found(folder: Path, file: str, sighting: Numbers) -> tuple[FileIndex, tuple[Numbers, Numbers]]:
-    index = FileIndex(folder, file)
+def _found(
+    folder: Path, file: DataFile, sighting: Numbers
+) -> tuple[FileIndex, tuple[Numbers, Numbers]]:
+    try:
+        index = FileIndex(folder, file.path, file.rows)
+    except FileNotFoundError:
+        # A compaction removed it between the look and the opening: it is made again.
+        index = FileIndex(folder, file.path, file.rows)
     return index, index.find(sighting)
 
 
@@ -108,7 +115,6 @@ def _plain(incoming: pa.Table, rows: Numbers) -> pa.Table:
 
 def _read_by_reading(record: Record, held: str, rows: pa.Table) -> tuple[pa.Table, list[int]]:
     sql = record.sql.cursor()
-    sql.execute("SET TimeZone = 'UTC'")
     sql.register("incoming", rows)
     contradictions = sql.sql(_CONTRADICTIONS).to_arrow_table()
     sql.register("contradictions", contradictions)
@@ -120,18 +126,19 @@ def _read_by_reading(record: Record, held: str, rows: pa.Table) -> tuple[pa.Tabl
     return changed, list(contradictions["row"].to_pylist())
 
 
-_COMPARED = "sighting, figure_check, observed_at, content, available_at"
+_COMPARED = "sighting, figure_check, observed_at, document, content, available_at"
 
 _CONTRADICTIONS = """
 SELECT DISTINCT one.row
 FROM incoming AS one
 JOIN incoming AS two
   ON one.sighting = two.sighting AND one.figure_check = two.figure_check
- AND one.observed_at = two.observed_at AND one.content <> two.content
+ AND one.observed_at = two.observed_at AND one.document = two.document
+ AND one.content <> two.content
 """
 
-# Of readings made at one moment the last loaded stands; the reading before an incoming one is
-# the last made before its moment. The same reading, dated as it would be now, is held.
+# Of documents read at one moment the name decides, of readings of one document the last; the
+# reading before an incoming one is the last made before its moment.
 _CHANGED = f"""
 WITH came AS (
     SELECT {_COMPARED}, row FROM incoming WHERE row NOT IN (SELECT row FROM contradictions)
@@ -143,7 +150,8 @@ readings AS (
 standing AS (
     SELECT * FROM readings
     QUALIFY row_number() OVER (
-        PARTITION BY sighting, figure_check, observed_at ORDER BY load_seq DESC, row DESC) = 1
+        PARTITION BY sighting, figure_check, observed_at
+        ORDER BY document DESC, load_seq DESC, row DESC) = 1
 ),
 placed AS (
     SELECT came.*, before.content AS content_before,
@@ -164,6 +172,7 @@ new AS (
         PARTITION BY sighting, figure_check, observed_at, content ORDER BY row) = 1
 )
 SELECT row, known_at AS available_at,
-    content_before IS NOT NULL OR sighting IN (SELECT sighting FROM near) AS again
+    content_before IS NOT NULL OR sighting IN (SELECT sighting FROM near)
+        OR count(*) OVER (PARTITION BY sighting, figure_check) > 1 AS again
 FROM new
 """

@@ -30,8 +30,11 @@ def to_arrow(
 ) -> tuple[pa.Table, list[Rejected]]:
     """Make the table that ``append`` takes; a row that has no exact place in it is rejected."""
     schema = incoming_schema(table)
+    known = set(schema.names)
     try:
-        return _table(schema, rows), []
+        if all(row.keys() <= known for row in rows):
+            return _table(schema, rows), []
+        raise ValueError("a row has a column that the table has not")
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         good: list[Mapping[str, Any]] = []
         rejected: list[Rejected] = []

@@ -4,11 +4,13 @@ Every table is created with ``delta.appendOnly``: the format itself refuses upda
 and overwrite. Writing rows belongs to ``append`` and ``journal``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from threading import RLock
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -24,6 +26,8 @@ from deltalake import (
 from deltalake.exceptions import CommitFailedError
 from sqlmodel import SQLModel
 
+from warehouse.errors import SankofaError
+from warehouse.record.alone import alone
 from warehouse.record.index import forget
 from warehouse.record.schema import arrow_schema, record_schema
 from warehouse.record.tables import RECORD_TABLES, RecordTable
@@ -60,15 +64,40 @@ _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=F
 
 
 @dataclass(frozen=True)
+class DataFile:
+    """One Parquet file of a table, with what the log says of it."""
+
+    path: str
+    rows: int
+    size: int
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Record:
     """The append-only record in one folder."""
 
     root: str
 
+    def __post_init__(self) -> None:
+        odd = [mark for mark in "[]%\\#?" if mark in self.root]
+        if odd:
+            raise SankofaError(
+                f"{self.root}: a record cannot lie in a folder with {odd[0]!r} in its name; "
+                "set SANKOFA_HOME to another one"
+            )
+
     @cached_property
     def sql(self) -> duckdb.DuckDBPyConnection:
         """Give the engine that reads; it spills to disk rather than take all memory."""
-        return duckdb.connect(config={"preserve_insertion_order": False})
+        engine = duckdb.connect(config={"preserve_insertion_order": False})
+        engine.execute("SET GLOBAL TimeZone = 'UTC'")
+        return engine
+
+    @cached_property
+    def writing(self) -> RLock:
+        """One load at a time among the threads of a process; others meet at the commit."""
+        return RLock()
 
     @cached_property
     def _tables(self) -> dict[str, DeltaTable]:
@@ -77,25 +106,48 @@ class Record:
 
     def table(self, name: str) -> DeltaTable:
         """Open a table as it is now, made if it was not there."""
-        if name in self._tables:
-            self._tables[name].update_incremental()
+        with self.writing:
+            if name in self._tables:
+                self._tables[name].update_incremental()
+            else:
+                self._tables[name] = self._opened(name)
             return self._tables[name]
+
+    def _opened(self, name: str) -> DeltaTable:
         path = f"{self.root}/{name}"
         if not DeltaTable.is_deltatable(path):
             Path(path).mkdir(parents=True, exist_ok=True)
-            DeltaTable.create(
-                path, _SCHEMAS[name], mode="ignore", name=name, configuration=_CONFIGURATION
+            # Of several that make it at once one wins, and the others open what it made.
+            with suppress(CommitFailedError):
+                DeltaTable.create(
+                    path, _SCHEMAS[name], mode="ignore", name=name, configuration=_CONFIGURATION
+                )
+        return DeltaTable(path)
+
+    def files(self, name: str, delta: DeltaTable | None = None) -> list[DataFile]:
+        """Give the data files of a table as it is now, or as it was opened."""
+        actions = pa.table((delta or self.table(name)).get_add_actions(flatten=True))
+        return [
+            DataFile(
+                f"{self.root}/{name}/{facts['path']}",
+                facts["num_records"],
+                facts["size_bytes"],
+                facts,
             )
-        self._tables[name] = DeltaTable(path)
-        return self._tables[name]
+            for facts in actions.to_pylist()
+        ]
 
     def relation(self, name: str) -> str:
         """Name a table as it is now in SQL."""
-        return parquet(name, self.table(name).file_uris())
+        return parquet(name, self.files(name))
 
     def query(self, statement: str) -> pa.Table:
         """Run one statement over the record."""
-        return self.sql.sql(statement).to_arrow_table()
+        cursor = self.sql.cursor()
+        try:
+            return cursor.sql(statement).to_arrow_table()
+        finally:
+            cursor.close()
 
     def load_seq(self, table: RecordTable) -> int:
         """Give the number of the last load that appended to the table."""
@@ -107,23 +159,26 @@ class Record:
 
     def keep_small(self, name: str, most: int = 32) -> None:
         """Merge the small files of a table once there are many; no row changes."""
-        delta = self.table(name)
-        if len(delta.file_uris()) > most:
-            # Another writer that compacts at the same time does the same work.
-            with suppress(CommitFailedError):
-                delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=_WRITER)
-            forget(self.index_folder(name), delta.file_uris())
+        small = [file for file in self.files(name) if file.size < _FILE_SIZE // 2]
+        if len(small) > most:
+            self._rewrite(name, lambda delta: delta.optimize.compact)
 
     def cluster(self, table: RecordTable) -> None:
         """Rewrite a table sorted by the column its rows arrive by; no row changes."""
-        self.table(table.name).optimize.z_order(
-            [table.cluster], target_size=_FILE_SIZE, writer_properties=_WRITER
-        )
+        self._rewrite(table.name, lambda delta: partial(delta.optimize.z_order, [table.cluster]))
+
+    def _rewrite(self, name: str, way: Callable[[DeltaTable], Callable[..., Any]]) -> None:
+        """Rewrite files alone: Delta lets two rewrites of the same files pass each other."""
+        with self.writing, alone(Path(self.root, ".locks", name)) as free:
+            if free:
+                delta = self.table(name)
+                way(delta)(target_size=_FILE_SIZE, writer_properties=_WRITER)
+                forget(self.index_folder(name), [file.path for file in self.files(name)])
 
 
-def parquet(name: str, files: Iterable[str]) -> str:
+def parquet(name: str, files: Iterable[DataFile]) -> str:
     """Write the SQL relation over some files of a table, empty where there are none."""
-    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    listed = ", ".join(f"'{_literal(file.path)}'" for file in files)
     if not listed:
         columns = ", ".join(f"NULL::{_sql(field.type)} AS {field.name}" for field in _SCHEMAS[name])
         return f"(SELECT {columns} WHERE FALSE)"
@@ -157,6 +212,11 @@ def commit(
         ),
         post_commithook_properties=_HOOKS,
     )
+
+
+def _literal(path: str) -> str:
+    """Write a path so that neither a quote nor a wildcard in it means anything."""
+    return path.replace("'", "''").replace("*", "[*]")
 
 
 def _sql(kind: pa.DataType) -> str:

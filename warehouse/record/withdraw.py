@@ -48,16 +48,18 @@ def withdrawals(
     outside = set(complete.scope) - set(table.identity)
     if outside:
         raise BadTable(f"{table.name}: {sorted(outside)[0]!r} does not identify a figure")
-    before = (
-        f"(SELECT * FROM {parquet(table.name, delta.file_uris())} "
-        f"WHERE observed_at < TIMESTAMPTZ '{complete.observed_at.astimezone(UTC).isoformat()}')"
-    )
+    held = parquet(table.name, record.files(table.name, delta))
+    moment = f"TIMESTAMPTZ '{complete.observed_at.astimezone(UTC).isoformat()}'"
+    before = f"(SELECT * FROM {held} WHERE observed_at < {moment})"
     scope = " AND ".join(f"{name} = {_text(value)}" for name, value in complete.scope.items())
     shown = record.query(known(table, before, columns=schema.names, where=scope or "TRUE"))
     if complete.address is not None:
         there = pc.starts_with(shown["source_ref"], f"{complete.address}#")
         shown = shown.filter(there)
     gone = shown.filter(pc.invert(pc.is_in(shown["figure"], marked["figure"].combine_chunks())))
+    # The same look, loaded again, has withdrawn them already.
+    done = record.query(f"SELECT sighting FROM {held} WHERE withdrawn AND observed_at = {moment}")
+    gone = gone.filter(pc.invert(pc.is_in(gone["sighting"], done["sighting"].combine_chunks())))
     return _withdrawn(table, gone.select(schema.names).cast(schema), complete)
 
 
