@@ -42,7 +42,9 @@ def load_source(
 ) -> list[LoadEntry]:
     """Read the documents of a source that this version of the code has not read yet."""
     landed = landing.documents(source.key)
-    pending = _pending(landed, read_documents(record, source.key, source.tables[-1]))
+    read_now, read_ever = read_documents(record, source.key, source.tables[-1])
+    pending = _pending(landed, read_now)
+    reread = not (read_ever - read_now).isdisjoint(document.key for document in pending)
     first_read = {document.url: document.observed_at for document in reversed(landed)}
     entries: list[LoadEntry] = []
     done = 0
@@ -50,7 +52,7 @@ def load_source(
         if source.stream is not None and batch[0].size > LARGE:
             entries += _load_stream(record, landing, source, source.stream, batch[0])
         else:
-            entries += _load(record, landing, source, batch, first_read)
+            entries += _load(record, landing, source, batch, first_read, reread)
         done += len(batch)
         if progress is not None:
             progress(done, len(pending))
@@ -98,13 +100,14 @@ def _load(
     source: Source,
     batch: list[Document],
     first_read: dict[str, datetime],
+    reread: bool,
 ) -> list[LoadEntry]:
     load = Load(source.key, tuple(document.key for document in batch))
     parsed = [_parsed(landing, source, document) for document in batch]
     complete = None
     if _may_withdraw(source, batch[0], first_read):
         complete = _all_of(source, batch[0])
-    return _append(record, source, parsed, load, complete)
+    return _append(record, source, parsed, load, complete, reread)
 
 
 def _load_stream(
@@ -114,8 +117,8 @@ def _load_stream(
     load, entries = Load(source.key, ()), []
     with landing.open(document) as body:
         for part in stream(document, body):
-            entries += _append(record, source, [part], load, None)
-    return entries + _append(record, source, [], replace(load, documents=(document.key,)), None)
+            entries += _append(record, source, [part], load)
+    return entries + _append(record, source, [], replace(load, documents=(document.key,)))
 
 
 def _append(
@@ -123,14 +126,15 @@ def _append(
     source: Source,
     parsed: list[Parsed],
     load: Load,
-    complete: Complete | None,
+    complete: Complete | None = None,
+    reread: bool = False,
 ) -> list[LoadEntry]:
     """Append to every table; what was unreadable for one of them withdraws from none."""
     tables = [(table, *_table(table, parsed)) for table in source.tables]
     if any(rejected for _, _, rejected in tables):
         complete = None
     return [
-        append(record, table, rows, load, rejected=rejected, complete=complete)
+        append(record, table, rows, load, rejected=rejected, complete=complete, reread=reread)
         for table, rows, rejected in tables
     ]
 

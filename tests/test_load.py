@@ -13,6 +13,7 @@ from assets.load import land_all, load_source
 from assets.parsed import Parsed, provenance
 from assets.sources import Source
 from warehouse.landing import Document, Fetched, Landing
+from warehouse.record import journal
 from warehouse.record.as_of import known
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
@@ -60,12 +61,14 @@ class Portal:
         self.landing = Landing(str(folder / "landing"))
         self.record = Record(str(folder / "record"))
         self.available_at: date | None = date(2019, 3, 29)
+        self.mend: dict[str, object] = {}
         self.source = replace(SOURCE, parse=self.parse)
 
     def parse(self, document: Document, body: bytes) -> Parsed:
         parsed = parse(document, body)
         for each in parsed.rows.get("macro_series", []):
             each["available_at"] = self.available_at
+            each.update(self.mend)
         return parsed
 
     def shows(self, month: int, body: bytes, path: str = "a", day: int = 1, hour: int = 6) -> None:
@@ -177,3 +180,23 @@ def test_a_parser_that_fails_loses_nothing_and_stops_nothing(portal: Portal) -> 
     assert portal.load() == {"read": 2, "appended": 1, "quarantined": 1}
     kept = portal.record.query(f"SELECT reason FROM {portal.record.relation('quarantine')}")
     assert kept["reason"].to_pylist() == ["the parser failed (RuntimeError: a bug); report it"]
+
+
+def test_mended_code_replaces_what_it_read_of_a_document(
+    portal: Portal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first version of a parser took the wrong day, the wrong country and wrong values."""
+    portal.available_at = date(2019, 9, 30)
+    portal.shows(1, b"revenue=1 profit=2")
+    portal.load()
+    monkeypatch.setattr(journal, "code_version", lambda: "mended")
+    portal.available_at = date(2019, 3, 29)
+    portal.mend = {"country": "ZW", "value": Decimal(5)}
+    assert portal.load() == {"read": 2, "appended": 2}
+    assert portal.load() == {}
+    relation = portal.record.relation("macro_series")
+    rows = portal.record.query(known(MACRO_SERIES, relation, vintages="all")).to_pylist()
+    assert [(row["vintage"], row["value"], row["available_at"]) for row in rows] == [
+        (1, Decimal(5), date(2019, 3, 29))
+    ] * 2
+    assert portal.values(date(2019, 4, 1)) == {"revenue": 5, "profit": 5}

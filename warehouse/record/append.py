@@ -50,18 +50,20 @@ def append(
     *,
     rejected: Sequence[Rejected] = (),
     complete: Complete | None = None,
+    reread: bool = False,
 ) -> LoadEntry:
     """Append what is new of ``incoming`` and answer with read = appended + held + quarantined.
 
     ``rejected`` is what the parser could not read; it is quarantined and counted. ``complete``
     says that the publisher showed all it has of a scope: what is held of it and was not
-    shown is withdrawn, unless anything of this load was quarantined.
+    shown is withdrawn, unless anything of this load was quarantined. ``reread`` says that
+    other code read these documents before: what it took otherwise, in any column, is replaced.
     """
     good, refused = checked(table, incoming)
     rows = marked(table, good)
     for attempt in range(journal.TRIES):
         with record.writing:
-            entry = _try(record, table, rows, load, [*rejected, *refused], complete)
+            entry = _try(record, table, rows, load, [*rejected, *refused], complete, reread)
             if entry is not None:
                 journal.enter(record, table, entry)
                 record.keep_small(table.name)
@@ -79,11 +81,12 @@ def _try(
     load: Load,
     rejected: list[Rejected],
     complete: Complete | None,
+    reread: bool,
 ) -> LoadEntry | None:
     """Compare with the table as it is now and commit; None if another writer came first."""
     delta = record.table(table.name)
     seq = loaded(delta)
-    result = merge(record, table, delta, rows)
+    result = merge(record, table, delta, rows, reread)
     rejected = [*rejected, *_contradictory(rows, result.contradictions)]
     if rejected:
         journal.quarantine(record, table, load.source, load.load_id, rejected)

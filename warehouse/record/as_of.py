@@ -1,7 +1,8 @@
 """The one definition of what was known on a date, as SQL for DuckDB and for Spark.
 
 ``readings`` keeps what could be known: published by ``as_of``, loaded by ``load_seq``, and of
-several readings of one publication on one day the last one made. A reading dated as the
+several readings of one publication on one day the last one made, and of one document the
+last we made of it, whatever its day. A reading dated as the
 first, of which an earlier one turned up, is dropped: it stands again at the day it was made.
 The engine must take days in UTC. ``vintages`` puts them in the
 order of knowledge, collapses equal neighbours and numbers what is left from 1. Both carry
@@ -65,10 +66,11 @@ readings AS (
     FROM possible LEFT JOIN several AS other
       ON other.sighting = possible.sighting
      AND other.figure_check = possible.figure_check
-     AND coalesce(other.available_at, {_NO_DAY}) = coalesce(possible.available_at, {_NO_DAY})
      AND (CASE
         WHEN other.observed_at = possible.observed_at AND other.document = possible.document
         THEN other.load_seq > possible.load_seq
+        WHEN coalesce(other.available_at, {_NO_DAY}) <> coalesce(possible.available_at, {_NO_DAY})
+        THEN FALSE
         WHEN other.observed_at = possible.observed_at THEN other.document > possible.document
         WHEN other.observed_at > possible.observed_at
         THEN coalesce(other.available_at >= CAST(other.observed_at AS DATE), TRUE)

@@ -52,16 +52,18 @@ def enter(record: Record, table: RecordTable, entry: LoadEntry) -> None:
     record.keep_small("loads")
 
 
-def read_documents(record: Record, source: str, table: RecordTable) -> set[str]:
-    """Give the documents of a source that this version of the code has loaded into a table."""
+def read_documents(record: Record, source: str, table: RecordTable) -> tuple[set[str], set[str]]:
+    """Give the documents loaded into a table by this version of the code, and by any."""
     held = record.table("loads").to_pyarrow_table(
         columns=["documents", "source", "table_name", "code_version"]
     )
-    mine = pc.and_(
-        pc.and_(pc.equal(held["source"], source), pc.equal(held["table_name"], table.name)),
-        pc.equal(held["code_version"], code_version()),
-    )
-    return set(held.filter(mine)["documents"].combine_chunks().flatten().to_pylist())
+    mine = pc.and_(pc.equal(held["source"], source), pc.equal(held["table_name"], table.name))
+    entries = held.filter(mine)
+    now = entries.filter(pc.equal(entries["code_version"], code_version()))
+    read = [
+        set(each["documents"].combine_chunks().flatten().to_pylist()) for each in (now, entries)
+    ]
+    return read[0], read[1]
 
 
 def code_version() -> str:

@@ -31,15 +31,29 @@ class Merge:
     contradictions: list[int]
 
 
-def merge(record: Record, table: RecordTable, delta: DeltaTable, incoming: pa.Table) -> Merge:
-    """Compare marked rows with the files they can touch."""
+def merge(
+    record: Record,
+    table: RecordTable,
+    delta: DeltaTable,
+    incoming: pa.Table,
+    reread: bool = False,
+) -> Merge:
+    """Compare marked rows with the files they can touch.
+
+    ``reread`` says that the documents were read before, by other code: then a reading is held
+    only if every column is as it was, not its content alone.
+    """
     files = touched(record, delta, table, incoming)
     unknown, unsure = _told_by_marks(record.index_folder(table.name), files, incoming)
+    if reread:
+        unknown, unsure = unknown[:0], np.arange(len(incoming))
     plain = _plain(incoming, unknown)
     if not len(unsure):
         return Merge(plain, [])
     rows = incoming.take(pa.array(unsure)).append_column("row", pa.array(unsure))
-    changed, contradictions = _read_by_reading(record, parquet(table.name, files), rows)
+    held = parquet(table.name, files)
+    same = _EXACT if not reread else _EXACT + _every_column(table)
+    changed, contradictions = _read_by_reading(record, held, rows, same, table if reread else None)
     return Merge(pa.concat_tables([plain, changed]), contradictions)
 
 
@@ -113,20 +127,32 @@ def _plain(incoming: pa.Table, rows: Numbers) -> pa.Table:
     return pa.table({"row": pa.array(rows), "available_at": available_at, "again": again})
 
 
-def _read_by_reading(record: Record, held: str, rows: pa.Table) -> tuple[pa.Table, list[int]]:
+def _every_column(table: RecordTable) -> str:
+    """Write that the same document said the same in every column; its day is compared anyway."""
+    others = [name for name in table.row.model_fields if name != "available_at"]
+    return "".join(f" AND near.{name} IS NOT DISTINCT FROM placed.{name}" for name in others)
+
+
+def _read_by_reading(
+    record: Record, held: str, rows: pa.Table, same: str, whole: RecordTable | None
+) -> tuple[pa.Table, list[int]]:
     sql = record.sql.cursor()
     sql.register("incoming", rows)
     contradictions = sql.sql(_CONTRADICTIONS).to_arrow_table()
     sql.register("contradictions", contradictions)
-    near = f"SELECT {_COMPARED}, load_seq FROM {held} "
+    columns = ", ".join(dict.fromkeys((*_COMPARED, *(whole.row.model_fields if whole else ()))))
+    near = f"SELECT {columns}, load_seq FROM {held} "
     near += "WHERE sighting IN (SELECT sighting FROM incoming)"
     sql.register("near", sql.sql(near).to_arrow_table())
-    changed = sql.sql(_CHANGED).to_arrow_table()
+    changed = sql.sql(_CHANGED.format(columns=columns, same=same)).to_arrow_table()
     sql.close()
     return changed, list(contradictions["row"].to_pylist())
 
 
-_COMPARED = "sighting, figure_check, observed_at, document, content, available_at"
+_COMPARED = ("sighting", "figure_check", "observed_at", "document", "content", "available_at")
+_EXACT = """near.sighting = placed.sighting AND near.figure_check = placed.figure_check
+          AND near.observed_at = placed.observed_at AND near.content = placed.content
+          AND near.available_at IS NOT DISTINCT FROM placed.known_at"""
 
 _CONTRADICTIONS = """
 SELECT DISTINCT one.row
@@ -139,13 +165,13 @@ JOIN incoming AS two
 
 # Of documents read at one moment the name decides, of readings of one document the last; the
 # reading before an incoming one is the last made before its moment.
-_CHANGED = f"""
+_CHANGED = """
 WITH came AS (
-    SELECT {_COMPARED}, row FROM incoming WHERE row NOT IN (SELECT row FROM contradictions)
+    SELECT {columns}, row FROM incoming WHERE row NOT IN (SELECT row FROM contradictions)
 ),
 readings AS (
-    SELECT {_COMPARED}, load_seq, -1 AS row FROM near
-    UNION ALL SELECT {_COMPARED}, {2**62} AS load_seq, row FROM came
+    SELECT {columns}, load_seq, -1 AS row FROM near
+    UNION ALL SELECT {columns}, 4611686018427387904 AS load_seq, row FROM came
 ),
 standing AS (
     SELECT * FROM readings
@@ -164,10 +190,7 @@ placed AS (
 new AS (
     SELECT * FROM placed
     WHERE content_before IS DISTINCT FROM content AND NOT EXISTS (
-        SELECT 1 FROM near
-        WHERE near.sighting = placed.sighting AND near.figure_check = placed.figure_check
-          AND near.observed_at = placed.observed_at AND near.content = placed.content
-          AND near.available_at IS NOT DISTINCT FROM placed.known_at)
+        SELECT 1 FROM near WHERE {same})
     QUALIFY row_number() OVER (
         PARTITION BY sighting, figure_check, observed_at, content ORDER BY row) = 1
 )
