@@ -1,0 +1,132 @@
+"""Fetching entities: GLEIF's golden copy, API and mapping files, and OpenFIGI.
+
+The golden copy and the mapping files arrive as zips of one file each, and land so.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
+from functools import partial
+
+from assets.fetching import (
+    Fetch,
+    Window,
+    address,
+    configured,
+    decoded,
+    each,
+    fetched,
+    member,
+    whole_file,
+)
+from assets.http import Client, FetchError
+from warehouse.landing import Fetched
+
+COUNTRIES = ("ZA", "NG", "KE", "EG", "GH", "MA", "MU", "TN", "CI", "ZM", "BW", "NA", "TZ", "UG")
+ISINS = ("ZAE000018123", "ZAE000042164", "KE1000001402", "NGDANGCEM008")
+
+# How far back each difference of the golden copy reaches, in days.
+_DELTAS = ((1, "LastDay"), (7, "LastWeek"), (28, "LastMonth"))
+_PAGE = 200
+_MOST_RECORDS = 10_000
+_JOBS = 10
+_JOBS_WITH_KEY = 100
+
+
+def gleif(client: Client, base: str, window: Window, form: str | None = None) -> Iterator[Fetched]:
+    """Fetch the golden copy of LEI records, or what of it changed since a day.
+
+    ``form`` is json or csv. Older changes than those of a month come with the whole copy.
+    """
+    forms = configured("SANKOFA_GLEIF_FORM", None if form is None else (form,), ("json",))
+    path = f"api/v2/golden-copies/publishes/lei2/latest.{forms[0]}"
+    delta = _delta(window.from_, datetime.now(UTC).date())
+    url = address(base, path, {"delta": delta} if delta else {})
+    return whole_file(client, "gleif", "cc0", url, "zip")
+
+
+def gleif_api(
+    client: Client, base: str, window: Window, countries: Sequence[str] | None = None
+) -> Iterator[Fetched]:
+    """Fetch the LEI records of each country, page by page.
+
+    The API shows the first 10,000 records only: a country with more is a failure that says so.
+    """
+    names = configured("SANKOFA_GLEIF_COUNTRIES", countries, COUNTRIES)
+    return each("gleif", names, partial(_country, client, base))
+
+
+def isin_lei(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+    """Fetch the latest file of LEIs and ISINs; nothing if it has not changed."""
+    return _mapping(client, base, "isin-lei")
+
+
+def oc_lei(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+    """Fetch the latest file of LEIs and OpenCorporates ids."""
+    return _mapping(client, base, "oc-lei")
+
+
+def openfigi(
+    client: Client, base: str, window: Window, isins: Sequence[str] | None = None
+) -> Iterator[Fetched]:
+    """Ask which FIGIs an ISIN has; the header ``x-jobs`` says what each answer is for.
+
+    With a key in ``SANKOFA_OPENFIGI_KEY`` more is asked at once.
+    """
+    names = configured("SANKOFA_ISINS", isins, ISINS)
+    key = os.environ.get("SANKOFA_OPENFIGI_KEY", "").strip()
+    size = _JOBS_WITH_KEY if key else _JOBS
+    batches = [",".join(names[start : start + size]) for start in range(0, len(names), size)]
+    return each("openfigi", batches, partial(_figis, client, base, key))
+
+
+FETCH: dict[str, Fetch] = {
+    "gleif": gleif,
+    "gleif-api": gleif_api,
+    "isin-lei": isin_lei,
+    "oc-lei": oc_lei,
+    "openfigi": openfigi,
+}
+
+
+def _delta(since: date | None, today: date) -> str | None:
+    if since is None:
+        return None
+    return next((name for days, name in _DELTAS if (today - since).days <= days), None)
+
+
+def _mapping(client: Client, base: str, name: str) -> Iterator[Fetched]:
+    return whole_file(client, name, "cc0", f"{base}/api/v2/{name}/latest/download", "zip")
+
+
+def _country(client: Client, base: str, country: str) -> Iterator[Fetched]:
+    page, last = 1, 1
+    while page <= last:
+        asked: dict[str, str | int] = {
+            "filter[entity.legalAddress.country]": country,
+            "page[size]": _PAGE,
+            "page[number]": page,
+        }
+        answer = client.get(address(base, "api/v1/lei-records", asked), "json")
+        told = member(decoded(answer), "meta", "pagination")
+        last, total = member(told, "lastPage"), member(told, "total")
+        if not isinstance(last, int) or not isinstance(total, int):
+            raise FetchError(f"{answer.url}: the answer does not say how it goes on; report it")
+        if total > _MOST_RECORDS:
+            raise FetchError(
+                f"{country} has {total} records, more than the API shows: fetch the golden copy"
+            )
+        yield fetched("gleif", "cc0", answer)
+        page += 1
+
+
+def _figis(client: Client, base: str, key: str, isins: str) -> Iterator[Fetched]:
+    jobs = [{"idType": "ID_ISIN", "idValue": isin} for isin in isins.split(",")]
+    headers = {"Content-Type": "application/json"} | ({"X-OPENFIGI-APIKEY": key} if key else {})
+    body = json.dumps(jobs).encode()
+    answer = client.post(f"{base}/v3/mapping", body, headers)
+    found = decoded(answer)
+    if not isinstance(found, list) or len(found) != len(jobs):
+        raise FetchError(f"{answer.url}: not one answer for each of {len(jobs)} jobs; try again")
+    yield fetched("openfigi", "open-attribution", answer, {"x-jobs": body.decode()})

@@ -1,0 +1,166 @@
+"""What every fetcher shares: its shape, its base address, its lists, its failures.
+
+A fetcher only asks and hands on; what an answer says is read by the parser of its source.
+"""
+
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from urllib.parse import urlencode
+
+from assets.answers import Expects
+from assets.http import Answer, Client, FetchError, Kept
+from warehouse.errors import SankofaError
+from warehouse.landing import Fetched, Landing
+from warehouse.tables import LicenseClass
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The days of publication that are asked for, both included; None is without end."""
+
+    from_: date | None = None
+    to: date | None = None
+
+    def __post_init__(self) -> None:
+        if self.from_ and self.to and self.from_ > self.to:
+            raise SankofaError(f"the window begins on {self.from_}, after its end on {self.to}")
+
+
+Fetch = Callable[[Client, str, Window], Iterator[Fetched]]
+
+LIVE: dict[str, str] = {
+    "worldbank": "https://api.worldbank.org",
+    "ecb": "https://data-api.ecb.europa.eu",
+    "alfred": "https://api.stlouisfed.org",
+    "h10": "https://raw.githubusercontent.com/datasets/exchange-rates/main/data",
+    "sec-submissions": "https://data.sec.gov",
+    "sec-companyfacts": "https://data.sec.gov",
+    "sec-companyfacts-bulk": "https://www.sec.gov/Archives/edgar/daily-index",
+    "sec-submissions-bulk": "https://www.sec.gov/Archives/edgar/daily-index",
+    "xbrl-filings": "https://filings.xbrl.org",
+    "za-etenders": "https://ocds-api.etenders.gov.za",
+    "ke-ppip": "https://tenders.go.ke",
+    "co-secop": "https://data.open-contracting.org",
+    "ng-budget": "https://data.open-contracting.org",
+    "gleif": "https://goldencopy.gleif.org",
+    "gleif-api": "https://api.gleif.org",
+    "isin-lei": "https://mapping.gleif.org",
+    "oc-lei": "https://mapping.gleif.org",
+    "openfigi": "https://api.openfigi.com",
+}
+
+
+def base_of(source: str) -> str:
+    """Give the address under which a source is asked; ``SANKOFA_BASE_<SOURCE>`` replaces it."""
+    name = setting_name("BASE", source)
+    base = os.environ.get(name, "").strip() or LIVE.get(source)
+    if base is None:
+        raise FetchError(f"{source} has no live address: set {name}, or read it from a folder")
+    return base.rstrip("/")
+
+
+def setting_name(kind: str, source: str) -> str:
+    """Name the environment variable of one source."""
+    return f"SANKOFA_{kind}_{source.upper().replace('-', '_')}"
+
+
+def configured(name: str, given: Sequence[str] | None, usual: Sequence[str]) -> tuple[str, ...]:
+    """Give a list: the one given, else that of the environment, else the usual one."""
+    if given is not None:
+        return tuple(given)
+    written = os.environ.get(name, "").replace(",", " ").split()
+    return tuple(written) or tuple(usual)
+
+
+def address(base: str, path: str, asked: Mapping[str, str | int] | None = None) -> str:
+    """Put an address together."""
+    query = urlencode(asked or {}, safe=":")
+    return f"{base}/{path}?{query}" if query else f"{base}/{path}"
+
+
+def fetched(
+    source: str, license_class: LicenseClass, answer: Answer, more: Mapping[str, str] | None = None
+) -> Fetched:
+    """Make an answer a document; ``more`` are headers that its parser needs."""
+    return Fetched(
+        source=source,
+        url=answer.url,
+        body=answer.body,
+        license_class=license_class,
+        observed_at=answer.observed_at,
+        status=answer.status,
+        headers=answer.headers | dict(more or {}),
+    )
+
+
+def decoded(answer: Answer) -> Any:
+    """Read the JSON of an answer, to see how it goes on."""
+    try:
+        return json.loads(answer.body)
+    except ValueError as error:
+        raise FetchError(f"{answer.url}: the answer is no JSON ({error}); report it") from None
+
+
+def member(value: Any, *names: str) -> Any:
+    """Follow names into a decoded answer; None where one is missing."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def each(
+    source: str, names: Sequence[str], fetch_one: Callable[[str], Iterator[Fetched]]
+) -> Iterator[Fetched]:
+    """Fetch one after another; what failed is told at the end, when the others have come.
+
+    After three failures in a row the rest is not asked for.
+    """
+    failed: list[str] = []
+    row = 0
+    for name in names:
+        try:
+            yield from fetch_one(name)
+        except FetchError as error:
+            _log.warning("%s, %s: %s", source, name, error)
+            failed.append(f"{name}: {error}")
+            row += 1
+        else:
+            row = 0
+        if row == 3:
+            failed.append("three failed in a row, so the rest was not asked for")
+            break
+    if failed:
+        raise FetchError(f"{source} did not arrive whole. " + ". ".join(failed))
+
+
+def whole_file(
+    client: Client,
+    source: str,
+    license_class: LicenseClass,
+    url: str,
+    expects: Expects,
+) -> Iterator[Fetched]:
+    """Download a large file by way of a temporary one; nothing if it has not changed."""
+    with tempfile.TemporaryFile() as target:
+        answer = client.download(url, target, expects)
+        if answer.changed:
+            target.seek(0)
+            body = target.read()
+    if answer.changed:
+        yield Fetched(
+            source, answer.url, body, license_class, answer.observed_at, 200, answer.headers
+        )
+
+
+def kept_in(landing: Landing, source: str) -> Kept:
+    """Give what was kept of the last answer of each address of a source."""
+    latest = {document.url: document.headers for document in landing.documents(source)}
+    return latest.get

@@ -1,0 +1,161 @@
+"""Fetching filings: SEC EDGAR by issuer or in bulk, and the reports of filings.xbrl.org."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from assets.fetching import (
+    Fetch,
+    Window,
+    address,
+    configured,
+    decoded,
+    each,
+    fetched,
+    member,
+    whole_file,
+)
+from assets.http import Client, FetchError
+from warehouse.landing import Fetched
+
+ISSUERS: dict[str, str] = {
+    "1172724": "Gold Fields",
+    "314590": "Sasol",
+    "1067428": "AngloGold Ashanti",
+    "1023514": "Harmony Gold",
+    "1023512": "DRDGOLD",
+    "1786909": "Sibanye Stillwater",
+    "1756708": "Jumia",
+    "1046179": "Taiwan Semiconductor",
+    "917851": "Vale",
+    "1119639": "Petrobras",
+}
+COUNTRIES = ("UA",)
+
+_PAGE = 100
+_OLDER_PAGE = re.compile(r"CIK[0-9]{10}-submissions-[0-9]+\.json")
+
+
+def submissions(
+    client: Client, base: str, window: Window, ciks: Sequence[str] | None = None
+) -> Iterator[Fetched]:
+    """Fetch the list of filings of each issuer, with the older pages it names.
+
+    The source has no window; an issuer whose list has not changed gives nothing.
+    """
+    names = configured("SANKOFA_CIKS", ciks, tuple(ISSUERS))
+    return each("sec-submissions", names, partial(_submissions, client, base))
+
+
+def companyfacts(
+    client: Client, base: str, window: Window, ciks: Sequence[str] | None = None
+) -> Iterator[Fetched]:
+    """Fetch all facts of each issuer; the source has no window."""
+    names = configured("SANKOFA_CIKS", ciks, tuple(ISSUERS))
+    return each("sec-companyfacts", names, partial(_companyfacts, client, base))
+
+
+def companyfacts_bulk(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+    """Fetch the nightly zip of all issuers' facts in one download.
+
+    It lands as one body: a zip with one ``CIK##########.json`` an issuer, each as a single
+    answer of companyfacts. The loader reads it through ``Source.stream``: a zip is opened from
+    its end, so the stream copies the body to a temporary file first, then parses member by
+    member; memory stays that of one issuer.
+    """
+    url = f"{base}/xbrl/companyfacts.zip"
+    return whole_file(client, "sec-companyfacts-bulk", "public-domain", url, "zip")
+
+
+def submissions_bulk(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+    """Fetch the nightly zip of all filers' lists; it is read like that of the facts."""
+    url = f"{base}/bulkdata/submissions.zip"
+    return whole_file(client, "sec-submissions-bulk", "public-domain", url, "zip")
+
+
+def xbrl_filings(
+    client: Client, base: str, window: Window, countries: Sequence[str] | None = None
+) -> Iterator[Fetched]:
+    """Fetch the reports that the index added in the window, each with its day and name."""
+    names = configured("SANKOFA_XBRL_COUNTRIES", countries, COUNTRIES)
+    return each("xbrl-filings", names, partial(_country, client, base, window))
+
+
+FETCH: dict[str, Fetch] = {
+    "sec-submissions": submissions,
+    "sec-companyfacts": companyfacts,
+    "sec-companyfacts-bulk": companyfacts_bulk,
+    "sec-submissions-bulk": submissions_bulk,
+    "xbrl-filings": xbrl_filings,
+}
+
+
+def _padded(cik: str) -> str:
+    if not re.fullmatch(r"[0-9]{1,10}", cik):
+        raise FetchError(f"{cik!r:.40} is no CIK: give up to ten digits")
+    return cik.zfill(10)
+
+
+def _submissions(client: Client, base: str, cik: str) -> Iterator[Fetched]:
+    answer = client.get(f"{base}/submissions/CIK{_padded(cik)}.json", "json", conditional=True)
+    if not answer.changed:
+        return
+    older = [
+        client.get(f"{base}/submissions/{name}", "json") for name in _older_pages(decoded(answer))
+    ]
+    for each_answer in (answer, *older):
+        yield fetched("sec-submissions", "public-domain", each_answer)
+
+
+def _older_pages(filer: Any) -> list[str]:
+    files = member(filer, "filings", "files") or []
+    names = [str(member(file, "name")) for file in files]
+    wrong = [name for name in names if not _OLDER_PAGE.fullmatch(name)]
+    if wrong:
+        raise FetchError(f"{wrong[0]!r:.60} is no name of an older page of filings; report it")
+    return names
+
+
+def _companyfacts(client: Client, base: str, cik: str) -> Iterator[Fetched]:
+    url = f"{base}/api/xbrl/companyfacts/CIK{_padded(cik)}.json"
+    answer = client.get(url, "json", conditional=True)
+    if answer.changed:
+        yield fetched("sec-companyfacts", "public-domain", answer)
+
+
+def _country(client: Client, base: str, window: Window, country: str) -> Iterator[Fetched]:
+    for filing in _index(client, base, window, country):
+        path, added = member(filing, "json_url"), str(member(filing, "date_added"))
+        # a filing without a report in JSON is one that the index could not read
+        if not path or (window.to and added[:10] > str(window.to)):
+            continue
+        answer = client.get(f"{base}/{str(path).lstrip('/')}", "json", conditional=True)
+        if answer.changed:
+            named = {"x-date-added": added, "x-fxo-id": str(member(filing, "fxo_id"))}
+            # what the licence of each report is depends on its issuer and register
+            yield fetched("xbrl-filings", "licensed", answer, named)
+
+
+def _index(client: Client, base: str, window: Window, country: str) -> Iterator[Any]:
+    """Give the filings of a country, newest first, back to the first day of the window."""
+    asked: dict[str, str | int] = {
+        "filter[country]": country,
+        "page[size]": _PAGE,
+        "sort": "-date_added",
+    }
+    seen, count, page = 0, 1, 1
+    while seen < count:
+        answer = client.get(address(base, "api/filings", asked | {"page[number]": page}), "json")
+        index = decoded(answer)
+        filings, count = member(index, "data"), member(index, "meta", "count")
+        if not isinstance(filings, list) or not isinstance(count, int):
+            raise FetchError(f"{answer.url}: not a page of the index; report it")
+        if not filings and seen < count:
+            raise FetchError(f"{country}: page {page} is empty after {seen} of {count}; try again")
+        for filing in filings:
+            attributes = member(filing, "attributes")
+            if window.from_ and str(member(attributes, "date_added"))[:10] < str(window.from_):
+                return
+            yield attributes
+        seen, page = seen + len(filings), page + 1

@@ -1,0 +1,110 @@
+"""How a host is asked: how often, by whom, after how long again, and without a key shown."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+
+# Requests a second that a host is asked at most; the longest ending that fits counts.
+RATES: dict[str, float] = {
+    "sec.gov": 8.0,
+    "worldbank.org": 2.0,
+    "stlouisfed.org": 2.0,
+    "filings.xbrl.org": 1.0,
+    # 25 a minute without a key
+    "openfigi.com": 0.4,
+    # 60 a minute
+    "api.gleif.org": 1.0,
+    "localhost": 1000.0,
+    "127.0.0.1": 1000.0,
+    "": 2.0,
+}
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+SECRETS = frozenset({"api_key", "apikey", "key", "token", "access_token", "subscription-key"})
+
+
+class Bucket:
+    """The turns of one host, ``rate`` a second; threads that share it queue up."""
+
+    def __init__(
+        self, rate: float, clock: Callable[[], float], sleep: Callable[[float], None]
+    ) -> None:
+        self._gap, self._clock, self._sleep = 1 / rate, clock, sleep
+        self._next = float("-inf")
+        self._lock = threading.Lock()
+
+    def take(self) -> None:
+        """Wait for the next turn."""
+        with self._lock:
+            now = self._clock()
+            turn = max(now, self._next)
+            self._next = turn + self._gap
+        if turn > now:
+            self._sleep(turn - now)
+
+
+class Turns:
+    """The buckets of all hosts; names under one ending share one."""
+
+    def __init__(
+        self,
+        rates: Mapping[str, float],
+        clock: Callable[[], float],
+        sleep: Callable[[float], None],
+    ) -> None:
+        self._rates, self._clock, self._sleep = {"": RATES[""], **rates}, clock, sleep
+        self._buckets: dict[str, Bucket] = {}
+        self._lock = threading.Lock()
+
+    def take(self, host: str) -> None:
+        """Wait for the next turn of a host."""
+        fits = [end for end in self._rates if not end or host == end or host.endswith(f".{end}")]
+        name = max(fits, key=len)
+        with self._lock:
+            if (name or host) not in self._buckets:
+                bucket = Bucket(self._rates[name], self._clock, self._sleep)
+                self._buckets[name or host] = bucket
+        self._buckets[name or host].take()
+
+
+def retry_after(value: str | None, now: datetime) -> float | None:
+    """Read how many seconds to wait; given as a number, or as a date."""
+    if value is None:
+        return None
+    if value.strip().isdecimal():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
+
+
+def public(url: str) -> str:
+    """Give an address without the keys in it, otherwise as it is."""
+    parts = urlsplit(url)
+    query = "&".join(each for each in parts.query.split("&") if not _is_secret(each))
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))
+
+
+def keys_in(url: str) -> list[str]:
+    """Give the keys in an address, as they are written there."""
+    given = [each for each in urlsplit(url).query.split("&") if _is_secret(each)]
+    return [key for each in given if (key := each.partition("=")[2])]
+
+
+def log_without_keys(record: logging.LogRecord) -> bool:
+    """Cut the keys from the addresses that the HTTP library logs."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(
+            public(str(each)) if isinstance(each, httpx2.URL) else each for each in record.args
+        )
+    return True
+
+
+def _is_secret(parameter: str) -> bool:
+    return parameter.partition("=")[0].lower() in SECRETS

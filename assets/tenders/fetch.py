@@ -1,0 +1,158 @@
+"""Fetching tenders: portals by their own API, the data registry, any address or file.
+
+Addresses are kept as asked, so that a second reading of one shows what was edited.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from assets.fetching import (
+    Fetch,
+    Window,
+    address,
+    configured,
+    decoded,
+    each,
+    fetched,
+    member,
+    setting_name,
+    whole_file,
+)
+from assets.http import Answer, Client, FetchError
+from assets.tenders.portals import PORTALS
+from warehouse.landing import Fetched
+from warehouse.tables import LicenseClass
+
+# Publications of the Open Contracting data registry by portal.
+PUBLICATIONS: dict[str, str] = {"ng-budget": "64"}
+
+# Without a window, as many days back as the portal still edits most of its releases.
+_DAYS = 30
+_PAGE = 1000
+_MOST_PAGES = 10_000
+_FIRST_FINANCIAL_YEAR = 2018
+
+
+def south_africa(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+    """Fetch each day of the window, whole: a day has an address of its own.
+
+    One day a time, so that a release that leaves the answer for its day was withdrawn.
+    """
+    last = window.to or datetime.now(UTC).date()
+    first = window.from_ or last - timedelta(days=_DAYS)
+    days = [str(first + timedelta(days=n)) for n in range((last - first).days + 1)]
+    return each("za-etenders", days, partial(_day, client, base))
+
+
+def kenya(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+    """Fetch the financial years, July to June, that the window touches."""
+    last = _financial_year(window.to or datetime.now(UTC).date())
+    first = _financial_year(window.from_) if window.from_ else last
+    years = range(max(first, _FIRST_FINANCIAL_YEAR), last + 1)
+    names = [f"{year}-{year + 1}" for year in years]
+    return each("ke-ppip", names, partial(_financial_year_of_kenya, client, base))
+
+
+def registry(
+    client: Client,
+    base: str,
+    window: Window,
+    portal: str,
+    publication: str | None = None,
+) -> Iterator[Fetched]:
+    """Fetch a publisher's bulk ``jsonl.gz``: by year in a window, else all of it.
+
+    Addresses or files in ``SANKOFA_ADDRESSES_<PORTAL>`` are fetched in its place.
+    """
+    given = configured(setting_name("ADDRESSES", portal), None, ())
+    if given:
+        return addresses(client, portal, given)
+    number = publication or os.environ.get(setting_name("PUBLICATION", portal))
+    number = number or PUBLICATIONS.get(portal)
+    if not number:
+        raise FetchError(
+            f"{portal}: which publication of the registry it is, is not set: set "
+            f"{setting_name('PUBLICATION', portal)} to its number at "
+            f"https://data.open-contracting.org, or {setting_name('ADDRESSES', portal)}"
+        )
+    names = [f"{name}.jsonl.gz" for name in _years(window) or ["full"]]
+    return each(portal, names, partial(_bulk, client, base, portal, number))
+
+
+def addresses(client: Client, portal: str, given: Sequence[str]) -> Iterator[Fetched]:
+    """Fetch any addresses or files as documents of a portal, in the order given."""
+    return each(portal, given, partial(_anywhere, client, portal))
+
+
+FETCH: dict[str, Fetch] = {
+    "za-etenders": south_africa,
+    "ke-ppip": kenya,
+    "co-secop": partial(registry, portal="co-secop"),
+    "ng-budget": partial(registry, portal="ng-budget"),
+}
+
+
+def _license_class(portal: str) -> LicenseClass:
+    """Give the class that holds unless a package states its own."""
+    return PORTALS[portal].license_class or "licensed"
+
+
+def _day(client: Client, base: str, day: str) -> Iterator[Fetched]:
+    """Fetch all pages of a day, then give them: of a day cut short nothing is taken."""
+    answers: list[Answer] = []
+    for page in range(1, _MOST_PAGES):
+        asked: dict[str, str | int] = {"PageNumber": page, "PageSize": _PAGE}
+        url = address(base, "api/OCDSReleases", asked | {"dateFrom": day, "dateTo": day})
+        try:
+            answer = client.get(url, "json")
+        except FetchError as error:
+            raise FetchError(f"page {page} did not arrive: {error}", error.status) from None
+        package = decoded(answer)
+        releases = member(package, "releases")
+        if not isinstance(releases, list):
+            raise FetchError(f"{answer.url}: the answer is no release package; report it")
+        if releases:
+            answers.append(answer)
+        if not releases or not member(package, "links", "next"):
+            break
+    license_class = _license_class("za-etenders")
+    yield from (fetched("za-etenders", license_class, answer) for answer in answers)
+
+
+def _financial_year(day: date) -> int:
+    return day.year if day.month >= 7 else day.year - 1
+
+
+def _financial_year_of_kenya(client: Client, base: str, year: str) -> Iterator[Fetched]:
+    url = address(base, "api/ocds/tenders", {"fy": year})
+    answer = client.get(url, "json", conditional=True)
+    if answer.changed:
+        yield fetched("ke-ppip", _license_class("ke-ppip"), answer)
+
+
+def _years(window: Window) -> list[str]:
+    if window.from_ is None:
+        return []
+    last = (window.to or datetime.now(UTC).date()).year
+    return [str(year) for year in range(window.from_.year, last + 1)]
+
+
+def _bulk(client: Client, base: str, portal: str, number: str, name: str) -> Iterator[Fetched]:
+    url = address(base, f"en/publication/{number}/download", {"name": name})
+    return whole_file(client, portal, _license_class(portal), url, "gzip")
+
+
+def _anywhere(client: Client, portal: str, given: str) -> Iterator[Fetched]:
+    if "://" in given:
+        yield from whole_file(client, portal, _license_class(portal), given, "any")
+        return
+    path = Path(given)
+    try:
+        body, observed_at = path.read_bytes(), datetime.now(UTC)
+    except OSError as error:
+        raise FetchError(f"{given} cannot be read ({error.strerror}): check the path") from None
+    url = path.resolve().as_uri()
+    yield Fetched(portal, url, body, _license_class(portal), observed_at)
