@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import NoReturn
 
@@ -10,6 +11,8 @@ import click
 
 from pipelines.places import places
 from warehouse.errors import SankofaError
+
+_DAY = click.DateTime(["%Y-%m-%d"])
 
 
 @click.group()
@@ -34,15 +37,27 @@ def sample(scale: int, seed: int, folder: Path | None) -> None:
 
 
 @sankofa.command()
-def ingest() -> None:
-    """Bring what every source has into the record."""
-    _show("ingest")
+@click.argument("sources", nargs=-1)
+@click.option("--live/--sample", default=False, help="From the live sources, or the sample world.")
+@click.option("--from", "from_", type=_DAY, help="First day, for sources asked by days.")
+@click.option("--to", type=_DAY, help="Last day.")
+def ingest(
+    sources: tuple[str, ...], live: bool, from_: datetime | None, to: datetime | None
+) -> None:
+    """Bring what SOURCES have into the record; all of them where none is named."""
+    from pipelines.terminal import ingest as ingest_in_terminal
+
+    days = tuple(None if day is None else day.date() for day in (from_, to))
+    ingest_in_terminal(places(), sources, live, *days)
 
 
 @sankofa.command()
 def publish() -> None:
     """Publish what is loaded as one build."""
-    _show("publish")
+    from pipelines.run import run_job
+
+    [said] = run_job(places(), "publish").values()
+    click.echo(f"published as data_version {said['data_version']}")
 
 
 @sankofa.command()
@@ -74,14 +89,6 @@ def _serve(host: str, port: int) -> NoReturn:
     sys.stdout.flush()
     server = ["-m", "api", "--marts", str(here.marts), "--keys", str(here.keys)]
     os.execv(sys.executable, [sys.executable, *server, "--host", host, "--port", str(port)])  # noqa: S606
-
-
-def _show(job: str) -> None:
-    from pipelines.run import run_job
-
-    for asset, said in run_job(places(), job).items():
-        told = ", ".join(f"{name} {value}" for name, value in said.items())
-        click.echo(f"{asset:18} {told}")
 
 
 def main() -> None:

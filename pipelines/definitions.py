@@ -1,4 +1,4 @@
-"""What Dagster runs: every asset, the two jobs, and where things lie."""
+"""What Dagster runs: every asset, the jobs, when they run, and where things lie."""
 
 import dagster as dg
 
@@ -9,13 +9,17 @@ from assets.macro.assets import ASSETS as MACRO
 from assets.tenders.assets import ASSETS as TENDERS
 from pipelines.places import places
 from pipelines.publish import Marts, published_build
+from pipelines.timing import schedules, sensors
 
-SOURCES = [*FILINGS, *MACRO, *ENTITIES, *TENDERS]
+ASSETS = [*FILINGS, *MACRO, *ENTITIES, *TENDERS]
+
+_landed = [asset for asset in ASSETS if asset.key.to_user_string().endswith("_landed")]
+_loaded = [asset for asset in ASSETS if asset not in _landed]
 
 ingest = dg.define_asset_job(
     "ingest",
-    dg.AssetSelection.assets(*SOURCES),
-    description="Bring what every source has into the record.",
+    dg.AssetSelection.assets(*_loaded),
+    description="Bring what is landed of every source into the record.",
     executor_def=dg.in_process_executor,
 )
 publish = dg.define_asset_job(
@@ -30,8 +34,10 @@ def definitions() -> dg.Definitions:
     """Give the definitions for the places the environment names."""
     here = places()
     return dg.Definitions(
-        assets=[*SOURCES, published_build],
+        assets=[*ASSETS, published_build],
         jobs=[ingest, publish],
+        schedules=schedules(_landed, ingest, publish),
+        sensors=sensors(ingest, here.sample),
         resources={
             "ground": Ground(
                 documents=str(here.sample),

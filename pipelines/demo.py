@@ -10,6 +10,7 @@ Say = Callable[[str], object]
 
 def prepare(here: Places, say: Say) -> None:
     """Build the sample world, run the pipeline through Dagster, publish."""
+    from assets.ingest import COUNTS
     from assets.sample.world import write_world
     from pipelines.run import run_job
 
@@ -17,13 +18,10 @@ def prepare(here: Places, say: Say) -> None:
     write_world(here.sample)
     say("The pipeline, through Dagster")
     for asset, said in run_job(here, "ingest").items():
-        counts = ", ".join(f"{said[name]:,} {name}" for name in _COUNTS if said[name])
+        counts = ", ".join(f"{said[name]:,} {name}" for name in COUNTS if said[name])
         say(f"  {asset:18} {said['documents']:>4} documents; {counts or 'nothing new'}")
     published = run_job(here, "publish")["published_build"]
     say(f"Published as data_version {published['data_version']}")
-
-
-_COUNTS = ("read", "appended", "held", "quarantined", "withdrawn")
 
 
 def _one_that_restated(here: Places) -> str:

@@ -1,6 +1,6 @@
 """The Dagster assets of this subject."""
 
-from assets.ingest import ingest_asset
+from assets.ingest import source_assets
 from assets.tenders.sources import SOURCES
 
-ASSETS = [ingest_asset(source) for source in SOURCES]
+ASSETS = [asset for source in SOURCES for asset in source_assets(source)]
