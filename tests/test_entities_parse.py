@@ -1,17 +1,24 @@
+import csv
+import io
 import json
+import tracemalloc
+import zipfile
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
+from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stdnum import lei as leis
 
-from assets.entities import gleif
+from assets.entities import gleif, openfigi
 from assets.entities.ids import mint
 from assets.entities.mappings import isin_mapping, listings, opencorporates_mapping
+from assets.entities.parts import whole
 from assets.parsed import Parsed
 from tests.conftest import REAL
 from warehouse.landing import Document
@@ -145,6 +152,141 @@ def test_what_is_no_register_is_one_rejection(body: bytes) -> None:
     assert parsed.rows == {}
 
 
+def csv_line(record: dict[str, Any]) -> dict[str, str]:
+    """Write a record as the golden copy's CSV does: a column for each member."""
+    line: dict[str, str] = {}
+
+    def put(path: str, value: Any) -> None:
+        if isinstance(value, list):
+            for count, each in enumerate(value, 1):
+                put(f"{path}.{count}", each)
+        elif isinstance(value, dict):
+            for name, each in value.items():
+                put(f"{path}.{name}".strip("."), each)
+        elif value is not None:
+            line[path] = value
+
+    put("", bare(record))
+    return line
+
+
+def as_csv(records: list[dict[str, Any]]) -> bytes:
+    lines = [csv_line(record) for record in records]
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, restval="", quoting=csv.QUOTE_ALL)
+    writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue().encode()
+
+
+def as_xml(records: list[dict[str, Any]]) -> bytes:
+    def element(name: str, value: Any) -> str:
+        if isinstance(value, list):
+            return "".join(element(name, each) for each in value)
+        inner = (
+            "".join(element(each, held) for each, held in value.items())
+            if isinstance(value, dict)
+            else escape(value or "")
+        )
+        return f"<lei:{name}>{inner}</lei:{name}>"
+
+    body = "".join(element("LEIRecord", bare(record)) for record in records)
+    space = "http://www.gleif.org/data/schema/leidata/2016"
+    return (
+        f'<lei:LEIData xmlns:lei="{space}"><lei:LEIRecords>{body}</lei:LEIRecords></lei:LEIData>'
+    ).encode()
+
+
+def as_json(records: list[dict[str, Any]]) -> bytes:
+    return json.dumps({"records": records}).encode()
+
+
+def zipped(body: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("lei2-golden-copy", body)
+    return packed.getvalue()
+
+
+def without_place(parsed: Parsed) -> dict[str, list[dict[str, Any]]]:
+    return {
+        name: [{**row, "source_ref": None} for row in rows] for name, rows in parsed.rows.items()
+    }
+
+
+def streamed(body: bytes) -> list[Parsed]:
+    return list(gleif.stream(document(), io.BytesIO(body)))
+
+
+SUCCEEDED = cdf(SuccessorEntity={"SuccessorLEI": {"$": OTHER}})
+RECORDS = [cdf(), cdf(LegalName={"$": 'Société "Fictive" & Cie S.A.'}), SUCCEEDED]
+
+
+@pytest.mark.parametrize("written", [as_json, as_csv, as_xml])
+@pytest.mark.parametrize("packed", [bytes, zipped])
+def test_every_format_of_the_golden_copy_gives_the_same_rows(
+    written: Callable[[list[dict[str, Any]]], bytes], packed: Callable[[bytes], bytes]
+) -> None:
+    body = packed(written(RECORDS))
+
+    expected = without_place(read({"records": RECORDS}))
+    assert without_place(gleif.parse(document(), body)) == expected
+    assert without_place(whole(streamed(body))) == expected
+
+
+def test_a_long_copy_comes_in_parts_with_the_places_of_a_short_one() -> None:
+    records = [cdf()] * (gleif.RECORDS_A_PART + 1)
+
+    first, second = streamed(as_json(records))
+    assert len(first.rows["entities"]) == gleif.RECORDS_A_PART
+    (row,) = second.rows["entities"]
+    assert row["source_ref"].endswith(f"#/records/{gleif.RECORDS_A_PART}")
+
+
+@pytest.mark.parametrize("written", [as_json, as_csv, as_xml])
+def test_what_comes_before_a_broken_tail_is_kept(
+    written: Callable[[list[dict[str, Any]]], bytes],
+) -> None:
+    body = written(RECORDS)[:-60]
+
+    for parsed in (whole(streamed(body)), gleif.parse(document(), body)):
+        assert len(parsed.rows["entities"]) == 2
+        assert len(parsed.rejected["entities"]) == 1
+
+
+def test_a_document_type_is_refused_before_its_entities_grow() -> None:
+    bomb = b'<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
+
+    parsed = gleif.parse(document(), b"<?xml version='1.0'?>" + bomb + as_xml([cdf()]))
+    assert parsed.rows == {}
+    (rejected,) = parsed.rejected["entities"]
+    assert rejected.reason == "a document type is declared: refused"
+
+
+def test_a_line_with_broken_bytes_is_rejected_and_the_others_kept() -> None:
+    body = as_csv([cdf(LegalName={"$": "Soci?t? Fictive SA"}), cdf()]).replace(b"?", b"\xe9")
+
+    parsed = gleif.parse(document(), body)
+    assert len(parsed.rows["entities"]) == 1
+    assert parsed.rejected["entities"][0].reason == "bytes that are no UTF-8"
+
+
+def test_memory_stays_flat_however_long_the_copy_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gleif, "RECORDS_A_PART", 200)
+
+    def peak(count: int) -> int:
+        body = io.BytesIO(as_json([cdf()] * count))
+        tracemalloc.start()
+        for _ in gleif.stream(document(), body):
+            pass
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    assert peak(2_000) < 1.2 * peak(1_000)
+
+
 def test_isins_of_an_lei_are_identifiers() -> None:
     data = [{"type": "isins", "attributes": {"lei": LEI, "isin": "US0378331005"}}]
 
@@ -166,6 +308,14 @@ def test_mapping_files_give_identifiers_known_on_the_day_they_were_read() -> Non
         "line 4",
         "line 5",
     ]
+
+
+def test_a_zipped_mapping_gives_the_rows_of_a_bare_one() -> None:
+    body = f"LEI,ISIN\n{LEI},US0378331005\n{LEI},US0378331006\n".encode()
+
+    bare_rows, packed = isin_mapping(document(), body), isin_mapping(document(), zipped(body))
+    assert without_place(packed) == without_place(bare_rows)
+    assert packed.rejected["identifiers"][0].source_ref.endswith("lei2-golden-copy#line 3")
 
 
 def test_an_opencorporates_id_is_an_aggregators() -> None:
@@ -198,7 +348,67 @@ def test_a_listing_is_a_ticker_of_the_issuer_of_its_isin() -> None:
     assert len(parsed.rejected["identifiers"]) == 2
 
 
-PARSERS = [gleif.parse, isin_mapping, opencorporates_mapping, listings]
+def test_a_listing_names_an_organisation_and_nobody_else() -> None:
+    body = (
+        "mic,ticker,isin,name,lei\n"
+        "XJSE,UFM,US0378331005,Ubuntu Fictional Mining Ltd,\n"
+        "XJSE,JNF,US5949181045,Jane Fictional,\n"
+        f"XJSE,LEI,US4592001014,Known Fictional Ltd,{LEI}\n"
+    )
+
+    parsed = listings(document(), body.encode())
+    (row,) = parsed.rows["entities"]
+    assert row["service_id"] == mint("isin", "US0378331005")
+    assert row["legal_name"] == "Ubuntu Fictional Mining Ltd"
+    assert len(parsed.rows["identifiers"]) == 6
+    assert_whole(parsed)
+
+
+def figi_answer(answers: Any, **headers: str) -> Parsed:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return openfigi.parse(replace(document(), headers=named), json.dumps(answers).encode())
+
+
+FIGIS = {"figi": "BBG000BLNNH6", "compositeFIGI": "BBG000BLNNH6", "shareClassFIGI": "BBG001S5S399"}
+JOBS = json.dumps([{"idType": "ID_ISIN", "idValue": "US4592001014"}])
+
+
+@pytest.mark.parametrize(
+    "headers", [{"X_Request_Isins": "us4592001014"}, {"x_jobs": JOBS}], ids=["isins", "jobs"]
+)
+def test_the_figis_of_an_isin_are_identifiers_of_its_issuer(headers: dict[str, str]) -> None:
+    parsed = figi_answer([{"data": [FIGIS, FIGIS]}], **headers)
+
+    found = [(each["id_type"], each["id_value"]) for each in parsed.rows["identifiers"]]
+    assert found == [
+        ("isin", "US4592001014"),
+        ("figi", "BBG000BLNNH6"),
+        ("figi", "BBG001S5S399"),
+    ]
+    assert {each["service_id"] for each in parsed.rows["identifiers"]} == {
+        mint("isin", "US4592001014")
+    }
+
+
+def test_what_openfigi_did_not_find_is_rejected_in_its_words() -> None:
+    answers = [{"warning": "No identifier found."}, {"error": "Invalid idValue format."}]
+
+    parsed = figi_answer(answers, x_request_isins="US4592001014, US0378331005")
+    assert [each.reason for each in parsed.rejected["identifiers"]] == [
+        "US4592001014: OpenFIGI: No identifier found.",
+        "US0378331005: OpenFIGI: Invalid idValue format.",
+    ]
+
+
+@pytest.mark.parametrize("headers", [{}, {"x_request_isins": "US4592001014,US0378331005"}])
+def test_an_answer_to_an_unknown_question_is_rejected(headers: dict[str, str]) -> None:
+    parsed = figi_answer([{"data": [FIGIS]}], **headers)
+
+    assert parsed.rows == {}
+    assert len(parsed.rejected["identifiers"]) == 1
+
+
+PARSERS = [gleif.parse, isin_mapping, opencorporates_mapping, listings, openfigi.parse]
 HEADERS = st.sampled_from([b"", b"LEI,ISIN\n", b"mic,ticker,isin\n", b'{"data":'])
 
 
@@ -218,17 +428,49 @@ def assert_whole(parsed: Parsed) -> None:
     assert sum(map(len, parsed.rows.values())) + sum(map(len, parsed.rejected.values())) > 0
 
 
+FORMATS = [
+    ("gleif", "*", gleif.parse),
+    ("gleif", "*", lambda one, body: whole(gleif.stream(one, io.BytesIO(body)))),
+    ("gleif/matching", "*.csv", isin_mapping),
+    ("opencorporates", "*", opencorporates_mapping),
+    ("exchanges", "*", listings),
+    ("figi", "*", openfigi.parse),
+    ("org_id", "*.json", gleif.parse),
+]
+
+
 @pytest.mark.shared
-def test_every_real_file_is_rows_and_rejections(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("folder", "pattern", "parse"), FORMATS)
+def test_every_real_file_is_rows_and_rejections(
+    folder: str,
+    pattern: str,
+    parse: Callable[[Document, bytes], Parsed],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     total: Counter[str] = Counter()
-    for path in sorted((REAL / "gleif").rglob("*.json")):
-        parsed = gleif.parse(document(), path.read_bytes())
+    for path in sorted((REAL / folder).rglob(pattern)):
+        if not path.is_file():
+            continue
+        isins = {"x-request-isins": "US4592001014"} if "mapping" in path.parts else {}
+        parsed = parse(replace(document(), headers=isins), path.read_bytes())
         assert_whole(parsed)
         total["files"] += 1
         total.update({name: len(rows) for name, rows in parsed.rows.items()})
         total["rejected"] += sum(map(len, parsed.rejected.values()))
     with capsys.disabled():
-        print(f"\n{dict(total)}")
+        print(f"\n{folder}: {dict(total)}")
+
+
+@pytest.mark.shared
+def test_the_same_real_records_are_the_same_rows_as_json_and_as_xml() -> None:
+    folder = REAL / "gleif" / "cdf_files"
+
+    as_read = [
+        without_place(gleif.parse(document(), (folder / name).read_bytes()))
+        for name in ("lei-data.json", "lei-data.xml")
+    ]
+    assert as_read[0] == as_read[1]
+    assert len(as_read[0]["entities"]) > 1
 
 
 @pytest.mark.shared

@@ -1,19 +1,23 @@
 """LEI records of GLEIF to entities and their identifiers.
 
-The golden copy in JSON (LEI-CDF, scalars bare or wrapped) and the answers of api.gleif.org.
+The golden copy as JSON (scalars bare or wrapped), CSV or LEI-CDF XML, bare or zipped, and the
+answers of api.gleif.org.
 An LEI of a natural person is rejected, and its name is kept nowhere.
 """
 
+import io
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 from stdnum import isin as isins
 from stdnum import lei as leis
 
 from assets.entities.ids import mint
+from assets.entities.lei_files import records
 from assets.entities.lei_record import LeiRecord, from_api, from_cdf
+from assets.entities.parts import whole
 from assets.parsed import Parsed, provenance
 from quality.persons import Withheld, established
 from warehouse.landing import Document
@@ -26,24 +30,39 @@ _TYPES = {
     "FUND": "other",
     "INTERNATIONAL_ORGANIZATION": "other",
 }
+RECORDS_A_PART = 5_000
 # Codes of the registers' list that stand for "none" and "not on the list".
 _NO_REGISTER = frozenset({"RA888888", "RA999999"})
 
 
 def parse(document: Document, body: bytes) -> Parsed:
     """Read every LEI record and every ISIN of an LEI in a document."""
-    parsed = Parsed()
     try:
         root = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
-        parsed.reject(ENTITIES, document, "", "not JSON")
-        return parsed
-    records = list(_records(root))
-    if not records:
-        parsed.reject(ENTITIES, document, "", "holds no LEI record")
-    for place, record in records:
+        return whole(stream(document, io.BytesIO(body)))
+    return whole(_parts(document, _records(root)))
+
+
+def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
+    """Read a golden copy of any length, some thousand records a part.
+
+    What comes before a place from which it cannot be read is kept; the place is rejected.
+    """
+    yield from _parts(document, records(body))
+
+
+def _parts(document: Document, found: Iterator[tuple[str, Any]]) -> Iterator[Parsed]:
+    parsed, read = Parsed(), 0
+    for read, (place, record) in enumerate(found, 1):
         _keep(parsed, document, place, record)
-    return parsed
+        if read % RECORDS_A_PART == 0:
+            yield parsed
+            parsed = Parsed()
+    if not read:
+        parsed.reject(ENTITIES, document, "", "holds no LEI record")
+    if parsed.rows or parsed.rejected:
+        yield parsed
 
 
 def _records(root: Any) -> Iterator[tuple[str, Any]]:
@@ -60,6 +79,9 @@ def _has(root: Any, member: str) -> bool:
 
 
 def _keep(parsed: Parsed, document: Document, place: str, record: Any) -> None:
+    if isinstance(record, str):
+        parsed.reject(ENTITIES, document, place, record)
+        return
     if isinstance(record, dict) and record.get("type") == "isins":
         _keep_isin(parsed, document, place, record)
         return

@@ -92,6 +92,7 @@ def _other_names(record: Any) -> list[str]:
 
 def _at(value: Any, *path: str) -> Any:
     for member in path:
+        value = value[0] if isinstance(value, list) and value else value
         value = value.get(member) if isinstance(value, dict) else None
     return value
 

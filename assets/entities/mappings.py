@@ -3,19 +3,25 @@
 None of them carries a date inside: what they say was known on the day they were read.
 """
 
-import csv
 import io
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import IO, Any
 
+import pycountry
 from stdnum import isin as isins
 from stdnum import lei as leis
 
 from assets.entities.ids import mint
+from assets.entities.lines import as_latin, lines
+from assets.entities.parts import whole
+from assets.entities.zipped import places
 from assets.parsed import Parsed, provenance
+from quality.persons import Withheld, established
 from warehouse.landing import Document
-from warehouse.record.tables import IDENTIFIERS
+from warehouse.record.tables import ENTITIES, IDENTIFIERS
+
+ROWS_A_PART = 20_000
 
 _Row = dict[str, str]
 
@@ -25,41 +31,62 @@ class _Refused(ValueError):
 
 
 def isin_mapping(document: Document, body: bytes) -> Parsed:
-    """Read GLEIF's file of LEIs and the ISINs of their securities."""
+    """Read GLEIF's file of LEIs and the ISINs of their securities, bare or zipped."""
+    return whole(isin_stream(document, io.BytesIO(body)))
+
+
+def isin_stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
+    """Read GLEIF's file of LEIs and ISINs in parts."""
     return _read(document, body, ("lei", "isin"), _isin)
 
 
 def opencorporates_mapping(document: Document, body: bytes) -> Parsed:
-    """Read GLEIF's file of LEIs and OpenCorporates ids."""
+    """Read GLEIF's file of LEIs and OpenCorporates ids, bare or zipped."""
+    return whole(opencorporates_stream(document, io.BytesIO(body)))
+
+
+def opencorporates_stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
+    """Read GLEIF's file of LEIs and OpenCorporates ids in parts."""
     return _read(document, body, ("lei", "opencorporatesid"), _opencorporates)
 
 
 def listings(document: Document, body: bytes) -> Parsed:
     """Read an exchange's list: MIC, ticker, ISIN, name, currency, status.
 
-    The issuer is known by its LEI where the list gives one, else by the ISIN.
+    The issuer is known by its LEI where the list gives one, else by the ISIN; then the list is
+    what names it, if the name is established to be an organisation's.
     """
-    return _read(document, body, ("mic", "ticker", "isin"), _listing)
+    columns = ("mic", "ticker", "isin")
+    return whole(_read(document, io.BytesIO(body), columns, _listing, _named))
 
 
 def _read(
     document: Document,
-    body: bytes,
+    body: IO[bytes],
     columns: tuple[str, ...],
     identifiers: Callable[[_Row], list[dict[str, Any]]],
-) -> Parsed:
+    entities: Callable[[_Row], list[dict[str, Any]]] | None = None,
+) -> Iterator[Parsed]:
     parsed = Parsed()
     observed_on = document.observed_at.date()
     dated = {"available_at": observed_on, "publication": observed_on.isoformat()}
-    for place, row in _rows(body, columns):
+    found = places(body, lambda plain: _rows(plain, columns))
+    for read, (place, row) in enumerate(found, 1):
         try:
-            found = identifiers(_whole(row))
+            known = identifiers(_whole(row))
+            named = entities(row) if entities else []
         except _Refused as refusal:
             parsed.reject(IDENTIFIERS, document, place, str(refusal))
         else:
             shared = provenance(document, place, "file") | dated
-            parsed.add(IDENTIFIERS, [shared | each for each in found])
-    return parsed
+            parsed.add(IDENTIFIERS, [shared | each for each in known])
+            if named:
+                parsed.add(ENTITIES, [shared | each for each in named])
+        if read % ROWS_A_PART == 0:
+            yield parsed
+            parsed = Parsed()
+    if parsed.rows or parsed.rejected:
+        yield parsed
 
 
 def _whole(row: _Row | str) -> _Row:
@@ -68,45 +95,26 @@ def _whole(row: _Row | str) -> _Row:
     return row
 
 
-def _rows(body: bytes, columns: tuple[str, ...]) -> Iterator[tuple[str, _Row | str]]:
+def _rows(body: IO[bytes], columns: tuple[str, ...]) -> Iterator[tuple[str, _Row | str]]:
     """Give each line with its place; a text in place of a row says why there is none."""
-    reader = csv.reader(io.StringIO(_text(body), newline=""), strict=False)
-    lines = _lines(reader)
-    place, header = next(lines, ("", "the body is empty"))
+    found = lines(body)
+    place, header = next(found, ("", "the body is empty"))
     names = [] if isinstance(header, str) else [name.strip().lower() for name in header]
     if not set(columns) <= set(names):
         yield "", f"no list with the columns {', '.join(columns)}"
         return
-    read = 0
-    for place, line in lines:
-        read += 1
-        whole = isinstance(line, str) or len(line) == len(names)
-        if isinstance(line, str) or not whole:
-            yield place, line if isinstance(line, str) else "not as many values as columns"
+    empty = True
+    for place, line in found:
+        empty = False
+        if isinstance(line, str):
+            yield place, line
+        elif len(line) != len(names):
+            yield place, "not as many values as columns"
         else:
-            yield place, {name: each.strip() for name, each in zip(names, line, strict=True)}
-    if not read:
+            values = (as_latin(each).strip() for each in line)
+            yield place, dict(zip(names, values, strict=True))
+    if empty:
         yield "", "holds no row"
-
-
-def _lines(reader: Any) -> Iterator[tuple[str, list[str] | str]]:
-    while True:
-        try:
-            line = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield f"line {reader.line_num}", f"not CSV: {error}"
-        else:
-            if any(each.strip() for each in line):
-                yield f"line {reader.line_num}", line
-
-
-def _text(body: bytes) -> str:
-    try:
-        return body.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return body.decode("latin-1")
 
 
 def _isin(row: _Row) -> list[dict[str, Any]]:
@@ -131,6 +139,20 @@ def _listing(row: _Row) -> list[dict[str, Any]]:
     issuer = mint("lei", lei) if lei else mint("isin", str(isin))
     found = [_identifier(issuer, "ticker", f"{mic}:{ticker}", mic, status)]
     return [*found, _identifier(issuer, "isin", isin, None, None)] if isin else found
+
+
+def _named(row: _Row) -> list[dict[str, Any]]:
+    """Name the issuer of a listing that only its ISIN identifies."""
+    name, isin = row.get("name"), row["isin"].upper()
+    if row.get("lei") or not name or not isin:
+        return []
+    # The country of an ISIN is that of the issuer, or of the agency where it is no country.
+    country = isin[:2] if pycountry.countries.get(alpha_2=isin[:2]) else None
+    verdict = established(name, country=country, scheme=None, identifier=None)
+    if isinstance(verdict, Withheld):
+        return []
+    unknown = dict.fromkeys(set(ENTITIES.content) - {"legal_name"})
+    return [{"service_id": mint("isin", isin), **unknown, "legal_name": name}]
 
 
 def _lei(row: _Row) -> str:

@@ -1,6 +1,6 @@
 """The registers of organisations and the files that map their identifiers."""
 
-from assets.entities import gleif, mappings
+from assets.entities import gleif, mappings, openfigi
 from assets.sources import Source
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
@@ -15,6 +15,7 @@ SOURCES = (
         _CC0,
         gleif.parse,
         (ENTITIES, IDENTIFIERS),
+        stream=gleif.stream,
     ),
     Source(
         "isin-lei",
@@ -24,6 +25,7 @@ SOURCES = (
         _CC0,
         mappings.isin_mapping,
         (IDENTIFIERS,),
+        stream=mappings.isin_stream,
     ),
     Source(
         "oc-lei",
@@ -33,6 +35,7 @@ SOURCES = (
         _CC0,
         mappings.opencorporates_mapping,
         (IDENTIFIERS,),
+        stream=mappings.opencorporates_stream,
     ),
     Source(
         "listings",
@@ -41,6 +44,15 @@ SOURCES = (
         "open-attribution",
         "Open with attribution",
         mappings.listings,
+        (ENTITIES, IDENTIFIERS),
+    ),
+    Source(
+        "openfigi",
+        "entities",
+        "OpenFIGI, FIGIs of an ISIN",
+        "open-attribution",
+        "FIGI, free to use and redistribute",
+        openfigi.parse,
         (IDENTIFIERS,),
     ),
 )

@@ -1,6 +1,6 @@
 """The sources of company filings."""
 
-from assets.filings import companyfacts, submissions
+from assets.filings import bulk, companyfacts, submissions
 from assets.sources import Source
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
 
@@ -24,5 +24,25 @@ SOURCES = (
         _PUBLIC,
         submissions.parse,
         (ENTITIES, IDENTIFIERS),
+    ),
+    Source(
+        bulk.COMPANYFACTS,
+        "filings",
+        "SEC EDGAR company facts, nightly zip",
+        "public-domain",
+        _PUBLIC,
+        bulk.parse,
+        (FUNDAMENTALS,),
+        stream=bulk.stream,
+    ),
+    Source(
+        bulk.SUBMISSIONS,
+        "filings",
+        "SEC EDGAR submissions, nightly zip",
+        "public-domain",
+        _PUBLIC,
+        bulk.parse,
+        (ENTITIES, IDENTIFIERS),
+        stream=bulk.stream,
     ),
 )

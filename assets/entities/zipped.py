@@ -1,0 +1,66 @@
+"""The members of a zip, one after the other, however large it is."""
+
+import io
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, cast
+
+# What reading a damaged, encrypted or unknown member raises.
+UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
+
+Places = Iterator[tuple[str, Any]]
+Read = Callable[["io.BufferedReader[Any]"], Places]
+
+_CHUNK = 1 << 20
+
+
+def places(body: IO[bytes], read: Read) -> Places:
+    """Give what is at each place of a body, or of every member where it is a zip.
+
+    A text in place of a record says why there is none; what comes before damage is kept.
+    """
+    buffered = _buffered(body)
+    if buffered.peek(4)[:4] != b"PK\x03\x04":
+        yield from read(buffered)
+        return
+    try:
+        with opened(cast(IO[bytes], buffered)) as archive:
+            for info in files_of(archive):
+                yield from _inside(archive, info, read)
+    except zipfile.BadZipFile as error:
+        yield "", f"not a zip: {error}"
+
+
+@contextmanager
+def opened(body: IO[bytes]) -> Iterator[zipfile.ZipFile]:
+    """Open a zip, by way of a temporary file where the body cannot be gone back in."""
+    if body.seekable():
+        with zipfile.ZipFile(body) as archive:
+            yield archive
+        return
+    with tempfile.TemporaryFile() as beside:
+        shutil.copyfileobj(body, beside, _CHUNK)
+        with zipfile.ZipFile(beside) as archive:
+            yield archive
+
+
+def files_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Give the members that are files, in their order."""
+    return [each for each in archive.infolist() if not each.is_dir()]
+
+
+def _inside(archive: zipfile.ZipFile, info: zipfile.ZipInfo, read: Read) -> Places:
+    try:
+        with archive.open(info) as member:
+            for place, record in read(_buffered(member)):
+                yield (f"{info.filename}#{place}" if place else info.filename), record
+    except UNREADABLE as error:
+        yield info.filename, f"damaged from here on: {type(error).__name__}"
+
+
+def _buffered(body: IO[bytes]) -> "io.BufferedReader[Any]":
+    return io.BufferedReader(cast(io.RawIOBase, body), 1 << 16)

@@ -1,0 +1,76 @@
+"""The SEC's nightly zips: one member an issuer, each read as the single file is.
+
+A member that cannot be read is rejected by its name; the others are kept.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import IO
+
+from assets.entities.parts import add, whole
+from assets.entities.zipped import UNREADABLE, files_of, opened
+from assets.filings import companyfacts, submissions
+from assets.parsed import Parsed
+from assets.sources import Parse
+from warehouse.landing import Document
+from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RecordTable
+
+COMPANYFACTS, SUBMISSIONS = "sec-companyfacts-bulk", "sec-submissions-bulk"
+ISSUERS_A_PART = 48
+# The largest issuers have some 20 MB of facts: a member beyond this is none.
+LARGEST_MEMBER = 256 << 20
+
+_READ: dict[str, tuple[Parse, RecordTable]] = {
+    COMPANYFACTS: (companyfacts.parse, FUNDAMENTALS),
+    SUBMISSIONS: (submissions.parse, ENTITIES),
+}
+_MEMBER = re.compile(r"(?:.*/)?CIK[0-9]{10}(?:-submissions-[0-9]+)?\.json")
+
+
+def parse(document: Document, body: bytes) -> Parsed:
+    """Read a small zip as a whole."""
+    return whole(stream(document, io.BytesIO(body)))
+
+
+def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
+    """Read a zip of any length, some dozen issuers a part; its source says of what it is."""
+    parse_member, table = _READ[document.source]
+    parsed, read = Parsed(), 0
+    for read, (name, member) in enumerate(_members(body), 1):
+        if isinstance(member, str):
+            parsed.reject(table, document, name, member)
+        else:
+            add(parsed, parse_member(replace(document, url=f"{document.url}!/{name}"), member))
+        if read % ISSUERS_A_PART == 0:
+            yield parsed
+            parsed = Parsed()
+    if not read:
+        parsed.reject(table, document, "", "the zip holds no issuer")
+    if parsed.rows or parsed.rejected:
+        yield parsed
+
+
+def _members(body: IO[bytes]) -> Iterator[tuple[str, bytes | str]]:
+    """Give each member with its name; a text in place of its bytes says why there are none."""
+    try:
+        with opened(body) as archive:
+            for info in files_of(archive):
+                yield info.filename, _read(archive, info)
+    except zipfile.BadZipFile as error:
+        yield "", f"not a zip: {error}"
+
+
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes | str:
+    """Read one member, and never more of it than the directory of the zip promises."""
+    if not _MEMBER.fullmatch(info.filename):
+        return "not named as the file of an issuer"
+    if info.file_size > LARGEST_MEMBER:
+        return f"{info.file_size} bytes unpacked: more than an issuer has"
+    try:
+        with archive.open(info) as member:
+            return member.read(info.file_size)
+    except UNREADABLE as error:
+        return f"damaged: {error or type(error).__name__}"
