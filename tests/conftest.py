@@ -3,8 +3,13 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from warehouse.record.store import Record
+
+# A test never asserts a time: a slow machine is not a failure.
+settings.register_profile("sankofa", deadline=None)
+settings.load_profile("sankofa")
 
 REAL = Path(__file__).parents[2] / "shared" / "real"
 

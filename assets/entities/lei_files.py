@@ -7,7 +7,7 @@ import io
 import re
 from typing import IO, Any
 
-import ijson  # type: ignore[import-untyped]
+import ijson
 
 from assets.entities.lei_csv import csv_records
 from assets.entities.lei_xml import xml_records
