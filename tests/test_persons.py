@@ -37,6 +37,8 @@ def served(name: str, country: str | None = None) -> bool:
         ("FICCION S.A. DE C.V.", "MX", "legal_form:sa de cv"),
         ("SARL Fictive Travaux", "SN", "legal_form:sarl"),
         ("Delta Fictional S.A.E.", "EG", "legal_form:sae"),
+        ("Fictional and Sons Ltd", "KE", "legal_form:ltd"),
+        ("Fictional Road Works and Acme Ltd", "KE", "legal_form:ltd"),
         ("Theewater Municipality", "ZA", "public_body:municipality"),
         ("Kwazulu Natal - Public Works (Head Office)", "ZA", "public_body:works"),
         ("ESKOM", "ZA", "public_body:list"),
@@ -70,6 +72,8 @@ def test_an_organisation_is_served_with_its_evidence_named(
         ("Benjamin Co", "KE", "no_evidence"),
         ("Fictional Roads Ltd and John Fictional", "ZA", "no_evidence"),
         ("Fictional Roads Ltd / John Fictional", "ZA", "several_names"),
+        ("John Fictional and Acme Ltd", "ZA", "several_names"),
+        ("Juan Ficticio Gomez y Acme Ltda", "CO", "several_names"),
         ("Juan Ficticio, Alcalde, Municipio de Nada", "CO", "no_evidence"),
         ("Ana Ficticia Gomez - Ministerio de Nada", "CO", "no_evidence"),
         ("Fictional General Suppliers", "KE", "no_evidence"),
@@ -194,6 +198,10 @@ def test_organisations_whose_name_carries_a_form_are_served(
         ("Write to a.b@example.co.za today", "Write to today"),
         ("Contacto: Ana Ficticia 3101234567", ""),
         ("Attention: Dr. J. Fictional", ""),
+        ("Obras en Nada 3101234567 hasta mayo", "Obras en Nada hasta mayo"),
+        ("Obras en Nada, 310 123 4567", "Obras en Nada,"),
+        ("Obras: tel 1234567", "Obras:"),
+        ("Water " * 200 + "Enquiries: Ms Jane Doe", ("Water " * 200).strip()),
         ("Fax: 123 4567", ""),
     ],
 )
@@ -209,6 +217,7 @@ def test_contacts_are_cut_from_free_text(text: str, cleaned: str) -> None:
         "SCMU8 - 25/26 - 0082 at R 1 234 567,00 or 13,933,953,708.62",
         "2026-08-14 to 2026-12-31, RFQ 0123456789, cod: 900503719",
         "Supply of contactors and contact lenses, 100 000 000 units",
+        "Valor 3150000000, $3101234567, contrato no. 3101234567, 2021-3101234567",
     ],
 )
 def test_references_dates_and_amounts_stay(text: str) -> None:

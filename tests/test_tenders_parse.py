@@ -73,7 +73,7 @@ RECORD = {"ocid": "ocds-a-1", "releases": [BASE], "compiledRelease": BASE | {"id
         ({"releasePackage": {"releases": [BASE]}}, ["/releasePackage/releases/0"]),
         (json.dumps(BASE).encode() + b"\n\n" + json.dumps(BASE).encode(), ["line 1", "line 3"]),
         (json.dumps(BASE, indent=1).encode() * 2, ["line 1", "line 5"]),
-        (gzip.compress(json.dumps(BASE).encode()), [""]),
+        (gzip.compress(json.dumps(BASE).encode(), mtime=0), [""]),
         (b"\xef\xbb\xbf" + json.dumps(BASE).encode(), [""]),
         (json.dumps(BASE).encode("utf-16"), [""]),
     ],
@@ -91,7 +91,7 @@ def test_a_release_is_found_in_any_wrapping(body: Any, expected: list[str]) -> N
         (b"", "the body is empty"),
         (b"<html><body>Maintenance</body></html>", "not JSON: Expecting value"),
         (json.dumps({"releases": [BASE]}).encode()[:-9], "not JSON: "),
-        (gzip.compress(json.dumps(BASE).encode())[:-9], "the body cannot be opened: "),
+        (gzip.compress(json.dumps(BASE).encode(), mtime=0)[:-9], "the body cannot be opened: "),
         (b"[" * 100_000, "not JSON: nested too deeply"),
         (b"{}", "no OCDS release, record or package"),
         ({"releases": []}, "holds no release"),
@@ -327,6 +327,34 @@ def test_a_placeholder_id_keeps_two_suppliers_apart() -> None:
         row["party_key"] for row in parties({"awards": [{"suppliers": suppliers}]}, "co-secop")
     }
     assert found == {"name:uno ficticio s a s", "name:dos ficticio s a s"}
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ({"countryName": "Denmark"}, "Fictional A/S"),
+        ({"country": "dk"}, "Fictional A/S"),
+        ({"countryName": "Nowhere"}, None),
+        ({}, None),
+        ("Copenhagen", None),
+    ],
+)
+def test_a_foreign_party_is_judged_by_its_own_country(address: Any, name: str | None) -> None:
+    supplier = {"id": "8", "name": "Fictional A/S", "roles": ["supplier"], "address": address}
+
+    assert [row["name"] for row in parties({"parties": [supplier]})] == [name]
+
+
+def test_a_member_of_another_shape_counts_as_absent() -> None:
+    release = {
+        "buyer": "Nowhere Municipality",
+        "tender": {"title": ["x"], "id": {"a": 1}, "items": {"id": "1"}, "status": "active"},
+        "awards": [1, {"id": 7, "suppliers": {"name": "x"}, "value": 5}],
+        "parties": [{"name": ["x"], "id": ["y"], "identifier": {"id": {}, "scheme": []}}],
+    }
+
+    assert served(release) == {"tender": {"status": "active"}, "awards": [{"id": 7}]}
+    assert parties(release) == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -23,7 +23,7 @@ _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 _ENDS = json.JSONDecoder(parse_float=Decimal)
 _RESTART = re.compile(r"\n(?=[\[{])")
 _SPACE = re.compile(r"\s*")
-_MISREAD = (ValueError, ArithmeticError, RecursionError)
+MISREAD = (ValueError, ArithmeticError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,19 @@ class Unread:
     reason: str
 
 
-def parts(body: bytes) -> Iterator[Part | Unread]:
+# Reads a text that is one value; what it raises is in MISREAD.
+Decode = Callable[[str], Any]
+
+
+def decoded(text: str) -> Any:
+    """Read a text that is one JSON value, numbers exactly."""
+    return _DECODER.decode(text)
+
+
+def parts(body: bytes, decode: Decode = decoded) -> Iterator[Part | Unread]:
     """Read one JSON value, JSON Lines or values one after another, gzipped or not."""
     try:
-        text = _text(_unpacked(body))
+        text = as_text(_unpacked(body))
     except (OSError, EOFError, zlib.error, ValueError) as error:
         yield Unread("", f"the body cannot be opened: {error}")
         return
@@ -54,9 +63,9 @@ def parts(body: bytes) -> Iterator[Part | Unread]:
         yield Unread("", "the body is empty")
         return
     try:
-        yield Part("", _DECODER.decode(text))
-    except _MISREAD:
-        yield from _one_after_another(text)
+        yield Part("", decode(text))
+    except MISREAD:
+        yield from one_after_another(text, decode)
 
 
 def _unpacked(body: bytes) -> bytes:
@@ -69,7 +78,7 @@ def _unpacked(body: bytes) -> bytes:
     return opened
 
 
-def _text(body: bytes) -> str:
+def as_text(body: bytes) -> str:
     """Decode; a byte that is neither UTF-8 nor Latin-1 stays marked as a lone surrogate."""
     for mark, encoding in _BOMS:
         if body.startswith(mark):
@@ -83,32 +92,35 @@ def _text(body: bytes) -> str:
         return marked if mixed or re.search("[\x80-\x9f]", latin) else latin
 
 
-def _one_after_another(text: str) -> Iterator[Part | Unread]:
-    start, line, counted = _space(text, 0), 1, 0
+def one_after_another(
+    text: str, decode: Decode = decoded, first_line: int = 1
+) -> Iterator[Part | Unread]:
+    """Read values that follow each other, each with the line on which it begins."""
+    start, line, counted = _space(text, 0), first_line, 0
     while start < len(text):
         line += text.count("\n", counted, start)
         counted = start
-        value, end = _value(text, start)
+        value, end = _value(text, start, decode)
         if isinstance(value, Unread):
-            whole = start == _space(text, 0) and end == len(text)
+            whole = first_line == 1 and start == _space(text, 0) and end == len(text)
             yield Unread("" if whole else f"line {line}", value.reason)
         else:
             yield Part(f"line {line}", value.value, value.broken)
         start = _space(text, end)
 
 
-def _value(text: str, start: int) -> tuple[Part | Unread, int]:
+def _value(text: str, start: int, decode: Decode) -> tuple[Part | Unread, int]:
     """Read the value that starts here: the line if it is one, else as far as it goes."""
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
     try:
-        return Part("", _DECODER.decode(text[start:end])), end
-    except _MISREAD:
+        return Part("", decode(text[start:end])), end
+    except MISREAD:
         pass
     try:
         value, end = _ENDS.raw_decode(text, start)
         return Part("", value, broken=True), end
-    except _MISREAD as error:
+    except MISREAD as error:
         restart = _RESTART.search(text, start + 1)
         return Unread("", f"not JSON: {_words(error)}"), restart.end() if restart else len(text)
 

@@ -10,18 +10,26 @@ from typing import Any
 
 import msgspec
 
-from assets.tenders.bodies import Unread, parts
+from assets.tenders.bodies import Part, Unread, decoded, parts
+from assets.tenders.shapes import Release, alone, typed
 
 # Members under which portals hide a package.
-_WRAPPERS = ("releasePackage", "recordPackage", "arrayReleasePackage", "result", "results", "data")
+WRAPPERS = ("releasePackage", "recordPackage", "arrayReleasePackage", "result", "results", "data")
 _RELEASE_MEMBERS = frozenset({"ocid", "tag", "tender", "awards", "contracts", "buyer", "planning"})
 _DEEPEST = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Found:
     """One release, its place in the document and the licence its package states."""
 
+    place: str
+    release: Release
+    licence: str | None
+
+
+@dataclass(frozen=True)
+class _Raw:
     place: str
     release: dict[str, Any]
     licence: str | None
@@ -29,24 +37,37 @@ class Found:
 
 def releases(body: bytes) -> Iterator[Found | Unread]:
     """Give every release of a body, and every place that should have held one."""
-    for part in parts(body):
+    for part in parts(body, release_or_value):
         if isinstance(part, Unread):
             yield part
         else:
-            for each in _walk(part.value, part.place, None, 0):
-                yield _whole(each) if part.broken else each
+            yield from inside(part)
 
 
-def _whole(found: Found | Unread) -> Found | Unread:
-    if isinstance(found, Found):
+def release_or_value(text: str) -> Any:
+    """Read a text: a release as such, all else as the value it is."""
+    return alone(text) or decoded(text)
+
+
+def inside(part: Part, licence: str | None = None) -> Iterator[Found | Unread]:
+    """Give every release of a value; ``licence`` is what stands around it."""
+    if isinstance(part.value, Release):
+        yield Found(part.place, part.value, licence)
+        return
+    for each in _walk(part.value, part.place, licence, 0):
+        yield each if isinstance(each, Unread) else _typed(each, part.broken)
+
+
+def _typed(raw: _Raw, broken: bool) -> Found | Unread:
+    if broken:
         try:
-            msgspec.json.encode(found.release)
+            msgspec.json.encode(raw.release)
         except UnicodeEncodeError:
-            return Unread(found.place, "holds bytes that are no text")
-    return found
+            return Unread(raw.place, "holds bytes that are no text")
+    return Found(raw.place, typed(raw.release), raw.licence)
 
 
-def _walk(value: Any, place: str, licence: str | None, depth: int) -> Iterator[Found | Unread]:
+def _walk(value: Any, place: str, licence: str | None, depth: int) -> Iterator[_Raw | Unread]:
     if depth > _DEEPEST:
         yield Unread(place, "nested too deeply for a package")
     elif isinstance(value, list):
@@ -60,44 +81,44 @@ def _walk(value: Any, place: str, licence: str | None, depth: int) -> Iterator[F
     elif "releases" in value or "compiledRelease" in value or "versionedRelease" in value:
         yield from _record(value, place, licence)
     elif not _RELEASE_MEMBERS.isdisjoint(value):
-        yield Found(place, value, licence)
+        yield _Raw(place, value, licence)
     else:
         yield from _wrapped(value, place, licence, depth)
 
 
 def _each(
     values: list[Any], place: str, licence: str | None, depth: int
-) -> Iterator[Found | Unread]:
+) -> Iterator[_Raw | Unread]:
     if not values:
         yield Unread(place, "holds no release")
     for position, value in enumerate(values):
         yield from _walk(value, f"{place}/{position}", licence, depth + 1)
 
 
-def _record(record: dict[str, Any], place: str, licence: str | None) -> Iterator[Found | Unread]:
+def _record(record: dict[str, Any], place: str, licence: str | None) -> Iterator[_Raw | Unread]:
     """Give the releases inside a record; its compiled release only if there is nothing else."""
     inside = record.get("releases")
     inside = inside if isinstance(inside, list) else []
     found = [_inside(each, f"{place}/releases/{at}", licence) for at, each in enumerate(inside)]
     compiled = record.get("compiledRelease")
-    if any(isinstance(each, Found) for each in found):
+    if any(isinstance(each, _Raw) for each in found):
         yield from found
     elif isinstance(compiled, dict):
-        yield Found(f"{place}/compiledRelease", compiled, licence)
+        yield _Raw(f"{place}/compiledRelease", compiled, licence)
     else:
         yield Unread(place, "a record with links only, no release in it")
 
 
-def _inside(value: Any, place: str, licence: str | None) -> Found | Unread:
+def _inside(value: Any, place: str, licence: str | None) -> _Raw | Unread:
     if isinstance(value, dict) and ("id" in value or "url" not in value):
-        return Found(place, value, licence)
+        return _Raw(place, value, licence)
     return Unread(place, "a link, not a release")
 
 
 def _wrapped(
     value: dict[str, Any], place: str, licence: str | None, depth: int
-) -> Iterator[Found | Unread]:
-    inner = next((name for name in _WRAPPERS if isinstance(value.get(name), (dict, list))), None)
+) -> Iterator[_Raw | Unread]:
+    inner = next((name for name in WRAPPERS if isinstance(value.get(name), (dict, list))), None)
     if inner is None:
         yield Unread(place, "no OCDS release, record or package")
     else:

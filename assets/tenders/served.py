@@ -1,127 +1,146 @@
-"""The members of a release that may be served: a whitelist, everything else is left out.
+"""What is served of a release: the members of its shape, each as its kind may be shown.
 
-Contact members are not on it. Texts are cleaned, organisations are shown where they are
-established, unknown amounts and impossible dates are left out.
+Texts are cleaned, organisations are shown where they are established, unknown amounts and
+impossible dates are left out, and so is an object of which nothing is left.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple, fields
 
 from assets.tenders.parties import Parties
 from assets.tenders.portals import Portal
-from assets.tenders.values import amount, day, ident, members, text
-from quality.free_text import clean
+from assets.tenders.shapes import Body, Money, Organisation, Release, kinds, nested
+from assets.tenders.values import amount, day, ident, text
+from quality.free_text import clean, suspect
 
-_PERIOD = {"startDate": "day", "endDate": "day", "maxExtentDate": "day", "durationInDays": "number"}
-_CODED = {"scheme": "text", "id": "id", "description": "text"}
-_ITEM = {
-    "id": "id",
-    "description": "text",
-    "classification": _CODED,
-    "quantity": "number",
-    "unit": {"scheme": "text", "id": "id", "name": "text", "value": "money"},
-}
-_SERVED: Mapping[str, Any] = {
-    "buyer": "organisation",
-    "tender": {
-        "id": "id",
-        "title": "text",
-        "description": "text",
-        "status": "text",
-        "procuringEntity": "organisation",
-        "items": [_ITEM],
-        "value": "money",
-        "minValue": "money",
-        "procurementMethod": "text",
-        "procurementMethodDetails": "text",
-        "mainProcurementCategory": "text",
-        "awardCriteria": "text",
-        "tenderPeriod": _PERIOD,
-        "enquiryPeriod": _PERIOD,
-        "awardPeriod": _PERIOD,
-        "contractPeriod": _PERIOD,
-        "numberOfTenderers": "number",
-        "tenderers": ["organisation"],
-    },
-    "awards": [
-        {
-            "id": "id",
-            "title": "text",
-            "description": "text",
-            "status": "text",
-            "date": "day",
-            "value": "money",
-            "suppliers": ["organisation"],
-            "items": [_ITEM],
-            "contractPeriod": _PERIOD,
-        }
-    ],
-    "contracts": [
-        {
-            "id": "id",
-            "awardID": "id",
-            "title": "text",
-            "description": "text",
-            "status": "text",
-            "period": _PERIOD,
-            "value": "money",
-            "items": [_ITEM],
-            "dateSigned": "day",
-        }
-    ],
-}
-_ENCODER = msgspec.json.Encoder(decimal_format="number", order="sorted")
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+_SHORT = 40
+
+Read = Callable[[Any], Any]
 
 
 class Served:
-    """What may be shown of the releases of one document."""
+    """What may be shown of the releases of one portal, read on one day."""
 
-    def __init__(self, portal: Portal, latest: date, parties: Parties) -> None:
+    def __init__(self, portal: Portal, latest: date) -> None:
         self._portal = portal
         self._latest = latest
-        self._parties = parties
+        self._plans: dict[type, list[tuple[str, Read]]] = {}
+        self._texts: list[str] = []
+        self._clean = False
 
-    def release(self, release: dict[str, Any]) -> str:
-        """Give the whitelisted members as canonical JSON, every digit as published."""
-        return _ENCODER.encode(self._shaped(release, _SERVED) or {}).decode()
+    def release(self, release: Release, parties: Parties) -> str:
+        """Give the whitelisted members as canonical JSON, every digit as published.
 
-    def _shaped(self, value: Any, shape: Any) -> Any:
-        if isinstance(shape, str):
-            return getattr(self, f"_{shape}")(value)
-        if isinstance(shape, list):
-            listed = value if isinstance(value, list) else []
-            return [kept for each in listed if (kept := self._shaped(each, shape[0]))] or None
-        found = members(value)
-        kept = {
-            name: self._shaped(found[name], each) for name, each in shape.items() if name in found
+        The release is cut down to them: what is left of it is what is served.
+        """
+        for organisation in parties.references:
+            _show(organisation, parties)
+        shown = Body(release.awards, release.buyer, release.contracts, release.tender)
+        self._cut(shown)
+        texts, self._texts = "\n".join(self._texts), []
+        if suspect(texts):
+            self._clean = True
+            self._cut(shown)
+            self._clean = False
+        release.awards, release.buyer = shown.awards, shown.buyer
+        release.contracts, release.tender = shown.contracts, shown.tender
+        return _ENCODER.encode(shown).decode()
+
+    def _cut(self, shape: Any) -> Any:
+        """Cut an object down to what may be shown; None where nothing is left."""
+        left = None
+        plan = self._plans.get(type(shape)) or self._plan(type(shape))
+        for (name, read), value in zip(plan, astuple(shape), strict=True):
+            if value is not None:
+                kept = read(value)
+                if kept is not value:
+                    setattr(shape, name, kept)
+                if kept is not None:
+                    left = shape
+        return left
+
+    def _each(self, shapes: list[Any]) -> list[Any] | None:
+        return [each for each in shapes if self._cut(each) is not None] or None
+
+    def _plan(self, shape: type) -> list[tuple[str, Read]]:
+        """Say how each member of a shape is read."""
+        single: dict[str, Read] = {
+            "text": self._text,
+            "code": shown_text,
+            "id": _id,
+            "day": self._day,
+            "number": _number,
         }
-        return {name: each for name, each in kept.items() if each is not None} or None
+        reads = {name: single[kind] for name, kind in kinds(shape).items()}
+        reads |= {name: self._inner(*inner) for name, inner in nested(shape).items()}
+        self._plans[shape] = [(each.name, reads[each.name]) for each in fields(shape)]
+        return self._plans[shape]
 
-    def _id(self, value: Any) -> str | int | None:
-        return value if isinstance(value, int) and ident(value) else text(value)
+    def _inner(self, shape: type, many: bool) -> Read:
+        if shape is Organisation:
+            return _named_ones if many else _named
+        if shape is Money:
+            return self._money
+        return self._each if many else self._cut
 
     def _text(self, value: Any) -> str | None:
+        """Give a text; the texts of a release are looked through together, then cleaned."""
+        if self._clean:
+            return shown_text(value)
         found = text(value)
-        return text(clean(found)) if found else None
-
-    def _number(self, value: Any) -> int | Decimal | None:
-        number = isinstance(value, int | Decimal) and not isinstance(value, bool)
-        return value if number else None
+        if found is not None:
+            self._texts.append(found)
+        return found
 
     def _day(self, value: Any) -> str | None:
         return text(value) if day(value, self._portal, self._latest) else None
 
-    def _money(self, value: Any) -> dict[str, Any] | None:
-        stated = members(value)
-        exact = amount(stated.get("amount"), self._portal)
-        if exact is None:
-            return None
-        currency = text(stated.get("currency"))
-        return {"amount": exact} | ({"currency": currency} if currency else {})
+    def _money(self, value: Money) -> Money | None:
+        value.amount = amount(value.amount, self._portal)
+        value.currency = shown_text(value.currency)
+        return None if value.amount is None else value
 
-    def _organisation(self, value: Any) -> dict[str, str] | None:
-        return self._parties.served(value) if isinstance(value, dict) else None
+
+def shown_text(value: Any) -> str | None:
+    """Give a text that says something, without contacts."""
+    if not isinstance(value, str):
+        return None
+    return _short(value) if len(value) < _SHORT else text(clean(value.strip()))
+
+
+@lru_cache(maxsize=1 << 14)
+def _short(value: str) -> str | None:
+    return text(clean(value.strip()))
+
+
+def _show(organisation: Organisation, parties: Parties) -> None:
+    """Leave the id and the name; nothing where the party is withheld."""
+    party = parties.of(organisation)
+    shown = party is not None and party.name is not None
+    organisation.id = ident(organisation.id) if shown else None
+    organisation.name = party.name if party and shown else None
+    organisation.address = organisation.identifier = organisation.roles = None
+
+
+def _named(organisation: Organisation) -> Organisation | None:
+    return None if organisation.name is None else organisation
+
+
+def _named_ones(organisations: list[Organisation]) -> list[Organisation] | None:
+    return [each for each in organisations if each.name is not None] or None
+
+
+def _id(value: Any) -> str | int | None:
+    return value if isinstance(value, int) and ident(value) else text(value)
+
+
+def _number(value: Any) -> int | Decimal | None:
+    number = isinstance(value, int | Decimal) and not isinstance(value, bool)
+    return value if number else None

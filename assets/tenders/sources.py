@@ -3,6 +3,7 @@
 from assets.sources import Source
 from assets.tenders.parse import parse
 from assets.tenders.portals import PORTALS
+from assets.tenders.stream import stream
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 
 _LICENCES = {
@@ -22,6 +23,7 @@ SOURCES = tuple(
         parse=parse,
         tables=(TENDER_RELEASES, TENDER_PARTIES),
         complete=portal.complete_addresses,
+        stream=stream,
     )
     for portal in PORTALS.values()
 )

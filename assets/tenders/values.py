@@ -3,6 +3,7 @@
 import re
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from assets.tenders.portals import Portal
@@ -19,16 +20,6 @@ _MONEY = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?")
 
 class Refused(ValueError):
     """A release that cannot be kept, and why, in words."""
-
-
-def members(value: Any) -> dict[str, Any]:
-    """Give an object, an empty one where there is none."""
-    return value if isinstance(value, dict) else {}
-
-
-def objects(value: Any) -> list[dict[str, Any]]:
-    """Give the objects of an array."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def text(value: Any) -> str | None:
@@ -49,19 +40,29 @@ def day(value: Any, portal: Portal, latest: date) -> date | None:
     Where the portal labels its local time with a zone that is not its own, the day is
     the one it states.
     """
-    found = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    found = _days(value) if isinstance(value, str) else None
+    if found is None:
+        return None
+    stated, utc = found
+    if stated in portal.sentinel_dates:
+        return None
+    if not _FIRST_YEAR <= stated.year <= latest.year + _YEARS_AHEAD:
+        return None
+    return stated if portal.zone_label_is_wrong else utc
+
+
+@lru_cache(maxsize=1 << 14)
+def _days(value: str) -> tuple[date, date] | None:
+    """Give the day that a date states, and the one it was then in UTC."""
+    found = _DATE.fullmatch(value.strip())
     if found is None:
         return None
     year, month, dom, hour, minute, zone = found.groups()
     try:
         stated = datetime(int(year), int(month), int(dom), int(hour or 0), int(minute or 0))
-    except ValueError:
+        return stated.date(), (stated - _offset(zone)).date()
+    except (ValueError, OverflowError):
         return None
-    if stated.date() in portal.sentinel_dates:
-        return None
-    if not _FIRST_YEAR <= stated.year <= latest.year + _YEARS_AHEAD:
-        return None
-    return stated.date() if portal.zone_label_is_wrong else (stated - _offset(zone)).date()
 
 
 def _offset(zone: str | None) -> timedelta:

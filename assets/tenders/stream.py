@@ -1,0 +1,110 @@
+"""A long body of releases, read part by part: memory is flat however long it is.
+
+JSON Lines and values one after another are read value by value; one value that is longer
+than fits, a package or an array, is read release by release. What breaks off is rejected,
+what came before it is kept.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import IO
+
+from assets.parsed import Parsed
+from assets.tenders.bodies import Unread
+from assets.tenders.documents import Found, inside, releases
+from assets.tenders.lines import first_is_whole, values
+from assets.tenders.packages import members
+from assets.tenders.parse import Reader, withheld_key
+from assets.tenders.portals import PORTALS, Portal
+from assets.tenders.unpack import EndsEarly, chunks
+from warehouse.landing import Document
+from warehouse.record.tables import TENDER_RELEASES
+
+# Releases in a part: enough to make a commit worth while, few enough to stay small.
+PART = 10_000
+# As much of a body as is looked at to know what it is; all of a short one.
+HEAD = 16 << 20
+
+
+def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
+    """Read a document of a portal in the table of portals, in parts."""
+    portal = PORTALS.get(document.source)
+    if portal is None:
+        parsed = Parsed()
+        parsed.reject(TENDER_RELEASES, document, "", f"{document.source}: no such portal")
+        yield parsed
+        return
+    yield from stream_portal(document, body, portal, withheld_key())
+
+
+def stream_portal(
+    document: Document,
+    body: IO[bytes],
+    portal: Portal,
+    key: bytes,
+    *,
+    part: int = PART,
+    head: int = HEAD,
+) -> Iterator[Parsed]:
+    """Read every release; what cannot be kept is rejected with its place and the reason."""
+    reader = Reader(document, portal, key)
+    parsed, count = Parsed(), 0
+    for found in _found(body, head):
+        reader.read(found, parsed)
+        count += 1
+        if count == part:
+            yield parsed
+            parsed, count = Parsed(), 0
+    if count:
+        yield parsed
+
+
+def _found(body: IO[bytes], head: int) -> Iterator[Found | Unread]:
+    pieces = _Pieces(chunks(body))
+    start = pieces.head(head)
+    if pieces.ended and not pieces.broken:
+        yield from releases(start)
+    elif first_is_whole(start):
+        for value in values(chain([start], pieces)):
+            yield from [value] if isinstance(value, Unread) else inside(value)
+    else:
+        for each in members(chain([start], pieces)):
+            yield from [each] if isinstance(each, Unread) else inside(*each)
+    if pieces.broken:
+        yield Unread("", f"the body cannot be opened: {pieces.broken}")
+
+
+class _Pieces:
+    """The pieces of a body; where it breaks off they end, and it is known why."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self.ended = False
+        self.broken: str | None = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            return next(self._pieces)
+        except EndsEarly as early:
+            self.broken = str(early)
+        except (OSError, EOFError) as error:
+            self.broken = str(error)
+        except StopIteration:
+            pass
+        self.ended = True
+        raise StopIteration
+
+    def head(self, size: int) -> bytes:
+        """Give so many bytes of the beginning; all where there are no more."""
+        held: list[bytes] = []
+        length = 0
+        while length <= size and (piece := next(self, None)) is not None:
+            held.append(piece)
+            length += len(piece)
+        start = b"".join(held)
+        if length > size:
+            self._pieces = chain([start[size:]], self._pieces)
+        return start[:size]

@@ -1,0 +1,299 @@
+"""Releases from JSON Lines to the record, beside a bare decoding loop over the same file."""
+
+import io
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assets.parsed import Parsed
+from assets.tenders.stream import stream
+from tests.bench.measure import Measured, measured
+from warehouse.landing import Document
+from warehouse.record.append import Load, append
+from warehouse.record.rows import to_arrow
+from warehouse.record.store import Record
+from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
+
+RELEASES, LONGER = 200_000, 3
+TABLES = (TENDER_RELEASES, TENDER_PARTIES)
+Work = Callable[[], object]
+
+_ENCODE = msgspec.json.Encoder(decimal_format="number").encode
+_WORDS = (
+    *("supply", "delivery", "construction", "rehabilitation", "maintenance", "of", "the", "and"),
+    *("water", "pipeline", "classrooms", "laboratory", "reagents", "stationery", "road", "phase"),
+    *("for", "county", "hospital", "district", "works", "proposed", "installation", "equipment"),
+    *("consultancy", "services", "framework", "contract", "office", "furniture", "generator"),
+)
+_FIRST = ("Amina", "Joseph", "Wanjiru", "Otieno", "Fatuma", "Peter", "Grace", "Mwangi", "Njeri")
+_LAST = ("Fictional", "Kamande", "Odhiamba", "Muthonia", "Barasah", "Chebeti", "Wekesah")
+_TRADES = ("Investments", "Contractors", "Supplies", "Enterprises", "Technologies", "Holdings")
+_FORMS = ("Limited", "Ltd", "Company Limited", "LLP", "(K) Ltd", "Investments", "Agencies", "")
+_BODIES = ("County Government of {}", "{} Girls High School", "Ministry of {}", "{} University")
+_CONTACTS = (
+    " Enquiries: {name}, tel. 0722 {number:06d}.",
+    " Contact person: {name} ({email})",
+    " Write to {email} before closing.",
+    " Tender no. {number:06d}/2026, lot {lot}.",
+)
+
+
+def lines(count: int, seed: int = 7) -> Iterator[bytes]:
+    """Make releases of about 2 kB, no two alike; half of them have awards and contracts."""
+    chance = random.Random(seed)
+    suppliers = [_supplier(chance, number) for number in range(30_000)]
+    buyers = [_buyer(chance, number) for number in range(2_000)]
+    for number in range(count):
+        yield _ENCODE(_release(chance, number, buyers, suppliers)) + b"\n"
+
+
+def write(path: Path, count: int) -> None:
+    """Write so many releases as JSON Lines."""
+    with path.open("wb") as out:
+        out.writelines(lines(count))
+
+
+def _supplier(chance: random.Random, number: int) -> dict[str, Any]:
+    person = f"{chance.choice(_FIRST)} {chance.choice(_LAST)}"
+    firm = f"{_name(chance)} {chance.choice(_TRADES)} {chance.choice(_FORMS)}".strip()
+    supplier: dict[str, Any] = {
+        "id": str(700_000 + number),
+        "name": person if number % 9 == 4 else firm.upper() if number % 2 else firm,
+    }
+    if number % 3 == 0:
+        supplier["identifier"] = {"scheme": "KE-RCO", "id": f"PVT-{number:06X}"}
+    supplier["address"] = {"streetAddress": f"P.O. Box {number}", "countryName": "Kenya"}
+    supplier["contactPoint"] = {"name": person, "telephone": f"0722{number:06d}"}
+    return supplier
+
+
+def _buyer(chance: random.Random, number: int) -> dict[str, Any]:
+    return {"id": str(6_000 + number), "name": chance.choice(_BODIES).format(_name(chance))}
+
+
+def _name(chance: random.Random) -> str:
+    return "".join(chance.choice("bdfgklmnrst") + chance.choice("aeiou") for _ in range(4)).title()
+
+
+def _said(chance: random.Random, words: int) -> str:
+    return " ".join(chance.choices(_WORDS, k=words)).capitalize() + f" {chance.randrange(10**5)}."
+
+
+def _contact(chance: random.Random) -> str:
+    name = f"{chance.choice(_FIRST)} {chance.choice(_LAST)}"
+    email = name.lower().replace(" ", ".") + "@fictional.example"
+    return chance.choice(_CONTACTS).format(
+        name=name, email=email, number=chance.randrange(10**6), lot=chance.randrange(9)
+    )
+
+
+def _release(
+    chance: random.Random,
+    number: int,
+    buyers: list[dict[str, Any]],
+    suppliers: list[dict[str, Any]],
+) -> dict[str, Any]:
+    opened = date(2022, 1, 10) + timedelta(days=number % 1500)
+    buyer = chance.choice(buyers)
+    reference = f"FIC/T{number}/{opened.year}"
+    release: dict[str, Any] = {
+        "ocid": f"ocds-5whusi-{290_000 + number}-{reference}",
+        "id": f"{opened:%Y%m%d}114907-{reference}",
+        "date": f"{opened}T11:49:{number % 60:02d}+03:00",
+        "tag": ["tender"],
+        "initiationType": "tender",
+        "language": "en",
+        "buyer": {"id": buyer["id"], "name": buyer["name"] + " "},
+        "parties": [buyer | {"roles": ["buyer", "procuringEntity"]}],
+        "tender": _tender(chance, number, opened, buyer, reference),
+    }
+    return release | _awarded(chance, number, opened, suppliers) if number % 2 else release
+
+
+def _tender(
+    chance: random.Random, number: int, opened: date, buyer: dict[str, Any], reference: str
+) -> dict[str, Any]:
+    told = _contact(chance) if number % 4 == 0 else ""
+    words = 30 if number % 2 else 110
+    return {
+        "id": f"{opened:%Y%m%d}114907-{reference}",
+        "title": _said(chance, 8),
+        "description": _said(chance, words) + told,
+        "status": "active",
+        "procurementMethod": ("open", "selective", "limited")[number % 3],
+        "procuringEntity": buyer,
+        "mainProcurementCategory": ("goods", "works", "services")[number % 3],
+        "value": {"amount": _money(chance), "currency": "KES"},
+        "tenderPeriod": {
+            "startDate": f"{opened}T08:00:00+03:00",
+            "endDate": f"{opened + timedelta(days=21)}T10:00:00+03:00",
+        },
+        "items": [_item(chance, at) for at in range(1 + number % 3)],
+        "documents": [
+            {"id": str(number), "title": _said(chance, 4), "url": f"https://example.org/{number}"}
+        ],
+    }
+
+
+def _item(chance: random.Random, at: int) -> dict[str, Any]:
+    return {
+        "id": str(at),
+        "description": _said(chance, 5),
+        "quantity": chance.randrange(500),
+        "unit": {"name": "piece"},
+        "classification": {"scheme": "UNSPSC", "id": str(chance.randrange(10**8))},
+    }
+
+
+def _awarded(
+    chance: random.Random, number: int, opened: date, suppliers: list[dict[str, Any]]
+) -> dict[str, Any]:
+    bidders = chance.sample(suppliers, 1 + number % 4)
+    winner, award_id = bidders[0], f"{opened:%Y%m%d}-{158_000 + number}"
+    value = {"amount": _money(chance), "currency": "KES"}
+    period = {"startDate": f"{opened}T00:00:00+03:00", "endDate": f"{opened.year + 1}-06-30"}
+    shared = {"title": _said(chance, 8), "status": "active", "value": value}
+    supplied = [{"id": winner["id"], "name": winner["name"]}]
+    return {
+        "tag": ["award", "contract"],
+        "parties": [each | {"roles": ["tenderer", "supplier"]} for each in bidders],
+        "awards": [
+            shared | {"id": award_id, "suppliers": supplied, "date": str(opened)},
+        ],
+        "contracts": [
+            shared | {"id": f"{award_id}-1", "awardID": award_id, "period": period},
+        ],
+    }
+
+
+def _money(chance: random.Random) -> Decimal:
+    return Decimal(chance.randrange(10**6, 10**10)) / 100
+
+
+def bare(path: str) -> Work:
+    """Decode every line and keep nothing."""
+
+    def work() -> int:
+        decode, count = msgspec.json.decode, 0
+        with Path(path).open("rb") as body:
+            for line in body:
+                decode(line)
+                count += 1
+        return count
+
+    return work
+
+
+def rows(path: str) -> Work:
+    """Our way to typed Arrow, with every rule."""
+    return lambda: _rows(Path(path), 0, Path(path).stat().st_size)
+
+
+def two_processes(path: str) -> Work:
+    """The same, each half of the file by a process of its own."""
+    middle = _line_end(Path(path), Path(path).stat().st_size // 2)
+    halves = [(Path(path), 0, middle), (Path(path), middle, Path(path).stat().st_size)]
+    pool = Pool(2)
+    pool.starmap(_line_end, [(Path(path), 0)] * 2)
+    return lambda: sum(pool.starmap(_rows, halves))
+
+
+def record(path: str, folder: str) -> Work:
+    """Our whole way, to the record."""
+    held = Record(folder)
+
+    def work() -> int:
+        count = 0
+        with Path(path).open("rb") as body:
+            for part in stream(DOCUMENT, body):
+                load = Load("ke-ppip", ())
+                for table in TABLES:
+                    typed, rejected = to_arrow(table, part.rows.get(table.name, []))
+                    left = [*part.rejected.get(table.name, []), *rejected]
+                    entry = append(held, table, typed, load, rejected=left)
+                    count += entry.appended if table is TENDER_RELEASES else 0
+        return count
+
+    return work
+
+
+DOCUMENT = Document(
+    "0" * 64,
+    "ke-ppip",
+    "https://bench.example/releases.jsonl",
+    "open-attribution",
+    datetime(2027, 1, 1, tzinfo=UTC),
+    200,
+    {},
+    0,
+)
+
+
+class _Range(io.RawIOBase):
+    """A range of a file."""
+
+    def __init__(self, path: Path, start: int, end: int) -> None:
+        self._file = path.open("rb")
+        self._file.seek(start)
+        self._left = end - start
+
+    def read(self, size: int = -1) -> bytes:
+        given = self._file.read(min(size, self._left))
+        self._left -= len(given)
+        return given
+
+
+def _line_end(path: Path, near: int) -> int:
+    with path.open("rb") as body:
+        body.seek(near)
+        body.readline()
+        return body.tell()
+
+
+def _rows(path: Path, start: int, end: int) -> int:
+    count = 0
+    for part in stream(DOCUMENT, _Range(path, start, end)):  # type: ignore[arg-type]
+        count += _typed(part)
+    return count
+
+
+def _typed(part: Parsed) -> int:
+    for table in TABLES:
+        to_arrow(table, part.rows.get(table.name, []))
+    return len(part.rows.get("tender_releases", []))
+
+
+def report() -> None:
+    """Print the ratios of the issue's goals."""
+    with tempfile.TemporaryDirectory() as temporary:
+        path, longer = Path(temporary, "releases.jsonl"), Path(temporary, "longer.jsonl")
+        write(path, RELEASES)
+        write(longer, RELEASES * LONGER)
+        ways = {way: _way(way, path) for way in ("bare", "rows", "two_processes")}
+        ways["record"] = _way("record", path, str(Path(temporary, "record")))
+        peak = _way("rows", longer).peak_mb
+    for way, cost in ways.items():
+        speed = RELEASES / cost.seconds
+        print(f"  {way:14} {cost.seconds:7.2f} s  {speed:9,.0f} a second  {cost.peak_mb:5} MB")
+    ratio = {way: ways["bare"].seconds / cost.seconds for way, cost in ways.items()}
+    print(f"  to rows / bare loop       {ratio['rows']:.3f}  (goal: at least 0.167)")
+    print(f"  to the record / bare loop {ratio['record']:.3f}  (goal: at least 0.167)")
+    gain = ways["rows"].seconds / ways["two_processes"].seconds
+    print(f"  two processes / one       {gain:.2f}  (goal: near 2)")
+    print(f"  our peak memory           {ways['record'].peak_mb} MB  (goal: under 1024)")
+    print(f"  to rows, {LONGER} times the file {peak} MB, once {ways['rows'].peak_mb} MB")
+
+
+def _way(way: str, path: Path, *more: str) -> Measured:
+    return measured("tests.bench.tenders", way, str(path), *more, runs=1)
+
+
+if __name__ == "__main__":
+    report()
