@@ -1,5 +1,6 @@
 """Shared fixtures: an empty record, and the real files where they are."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,9 @@ from hypothesis import settings
 
 from warehouse.record.store import Record
 
-# A test never asserts a time: a slow machine is not a failure.
-settings.register_profile("sankofa", deadline=None)
+# A test never asserts a time: a slow machine is not a failure. CI tries the same examples every
+# time; a person's run looks for new ones.
+settings.register_profile("sankofa", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("sankofa")
 
 REAL = Path(__file__).parents[2] / "shared" / "real"
