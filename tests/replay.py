@@ -122,6 +122,9 @@ def _handler_of(replay: Replay) -> type[BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             if reply.status != 304:
                 self.send_header("Content-Length", str(_length(reply)))
+            if reply.length is not None:
+                # What is left over must not be read as the next answer.
+                self.send_header("Connection", "close")
             self.end_headers()
             for start in range(0, len(reply.body[: reply.drop_after]), reply.piece):
                 time.sleep(reply.pause)
