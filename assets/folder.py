@@ -8,6 +8,9 @@ from assets.sources import Source
 from warehouse.errors import SankofaError
 from warehouse.landing import Fetched
 
+# Where the documents of the sample world say they come from: a host that can never exist.
+SAMPLE_URL = "https://fictional.example"
+
 
 def fetch_folder(folder: Path, base: str, source: Source) -> Iterator[Fetched]:
     """Give every document of a source in the order of the days on which it was read."""

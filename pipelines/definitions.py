@@ -4,6 +4,7 @@ import dagster as dg
 
 from assets.entities.assets import ASSETS as ENTITIES
 from assets.filings.assets import ASSETS as FILINGS
+from assets.folder import SAMPLE_URL
 from assets.ingest import Ground
 from assets.macro.assets import ASSETS as MACRO
 from assets.tenders.assets import ASSETS as TENDERS
@@ -41,7 +42,7 @@ def definitions() -> dg.Definitions:
         resources={
             "ground": Ground(
                 documents=str(here.sample),
-                base_url="https://fictional.example",
+                base_url=SAMPLE_URL,
                 landing_url=here.landing,
                 record_url=here.record,
             ),

@@ -5,7 +5,7 @@ from datetime import date
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from assets.folder import fetch_folder
+from assets.folder import SAMPLE_URL, fetch_folder
 from assets.ingest import sums
 from assets.live import FETCH, land_live
 from assets.load import land_all, load_source
@@ -56,7 +56,7 @@ def _one(here: Places, source: Source, live: bool, from_: date | None, to: date 
                 lambda read, whole: bar.update(step, completed=read, total=whole),
             )
         else:
-            files = fetch_folder(here.sample, "https://fictional.example", source)
+            files = fetch_folder(here.sample, SAMPLE_URL, source)
             came, new = land_all(landing, files)
         step = bar.add_task(f"{source.key}: loading", total=None)
         entries = load_source(

@@ -44,16 +44,17 @@ def merge(
     only if every column is as it was, not its content alone.
     """
     files = touched(record, delta, table, incoming)
-    unknown, unsure = _told_by_marks(record.index_folder(table.name), files, incoming)
     if reread:
-        unknown, unsure = unknown[:0], np.arange(len(incoming))
+        unknown, unsure = np.arange(0), np.arange(len(incoming))
+    else:
+        unknown, unsure = _told_by_marks(record.index_folder(table.name), files, incoming)
     plain = _plain(incoming, unknown)
     if not len(unsure):
         return Merge(plain, [])
     rows = incoming.take(pa.array(unsure)).append_column("row", pa.array(unsure))
     held = parquet(table.name, files)
-    same = _EXACT if not reread else _EXACT + _every_column(table)
-    changed, contradictions = _read_by_reading(record, held, rows, same, table if reread else None)
+    compared = tuple(table.row.model_fields) if reread else ()
+    changed, contradictions = _read_by_reading(record, held, rows, compared)
     return Merge(pa.concat_tables([plain, changed]), contradictions)
 
 
@@ -127,20 +128,20 @@ def _plain(incoming: pa.Table, rows: Numbers) -> pa.Table:
     return pa.table({"row": pa.array(rows), "available_at": available_at, "again": again})
 
 
-def _every_column(table: RecordTable) -> str:
-    """Write that the same document said the same in every column; its day is compared anyway."""
-    others = [name for name in table.row.model_fields if name != "available_at"]
-    return "".join(f" AND near.{name} IS NOT DISTINCT FROM placed.{name}" for name in others)
-
-
 def _read_by_reading(
-    record: Record, held: str, rows: pa.Table, same: str, whole: RecordTable | None
+    record: Record, held: str, rows: pa.Table, compared: tuple[str, ...]
 ) -> tuple[pa.Table, list[int]]:
+    """Compare the readings of each publication; ``compared`` must be equal besides its content."""
     sql = record.sql.cursor()
     sql.register("incoming", rows)
     contradictions = sql.sql(_CONTRADICTIONS).to_arrow_table()
     sql.register("contradictions", contradictions)
-    columns = ", ".join(dict.fromkeys((*_COMPARED, *(whole.row.model_fields if whole else ()))))
+    columns = ", ".join(dict.fromkeys((*_COMPARED, *compared)))
+    # The day is compared as it would be given now.
+    others = [name for name in compared if name != "available_at"]
+    same = _EXACT + "".join(
+        f" AND near.{name} IS NOT DISTINCT FROM placed.{name}" for name in others
+    )
     near = f"SELECT {columns}, load_seq FROM {held} "
     near += "WHERE sighting IN (SELECT sighting FROM incoming)"
     sql.register("near", sql.sql(near).to_arrow_table())
