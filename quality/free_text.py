@@ -1,161 +1,140 @@
 """Free text without contacts: e-mails, telephone numbers and "contact person" parts are cut.
 
-A name that stands in a sentence without a title or a contact word is not recognised here.
+Most text holds none: it is looked through once for what a contact begins with. That is done on
+its UTF-8 bytes, each as one character, in which looking for a word is fastest.
 """
 
 import re
-from dataclasses import dataclass
 
-_TITLE = r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Adv|Eng|Sr|Sra|Dra|Srta|Mme|Mlle)"
+from quality import contact_patterns as patterns
 
-# Each begins where its word does: no start within a word is tried.
-_EMAIL = (
-    r"(?<![^\s@])[^\s@]*+@[^\s@]+|@[^\s@]+"
-    r"|(?<![\w.+-])[\w.+-]++\s?(?:@|\(at\)|\[at\])"
-    r"\s?[\w-]+(?:\s?(?:\.|\(dot\)|\[dot\])\s?[a-z][\w-]*)+"
+
+def _bytes_of(*words: str) -> tuple[str, ...]:
+    return tuple(word.encode().decode("latin-1") for word in words)
+
+
+# What announces a contact before a colon; bytes in lower case keep capital letters with accents.
+_LABELS = _bytes_of(
+    *("manager", "leader", "supervisor", "user", "buyer", "prepared by", "compiled by"),
+    *("approved by", "atencion", "atención", "atenciÓn", "atencao", "atenção", "atenÇÃo", "a/c"),
+    *("responsavel", "responsável", "responsÁvel", "esclarecimentos", "renseignements"),
+    *("interlocuteur", "encargado", "encargada", "att"),
+)
+_WIDE = _bytes_of("＠", "﹫")
+_ARABIC = _bytes_of("تصال", "مسؤول", "هاتف", "جوال")
+(_SENOR,) = _bytes_of("eñor")
+_NUMBER_LABELS = _bytes_of(
+    *("tel", "tél", "phone", "cel", "mobile", "fax", "whatsapp", "movil", "móvil", "pbx", "call"),
+    *("dial", "lig", "llam", "appel", "wa.me"),
 )
 
-# What a contact is announced by; the part ends with its sentence, its line or a semicolon.
-# A full stop after a title or an initial ends no sentence.
-_ANNOUNCED = (
-    r"\b(?:(?:contact|liaison)\s+(?:person|persons|people|officer|details|name|number|no)s?\b"
-    r"|(?:technical |general |bid |scm |all |any )*(?:enquir(?:y|ies)|inquir(?:y|ies)|queries)"
-    r"(?:\s+(?:to|(?:must|may|can|should) be directed to))?"
-    r"\s*(?=:|-|–|(?:to|with)\b|" + _TITLE + r"\b)"
-    r"|(?:for )?attention\s*(?=:|-|–)|attn\b|contacts?\s*(?=:|-|–|" + _TITLE + r"\b)"
-    r"|(?:contacto|contato|consultas|responsable|persona de contacto|pessoa de contacto"
-    r"|personne (?:a|à) contacter|personne de contact)\s*(?=:|-|–))"
-)
-_CONTACT = _ANNOUNCED + r"(?:(?:\b(?:" + _TITLE[3:-1] + r"|\w)\.)|[^\n;.]|\.(?=\S))*"
-
-_NAME = r"(?:\s+(?:[A-Z]\.?|[A-Z][\w'’-]+)(?![\w]))+"
-_PERSON = (
-    r"\b(?:Mr|Mrs|Ms|Miss|MR|MRS|MS)\b\.?"
-    + _NAME
-    + r"|\b[Cc]ontact"
-    + _NAME
-    + r"(?=,?\s+(?:at|on|via|by|tel|e-?mail|[\d+(]|\S+@))"
-)
-
-# A labelled number, an international one, a local one that begins with 0 and is grouped as
-# telephone numbers are. A number inside a reference, a date or an amount is none.
-_LABELLED = (
-    r"\b(?:tel(?:ephone|efone|éfono|efono)?|t[ée]l(?:[ée]phone)?|phone|cell(?:phone)?|mobile|fax"
-    r"|whatsapp|celular|m[óo]vil|telefax)\b\.?\s*(?:no|nos|number|n[úu]mero)?\b[.:\s-]*"
-    r"\+?\(?\d[\d\s()./-]{5,}\d"
-)
-_ABROAD = r"(?<![\w+])(?:\+|00)\s?[1-9]\d{0,2}[\s()./-]{0,3}(?:\d[\s()./-]{0,2}){6,11}\d(?!\w)"
-_LOCAL = (
-    r"(?<![\w/.,-])(?<!no )(?<!no\. )(?<!ref )(?<!rfq )(?<!bid )(?<!ref: )(?<!no: )"
-    r"(?:\(0\d{1,4}\)\s?\d{3,4}[\s-]?\d{3,4}|0\d{2,3}[\s-]\d{3,4}[\s-]?\d{3,4}|0\d{9,10}"
-    r"|0\d(?:[ .]\d{2}){4})"
-    r"(?![\w/]|[.,]\d|-\d)"
-)
-
-# A Colombian mobile number stands alone, ten digits; an amount ends in zeros or has a sign.
-_MOBILE = (
-    r"(?<![\w/.,$-])(?<![$€£] )(?<!no )(?<!no\. )(?<!ref )(?<!rfq )(?<!bid )(?<!ref: )(?<!no: )"
-    r"(?<!cop )(?<!cod )(?<!cod: )"
-    r"3(?:0[0-5]|1\d|2[0-4]|33|5[01])(?:\d{3}(?!0000)\d{4}|[\s-]\d{3}[\s-]?\d{4})"
-    r"(?![\w/]|[.,]\d|-\d)"
-)
-
-
-@dataclass(frozen=True)
-class _Cut:
-    """What is cut, and what a text must hold for it to begin: one of the words, a number."""
-
-    pattern: re.Pattern[str]
-    words: tuple[str, ...]
-    number: bool = False
-
-    def of(self, text: str) -> str:
-        """Give the text without it."""
-        begins = any(map(text.casefold().__contains__, self.words))
-        if not begins or (self.number and _number(text) is None):
-            return text
-        return self.pattern.sub(" ", text)
-
-
-_ANNOUNCERS = (
-    *("contact", "contato", "liaison", "nquir", "queries", "attention", "attn"),
-    *("consultas", "responsable"),
-)
-_LABELS = (
-    *("tel", "tél", "phone", "cell", "mobile", "fax", "whatsapp", "celular", "movil", "móvil"),
-)
-_MARKS = ("@", "(at)", "[at]")
-_CUTS = (
-    _Cut(re.compile(_CONTACT, re.IGNORECASE), _ANNOUNCERS),
-    _Cut(re.compile(_PERSON), ("mr", "ms", "miss", "contact")),
-    _Cut(re.compile(_EMAIL, re.IGNORECASE), _MARKS),
-    _Cut(re.compile(_LABELLED, re.IGNORECASE), _LABELS, number=True),
-    _Cut(re.compile(_ABROAD, re.IGNORECASE), ("+", "00"), number=True),
-    _Cut(re.compile(_LOCAL, re.IGNORECASE), ("0",), number=True),
-    _Cut(re.compile(_MOBILE, re.IGNORECASE), ("3",), number=True),
-)
-_BEGINNINGS = (*_ANNOUNCERS, *_MARKS)
-# What can stand between the beginning of a cut and the word that it is known by.
-_BEFORE = 64
-
-# The beginnings that the words above share, so that fewer are looked for in all text.
-_ANYWHERE = ("conta", "liaison", "attention", "attn", "consultas", "responsable")
-_TITLED = re.compile(r"m(?<!\wm)(?:rs?|s|iss)\b")
-
-# Digits, all made one, and what may stand between them; bytes of other scripts may be either.
+# Digits of any script made one, signs that may stand between them left out, the rest letters.
 _DIGITS = bytes(48 if each in b"0123456789" or each >= 0x80 else 97 for each in range(256))
 _BETWEEN = b"()./- \t\n\r\v\f\x1c\x1d\x1e\x1f"
 _RUN = b"0" * 6
 _NUMBER = re.compile(r"\d[\d\s()./-]{5,}\d")
+# A blank for every sign, since a title is a word by itself, and m for d and s, so that Mr, Dr and
+# Sr are looked for at once: "miss" is "mimm".
+_LETTERS = bytes(
+    109 if each in b"ds" else each if each >= 0x80 or chr(each).isalnum() else 32
+    for each in range(256)
+)
+_SHORT_TITLES = (" mr ", " mrm ", " mra ", " mrta ")
+_MS = re.compile(r"\bms\b")
+# Signs of no width, with which an address can be kept from being recognised.
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+
+
+def suspect(text: str) -> bool:
+    """Tell whether any of the cuts can begin: in most text none can."""
+    raw = text.encode("utf-8", "surrogatepass")
+    if _RUN in raw.translate(_DIGITS, _BETWEEN) and _NUMBER.search(text):
+        return True
+    raw = raw.lower()
+    lower = raw.decode("latin-1")
+    words = f" {raw.translate(_LETTERS).decode('latin-1')} "
+    if _announced(lower, words) or _titled(lower, words) or _addressed(lower, words):
+        return True
+    return len(raw) > len(text) and _foreign(lower, words)
+
+
+def _announced(lower: str, words: str) -> bool:
+    """Tell whether a word stands in a text that announces a contact."""
+    if "conta" in lower or "consultas" in lower or "responsable" in lower or "liaison" in lower:
+        return True
+    if "q" in lower and ("nquir" in lower or "queries" in lower):
+        return True
+    if " att" in words and (" attention " in words or " attn " in words or " att " in words):
+        return True
+    return ":" in lower and any(part.rstrip().endswith(_LABELS) for part in lower.split(":")[:-1])
+
+
+def _titled(lower: str, words: str) -> bool:
+    """Tell whether a title stands in a text."""
+    if " mr" in words and any(map(words.__contains__, _SHORT_TITLES)):
+        return True
+    if " mm " in words and "ms" in lower and _MS.search(lower):
+        return True
+    return " mimm " in words or " prof " in words or " amv " in words or " engr " in words
+
+
+def _addressed(lower: str, words: str) -> bool:
+    """Tell whether an e-mail address stands in a text, as it is or written out."""
+    if "@" in lower or "arroba" in lower or (" mot " in words and " dot " in lower):
+        return True
+    if "(" in lower and "(at)" in lower:
+        return True
+    return ("[" in lower and "[at]" in lower) or ("{" in lower and "{at}" in lower)
+
+
+def _foreign(lower: str, words: str) -> bool:
+    """Tell whether a sign, a title or an announcement of other languages stands in a text."""
+    if "\xef" in lower and any(map(lower.__contains__, _WIDE)):
+        return True
+    if "\xd9" in lower and any(map(lower.__contains__, _ARABIC)):
+        return True
+    if " mme " in words or " monmieur " in words:
+        return True
+    return _SENOR in lower or " menhor" in words or "arobas" in lower
+
+
+def _looked_at(text: str) -> tuple[str, str]:
+    raw = text.encode("utf-8", "surrogatepass").lower()
+    return raw.decode("latin-1"), f" {raw.translate(_LETTERS).decode('latin-1')} "
 
 
 def clean(text: str) -> str:
     """Give the text without contacts; text that holds none comes back as it was."""
     if not suspect(text):
         return text
-    start = _first(text)
-    before, rest = text[:start], text[start:]
-    while suspect(rest):
-        shorter = rest
-        for cut in _CUTS:
-            shorter = cut.of(shorter)
+    seen = text if text.isascii() else _UNSEEN.sub("", text)
+    rest = seen
+    while True:
+        shorter = _cut(rest)
         if shorter == rest:
             break
         rest = _squeezed(shorter)
-    return text if before + rest == text else _tidied(before + rest)
+    return text if rest == seen else _tidied(rest)
 
 
-def _first(text: str) -> int:
-    """Say from where on a text is searched: well before the first that a cut begins with."""
-    folded, number = text.casefold(), _number(text)
-    titled = _TITLED.search(folded)
-    places = [at for word in _BEGINNINGS if (at := folded.find(word)) >= 0]
-    places += [] if number is None else [number]
-    places += [titled.start()] if titled else []
-    # casefold may lengthen a text, and then its places are not those of the text
-    first = min(places) if places and len(folded) == len(text) else 0
-    return max(text.rfind(" ", 0, max(first - _BEFORE, 0)), 0)
-
-
-def suspect(text: str) -> bool:
-    """Tell whether any of the cuts can begin: in most text none can."""
-    folded = text.casefold()
-    if "@" in folded or _number(text) is not None or any(map(folded.__contains__, _ANYWHERE)):
-        return True
-    if "q" in folded and ("nquir" in folded or "queries" in folded):
-        return True
-    if ("(" in folded and "(at)" in folded) or ("[" in folded and "[at]" in folded):
-        return True
-    titled = "ms" in folded or "mr" in folded or "miss" in folded
-    return titled and _TITLED.search(folded) is not None
-
-
-def _number(text: str) -> int | None:
-    """Say where the first run of digits stands that is long enough for a telephone number."""
-    if _RUN not in text.encode("utf-8", "surrogatepass").translate(_DIGITS, _BETWEEN):
-        return None
-    found = _NUMBER.search(text)
-    return found.start() if found else None
+def _cut(text: str) -> str:
+    lower, words = _looked_at(text)
+    foreign = not text.isascii() and _foreign(lower, words)
+    announced = foreign or _announced(lower, words)
+    if announced:
+        text = patterns.CONTACT.sub(" ", text)
+    if announced or _titled(lower, words):
+        text = patterns.PERSON.sub(" ", text)
+    if foreign or _addressed(lower, words):
+        text = patterns.EMAIL.sub(" ", text)
+    if not _NUMBER.search(text):
+        return text
+    if any(map(lower.__contains__, _NUMBER_LABELS)):
+        text = patterns.LABELLED.sub(" ", text)
+    if "+" in lower or "00" in lower:
+        text = patterns.ABROAD.sub(" ", text)
+    text = patterns.LOCAL.sub(" ", text)
+    return patterns.MOBILE.sub(" ", text) if "3" in lower else text
 
 
 def _tidied(text: str) -> str:

@@ -8,11 +8,26 @@ from typing import NamedTuple
 
 import pycountry
 
-Phrase = tuple[str, ...]
+from quality.phrases import Phrase
 
-_DOTS = re.compile(r"(?<!\w)(?:(?:\w{1,2}\.)+\w{1,2}(?!\w)\.?|(?:\w\. )+\w\.(?!\w))|\bA/S\b")
+_DOTS = re.compile(
+    r"(?<!\w)(?:(?:\w{1,2}\.)+\w{1,2}(?!\w)\.?|(?:\w\. )+\w\.(?!\w))"
+    r"|\b[AIKaik]/[Ss]\b|\b[Ss]/[Aa]\b"
+)
 _WORD = re.compile(r"[^\W_]+·?")
 _NO_LETTER = re.compile(r"[\W_]")
+_NUMBERED = re.compile(r"^\(?\d{1,3}[.)]\s+")
+_LINES = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]")
+
+# Signs and letters that Unicode does not take apart, each as it is written in plain text.
+_PLAIN = str.maketrans(
+    "⁄∕⧸╱‐‑‒―−⸺؛،、•·łŁøØđĐıħĦ’‘ʼ`",
+    "////-----–;,,;.lLoOdDihH''''",
+)
+_LOOKALIKES = str.maketrans(
+    "АаВЕеЅѕІіЈјКМмНОоРрСсТтУуХхԁԛԜԝҮүһӀΑΒΕΖΗΙΚΜΝΟοΡΤΥΧνιɑցոѵϲ",
+    "AaBEeSsIiJjKMmHOoPpCcTtYyXxdqWwYyhIABEZHIKMNOoPTYXviagnvc",
+)
 
 
 class Word(NamedTuple):
@@ -21,35 +36,56 @@ class Word(NamedTuple):
     upper: str
     raw: str
     dotted: bool
-    parted: bool
-    joined: bool
-    bracketed: bool
+    gap: str
 
+    @property
+    def parted(self) -> bool:
+        """Tell whether a comma or a dash stands before it."""
+        return "," in self.gap or "–" in self.gap or " - " in self.gap
 
-def fold(text: str) -> str:
-    """Give a text without accents; "S.A." is "SA·", one word that is known to have had dots."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKD", text)
-        text = "".join(each for each in text if not unicodedata.combining(each))
-    return _DOTS.sub(lambda hit: _NO_LETTER.sub("", hit[0]) + "·", text)
+    @property
+    def joined(self) -> bool:
+        """Tell whether "&" stands before it."""
+        return "&" in self.gap
+
+    @property
+    def bracketed(self) -> bool:
+        """Tell whether a bracket opens before it."""
+        return "(" in self.gap
+
+    @property
+    def glued(self) -> bool:
+        """Tell whether it is one word with that before it, as in "Smith-Jones" and "O'Neill"."""
+        return self.gap in ("-", "'")
 
 
 @lru_cache(maxsize=1 << 10)
-def read(name: str) -> tuple[Word, ...]:
-    """Read the words of a name."""
-    text = fold(name)
+def fold(text: str) -> str:
+    """Give a text without accents and signs that nobody sees.
+
+    "S.A." is "SA·", one word that is known to have had dots; a place in a list is left out.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text.translate(_PLAIN)).translate(_PLAIN)
+        text = "".join(each for each in text if unicodedata.category(each) not in ("Mn", "Cf"))
+    text = _LINES.sub("\n", _NUMBERED.sub("", text.strip()))
+    return _DOTS.sub(lambda hit: _NO_LETTER.sub("", hit[0]) + "·", text)
+
+
+def skeleton(text: str) -> str:
+    """Give a folded text whose letters look Latin: what a reader takes it for."""
+    return text if text.isascii() else text.translate(_LOOKALIKES)
+
+
+@lru_cache(maxsize=1 << 10)
+def read(text: str) -> tuple[Word, ...]:
+    """Read the words of a folded name."""
     words: list[Word] = []
     end = 0
     for hit in _WORD.finditer(text):
         found = hit[0]
         raw = found.rstrip("·")
-        between = text[end : hit.start()]
-        if between in ("", " "):
-            parted = joined = bracketed = False
-        else:
-            parted = "," in between or "–" in between or " - " in between
-            joined, bracketed = "&" in between, "(" in between
-        words.append(Word(raw.upper(), raw, found != raw, parted, joined, bracketed))
+        words.append(Word(raw.upper(), raw, found != raw, text[end : hit.start()]))
         end = hit.end()
     return tuple(words)
 
@@ -81,13 +117,23 @@ def _firsts(phrases: frozenset[Phrase]) -> frozenset[str]:
 
 
 def is_place(part: Sequence[str], country: str | None) -> bool:
-    """Tell whether the words are the name of a part of the country."""
-    return " ".join(part) in _places(country) if country else False
+    """Tell whether the words are the name of a country, or of a part of this one."""
+    name = " ".join(part)
+    return name in _countries() or (name in _places(country) if country else False)
+
+
+@lru_cache(maxsize=1)
+def _countries() -> frozenset[str]:
+    return frozenset(_plain(each.name) for each in pycountry.countries)
 
 
 @lru_cache(maxsize=256)
 def _places(country: str) -> frozenset[str]:
     divisions = [each.name for each in pycountry.subdivisions if each.country_code == country]
-    names = [" ".join(word.upper for word in read(each)) for each in divisions]
+    names = [_plain(each) for each in divisions]
     last = [name.rsplit(" DE ", 1)[-1] for name in names if name.startswith("DISTRITO")]
     return frozenset([*names, *last])
+
+
+def _plain(name: str) -> str:
+    return " ".join(word.upper for word in read(fold(name)))

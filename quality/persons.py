@@ -9,10 +9,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from stdnum.pt import nif
+from quality import registers
+from quality.forms import legal_form, long_form
+from quality.joint import holds_an_office, is_named_as_a_person, parties, someone_beside
+from quality.names import Word, beginning, fold, read, skeleton
+from quality.person_words import ACTS_FOR, FIRST_TITLES, LOOSE_TITLES, SOLE_TRADER, TITLES
+from quality.public_bodies import public_body
+from quality.public_words import NAMED_AFTER_SOMEONE
 
-from quality import legal_forms as known
-from quality.names import Word, beginning, fold, is_place, phrases_in, read
+# The categories of an LEI record that are no natural person's.
+_CATEGORIES = frozenset(
+    ["GENERAL", "FUND", "BRANCH", "RESIDENT_GOVERNMENT_ENTITY", "INTERNATIONAL_ORGANIZATION"]
+)
+
+# What is longer is a document, not a name.
+_LONGEST = 1000
 
 
 @dataclass(frozen=True)
@@ -60,31 +71,47 @@ def _judged(
     identifier: str | None,
     lei_category: str | None,
 ) -> Verdict:
-    words = read(name)
-    if not words:
+    if len(name) > _LONGEST:
+        return Withheld("too_long")
+    text = fold(name)
+    if not read(text):
         return Withheld("no_name")
-    if lei_category == "SOLE_PROPRIETOR":
+    category = (lei_category or "").strip().upper()
+    if category == "SOLE_PROPRIETOR":
         return Withheld("sole_proprietor")
-    if veto := _veto(name, words):
+    if registers.of_a_person(scheme, identifier):
+        return Withheld("number_of_a_person")
+    seen = skeleton(text)
+    if veto := _veto(seen):
         return Withheld(veto)
-    if lei_category:
-        return Evidence("lei", lei_category.lower())
-    if number := _register(scheme, identifier):
-        return number
-    return _by_name(name, words, country)
+    if category in _CATEGORIES:
+        return Evidence("lei", category.lower())
+    names = [read(each) for each in parties(seen)]
+    if registers.of_organisations(scheme, identifier):
+        several = len(names) > 1 and any(is_named_as_a_person(each, country) for each in names)
+        return Withheld("several_names") if several else Evidence("register", str(scheme))
+    if any(someone_beside(each, country) for each in names):
+        return Withheld("several_names")
+    verdict = _by_name(text, country)
+    disguised = seen != text and re.search("[A-Za-z]", text)
+    if isinstance(verdict, Evidence) and disguised:
+        return _by_name(seen, country)
+    return verdict
 
 
-def _by_name(name: str, words: Sequence[Word], country: str | None) -> Verdict:
-    several = [each for each in _SEVERAL.split(name) if read(each)]
-    if len(several) > 1:
-        found = [_by_name(each, read(each), country) for each in several]
-        alone = any(isinstance(each, Withheld) for each in found)
-        return Withheld("several_names") if alone else found[0]
-    form = _long_form(words) or _leading_form(words) or _short_form(words, country)
-    if form:
-        beside = _someone_beside(words)
-        return Withheld("several_names") if beside else Evidence("legal_form", form)
-    if body := _public(name, words, country):
+def _by_name(text: str, country: str | None) -> Verdict:
+    verdicts = [_by_one_name(each, country) for each in parties(text)]
+    withheld = [each for each in verdicts if isinstance(each, Withheld)]
+    if withheld and len(verdicts) > 1:
+        return Withheld("several_names")
+    return verdicts[0] if verdicts else Withheld("no_name")
+
+
+def _by_one_name(text: str, country: str | None) -> Verdict:
+    words = read(text)
+    if form := legal_form(words, country):
+        return Evidence("legal_form", form)
+    if body := public_body(text, words, country):
         return Evidence("public_body", body)
     return Withheld("no_evidence")
 
@@ -94,158 +121,35 @@ def _phrase(text: str) -> str:
     return loose + ("" if text.endswith("/") else r"(?!\w)")
 
 
-_SEVERAL = re.compile(r"[;|]|(?<!\bA)/|/(?!S\b)")
-_SOLE = re.compile(rf"(?<!\w)(?:{'|'.join(_phrase(each) for each in known.SOLE_TRADER)})")
-_IMPERSONAL = known.TRADE_WORDS | known.DEPARTMENTS
-_PARTS = re.compile(r"[,;:()–—/]|\s-|-\s")
+def _any_of(texts: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(_phrase(each) for each in texts)})")
 
 
-def _veto(name: str, words: Sequence[Word]) -> str | None:
-    upper = [word.upper for word in words]
-    if _SOLE.search(fold(name).upper()):
+_SOLE = _any_of(SOLE_TRADER)
+_ACTS = _any_of(ACTS_FOR)
+# Scanned "trading as", and "ta" between two names.
+_TRADING = re.compile(r"(?<!\w)TRA[DO]\w{2,4}[\s-]+A[S5](?!\w)|\w\s+TA\s+\w")
+
+
+def _veto(text: str) -> str | None:
+    """Say what in a name speaks of a person, whatever else it holds."""
+    upper, words = text.upper(), read(text)
+    if _SOLE.search(upper) or _TRADING.search(upper):
         return "sole_trader"
-    named_after = beginning(upper, known.PUBLIC_BEGINNINGS)
-    if not named_after and not known.TITLES.isdisjoint(upper):
-        return "personal_title"
-    if upper[0] in known.LOOSE_TITLES and not _long_form(words):
-        return "personal_title"
-    return None
+    if _ACTS.search(upper):
+        return "acts_for_another"
+    if title := _title(words):
+        return title
+    return "office_holder" if holds_an_office(words) else None
 
 
-def _register(scheme: str | None, identifier: str | None) -> Evidence | None:
-    number = (identifier or "").strip().upper()
-    shape = known.REGISTERS.get(scheme or "")
-    if not shape or not re.fullmatch(shape, number) or not re.search("[1-9]", number):
-        return None
-    if scheme == "PT-NIPPC" and not nif.is_valid(number):
-        return None
-    return Evidence("register", str(scheme))
+def _title(words: Sequence[Word]) -> str | None:
+    first = next((word.upper for word in words if not word.raw.isdigit()), "")
+    titled = not TITLES.isdisjoint(word.upper for word in words) and not _named_after(words)
+    titled = titled or first in FIRST_TITLES
+    loose = first in LOOSE_TITLES and not long_form(words)
+    return "personal_title" if titled or loose else None
 
 
-def _long_form(words: Sequence[Word]) -> str | None:
-    upper = [word.upper for word in words]
-    for start, form in phrases_in(upper, known.LONG_FORMS):
-        if _named(upper[:start]) and _harmless(words[start + len(form) :], words[:start]):
-            return " ".join(form).lower()
-    return None
-
-
-def _leading_form(words: Sequence[Word]) -> str | None:
-    upper = [word.upper for word in words]
-    form = beginning(upper, known.LEADING_FORMS)
-    return " ".join(form).lower() if form and len(upper) > len(form) else None
-
-
-def _short_form(words: Sequence[Word], country: str | None) -> str | None:
-    upper = [word.upper for word in words]
-    for short in known.SHORT_FORMS:
-        if short.form[0] not in upper:
-            continue
-        start = len(upper) - len(short.form)
-        while start > 0 and tuple(upper[start : start + len(short.form)]) != short.form:
-            start -= 1
-        rest = words[start + len(short.form) :]
-        if start > 0 and _harmless(rest, words[:start]) and _speaks(short, words, start, country):
-            return " ".join(short.form).lower()
-    return None
-
-
-def _speaks(short: known.ShortForm, words: Sequence[Word], start: int, country: str | None) -> bool:
-    """Say whether a short form is one here, and not a surname or initials."""
-    mark, before = words[start], words[:start]
-    own = country in short.countries
-    traded = _traded(before) or (not short.surname and any(word.joined for word in before))
-    if mark.raw.istitle() and 1 < len(mark.raw) < 5 and not mark.dotted:
-        return traded and own and not short.surname
-    if short.surname and not own:
-        return traded and (country is None or mark.dotted)
-    if traded or not own:
-        return traded
-    if short.surname:
-        return mark.dotted or mark.parted
-    if country in known.INITIALS_CUSTOM:
-        return len([word for word in before if word.upper not in known.PARTICLES]) > 1
-    return mark.raw.isupper()
-
-
-def _traded(before: Sequence[Word]) -> bool:
-    return any(word.upper in known.TRADE_WORDS or word.raw.isdigit() for word in before)
-
-
-def _public(name: str, words: Sequence[Word], country: str | None) -> str | None:
-    upper = [word.upper for word in words]
-    if tuple(upper) in known.PUBLIC_BODIES.get(country or "", ()):
-        return "list"
-    office = upper[:2] == ["OFFICE", "OF"]
-    if not office and not known.OFFICE_HOLDERS.isdisjoint(upper):
-        return None
-    parts = [[word.upper for word in read(part)] for part in _PARTS.split(fold(name))]
-    parts = [part for part in parts if part]
-    found = next((body for part in parts if (body := _body(part))), None)
-    found = found or _department(parts, country)
-    harmless = all(len(part) == 1 or _impersonal(part, country) for part in parts)
-    return found if harmless else None
-
-
-def _body(part: Sequence[str]) -> str | None:
-    anywhere = next(phrases_in(part, known.PUBLIC_WORDS, first=0), None)
-    if anywhere:
-        return " ".join(anywhere[1]).lower()
-    begins = beginning(part, known.PUBLIC_BEGINNINGS)
-    return " ".join(begins).lower() if begins and len(part) > len(begins) else None
-
-
-def _department(parts: Sequence[Sequence[str]], country: str | None) -> str | None:
-    if len(parts) < 2 or not is_place(parts[0], country):
-        return None
-    named = [word for word in parts[1] if word in known.DEPARTMENTS]
-    return named[0].lower() if named else None
-
-
-def _impersonal(part: Sequence[str], country: str | None) -> bool:
-    if _body(part) or is_place(part, country):
-        return True
-    return not _IMPERSONAL.isdisjoint(part)
-
-
-_FORM_WORDS = frozenset(word for form in known.LONG_FORMS for word in form)
-
-
-_FINE = known.TRADE_WORDS | _FORM_WORDS | known.AFTER_FORMS
-
-
-_NO_NAMES = _FINE | known.NOBODY
-
-
-def _someone_beside(words: Sequence[Word]) -> bool:
-    """Say whether what is joined to a firm by "and" may be the name of a person.
-
-    Two to four words, none of them of trade, and after the "and" a name of its own.
-    """
-    at = next((at for at, word in enumerate(words) if word.upper in known.AND), 0)
-    left, right = words[:at], words[at + 1 :]
-    if not 1 < len(left) < 5 or not right:
-        return False
-    plain = all(each.raw.isalpha() and each.upper not in _NO_NAMES for each in left)
-    return plain and _named_itself(right)
-
-
-def _named_itself(words: Sequence[Word]) -> bool:
-    own = [word for word in words if word.upper not in _FINE and word.upper not in known.KIN]
-    return bool(own) and own[0] is words[0]
-
-
-def _named(before: Sequence[str]) -> bool:
-    return any(word not in _FORM_WORDS for word in before)
-
-
-def _harmless(rest: Sequence[Word], before: Sequence[Word]) -> bool:
-    return all(word.upper in _FINE or word.raw.isdigit() or _acronym(word, before) for word in rest)
-
-
-def _acronym(word: Word, before: Sequence[Word]) -> bool:
-    """Say whether "(AMSLT)" stands for the words before it."""
-    letters = iter("".join(each.upper for each in before))
-    if not word.bracketed or not word.raw.isupper() or word.upper[0] != before[0].upper[0]:
-        return False
-    return all(letter in letters for letter in word.upper)
+def _named_after(words: Sequence[Word]) -> bool:
+    return beginning([word.upper for word in words], NAMED_AFTER_SOMEONE) is not None

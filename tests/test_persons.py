@@ -1,5 +1,6 @@
 import csv
 import html
+import json
 import re
 from collections import Counter
 
@@ -7,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quality.free_text import clean
 from quality.persons import Evidence, Verdict, Withheld, established
 from tests.conftest import REAL
+from tests.rule_table import count, share, table
 
 NAMES = REAL / "names"
 
@@ -74,8 +75,8 @@ def test_an_organisation_is_served_with_its_evidence_named(
         ("Fictional Roads Ltd / John Fictional", "ZA", "several_names"),
         ("John Fictional and Acme Ltd", "ZA", "several_names"),
         ("Juan Ficticio Gomez y Acme Ltda", "CO", "several_names"),
-        ("Juan Ficticio, Alcalde, Municipio de Nada", "CO", "no_evidence"),
-        ("Ana Ficticia Gomez - Ministerio de Nada", "CO", "no_evidence"),
+        ("Juan Ficticio, Alcalde, Municipio de Nada", "CO", "office_holder"),
+        ("Ana Ficticia Gomez - Ministerio de Nada", "CO", "several_names"),
         ("Fictional General Suppliers", "KE", "no_evidence"),
         ("", None, "no_name"),
         ("---", None, "no_name"),
@@ -139,6 +140,16 @@ def rows(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
+def lei_records() -> list[tuple[str, str, str]]:
+    body = (REAL / "gleif" / "goldencopy_lei2_20240505_first320.json").read_text("utf-8")
+    entities = [each["Entity"] for each in json.loads(body)["records"]]
+    return [
+        (each["LegalName"]["$"], each["LegalAddress"]["Country"]["$"], each["EntityCategory"]["$"])
+        for each in entities
+        if "EntityCategory" in each
+    ]
+
+
 def people() -> list[tuple[str, str | None]]:
     listed = [(name, None) for name, _ in labelled("person")]
     for country in ("ao", "cv", "gw"):
@@ -180,55 +191,35 @@ def test_organisations_whose_name_carries_a_form_are_served(
         ],
         "US": [name for name in states if not re.search(r"\bd ?b ?a\b|behalf", name)],
     }
+    counted = {country: count(names, country) for country, names in lists.items()}
+
     with capsys.disabled():
-        for country, listed in lists.items():
-            verdicts = [judged(name, country) for name in listed]
-            share = sum(isinstance(each, Evidence) for each in verdicts) / len(listed)
-            rules = Counter(each.rule for each in verdicts if isinstance(each, Withheld))
-            print(f"\n{country}: {share:.1%} of {len(listed)} served, withheld by {dict(rules)}")
-            assert share > 0.9
+        print(table("labelled lists, names with a form", counted))
+    assert all(share(rules) > 0.9 for rules in counted.values())
 
 
-@pytest.mark.parametrize(
-    ("text", "cleaned"),
-    [
-        ("Road works. Enquiries: Ms Jane Doe 012 345 6789", "Road works."),
-        ("Contact person: Mr. T. Fictional, Tel 071-338-5102. Bids close.", "Bids close."),
-        ("Call +27 11 123 4567 now", "Call now"),
-        ("Write to a.b@example.co.za today", "Write to today"),
-        ("Contacto: Ana Ficticia 3101234567", ""),
-        ("Attention: Dr. J. Fictional", ""),
-        ("Obras en Nada 3101234567 hasta mayo", "Obras en Nada hasta mayo"),
-        ("Obras en Nada, 310 123 4567", "Obras en Nada,"),
-        ("Obras: tel 1234567", "Obras:"),
-        ("Water " * 200 + "Enquiries: Ms Jane Doe", ("Water " * 200).strip()),
-        ("Fax: 123 4567", ""),
-    ],
-)
-def test_contacts_are_cut_from_free_text(text: str, cleaned: str) -> None:
-    assert clean(text) == cleaned
+@pytest.mark.shared
+def test_of_lei_records_no_sole_proprietor_is_served_by_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    records = lei_records()
+    sole = [(name, country) for name, country, kind in records if kind == "SOLE_PROPRIETOR"]
+    others: dict[str, list[str]] = {}
+    for name, country, kind in records:
+        if kind != "SOLE_PROPRIETOR":
+            others.setdefault(country, []).append(name)
+    counted = {place: count(names, place) for place, names in others.items() if len(names) > 3}
+
+    with capsys.disabled():
+        print(table("LEI records by their name alone", counted))
+    assert len(sole) > 20
+    assert [name for name, country in sole if served(name, country)] == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "43G/2026/27",
-        "DEV 05/2026/27 - SUPPLY FROM 2026 TO 30 JUNE 2029",
-        "SCMU8 - 25/26 - 0082 at R 1 234 567,00 or 13,933,953,708.62",
-        "2026-08-14 to 2026-12-31, RFQ 0123456789, cod: 900503719",
-        "Supply of contactors and contact lenses, 100 000 000 units",
-        "Valor 3150000000, $3101234567, contrato no. 3101234567, 2021-3101234567",
-    ],
-)
-def test_references_dates_and_amounts_stay(text: str) -> None:
-    assert clean(text) == text
+@pytest.mark.shared
+def test_the_people_withheld_are_counted_by_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    counted = Counter(judged(name, country).rule for name, country in people())
 
-
-@given(st.text())
-def test_cleaning_twice_is_cleaning_once(text: str) -> None:
-    assert clean(clean(text)) == clean(text)
-
-
-@given(st.text(max_size=20), st.emails(), st.text(max_size=20))
-def test_no_email_survives(before: str, email: str, after: str) -> None:
-    assert email not in clean(f"{before} {email} {after}")
+    with capsys.disabled():
+        print(table("labelled people", {"all": counted}))
+    assert sum(counted.values()) == len(people())

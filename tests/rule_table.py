@@ -1,0 +1,39 @@
+"""How many names each rule served or withheld, counted and laid out to be read."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from quality.persons import established
+
+SERVED = ("legal_form", "public_body", "register", "lei")
+
+
+def count(names: Iterable[str], country: str | None) -> Counter[str]:
+    """Count the rule that decided on each name."""
+    verdicts = (established(name, country=country, scheme=None, identifier=None) for name in names)
+    return Counter(each.rule for each in verdicts)
+
+
+def share(rules: Mapping[str, int]) -> float:
+    """Give the share that was served."""
+    served = sum(rules.get(rule, 0) for rule in SERVED)
+    return served / sum(rules.values())
+
+
+def table(title: str, counted: Mapping[str, Counter[str]]) -> str:
+    """Lay the counts out: a line for each list, a column for each rule."""
+    rules = sorted({rule for each in counted.values() for rule in each}, key=_served_first)
+    lines = ["", f"{title}: names by the rule that served (+) or withheld (-) them"]
+    lines.append("  ".join(["list ", "names", " share", *map(_heading, rules)]))
+    for name, each in counted.items():
+        cells = [f"{each[rule]:>{len(_heading(rule))}}" for rule in rules]
+        lines.append("  ".join([f"{name:5}", f"{each.total():5}", f"{share(each):6.1%}", *cells]))
+    return "\n".join(lines)
+
+
+def _served_first(rule: str) -> tuple[bool, str]:
+    return rule not in SERVED, rule
+
+
+def _heading(rule: str) -> str:
+    return ("+" if rule in SERVED else "-") + rule
