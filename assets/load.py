@@ -10,16 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-import pyarrow as pa
-
-from assets.parsed import Parsed
+from assets.parsed import Parsed, tabled
 from assets.sources import Source, Stream
 from warehouse.landing import Document, Fetched, Landing
 from warehouse.record.append import Load, append
 from warehouse.record.journal import read_documents
-from warehouse.record.rows import Rejected, to_arrow
 from warehouse.record.store import Record
-from warehouse.record.tables import RecordTable
 from warehouse.record.withdraw import Complete
 from warehouse.tables import LoadEntry
 
@@ -42,6 +38,8 @@ def load_source(
 ) -> list[LoadEntry]:
     """Read the documents of a source that this version of the code has not read yet."""
     landed = landing.documents(source.key)
+    if not landed:
+        return []
     read_now, read_ever = read_documents(record, source.key, source.tables[-1])
     pending = _pending(landed, read_now)
     reread = not (read_ever - read_now).isdisjoint(document.key for document in pending)
@@ -57,6 +55,12 @@ def load_source(
         if progress is not None:
             progress(done, len(pending))
     return entries
+
+
+def has_unread(record: Record, landing: Landing, source: Source) -> bool:
+    """Say whether anything is landed that this version of the code has not read."""
+    landed = landing.keys(source.key)
+    return bool(landed) and bool(landed - read_documents(record, source.key, source.tables[-1])[0])
 
 
 def _pending(landed: list[Document], done: set[str]) -> list[Document]:
@@ -130,7 +134,7 @@ def _append(
     reread: bool = False,
 ) -> list[LoadEntry]:
     """Append to every table; what was unreadable for one of them withdraws from none."""
-    tables = [(table, *_table(table, parsed)) for table in source.tables]
+    tables = [(table, *tabled(table, parsed)) for table in source.tables]
     if any(rejected for _, _, rejected in tables):
         complete = None
     return [
@@ -160,10 +164,3 @@ def _parsed(landing: Landing, source: Source, document: Document) -> Parsed:
         reason = f"the parser failed ({type(error).__name__}: {error}); report it"
         parsed.reject(source.tables[0], document, "", reason)
         return parsed
-
-
-def _table(table: RecordTable, parsed: list[Parsed]) -> tuple[pa.Table, list[Rejected]]:
-    rows = [row for each in parsed for row in each.rows.get(table.name, [])]
-    rejected = [one for each in parsed for one in each.rejected.get(table.name, [])]
-    good, misfits = to_arrow(table, rows)
-    return good, [*rejected, *misfits]

@@ -1,11 +1,13 @@
 """One party as it is written, and the verdict on it; the same party is judged once.
 
-The caches are bounded and last as long as one document is read.
+What was read is kept as long as one document is read, and let go of between two releases
+when it grows too much: within a release, one that was written alike is the same object.
 """
 
 import hmac
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,7 +18,7 @@ from assets.tenders.shapes import Organisation
 from assets.tenders.values import ident, text
 from quality.persons import Evidence, established
 
-_KEPT = 1 << 15
+_KEPT = 1 << 17
 # Ids that are told apart by a cache: 1, 1.0 and true are one key, and only one of them an id.
 _KEYS = (str, int, type(None))
 
@@ -34,7 +36,8 @@ class Party(NamedTuple):
     evidence: str | None
 
 
-class Named(NamedTuple):
+@dataclass(eq=False, slots=True)
+class Named:
     """A party as it is written; the name is empty where none is given."""
 
     name: str
@@ -43,6 +46,7 @@ class Named(NamedTuple):
     scheme: str | None
     identifier: str | None
     country: str
+    verdict: Party | None = None
 
 
 class Judge:
@@ -51,8 +55,12 @@ class Judge:
     def __init__(self, portal: Portal, key: bytes) -> None:
         self.portal = portal
         self._key = key
-        self._read = lru_cache(maxsize=_KEPT)(self._named)
-        self.party = lru_cache(maxsize=_KEPT)(self._judged)
+        self._read: dict[Written, Named | None] = {}
+
+    def begin(self) -> None:
+        """Begin a release; let go of what was read when it is too much."""
+        if len(self._read) > _KEPT:
+            self._read.clear()
 
     def named(self, organisation: Organisation) -> Named | None:
         """Read an organisation; one that was written alike is not read again."""
@@ -65,10 +73,24 @@ class Judge:
         if type(organisation.id) not in _KEYS or (number and type(number[1]) not in _KEYS):
             return self._named(written)
         try:
-            return self._read(written)
+            return self._read[written]
+        except KeyError:
+            named = self._read[written] = self._named(written)
+            return named
         except TypeError:
             # a member that is an array or an object is no name and no number
             return self._named(written)
+
+    def party(self, named: Named, shared: bool, other: bool) -> Party:
+        """Judge a party; ``other`` says that its id is that of a party of another name.
+
+        A number that is shared with another proves nothing.
+        """
+        if shared or other:
+            return self._judged(named, shared, other)
+        if named.verdict is None:
+            named.verdict = self._judged(named, shared, other)
+        return named.verdict
 
     def _named(self, written: Written) -> Named | None:
         """Read one; an organisation of OCDS 1.0 has no id and takes that of its identifier."""
@@ -91,7 +113,6 @@ class Judge:
         return None if found in self.portal.placeholder_ids else found
 
     def _judged(self, named: Named, shared: bool, other: bool) -> Party:
-        """Judge a party; ``other`` says that its id is that of a party of another name."""
         verdict = established(
             named.name,
             country=named.country,

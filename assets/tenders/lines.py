@@ -58,8 +58,8 @@ class _Values:
             self._hold(line)
             return
         yield from self.rest()
-        text = self._text(line)
-        if release := text is not None and alone(text):
+        if release := alone(line):
+            self._utf8 = self._utf8 or not line.isascii()
             yield Part(f"line {number}", release)
         elif line.strip():
             self._first = number

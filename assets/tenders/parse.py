@@ -1,23 +1,29 @@
 """OCDS releases to rows: one of the release, one of each party in each of its roles."""
 
 import os
+from datetime import date
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
 from assets.parsed import Parsed, provenance, source_ref
 from assets.tenders.bodies import Unread
+from assets.tenders.columns import Columns, ReleaseRow
 from assets.tenders.documents import Found, releases
 from assets.tenders.judge import Judge
 from assets.tenders.licences import license_of
 from assets.tenders.parties import Parties
 from assets.tenders.portals import PORTALS, Portal
-from assets.tenders.served import Served, shown_text
-from assets.tenders.shapes import Money, Period, Tender
+from assets.tenders.served import Served
+from assets.tenders.shapes import Body, Money, Period, Tender
 from assets.tenders.values import Refused, count, day, fitting, ident, text
 from warehouse.landing import Document
-from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
+from warehouse.record.tables import TENDER_RELEASES
 from warehouse.tables import OPEN_CLASSES, LicenseClass
+
+# Releases whose texts are looked through together.
+_TOGETHER = 2_000
+_NO_TENDER, _NO_MONEY, _NO_PERIOD = Tender(), Money(), Period()
 
 
 def parse(document: Document, body: bytes) -> Parsed:
@@ -35,10 +41,10 @@ def parse_portal(document: Document, body: bytes, portal: Portal, key: bytes) ->
 
     ``key`` is the secret under which withheld parties are hashed.
     """
-    parsed, reader = Parsed(), Reader(document, portal, key)
+    reader = Reader(document, portal, key)
     for found in releases(body):
-        reader.read(found, parsed)
-    return parsed
+        reader.read(found)
+    return reader.parsed()
 
 
 def withheld_key() -> bytes:
@@ -55,57 +61,84 @@ class Reader:
         self._observed_on = document.observed_at.date()
         self._judge = Judge(portal, key)
         self._served = Served(portal, self._observed_on)
-        self._provenance = provenance(document, "", portal.method)
+        self._columns = Columns(
+            provenance(document, "", portal.method) | {"country": portal.country}
+        )
         self._licences = lru_cache(maxsize=256)(self._license)
+        self._rejected: list[tuple[str, str]] = []
+        self._bodies: list[Body] = []
+        self._texts: list[str] = []
 
-    def read(self, found: Found | Unread, parsed: Parsed) -> None:
+    def read(self, found: Found | Unread) -> None:
         """Add the rows of a release, or say why it has none."""
         if isinstance(found, Unread):
-            parsed.reject(TENDER_RELEASES, self._document, found.place, found.reason)
+            self._rejected.append((found.place, found.reason))
             return
         try:
-            row, parties = self._rows(found)
+            self._add(found)
         except Refused as refusal:
-            parsed.reject(TENDER_RELEASES, self._document, found.place, str(refusal))
-        else:
-            parsed.add(TENDER_RELEASES, (row,))
-            parsed.add(TENDER_PARTIES, parties)
+            self._rejected.append((found.place, str(refusal)))
 
-    def _rows(self, found: Found) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def parsed(self) -> Parsed:
+        """Give what was read since this was last asked."""
+        self._show()
+        parsed = Parsed()
+        self._columns.take(parsed)
+        for place, reason in self._rejected:
+            parsed.reject(TENDER_RELEASES, self._document, place, reason)
+        self._rejected.clear()
+        return parsed
+
+    def _add(self, found: Found) -> None:
         release = found.release
-        shared = self._shared(found)
-        parties = Parties(release, self._judge)
-        buyer = parties.of(release.buyer)
+        ocid, release_id = text(release.ocid), ident(release.id)
+        if ocid is None or release_id is None:
+            raise Refused(f"a release without {'an ocid' if ocid is None else 'an id'}")
+        license_class = self._licences(found.licence)
+        released_on = self._day(release.date)
         counted = release.tender and release.tender.numberOfTenderers
-        served = self._served.release(release, parties)
-        row = shared | self._tender(release.tender or Tender(), counted)
-        row["tag"] = _tag(release.tag)
-        row["buyer_key"] = buyer.key if buyer else None
-        row["release"] = served
-        row["parties_withheld"] = parties.withheld()
-        row["source_url"] = self._address(shared["ocid"])
-        return row, _party_rows(shared, parties)
+        parties = Parties(release, self._judge)
+        body, texts = self._served.cut(release, parties)
+        tender = body.tender or _NO_TENDER
+        value, period = tender.value or _NO_MONEY, tender.tenderPeriod or _NO_PERIOD
+        row = ReleaseRow(
+            source_ref=source_ref(self._document, found.place),
+            license_class=license_class,
+            available_at=min(released_on or self._observed_on, self._observed_on),
+            publication=release_id,
+            ocid=ocid,
+            release_id=release_id,
+            released_on=released_on,
+            tag=self._tag(release.tag),
+            category=tender.mainProcurementCategory,
+            tender_status=tender.status,
+            procurement_method=tender.procurementMethod,
+            buyer_key=parties.buyer and parties.buyer.key,
+            tender_value=fitting(value.amount, "tender.value.amount"),
+            tender_currency=value.currency,
+            tender_start=self._day(period.startDate),
+            tender_end=self._day(period.endDate),
+            number_of_tenderers=count(counted, "tender.numberOfTenderers"),
+            parties_withheld=parties.withheld(),
+            source_url=self._address(ocid),
+        )
+        self._columns.add(row, parties.roles)
+        self._bodies.append(body)
+        self._texts.append(texts)
+        if len(self._bodies) == _TOGETHER:
+            self._show()
+
+    def _show(self) -> None:
+        self._columns.show(self._served.shown(self._bodies, self._texts))
+        self._bodies.clear()
+        self._texts.clear()
+
+    def _day(self, value: Any) -> date | None:
+        return day(value, self._portal, self._observed_on)
 
     def _address(self, ocid: str) -> str | None:
         form = self._portal.release_url
         return form.format(ocid=quote(ocid, safe="")) if form else None
-
-    def _shared(self, found: Found) -> dict[str, Any]:
-        """Give what the row of a release and those of its parties have in common."""
-        ocid, release_id = text(found.release.ocid), ident(found.release.id)
-        if ocid is None or release_id is None:
-            raise Refused(f"a release without {'an ocid' if ocid is None else 'an id'}")
-        released_on = day(found.release.date, self._portal, self._observed_on)
-        return self._provenance | {
-            "source_ref": source_ref(self._document, found.place),
-            "license_class": self._licences(found.licence),
-            "available_at": min(released_on or self._observed_on, self._observed_on),
-            "publication": release_id,
-            "ocid": ocid,
-            "release_id": release_id,
-            "country": self._portal.country,
-            "released_on": released_on,
-        }
 
     def _license(self, stated: str | None) -> LicenseClass:
         kind = license_of(stated) or self._portal.license_class
@@ -115,36 +148,7 @@ class Reader:
             raise Refused(f"the licence does not let us pass it on: {stated or kind:.100}")
         return kind
 
-    def _tender(self, served: Tender, counted: Any) -> dict[str, Any]:
-        """Give the columns of a tender, of which only what is served is left."""
-        value, period = served.value or Money(), served.tenderPeriod or Period()
-        return {
-            "category": served.mainProcurementCategory,
-            "tender_status": served.status,
-            "procurement_method": served.procurementMethod,
-            "tender_value": fitting(value.amount, "tender.value.amount"),
-            "tender_currency": value.currency,
-            "tender_start": day(period.startDate, self._portal, self._observed_on),
-            "tender_end": day(period.endDate, self._portal, self._observed_on),
-            "number_of_tenderers": count(counted, "tender.numberOfTenderers"),
-        }
-
-
-def _tag(value: Any) -> str | None:
-    tags = value if isinstance(value, list) else [value]
-    return ",".join(tag for each in tags if (tag := shown_text(each))) or None
-
-
-def _party_rows(shared: dict[str, Any], parties: Parties) -> list[dict[str, Any]]:
-    return [
-        shared
-        | {
-            "party_key": party.key,
-            "role": role,
-            "name": party.name,
-            "identifier_scheme": party.scheme,
-            "identifier_id": party.identifier,
-            "org_evidence": party.evidence,
-        }
-        for party, role in parties.rows()
-    ]
+    def _tag(self, value: Any) -> str | None:
+        tags = value if isinstance(value, list) else [value]
+        shown = (self._served.codes[each] for each in tags if isinstance(each, str))
+        return ",".join(filter(None, shown)) or None

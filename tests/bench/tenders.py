@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import orjson
 
-from assets.parsed import Parsed
+from assets.parsed import Parsed, tabled
 from assets.tenders.stream import stream
 from tests.bench.measure import Measured, measured
 from warehouse.landing import Document
 from warehouse.record.append import Load, append
-from warehouse.record.rows import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 
@@ -181,7 +181,7 @@ def bare(path: str) -> Work:
     """Decode every line and keep nothing."""
 
     def work() -> int:
-        decode, count = msgspec.json.decode, 0
+        decode, count = orjson.loads, 0
         with Path(path).open("rb") as body:
             for line in body:
                 decode(line)
@@ -215,9 +215,8 @@ def record(path: str, folder: str) -> Work:
             for part in stream(DOCUMENT, body):
                 load = Load("ke-ppip", ())
                 for table in TABLES:
-                    typed, rejected = to_arrow(table, part.rows.get(table.name, []))
-                    left = [*part.rejected.get(table.name, []), *rejected]
-                    entry = append(held, table, typed, load, rejected=left)
+                    typed, rejected = tabled(table, [part])
+                    entry = append(held, table, typed, load, rejected=rejected)
                     count += entry.appended if table is TENDER_RELEASES else 0
         return count
 
@@ -265,9 +264,8 @@ def _rows(path: Path, start: int, end: int) -> int:
 
 
 def _typed(part: Parsed) -> int:
-    for table in TABLES:
-        to_arrow(table, part.rows.get(table.name, []))
-    return len(part.rows.get("tender_releases", []))
+    releases, _ = [tabled(table, [part])[0] for table in TABLES]
+    return len(releases)
 
 
 def report() -> None:

@@ -9,6 +9,9 @@ import pyarrow as pa
 from warehouse.record.schema import incoming_schema
 from warehouse.record.tables import RecordTable
 
+# What Arrow raises for a value that has no exact place in its column.
+MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
 
 @dataclass(frozen=True)
 class Rejected:
@@ -35,7 +38,7 @@ def to_arrow(
         if all(row.keys() <= known for row in rows):
             return _table(schema, rows), []
         raise ValueError("a row has a column that the table has not")
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+    except MISFITS:
         good: list[Mapping[str, Any]] = []
         rejected: list[Rejected] = []
         for position, row in enumerate(rows):
@@ -59,7 +62,7 @@ def _misfit(schema: pa.Schema, row: Mapping[str, Any]) -> str | None:
     for name, kind in _fields(schema):
         try:
             pa.array([row.get(name)], kind)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        except MISFITS as error:
             return f"{name}: {row.get(name)!r:.80} does not fit {kind} ({error})"
     return None
 
