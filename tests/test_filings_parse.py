@@ -127,10 +127,31 @@ def test_another_unit_is_another_figure() -> None:
     assert units == {("TWD/shares", "TWD"), ("USD/shares", "USD")}
 
 
-@pytest.mark.parametrize("unit", ["shares", "pure", "Stock_options", "Person"])
-def test_what_is_not_money_has_no_currency(unit: str) -> None:
-    (row,) = rows(read({"NumberOfSharesOutstanding": {unit: [fact(start="-")]}}))
-    assert row["currency_reported"] is None
+def test_shares_have_no_currency() -> None:
+    (row,) = rows(read({"NumberOfSharesOutstanding": {"shares": [fact(start="-")]}}))
+    assert (row["unit"], row["currency_reported"]) == ("shares", None)
+
+
+@pytest.mark.parametrize(
+    ("element", "unit"),
+    [
+        ("NumberOfSharesOutstanding", "pure"),
+        ("NumberOfSharesOutstanding", "USD"),
+        ("Revenue", "USD/shares"),
+        ("Revenue", "Person"),
+        ("BasicEarningsLossPerShare", "USD"),
+        ("BasicEarningsLossPerShare", "shares"),
+    ],
+)
+def test_a_unit_that_the_line_cannot_have_is_refused(element: str, unit: str) -> None:
+    start = "-" if element.startswith("Number") else "2018-01-01"
+    parsed = read({element: {unit: [fact(start=start)]}})
+    assert rows(parsed) == [] and f"unit '{unit}'" in reasons(parsed)[0]
+
+
+def test_a_ratio_is_one_unit_however_the_source_writes_it() -> None:
+    parsed = read({"BasicEarningsLossPerShare": {"USD-per-shares": [fact()]}})
+    assert [row["unit"] for row in rows(parsed)] == ["USD/shares"]
 
 
 def test_ifrs_and_us_gaap_are_two_bases() -> None:
@@ -193,9 +214,9 @@ def test_one_filing_with_two_values_of_a_figure_is_not_believed() -> None:
 def test_a_fact_that_cannot_be_read_is_named_with_its_pointer(
     changes: dict[str, Any], word: str
 ) -> None:
-    parsed = read({"Revenue": {"EUR/shares": [fact(), fact(**changes)]}})
+    parsed = read({"BasicEarningsLossPerShare": {"EUR/shares": [fact(), fact(**changes)]}})
     assert len(rows(parsed)) == 1
-    assert places(parsed) == ["/facts/ifrs-full/Revenue/units/EUR~1shares/1"]
+    assert places(parsed) == ["/facts/ifrs-full/BasicEarningsLossPerShare/units/EUR~1shares/1"]
     assert word in reasons(parsed)[0]
 
 
@@ -375,6 +396,7 @@ SPACES = {
     "ifrs-full": "https://xbrl.ifrs.org/taxonomy/2021-03-24/ifrs-full",
     "iso4217": "http://www.xbrl.org/2003/iso4217",
     "scheme": "http://standards.iso.org/iso/17442",
+    "cik": "http://www.sec.gov/CIK",
 }
 
 
@@ -508,20 +530,3 @@ def test_gold_fields_change_of_standard_is_no_restatement() -> None:
     standards = {row["accounting_standard"] for row in found if row["line_item"] == "total_assets"}
     assert standards == {"ifrs", "us-gaap"}
     assert all(row["accounting_standard"] in row["basis"] for row in found)
-
-
-@pytest.mark.shared
-def test_tsm_in_dollars_is_another_figure_than_in_its_own_money() -> None:
-    found = real_rows("CIK0001046179.json")
-    cash = [
-        row
-        for row in found
-        if row["line_item"] == "cash" and row["period_end"] == date(2017, 12, 31)
-    ]
-    values = {
-        unit: {row["value_reported"] for row in cash if row["unit"] == unit}
-        for unit in ("USD", "TWD")
-    }
-    assert (len(values["USD"]), len(values["TWD"])) == (2, 1)
-    identities = {tuple(row[name] for name in FUNDAMENTALS.identity) for row in cash}
-    assert len(identities) == 2

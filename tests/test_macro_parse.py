@@ -181,12 +181,18 @@ def test_versions_carry_their_moment_and_a_deletion_withdraws() -> None:
     assert deleted["publication"] < replaced["publication"]
 
 
-def test_a_value_replaced_at_one_moment_ends_in_the_new_value() -> None:
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_value_replaced_at_one_moment_was_never_withdrawn(turned: bool) -> None:
     key = "EXR.D.USD.EUR.SP00.A,D,USD,EUR,SP00,A,2015-07-27"
-    moment = "2015-07-28T17:20:44.000+02:00"
-    parsed = sdmx(f"{key},1.11,Replace,{moment},", f"{key},,Delete,,{moment}", header=VERSIONS)
-    replaced, deleted = rows(parsed)
-    assert deleted["publication"] < replaced["publication"]
+    first, moment = "2015-07-27T15:25:34.000+02:00", "2015-07-28T17:20:44.000+02:00"
+    again = [f"{key},,Delete,,{moment}", f"{key},1.11,Replace,2015-07-28T15:20:44Z,"]
+    lines = [f"{key},1.10,Replace,{first},{moment}", *(again[::-1] if turned else again)]
+    parsed = sdmx(*lines, header=VERSIONS)
+    assert [(str(row["value"]), row["withdrawn"]) for row in rows(parsed)] == [
+        ("1.10", False),
+        ("1.11", False),
+    ]
+    assert reasons(parsed) == ["another action at the same moment stands in its place"]
 
 
 def test_the_average_of_a_running_month_is_known_from_the_day_it_was_read() -> None:
@@ -252,6 +258,11 @@ def test_consumer_prices_of_sdmx_3_keep_the_sources_own_key() -> None:
         ("2024-Q1", "2024-01-01", "2024-03-31", "quarterly"),
         ("2024-S2", "2024-07-01", "2024-12-31", "half-yearly"),
         ("2024-02", "2024-02-01", "2024-02-29", "monthly"),
+        ("2024-A1", "2024-01-01", "2024-12-31", "annual"),
+        ("2024-M02", "2024-02-01", "2024-02-29", "monthly"),
+        ("2024-W05", "2024-01-29", "2024-02-04", "weekly"),
+        ("2024-D366", "2024-12-31", "2024-12-31", "daily"),
+        ("2024-01-15T00:00:00", "2024-01-15", "2024-01-15", "daily"),
         ("2024-01-15", "2024-01-15", "2024-01-15", "daily"),
     ],
 )
@@ -262,7 +273,13 @@ def test_periods_are_read_as_sdmx_writes_them(
     assert period_of(text) == (span, cadence)
 
 
-@pytest.mark.parametrize("text", ["", "2024-Q5", "2024-13", "2024-S0", "2024-W05", "9999", "٢٠٢٤"])
+@pytest.mark.parametrize(
+    "text",
+    (
+        *("", "2024-Q5", "2024-13", "2024-S0", "2024-W54", "2023-D366", "2024-D000", "9999"),
+        *("٢٠٢٤", "2024-01-15T12:00:00", "2024-01-01/P1M", "2024-T1"),
+    ),
+)
 def test_what_is_no_period_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"period|date|calendar"):
         period_of(text)
@@ -293,12 +310,14 @@ def test_a_vintage_is_known_from_the_start_of_its_interval() -> None:
 @pytest.mark.parametrize(
     ("entry", "word"),
     [
-        (vintage("1996-01-19", "."), "no value given"),
+        (vintage("1996-01-19", ".", "1946-04-01"), "no value given"),
         (vintage("1996-01-19", "1.2.3"), "not a number"),
         (vintage("1996-01-19", "NaN"), "not a number"),
         (vintage("1996-01-19", "1", "1946-02-01"), "not the first day"),
         (vintage("soon", "1"), "not a date"),
-        ({"date": "1946-01-01", "GDP_19921222": "199.7"}, "not a date"),
+        (vintage("1945-12-31", "1"), "projection"),
+        (vintage("1992-12-22", "2"), "another value"),
+        ({"date": "1946-01-01", "GDP_latest": "199.7"}, "by their vintages"),
         ("text", "not an object"),
     ],
 )
@@ -409,9 +428,11 @@ def real_document(path: Path, body: bytes) -> Document:
     [
         ("macro/worldbank/api_v2", "*", worldbank.parse, MACRO_ANNUAL),
         ("macro/worldbank/vintages", "*", worldbank_csv.parse, MACRO_ANNUAL),
+        ("macro/worldbank/pydeflate", "*.csv", worldbank.parse, MACRO_ANNUAL),
         ("fx/sdmx", "*", sdmx_csv.parse, MACRO_SERIES),
         ("fx/fred_h10", "*", h10.parse, MACRO_SERIES),
         ("cpi/alfred", "*.json", alfred.parse, MACRO_SERIES),
+        ("cpi/alfred/download", "*.csv", alfred.parse, MACRO_SERIES),
     ],
 )
 def test_every_real_file_goes_through(
@@ -445,9 +466,13 @@ def test_the_real_na_is_namibia() -> None:
 
 
 @pytest.mark.shared
-def test_the_real_pull_of_the_world_bank_is_known_to_be_truncated() -> None:
-    ((_, body),) = real("macro/worldbank/api_v2", "NY.GDP.MKTP.CD.json")
+def test_the_real_pull_of_the_world_bank_that_was_cut_short_is_refused() -> None:
+    ((path, body),) = real("macro/worldbank/api_v2", "NY.GDP.MKTP.CD.json")
     assert worldbank.missing_pages([json.loads(body)[0]]) == [2]
+    parsed = worldbank.parse(real_document(path, body), body)
+    assert rows(parsed) == [] and "page 1 of 2" in reasons(parsed)[0]
+    first = worldbank.parse(document(body, "https://example.org/v2?page=1", "2026-11-14"), body)
+    assert len(rows(first)) > 5000
 
 
 @pytest.mark.shared

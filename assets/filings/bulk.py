@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import IO
 
-from assets.entities.parts import add, whole
-from assets.entities.zipped import UNREADABLE, files_of, opened
 from assets.filings import companyfacts, submissions
 from assets.parsed import Parsed
+from assets.parts import add, whole
 from assets.sources import Parse
+from assets.zipped import UNREADABLE, files_of, opened
 from warehouse.landing import Document
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RecordTable
 

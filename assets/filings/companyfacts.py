@@ -1,60 +1,34 @@
 """SEC companyfacts: every figure of one issuer in every filing that states it.
 
 Facts of elements outside the table of line items are not read. A comparative column is a
-sighting like any other; which of them are vintages is worked out from the record.
+sighting like any other; which of them are vintages is worked out from the record. What only
+looks like a restatement is rejected here, where all filings of the issuer are at hand.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from assets.entities.ids import mint
-from assets.exact import (
-    calendar_day,
-    members_of,
-    number,
-    pointer,
-    read_json,
-    read_text,
-    text_of,
-)
+from assets.exact import read_text
 from assets.filings.figures import Reading, of_line, settle
-from assets.filings.line_items import BY_ELEMENT, LineItem
+from assets.filings.line_items import BY_ELEMENT, STANDARDS
 from assets.filings.periods import period_type, years_of
+from assets.filings.restated import without_echoes
+from assets.filings.roundings import without_written_roundings
+from assets.filings.stated_facts import Fact, facts_of
 from assets.parsed import Parsed, provenance
 from warehouse.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
 _CIK = re.compile(r"[0-9]{1,10}")
-_ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")
 
 
 class _Company(msgspec.Struct):
     cik: int | str
     facts: dict[str, dict[str, msgspec.Raw]]
-
-
-@dataclass(frozen=True)
-class _Fact:
-    """One record of the document, understood."""
-
-    taxonomy: str
-    element: str
-    item: LineItem
-    rank: int
-    unit: str
-    place: str
-    value: Decimal
-    start: date | None
-    end: date
-    filed: date
-    accession: str
-    label: str | None
 
 
 def parse(document: Document, body: bytes) -> Parsed:
@@ -65,17 +39,44 @@ def parse(document: Document, body: bytes) -> Parsed:
     except ValueError as error:
         parsed.reject(FUNDAMENTALS, document, "", str(error))
         return parsed
-    facts: list[_Fact] = []
+    facts: list[Fact] = []
     for taxonomy, element, raw in elements:
-        facts.extend(_facts(parsed, document, taxonomy, element, raw))
+        facts.extend(facts_of(parsed, document, taxonomy, element, raw))
     years = years_of((fact.start, fact.end) for fact in facts if fact.start is not None)
     named = {
         (fact.start, fact.end): period_type((fact.start, fact.end), years)
         for fact in facts
         if fact.start is not None
     }
-    settle(parsed, document, (_reading(document, service_id, fact, named) for fact in facts))
+    standards = _standards(facts)
+    readings: list[Reading] = []
+    for fact in facts:
+        standard = standards.get((fact.accession, fact.taxonomy))
+        if standard is None:
+            reason = "no statement of the filing tells its accounting standard"
+            parsed.reject(FUNDAMENTALS, document, fact.place, reason)
+        else:
+            readings.append(_reading(document, service_id, fact, standard, named))
+    precise = without_written_roundings(parsed, document, readings)
+    kept = without_echoes(parsed, document, settle(parsed, document, precise))
+    parsed.add(FUNDAMENTALS, [reading.row for reading in kept])
     return parsed
+
+
+def _standards(facts: list[Fact]) -> dict[tuple[str, str], str]:
+    """Give the standard of each filing and taxonomy.
+
+    A cover has that of the filing's statements, or the one the issuer uses in all its filings.
+    """
+    stated = {(fact.accession, fact.taxonomy): STANDARDS.get(fact.taxonomy) for fact in facts}
+    standards = {place: standard for place, standard in stated.items() if standard is not None}
+    ever = set(standards.values())
+    for accession, taxonomy in stated.keys() - standards.keys():
+        here = {standards[accession, each] for each in STANDARDS if (accession, each) in standards}
+        found = here or ever
+        if len(found) == 1:
+            standards[accession, taxonomy] = next(iter(found))
+    return standards
 
 
 def service_id_of(cik: object) -> str:
@@ -103,91 +104,17 @@ def _open(body: bytes) -> tuple[str, list[tuple[str, str, bytes]]]:
     return service_id_of(company.cik), found
 
 
-def _facts(
-    parsed: Parsed, document: Document, taxonomy: str, element: str, raw: bytes
-) -> Iterator[_Fact]:
-    place = ("facts", taxonomy, element)
-    try:
-        units = members_of(members_of(read_json(raw)).get("units"))
-    except ValueError as error:
-        parsed.reject(FUNDAMENTALS, document, pointer(*place), f"units: {error}")
-        return
-    for unit, records in units.items():
-        under = pointer(*place, "units", unit)
-        if not isinstance(records, list):
-            parsed.reject(FUNDAMENTALS, document, under, "the unit holds no list of facts")
-            continue
-        for position, record in enumerate(records):
-            where = f"{under}/{position}"
-            try:
-                yield _fact(taxonomy, element, unit, where, record)
-            except ValueError as error:
-                parsed.reject(FUNDAMENTALS, document, where, str(error))
-
-
-def _fact(taxonomy: str, element: str, unit: str, place: str, record: object) -> _Fact:
-    item, rank = BY_ELEMENT[taxonomy, element]
-    fact = members_of(record)
-    start = None if fact.get("start") is None else _named("start", calendar_day, fact)
-    end = _named("end", calendar_day, fact)
-    filed = _named("filed", calendar_day, fact)
-    _refuse_impossible(item, start, end, filed)
-    return _Fact(
-        taxonomy,
-        element,
-        item,
-        rank,
-        _named("unit", text_of, {"unit": unit}),
-        place,
-        _named("val", number, fact),
-        start,
-        end,
-        filed,
-        _named("accn", _accession, fact),
-        _label(fact),
-    )
-
-
-def _refuse_impossible(item: LineItem, start: date | None, end: date, filed: date) -> None:
-    if start is not None and item.kind == "instant":
-        raise ValueError(f"{item.name} is a balance at an instant, and a period is given")
-    if start is not None and start > end:
-        raise ValueError(f"the period ends ({end}) before it starts ({start})")
-    if end > filed:
-        raise ValueError(f"the period ends ({end}) after the filing was made ({filed})")
-
-
-def _named(name: str, read: Any, members: dict[str, Any]) -> Any:
-    """Read one member; what is wrong with it is said with its name."""
-    if members.get(name) is None:
-        raise ValueError(f"{name}: missing")
-    try:
-        return read(members[name])
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-
-
-def _accession(value: object) -> str:
-    if not isinstance(value, str) or not _ACCESSION.fullmatch(value):
-        raise ValueError(f"{value!r:.60} is not an accession number")
-    return value
-
-
-def _label(fact: dict[str, Any]) -> str | None:
-    """Give the filing's own label of its year, where it has one: FY2018, Q1 FY2019."""
-    year, part = fact.get("fy"), fact.get("fp")
-    if not isinstance(year, Decimal) or not isinstance(part, str) or not part.isalnum():
-        return None
-    return f"FY{year}" if part == "FY" else f"{part} FY{year}"
-
-
 def _reading(
-    document: Document, service_id: str, fact: _Fact, named: dict[tuple[date, date], Any]
+    document: Document,
+    service_id: str,
+    fact: Fact,
+    standard: str,
+    named: dict[tuple[date, date], Any],
 ) -> Reading:
     kind = "INSTANT" if fact.item.kind == "instant" else "OTHER"  # OTHER: no start is given
     row = {
         **provenance(document, fact.place, "xbrl"),
-        **of_line(fact.item, fact.taxonomy, fact.unit),
+        **of_line(fact.item, standard, fact.unit),
         "available_at": fact.filed,
         "publication": fact.accession,
         "service_id": service_id,

@@ -5,17 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from assets.fetching import (
-    Fetch,
-    Window,
-    address,
-    configured,
-    decoded,
-    each,
-    fetched,
-    member,
-    whole_file,
-)
+from assets import fetching
+from assets.fetching import Fetch, Window
 from assets.http import Client, FetchError
 from warehouse.landing import Fetched
 
@@ -32,6 +23,7 @@ ISSUERS: dict[str, str] = {
     "1119639": "Petrobras",
 }
 COUNTRIES = ("UA",)
+BATCHES = tuple(f"{number:02}" for number in range(16))
 
 _PAGE = 100
 _OLDER_PAGE = re.compile(r"CIK[0-9]{10}-submissions-[0-9]+\.json")
@@ -44,16 +36,16 @@ def submissions(
 
     The source has no window; an issuer whose list has not changed gives nothing.
     """
-    names = configured("SANKOFA_CIKS", ciks, tuple(ISSUERS))
-    return each("sec-submissions", names, partial(_submissions, client, base))
+    names = _issuers(window, ciks)
+    return fetching.each("sec-submissions", names, partial(_submissions, client, base))
 
 
 def companyfacts(
     client: Client, base: str, window: Window, ciks: Sequence[str] | None = None
 ) -> Iterator[Fetched]:
     """Fetch all facts of each issuer; the source has no window."""
-    names = configured("SANKOFA_CIKS", ciks, tuple(ISSUERS))
-    return each("sec-companyfacts", names, partial(_companyfacts, client, base))
+    names = _issuers(window, ciks)
+    return fetching.each("sec-companyfacts", names, partial(_companyfacts, client, base))
 
 
 def companyfacts_bulk(client: Client, base: str, window: Window) -> Iterator[Fetched]:
@@ -65,21 +57,21 @@ def companyfacts_bulk(client: Client, base: str, window: Window) -> Iterator[Fet
     member; memory stays that of one issuer.
     """
     url = f"{base}/xbrl/companyfacts.zip"
-    return whole_file(client, "sec-companyfacts-bulk", "public-domain", url, "zip")
+    return fetching.whole_file(client, "sec-companyfacts-bulk", "public-domain", url, "zip")
 
 
 def submissions_bulk(client: Client, base: str, window: Window) -> Iterator[Fetched]:
     """Fetch the nightly zip of all filers' lists; it is read like that of the facts."""
     url = f"{base}/bulkdata/submissions.zip"
-    return whole_file(client, "sec-submissions-bulk", "public-domain", url, "zip")
+    return fetching.whole_file(client, "sec-submissions-bulk", "public-domain", url, "zip")
 
 
 def xbrl_filings(
     client: Client, base: str, window: Window, countries: Sequence[str] | None = None
 ) -> Iterator[Fetched]:
     """Fetch the reports that the index added in the window, each with its day and name."""
-    names = configured("SANKOFA_XBRL_COUNTRIES", countries, COUNTRIES)
-    return each("xbrl-filings", names, partial(_country, client, base, window))
+    names = fetching.configured("SANKOFA_XBRL_COUNTRIES", countries, COUNTRIES)
+    return fetching.each("xbrl-filings", names, partial(_country, client, base, window))
 
 
 FETCH: dict[str, Fetch] = {
@@ -89,6 +81,18 @@ FETCH: dict[str, Fetch] = {
     "sec-submissions-bulk": submissions_bulk,
     "xbrl-filings": xbrl_filings,
 }
+
+
+def batch_of(cik: str) -> str:
+    """Name the batch of an issuer: always the same one, whichever others there are."""
+    return BATCHES[int(_padded(cik)) % len(BATCHES)]
+
+
+def _issuers(window: Window, ciks: Sequence[str] | None) -> tuple[str, ...]:
+    names = fetching.configured("SANKOFA_CIKS", ciks, tuple(ISSUERS))
+    if not window.batches:
+        return names
+    return tuple(name for name in names if batch_of(name) in window.batches)
 
 
 def _padded(cik: str) -> str:
@@ -102,15 +106,16 @@ def _submissions(client: Client, base: str, cik: str) -> Iterator[Fetched]:
     if not answer.changed:
         return
     older = [
-        client.get(f"{base}/submissions/{name}", "json") for name in _older_pages(decoded(answer))
+        client.get(f"{base}/submissions/{name}", "json")
+        for name in _older_pages(fetching.decoded(answer))
     ]
     for each_answer in (answer, *older):
-        yield fetched("sec-submissions", "public-domain", each_answer)
+        yield fetching.fetched("sec-submissions", "public-domain", each_answer)
 
 
 def _older_pages(filer: Any) -> list[str]:
-    files = member(filer, "filings", "files") or []
-    names = [str(member(file, "name")) for file in files]
+    files = fetching.member(filer, "filings", "files") or []
+    names = [str(fetching.member(file, "name")) for file in files]
     wrong = [name for name in names if not _OLDER_PAGE.fullmatch(name)]
     if wrong:
         raise FetchError(f"{wrong[0]!r:.60} is no name of an older page of filings; report it")
@@ -121,20 +126,22 @@ def _companyfacts(client: Client, base: str, cik: str) -> Iterator[Fetched]:
     url = f"{base}/api/xbrl/companyfacts/CIK{_padded(cik)}.json"
     answer = client.get(url, "json", conditional=True)
     if answer.changed:
-        yield fetched("sec-companyfacts", "public-domain", answer)
+        yield fetching.fetched("sec-companyfacts", "public-domain", answer)
 
 
 def _country(client: Client, base: str, window: Window, country: str) -> Iterator[Fetched]:
     for filing in _index(client, base, window, country):
-        path, added = member(filing, "json_url"), str(member(filing, "date_added"))
+        path, added = (
+            fetching.member(filing, "json_url"),
+            str(fetching.member(filing, "date_added")),
+        )
         # a filing without a report in JSON is one that the index could not read
         if not path or (window.to and added[:10] > str(window.to)):
             continue
         answer = client.get(f"{base}/{str(path).lstrip('/')}", "json", conditional=True)
         if answer.changed:
-            named = {"x-date-added": added, "x-fxo-id": str(member(filing, "fxo_id"))}
-            # what the licence of each report is depends on its issuer and register
-            yield fetched("xbrl-filings", "licensed", answer, named)
+            named = {"x-date-added": added, "x-fxo-id": str(fetching.member(filing, "fxo_id"))}
+            yield fetching.fetched("xbrl-filings", "restricted", answer, named)
 
 
 def _index(client: Client, base: str, window: Window, country: str) -> Iterator[Any]:
@@ -146,16 +153,20 @@ def _index(client: Client, base: str, window: Window, country: str) -> Iterator[
     }
     seen, count, page = 0, 1, 1
     while seen < count:
-        answer = client.get(address(base, "api/filings", asked | {"page[number]": page}), "json")
-        index = decoded(answer)
-        filings, count = member(index, "data"), member(index, "meta", "count")
+        answer = client.get(
+            fetching.address(base, "api/filings", asked | {"page[number]": page}), "json"
+        )
+        index = fetching.decoded(answer)
+        filings, count = fetching.member(index, "data"), fetching.member(index, "meta", "count")
         if not isinstance(filings, list) or not isinstance(count, int):
             raise FetchError(f"{answer.url}: not a page of the index; report it")
         if not filings and seen < count:
             raise FetchError(f"{country}: page {page} is empty after {seen} of {count}; try again")
         for filing in filings:
-            attributes = member(filing, "attributes")
-            if window.from_ and str(member(attributes, "date_added"))[:10] < str(window.from_):
+            attributes = fetching.member(filing, "attributes")
+            if window.from_ and str(fetching.member(attributes, "date_added"))[:10] < str(
+                window.from_
+            ):
                 return
             yield attributes
         seen, page = seen + len(filings), page + 1

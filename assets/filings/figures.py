@@ -1,11 +1,11 @@
 """From readings of one filing to rows: what agrees is a figure, what disagrees is none."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from assets.filings.line_items import STANDARDS, LineItem
+from assets.filings.line_items import LineItem, Measure
 from assets.macro.currencies import is_currency
 from assets.parsed import Parsed
 from warehouse.landing import Document
@@ -31,9 +31,8 @@ class Reading:
         return value
 
 
-def of_line(item: LineItem, taxonomy: str, unit: str) -> dict[str, Any]:
-    """Give the columns that follow from the line item, the taxonomy and the unit."""
-    standard = STANDARDS[taxonomy]
+def of_line(item: LineItem, standard: str, unit: str) -> dict[str, Any]:
+    """Give the columns that follow from the line item, the standard and the unit."""
     money = unit.split("/")[0]
     return {
         "line_item": item.name,
@@ -45,10 +44,24 @@ def of_line(item: LineItem, taxonomy: str, unit: str) -> dict[str, Any]:
     }
 
 
-def settle(parsed: Parsed, document: Document, readings: Iterable[Reading]) -> None:
-    """Keep the figures on which a filing agrees with itself; reject the others with words.
+def unit_of(item: LineItem, unit: str) -> str:
+    """Write a unit as ``ZAR``, ``ZAR/shares`` or ``shares``; one the line cannot have is none."""
+    money, _, per = unit.replace("-per-", "/").partition("/")
+    if _measure(money, per) != item.measure:
+        raise ValueError(f"unit {unit!r:.40}: {item.name} is {item.measure}")
+    return f"{money}/{per}" if per else money
 
-    Elements that agree give one row, of the preferred element; one element that repeats
+
+def _measure(money: str, per: str) -> Measure | None:
+    if not is_currency(money):
+        return "shares" if money == "shares" and not per else None
+    return "money" if not per else "money per share" if per == "shares" else None
+
+
+def settle(parsed: Parsed, document: Document, readings: Iterable[Reading]) -> Iterator[Reading]:
+    """Give the figures on which a filing agrees with itself; reject the others with words.
+
+    Elements that agree give one reading, of the preferred element; one element that repeats
     its value gives every repetition.
     """
     groups: dict[tuple[Any, ...], list[Reading]] = {}
@@ -59,7 +72,7 @@ def settle(parsed: Parsed, document: Document, readings: Iterable[Reading]) -> N
         reason = _disagreement(group)
         if reason is None:
             first = min(reading.rank for reading in group)
-            parsed.add(FUNDAMENTALS, [each.row for each in group if each.rank == first])
+            yield from (each for each in group if each.rank == first)
         else:
             for reading in group:
                 parsed.reject(FUNDAMENTALS, document, reading.place, reason)

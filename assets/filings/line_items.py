@@ -9,8 +9,11 @@ from typing import Literal
 
 IFRS, US_GAAP = "ifrs-full", "us-gaap"
 STANDARDS = {IFRS: "ifrs", US_GAAP: "us-gaap"}
+# The cover page of a filing, whatever standard its statements follow.
+COVER = "dei"
 
 Kind = Literal["instant", "duration"]
+Measure = Literal["money", "money per share", "shares"]
 Element = tuple[str, str]
 
 
@@ -22,13 +25,21 @@ class LineItem:
     statement: str
     kind: Kind
     elements: tuple[Element, ...]
+    measure: Measure = "money"
 
 
-def _line(name: str, statement: str, ifrs: str, us_gaap: str) -> LineItem:
+def _line(
+    name: str,
+    statement: str,
+    ifrs: str,
+    us_gaap: str,
+    cover: str = "",
+    measure: Measure = "money",
+) -> LineItem:
     kind: Kind = "instant" if statement == "balance" else "duration"
-    elements = [(IFRS, element) for element in ifrs.split()]
-    elements += [(US_GAAP, element) for element in us_gaap.split()]
-    return LineItem(name, statement, kind, tuple(elements))
+    named = ((IFRS, ifrs), (US_GAAP, us_gaap), (COVER, cover))
+    elements = tuple((taxonomy, each) for taxonomy, names in named for each in names.split())
+    return LineItem(name, statement, kind, elements, measure)
 
 
 _PRETAX = (
@@ -102,10 +113,27 @@ LINE_ITEMS: tuple[LineItem, ...] = (
         "DividendsPaidClassifiedAsFinancingActivities",
         "PaymentsOfDividends",
     ),
-    _line("eps_basic", "income", "BasicEarningsLossPerShare", "EarningsPerShareBasic"),
-    _line("eps_diluted", "income", "DilutedEarningsLossPerShare", "EarningsPerShareDiluted"),
     _line(
-        "shares_outstanding", "balance", "NumberOfSharesOutstanding", "CommonStockSharesOutstanding"
+        "eps_basic",
+        "income",
+        "BasicEarningsLossPerShare",
+        "EarningsPerShareBasic",
+        measure="money per share",
+    ),
+    _line(
+        "eps_diluted",
+        "income",
+        "DilutedEarningsLossPerShare",
+        "EarningsPerShareDiluted",
+        measure="money per share",
+    ),
+    _line(
+        "shares_outstanding",
+        "balance",
+        "NumberOfSharesOutstanding",
+        "CommonStockSharesOutstanding",
+        cover="EntityCommonStockSharesOutstanding",
+        measure="shares",
     ),
 )
 

@@ -1,6 +1,6 @@
 """The sources of company filings."""
 
-from assets.filings import bulk, companyfacts, submissions
+from assets.filings import bulk, companyfacts, submissions, xbrl_json
 from assets.sources import Source
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
 
@@ -44,5 +44,14 @@ SOURCES = (
         bulk.parse,
         (ENTITIES, IDENTIFIERS),
         stream=bulk.stream,
+    ),
+    Source(
+        "xbrl-filings",
+        "filings",
+        "filings.xbrl.org, reports in xBRL-JSON",
+        "restricted",
+        "None stated: each report is under the terms of its issuer and register",
+        xbrl_json.parse,
+        (FUNDAMENTALS,),
     ),
 )

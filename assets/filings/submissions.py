@@ -17,7 +17,9 @@ from assets.parsed import Parsed, provenance
 from warehouse.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
-ANNUAL_REPORTS = frozenset({"10-K", "20-F", "40-F", "10-K/A", "20-F/A", "40-F/A"})
+# Also reports for a year cut short (10-KT), and forms that are no more (10-K405, 10-KSB).
+_FORMS = ("10-K", "10-KT", "10-K405", "10-KT405", "10-KSB", "10-KSB40", "20-F", "20-FT", "40-F")
+ANNUAL_REPORTS = frozenset(form + amended for form in _FORMS for amended in ("", "/A"))
 
 # EDGAR's names of markets, as ISO 10383 where one code stands for the name.
 MICS = {"NYSE": "XNYS", "NASDAQ": "XNAS", "CBOE": "XCBO"}

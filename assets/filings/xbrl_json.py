@@ -15,8 +15,9 @@ from stdnum import lei as lei_number
 
 from assets.entities.ids import mint
 from assets.exact import calendar_day, members_of, number_in, pointer, read_json, text_of
-from assets.filings.figures import Reading, of_line, settle
-from assets.filings.line_items import BY_ELEMENT, IFRS, US_GAAP, LineItem
+from assets.filings.companyfacts import service_id_of
+from assets.filings.figures import Reading, of_line, settle, unit_of
+from assets.filings.line_items import BY_ELEMENT, IFRS, STANDARDS, US_GAAP, LineItem
 from assets.filings.periods import period_type, years_of
 from assets.filings.roundings import without_roundings
 from assets.parsed import Parsed, provenance
@@ -25,6 +26,7 @@ from warehouse.record.tables import FUNDAMENTALS
 
 _OIM = re.compile(r"https?://(www\.)?xbrl\.org/.*xbrl-json.*")
 _LEI_SCHEME = "http://standards.iso.org/iso/17442"
+_CIK_SCHEME = "http://www.sec.gov/CIK"
 _CORE = frozenset({"concept", "entity", "period", "unit", "language", "noteId"})
 _DAY_AFTER = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T00:00:00(\.0+)?Z?")
 
@@ -44,7 +46,8 @@ def parse(document: Document, body: bytes) -> Parsed:
     for reading, span in zip(readings, spans, strict=True):
         kind = "INSTANT" if span[0] is None else period_type(span, years)
         reading.row.update(published, period_type=kind)
-    settle(parsed, document, without_roundings(parsed, document, readings))
+    settled = settle(parsed, document, without_roundings(parsed, document, readings))
+    parsed.add(FUNDAMENTALS, [reading.row for reading in settled])
     return parsed
 
 
@@ -105,7 +108,7 @@ def _reading(
         raise ValueError("no value given")
     row = {
         **provenance(document, place, "xbrl"),
-        **of_line(item, element[0], _unit(dimensions.get("unit"))),
+        **of_line(item, STANDARDS[element[0]], _unit(item, dimensions.get("unit"))),
         "service_id": _service_id(spaces, dimensions.get("entity")),
         "value_reported": number_in(fact["value"]),
         "period_start": start,
@@ -118,7 +121,7 @@ def _reading(
 def _decimals(fact: dict[str, Any]) -> int | None:
     """Give how far a value was rounded; None, the absence, says that it is exact."""
     given = fact.get("decimals")
-    if given is None:
+    if given is None or given == "INF":
         return None
     if not isinstance(given, Decimal) or given != given.to_integral_value() or abs(given) > 100:
         raise ValueError(f"decimals: {given!r:.60} is no number of decimals")
@@ -126,10 +129,14 @@ def _decimals(fact: dict[str, Any]) -> int | None:
 
 
 def _service_id(spaces: dict[str, Any], entity: object) -> str:
+    """Give the service_id of an issuer named by its LEI, or by its number at the SEC."""
     prefix, _, identifier = str(entity).partition(":")
-    if str(spaces.get(prefix)).rstrip("/") != _LEI_SCHEME or not lei_number.is_valid(identifier):
-        raise ValueError("the issuer is not named by an LEI")
-    return mint("lei", lei_number.compact(identifier))
+    scheme = str(spaces.get(prefix)).rstrip("/")
+    if scheme == _LEI_SCHEME and lei_number.is_valid(identifier):
+        return mint("lei", lei_number.compact(identifier))
+    if scheme == _CIK_SCHEME:
+        return service_id_of(identifier)
+    raise ValueError("the issuer is named neither by an LEI nor by a CIK")
 
 
 def _period(item: LineItem, period: object) -> tuple[date | None, date]:
@@ -151,7 +158,9 @@ def _midnight(moment: str) -> date:
     return calendar_day(found[1])
 
 
-def _unit(unit: object) -> str:
+def _unit(item: LineItem, unit: object) -> str:
     """Write a unit as the SEC does: without prefixes, ``EUR/shares``."""
+    if unit is None:
+        raise ValueError(f"{item.name} is stated as a pure number, without its unit")
     parts = text_of(unit).split("/")
-    return "/".join(part.rpartition(":")[2] for part in parts)
+    return unit_of(item, "/".join(part.rpartition(":")[2] for part in parts))

@@ -1,108 +1,77 @@
 """FRED and ALFRED observations: each value with the days on which it was the known one.
 
-``realtime_start`` is when the public could read a value. What the answer does not say of its
-series (country, unit, frequency) is in the table below.
+``realtime_start`` is when the public could read a value. A point in the place of a value says that
+there was none from that day on: what stood before was withdrawn.
 """
 
-import re
-from dataclasses import dataclass
+import csv
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
-from assets.exact import calendar_day, members_of, number_in, pointer, read_json
+from assets.exact import calendar_day, number_in
+from assets.macro.alfred_answers import Stated, open_answer, series_id, stated_in
+from assets.macro.alfred_series import Series, versions_of, within
 from assets.macro.areas import area_of
-from assets.macro.calendars import span_from
+from assets.macro.calendars import Span, span_from
 from assets.parsed import Parsed, provenance
 from warehouse.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
-FREQUENCIES = ("daily", "monthly", "quarterly", "annual")
+__all__ = ["parse", "series_id"]
 
-_ID = re.compile(r"[A-Z0-9_]{1,40}")
-_IN_PATH = re.compile(r"/observations/([^/]+?)(\.json)?$")
-
-
-@dataclass(frozen=True)
-class Series:
-    """What a series of FRED is."""
-
-    frequency: str
-    series_type: str = "macro"
-    country: str | None = None
-    unit: str | None = None
-    base_period: str | None = None
-
-
-SERIES: dict[str, Series] = {
-    "GDP": Series("quarterly", "gdp", "US", "Billions of Dollars, annual rate"),
-    "CPIAUCSL": Series("monthly", "cpi", "US", "Index", "1982-1984=100"),
-    "CPILFESL": Series("monthly", "cpi", "US", "Index", "1982-1984=100"),
-    "CPALTT01PTM659N": Series("monthly", "cpi", "PT", "Growth rate same period previous year"),
-    "CPALTT01ZAM659N": Series("monthly", "cpi", "ZA", "Growth rate same period previous year"),
-    "CPALTT01ZAM661N": Series("monthly", "cpi", "ZA", "Index", "2015=100"),
-}
-
-# The invented series of the sample world: FIC, a country, its prices or its product.
-_INVENTED = re.compile(r"FIC([A-Z]{3})(CPIM|GDPQ)[0-9]*")
-_INVENTED_KINDS = {"CPIM": ("monthly", "cpi"), "GDPQ": ("quarterly", "gdp")}
+_NONE = (".", "", None)
 
 
 def parse(document: Document, body: bytes) -> Parsed:
     """Read the vintages of one series; the series is known by the document's address."""
     parsed = Parsed()
     try:
-        observations = _open(body)
-        name = series_id(document.url)
-        series = _described(document, name)
-    except ValueError as error:
+        name, entries = open_answer(document, body)
+        versions = versions_of(name, document.headers)
+    except (ValueError, csv.Error) as error:
         parsed.reject(MACRO_SERIES, document, "", str(error))
         return parsed
-    shared = _shared(name, series)
-    for position, entry in enumerate(observations):
-        place = pointer("observations", position)
+    stated: list[Stated] = []
+    for place, entry in entries:
         try:
-            row = shared | _row(members_of(entry), series.frequency)
+            stated += stated_in(place, entry)
         except ValueError as error:
             parsed.reject(MACRO_SERIES, document, place, str(error))
+    known: dict[tuple[Any, ...], str] = {}
+    for each in sorted(stated, key=lambda each: (str(each.day), each.start)):
+        try:
+            rows = _rows(name, each, versions, known)
+        except ValueError as error:
+            parsed.reject(MACRO_SERIES, document, each.place, str(error))
             continue
-        parsed.add(MACRO_SERIES, [provenance(document, place, "api") | row])
+        shared = provenance(document, each.place, "api")
+        parsed.add(MACRO_SERIES, [shared | row for row in rows])
     return parsed
 
 
-def series_id(url: str) -> str:
-    """Take the id of a series from ``…/observations/<ID>.json`` or ``?series_id=<ID>``."""
-    parts = urlsplit(url)
-    asked = parse_qs(parts.query).get("series_id", [])
-    in_path = _IN_PATH.search(parts.path)
-    name = asked[0] if len(asked) == 1 else in_path[1] if in_path else ""
-    if not _ID.fullmatch(name.upper()):
-        raise ValueError("the address of the document names no series")
-    return name.upper()
+def _rows(
+    name: str, stated: Stated, versions: list[Series], known: dict[tuple[Any, ...], str]
+) -> list[dict[str, Any]]:
+    """Give a row for each unit in which a value was known; ``known`` says since when."""
+    rows: list[dict[str, Any]] = []
+    withdrawn = stated.value in _NONE
+    for start, series in within(versions, stated.start, stated.end):
+        span = span_from(calendar_day(stated.day), series.frequency)
+        if start < span[0].isoformat():
+            raise ValueError(f"a projection: the period begins after it was published, on {start}")
+        figure = (span, series.unit, series.base_period)
+        if known.get(figure) == start:
+            raise ValueError(f"another value of this period is known from {start} on")
+        if withdrawn and figure not in known:
+            continue
+        value = None if withdrawn else number_in(stated.value)
+        known[figure] = start
+        rows.append(_row(name, series, span, start) | {"value": value, "withdrawn": withdrawn})
+    if not rows:
+        raise ValueError("no value given")
+    return rows
 
 
-def _open(body: bytes) -> list[Any]:
-    answer = members_of(read_json(body))
-    if "error_message" in answer:
-        raise ValueError(f"the source answered with an error: {answer['error_message']!r:.200}")
-    if answer.get("units", "lin") != "lin":
-        raise ValueError("the values are transformed (units is not lin): not as published")
-    observations = answer.get("observations")
-    if not isinstance(observations, list):
-        raise ValueError("the document holds no observations")
-    return observations
-
-
-def _described(document: Document, name: str) -> Series:
-    invented = _INVENTED.fullmatch(name)
-    if invented:
-        return Series(*_INVENTED_KINDS[invented[2]], invented[1])
-    series = SERIES.get(name) or Series(document.headers.get("frequency", "").lower())
-    if series.frequency not in FREQUENCIES:
-        raise ValueError(f"the frequency of {name} is not known: add the series to the table")
-    return series
-
-
-def _shared(name: str, series: Series) -> dict[str, Any]:
+def _row(name: str, series: Series, span: Span, start: str) -> dict[str, Any]:
     area = area_of(series.country) if series.country else None
     return {
         "country": area[0] if area else None,
@@ -113,18 +82,8 @@ def _shared(name: str, series: Series) -> dict[str, Any]:
         "unit": series.unit,
         "base_period": series.base_period,
         "obs_status": None,
-    }
-
-
-def _row(entry: dict[str, Any], frequency: str) -> dict[str, Any]:
-    known_from = calendar_day(entry.get("realtime_start"))
-    first, last = span_from(calendar_day(entry.get("date")), frequency)
-    if entry.get("value") in (".", "", None):
-        raise ValueError("no value given")
-    return {
-        "available_at": known_from,
-        "publication": known_from.isoformat(),
-        "period_start": first,
-        "period_end": last,
-        "value": number_in(entry["value"]),
+        "available_at": calendar_day(start),
+        "publication": start,
+        "period_start": span[0],
+        "period_end": span[1],
     }

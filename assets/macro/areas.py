@@ -9,8 +9,10 @@ import pycountry
 _COUNTRIES: Any = pycountry.countries
 _FORMER: Any = pycountry.historic_countries
 
-# Codes of the World Bank that are, or were once, not those of ISO.
+# Codes of the World Bank that are, or were once, not those of ISO, and two of Eurostat.
 _OTHER_CODES = {
+    "EL": "GR",
+    "UK": "GB",
     "ADO": "AND",
     "IMY": "IMN",
     "KSV": "XKX",

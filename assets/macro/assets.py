@@ -3,4 +3,4 @@
 from assets.ingest import source_assets
 from assets.macro.sources import SOURCES
 
-ASSETS = [asset for source in SOURCES for asset in source_assets(source)]
+ASSETS = source_assets(SOURCES)

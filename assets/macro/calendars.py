@@ -1,8 +1,12 @@
-"""Periods as macro sources write them: 2024, 2024-Q1, 2024-S1, 2024-01, 2024-01-15."""
+"""Periods as macro sources write them.
+
+2024, 2024-A1, 2024-S1, 2024-Q1, 2024-M01, 2024-01, 2024-W05, 2024-D015, 2024-01-15, and midnight of
+a day. Ranges and times of day are refused.
+"""
 
 import re
 from calendar import monthrange
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from assets.exact import FIRST_YEAR, LAST_YEAR, calendar_day
 
@@ -10,9 +14,14 @@ Span = tuple[date, date]
 
 MONTHS = {"annual": 12, "half-yearly": 6, "quarterly": 3, "monthly": 1}
 
-_YEAR = re.compile(r"([0-9]{4})(-A1)?")
+_YEAR = re.compile(r"([0-9]{4})(-A0?1)?")
 _PART = re.compile(r"([0-9]{4})-([QSM])([0-9]{1,2})")
 _MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
+_WEEK = re.compile(r"([0-9]{4})-W([0-9]{2})")
+_DAY_OF_YEAR = re.compile(r"([0-9]{4})-D([0-9]{3})")
+_MIDNIGHT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})T00:00:00(?:\.0+)?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
+)
 _CADENCES = {"Q": "quarterly", "S": "half-yearly", "M": "monthly"}
 
 
@@ -26,7 +35,15 @@ def period_of(text: str) -> tuple[Span, str]:
         cadence = _CADENCES[found[2]]
         month = (int(found[3]) - 1) * MONTHS[cadence] + 1
         return span_from(_first(found[1], month), cadence), cadence
-    day = calendar_day(text)
+    if found := _WEEK.fullmatch(text):
+        return _week(found[1], int(found[2])), "weekly"
+    if found := _DAY_OF_YEAR.fullmatch(text):
+        day = _first(found[1], 1) + timedelta(days=int(found[2]) - 1)
+        if str(day.year) != found[1]:
+            raise ValueError(f"{text} is not in the calendar")
+        return (day, day), "daily"
+    midnight = _MIDNIGHT.fullmatch(text)
+    day = calendar_day(midnight[1] if midnight else text)
     return (day, day), "daily"
 
 
@@ -50,6 +67,14 @@ def moment_of(text: str) -> datetime:
     if moment.tzinfo is None or not FIRST_YEAR < moment.year < LAST_YEAR:
         raise ValueError(f"{text!r:.60} is not a moment with an offset from UTC")
     return moment.astimezone(UTC)
+
+
+def _week(year: str, week: int) -> Span:
+    try:
+        monday = date.fromisocalendar(_first(year, 1).year, week, 1)
+    except ValueError:
+        raise ValueError(f"{year}, week {week}: not a period we can believe") from None
+    return monday, monday + timedelta(days=6)
 
 
 def _first(year: str, month: int) -> date:

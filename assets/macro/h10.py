@@ -2,18 +2,21 @@
 
 The file names countries, not currencies, and quotes four of them the other way round. Nothing
 in it says when a value was published, so it is available from the day it was read; the
-average of a running month is then a vintage that the finished month follows.
+average of a running month is then a vintage that the finished month follows. The Federal
+Reserve's own download, which says more of itself, has a reader of its own.
 """
 
 import csv
 from datetime import UTC
 from io import StringIO
+from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 from assets.exact import calendar_day, number_in, read_text
-from assets.macro.areas import area_of_currency
-from assets.macro.calendars import Span, span_from
-from assets.macro.currencies import refuse_unless_money
+from assets.macro import h10_download
+from assets.macro.calendars import span_from
+from assets.macro.h10_rows import rate
 from assets.parsed import Parsed, provenance
 from warehouse.landing import Document
 from warehouse.record.tables import MACRO_SERIES
@@ -58,18 +61,21 @@ CURRENCIES = {
 }
 
 _CADENCES = ("daily", "monthly", "annual")
+_UNKNOWN = frozenset({"", "ND", "NC", "."})
 
 
 def parse(document: Document, body: bytes) -> Parsed:
     """Read rates of one cadence, which the document's header ``frequency`` names."""
     parsed = Parsed()
     try:
+        if read_text(body).lstrip('"').startswith(h10_download.FIRST_CELL):
+            return h10_download.parse(document, body)
         cadence = _cadence(document)
         lines = _lines(body)
     except (ValueError, csv.Error) as error:
         parsed.reject(MACRO_SERIES, document, "", str(error))
         return parsed
-    for position, cells in enumerate(lines, start=2):
+    for position, cells in lines:
         place = f"line {position}"
         try:
             row = _row(document, cells, cadence)
@@ -81,52 +87,30 @@ def parse(document: Document, body: bytes) -> Parsed:
 
 
 def _cadence(document: Document) -> str:
-    cadence = document.headers.get("frequency", "").lower()
+    named = PurePosixPath(urlsplit(document.url).path).stem
+    cadence = document.headers.get("frequency", named).lower()
     if cadence not in _CADENCES:
         raise ValueError("the document's headers do not name its frequency, nor does the file")
     return cadence
 
 
-def _lines(body: bytes) -> list[list[str]]:
-    header, *lines = csv.reader(StringIO(read_text(body), newline=""), strict=True)
+def _lines(body: bytes) -> list[tuple[int, list[str]]]:
+    rows = csv.reader(StringIO(read_text(body), newline=""), strict=True)
+    header = next(rows)
     if [*header[:2], len(header)] != ["Date", "Country", 3]:
         raise ValueError("the document is not a long CSV of H.10")
-    return lines
+    return [(rows.line_num, cells) for cells in rows if cells]
 
 
 def _row(document: Document, cells: list[str], cadence: str) -> dict[str, Any]:
     if len(cells) != 3:
         raise ValueError(f"{len(cells)} cells under 3 columns")
     span = span_from(calendar_day(cells[0]), cadence)
-    observed = document.observed_at.astimezone(UTC).date()
-    if span[0] > observed:
-        raise ValueError(f"the period begins after it was read, on {observed}")
-    if not cells[2].strip():
+    if cells[2].strip() in _UNKNOWN:
         raise ValueError("no value given")
-    return {
-        **_pair(cells[1], span),
-        "available_at": observed,
-        "publication": observed.isoformat(),
-        "frequency": cadence,
-        "period_start": span[0],
-        "period_end": span[1],
-        "value": number_in(cells[2]),
-        "obs_status": None,
-    }
-
-
-def _pair(country: str, span: Span) -> dict[str, Any]:
-    currency = CURRENCIES.get(country)
+    currency = CURRENCIES.get(cells[1])
     if currency is None:
-        raise ValueError(f"{country!r:.40}: which currency this was on each day is not known")
-    refuse_unless_money(currency, span[0])
+        raise ValueError(f"{cells[1]!r:.40}: which currency this was on each day is not known")
     base, quote = (currency, "USD") if currency in DOLLARS_FOR_ONE else ("USD", currency)
-    area = area_of_currency(currency)
-    return {
-        "country": area[0] if area else None,
-        "country_iso3": area[1] if area else None,
-        "series": f"FX.{base}.{quote}",
-        "series_type": "fx",
-        "unit": f"{quote} per {base}",
-        "base_period": None,
-    }
+    read = document.observed_at.astimezone(UTC).date()
+    return rate(base, quote, cadence, span, read) | {"value": number_in(cells[2])}

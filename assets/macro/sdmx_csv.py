@@ -1,89 +1,100 @@
-"""SDMX-CSV of any source, and the ECB's csvdata: exchange rates and consumer prices.
+"""SDMX-CSV 1.0 and 2.0 of any source, and the ECB's csvdata: every line an observation.
 
-A rate is kept as the source quotes it: the ECB gives units of ``CURRENCY`` for one
-``CURRENCY_DENOM``, which is ``FX.<denominator>.<currency>``. No cross rate is made here.
+What an observation speaks of is said in ``sdmx_flows``.
 """
 
 import csv
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date
 from io import StringIO
 from typing import Any
 
-from assets.exact import number_in, read_text, text_of
-from assets.macro.areas import Area, area_of, area_of_currency
+from assets.exact import number_in, read_text
 from assets.macro.calendars import Span, moment_of, period_of
-from assets.macro.currencies import refuse_unless_money
+from assets.macro.sdmx_flows import Line, known_on_its_day, subject
 from assets.parsed import Parsed, provenance
 from warehouse.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
-# Flows of consumer prices; exchange rates are known by their two currencies.
-PRICE_FLOWS = frozenset({"ICP", "CPI", "HICP", "PRC_HICP_MIDX", "PRC_HICP_MANR"})
-
 FREQUENCIES = {"D": "daily", "B": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
 
-_FLOW = re.compile(r"(?:.*[:,/])?([A-Za-z0-9_]+)(?:\(.*\))?")
-_UNKNOWN = frozenset({"", "NaN", "nan", "NA", "N/A", "-"})
-_DELETE = frozenset({"delete", "d"})
+_MARKS = (",", ";", "\t")
+_NO_DIMENSIONS = frozenset(
+    {"DATAFLOW", "STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "KEY", "LAST UPDATE"}
+)
+_UNKNOWN = frozenset({"", "NaN", "nan", "NA", "N/A", "-", ":", ".", ".."})
+_DELETE = frozenset({"D", "DELETE"})
+_GIVE = frozenset({"", "I", "A", "M", "R", "INFORMATION", "APPEND", "MERGE", "REPLACE"})
+# ``FREQ``, ``freq``, and never ``Frequency``, the name that may stand beside its id.
+_ID = re.compile(r"[A-Z0-9_@$-]+|[a-z0-9_@$-]+")
 
-Line = dict[str, str]
+Place = tuple[str, dict[str, Any]]
 
 
 def parse(document: Document, body: bytes) -> Parsed:
     """Read every observation; each line is a row or a rejection with its number."""
     parsed = Parsed()
     try:
-        lines = _lines(body)
+        header, lines = _lines(body)
     except (ValueError, csv.Error) as error:
         parsed.reject(MACRO_SERIES, document, "", str(error))
         return parsed
-    for position, line in lines:
-        place = f"line {position}"
+    found: list[Place] = []
+    for number, cells in lines:
+        place = f"line {number}"
         try:
-            if line is None:
+            if len(cells) != len(header):
                 raise ValueError("the line has more or fewer cells than the header")
-            row = _row(document, line)
+            found.append((place, _row(document, dict(zip(header, cells, strict=True)))))
         except ValueError as error:
             parsed.reject(MACRO_SERIES, document, place, str(error))
-            continue
+    acted = "ACTION" in header
+    for place, row in _standing(parsed, document, found, acted):
         parsed.add(MACRO_SERIES, [provenance(document, place, "api") | row])
     return parsed
 
 
-def _lines(body: bytes) -> list[tuple[int, Line | None]]:
+def _lines(body: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Read the lines under their columns; ``ID: name`` is read as its id."""
-    text = read_text(body)
-    first = text.split("\n", 1)[0]
-    mark = ";" if ";" in first and "," not in first else ","
-    rows = csv.reader(StringIO(text, newline=""), delimiter=mark, strict=True)
-    header = [name.partition(":")[0].strip() for name in next(rows)]
-    if "TIME_PERIOD" not in header or "OBS_VALUE" not in header:
+    text, header = read_text(body), [""]
+    for mark in _MARKS:
+        rows = csv.reader(StringIO(text, newline=""), delimiter=mark, strict=True)
+        with suppress(csv.Error):  # a quote that another mark than this one follows
+            header = _header(next(rows))
+        if "TIME_PERIOD" in header and "OBS_VALUE" in header:
+            break
+    else:
         raise ValueError("the document is not SDMX-CSV: no TIME_PERIOD and OBS_VALUE")
     if len(set(header)) != len(header):
         raise ValueError("the document is not SDMX-CSV: a column stands twice in its header")
-    lines: list[tuple[int, Line | None]] = []
-    for cells in rows:
-        fits = len(cells) == len(header)
-        values = [cell.partition(": ")[0].strip() for cell in cells]
-        lines.append((rows.line_num, dict(zip(header, values, strict=True)) if fits else None))
-    return lines
+    cells = ((rows.line_num, [cell.partition(": ")[0].strip() for cell in row]) for row in rows)
+    return header, [(number, row) for number, row in cells if row]
+
+
+def _header(cells: list[str]) -> list[str]:
+    """Give the ids of the columns in capitals; a name beside its id stays as it is written."""
+    names = [cell.partition(":")[0].strip() for cell in cells]
+    return [name.upper() if _ID.fullmatch(name) else name for name in names]
 
 
 def _row(document: Document, line: Line) -> dict[str, Any]:
     span, frequency = _period(line)
-    deleted = line.get("ACTION", "").lower() in _DELETE
+    action = line.get("ACTION", "").upper()
+    if action not in _DELETE | _GIVE:
+        raise ValueError(f"{action!r:.20} is no action of SDMX")
+    deleted = action in _DELETE
     if not deleted and line["OBS_VALUE"] in _UNKNOWN:
         raise ValueError("no value given")
-    what = _rate(line, span) if _is_rate(line) else _price(document, line)
     return {
-        **what,
+        **subject(document, line, _key(line), span),
         **_published(document, line, span, frequency, deleted),
         "frequency": frequency,
         "period_start": span[0],
         "period_end": span[1],
         "value": None if deleted else number_in(line["OBS_VALUE"]),
-        "obs_status": line.get("OBS_STATUS") or None,
+        "obs_status": line.get("OBS_STATUS") or line.get("OBS_FLAG") or None,
         "withdrawn": deleted,
     }
 
@@ -99,63 +110,11 @@ def _period(line: Line) -> tuple[Span, str]:
     return span, frequency
 
 
-def _is_rate(line: Line) -> bool:
-    return "CURRENCY" in line and "CURRENCY_DENOM" in line
-
-
-def _rate(line: Line, span: Span) -> dict[str, Any]:
-    quote, base = line["CURRENCY"], line["CURRENCY_DENOM"]
-    refuse_unless_money(quote, span[0])
-    refuse_unless_money(base, span[0])
-    kind = line.get("EXR_TYPE", "SP00"), line.get("EXR_SUFFIX", "A")
-    if kind != ("SP00", "A"):
-        raise ValueError(f"{'.'.join(kind)} is no spot rate or its average: not FX.{base}.{quote}")
-    if line.get("UNIT_MULT", "") not in ("", "0"):
-        raise ValueError(f"UNIT_MULT {line['UNIT_MULT']!r:.20}: not a rate for one {base}")
-    return {
-        **_place(area_of_currency(quote)),
-        "series": f"FX.{base}.{quote}",
-        "series_type": "fx",
-        "unit": f"{quote} per {base}",
-        "base_period": None,
-    }
-
-
-def _price(document: Document, line: Line) -> dict[str, Any]:
-    flow = _flow(document, line)
-    if flow not in PRICE_FLOWS:
-        raise ValueError(f"flow {flow!r:.40} is neither exchange rates nor consumer prices")
-    area = next((line[name] for name in ("REF_AREA", "COUNTRY", "GEO") if line.get(name)), "")
-    unit = line.get("UNIT_MEASURE") or line.get("UNIT") or None
-    power = line.get("UNIT_MULT", "")
-    return {
-        **_place(area_of(area)),
-        "series": text_of(line.get("KEY") or _key(flow, line)),
-        "series_type": "cpi",
-        "unit": f"10^{power} {unit or ''}".strip() if power not in ("", "0") else unit,
-        "base_period": line.get("UNIT_INDEX_BASE") or line.get("BASE_PER") or None,
-    }
-
-
-def _flow(document: Document, line: Line) -> str:
-    """Name the flow: the line says it, its key begins with it, or the address has it."""
-    named = line.get("DATAFLOW") or line.get("STRUCTURE_ID") or line.get("KEY", "").split(".")[0]
-    if not named:
-        asked = re.search(r"/data/([^/?]+)", document.url)
-        named = asked[1] if asked else ""
-    found = _FLOW.fullmatch(named)
-    return found[1] if found else named
-
-
-def _key(flow: str, line: Line) -> str:
-    """Write the key of a series: its flow, then its dimensions, which stand before the time."""
+def _key(line: Line) -> str:
+    """Write the dimensions of a series, which stand before the time."""
     columns = list(line)[: list(line).index("TIME_PERIOD")]
-    marks = ("DATAFLOW", "STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "KEY")
-    return ".".join([flow, *(line[name] for name in columns if name not in marks)])
-
-
-def _place(area: Area | None) -> dict[str, Any]:
-    return {"country": area[0] if area else None, "country_iso3": area[1] if area else None}
+    ids = (name for name in columns if name not in _NO_DIMENSIONS and _ID.fullmatch(name))
+    return ".".join(line[name] for name in ids)
 
 
 def _published(
@@ -165,17 +124,58 @@ def _published(
     stamp = line.get("VALID_FROM") or (line.get("VALID_TO") if deleted else None)
     if stamp:
         moment = moment_of(stamp)
-        # A value is replaced by taking it back and giving another at the same moment.
+        # What is taken back at a moment was taken back before what is given at that moment.
         action = "delete" if deleted else "replace"
         return {
             "available_at": moment.date(),
             "publication": f"{moment.isoformat()} {action}",
         }
-    day = _unstamped(document.observed_at.astimezone(UTC).date(), span, frequency, deleted)
+    observed = document.observed_at.astimezone(UTC).date()
+    own = frequency == "daily" and not deleted and known_on_its_day(document, line)
+    day = _unstamped(observed, span, own)
     return {"available_at": day, "publication": day.isoformat()}
 
 
-def _unstamped(observed: date, span: Span, frequency: str, deleted: bool) -> date:
+def _unstamped(observed: date, span: Span, own: bool) -> date:
     if span[0] > observed:
         raise ValueError(f"the period begins after it was read, on {observed}")
-    return span[1] if frequency == "daily" and not deleted else observed
+    return span[1] if own else observed
+
+
+def _standing(
+    parsed: Parsed, document: Document, found: list[Place], acted: bool
+) -> Iterator[Place]:
+    """Give what stands of each observation at each moment; the rest is rejected with words.
+
+    The last of several actions stands. Where there are none, two values of one observation
+    mean that its key does not tell two series apart.
+    """
+    moments: dict[tuple[Any, ...], list[Place]] = {}
+    for each in found:
+        row = each[1]
+        identity = [row[name] for name in MACRO_SERIES.identity if name != "source"]
+        moments.setdefault((*identity, row["publication"].split(" ")[0]), []).append(each)
+    for group in moments.values():
+        last = _content(max(enumerate(group), key=_order)[1])
+        agreed = all(_content(each) == last for each in group)
+        for each in group:
+            if agreed or (acted and _content(each) == last):
+                yield each
+            else:
+                reason = (
+                    "another action at the same moment stands in its place"
+                    if acted
+                    else "the file gives two values of one observation: neither is believed"
+                )
+                parsed.reject(MACRO_SERIES, document, each[0], reason)
+
+
+def _order(numbered: tuple[int, Place]) -> tuple[str, int]:
+    """Order actions of one moment: what was taken back, then what was given, as they stand."""
+    position, (_, row) = numbered
+    return row["publication"], position
+
+
+def _content(place: Place) -> tuple[Any, ...]:
+    row = place[1]
+    return row["withdrawn"], row["value"], row["obs_status"]

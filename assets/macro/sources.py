@@ -1,6 +1,6 @@
 """The sources of macroeconomic figures."""
 
-from assets.macro import alfred, sdmx_csv, worldbank
+from assets.macro import alfred, h10, sdmx_csv, worldbank
 from assets.sources import Source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
@@ -30,6 +30,15 @@ SOURCES = (
         "public-domain",
         "United States government series, public domain",
         alfred.parse,
+        (MACRO_SERIES,),
+    ),
+    Source(
+        "h10",
+        "macro",
+        "Federal Reserve, H.10 foreign exchange rates",
+        "public-domain",
+        "United States government work, public domain",
+        h10.parse,
         (MACRO_SERIES,),
     ),
 )

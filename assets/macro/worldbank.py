@@ -1,5 +1,7 @@
 """World Bank Indicators v2: pages of ``[meta, rows]``, one indicator, all years.
 
+Files of other shapes that the same source gives are handed on to their own readers.
+
 The source says when its whole database was updated and never when a value was released: the
 update is the publication, and ``available_at`` stays unknown.
 """
@@ -16,24 +18,37 @@ from assets.exact import (
     number_in,
     pointer,
     read_json,
+    read_text,
     text_of,
 )
-from assets.macro.areas import Area, area_of, was_country
-from assets.macro.calendars import period_of
+from assets.macro import worldbank_bulk, worldbank_csv
+from assets.macro.worldbank_values import country, observation, unit_in
 from assets.parsed import Parsed, provenance
 from warehouse.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 
-_YEAR = re.compile(r"[0-9]{4}")
-_IN_BRACKETS = re.compile(r"\(([^()]+)\)")
-_BASE = re.compile(r"\b([0-9]{4})\s*=\s*100\b")
+# How an address asks for one page of several, live and in a folder.
+_PAGE = re.compile(r"[?&/]page[=-]([0-9]+)")
 
 
 def parse(document: Document, body: bytes) -> Parsed:
     """Read one page; aggregates and years without a value are counted, and left out."""
+    if body.startswith(worldbank_bulk.ZIP):
+        return worldbank_bulk.parse(document, body)
+    try:
+        text = read_text(body)
+    except ValueError:
+        text = "["  # said again, as a rejection, where pages are read
+    if text.lstrip()[0] not in "[{":
+        wide = worldbank_bulk.is_wide(text)
+        return worldbank_bulk.parse(document, body) if wide else worldbank_csv.parse(document, body)
+    return _page(document, body)
+
+
+def _page(document: Document, body: bytes) -> Parsed:
     parsed = Parsed()
     try:
-        updated, rows = _open(body)
+        updated, rows = _open(document, body)
     except ValueError as error:
         parsed.reject(MACRO_ANNUAL, document, "", str(error))
         return parsed
@@ -64,46 +79,10 @@ def missing_pages(metas: Iterable[Mapping[str, Any]]) -> list[int]:
     return [page for page in range(1, pages + 1) if page not in seen]
 
 
-def unit_in(name: object) -> tuple[str | None, str | None]:
-    """Take the unit, and the base of an index, from the brackets in an indicator's name.
-
-    ``GDP (current US$)`` is in current US$; ``Consumer price index (2010 = 100)`` has a base.
-    """
-    parts = _IN_BRACKETS.findall(name) if isinstance(name, str) else []
-    unit = "; ".join(part.strip() for part in parts if part.isprintable()) or None
-    base = _BASE.search(unit) if unit else None
-    return unit, f"{base[1]}=100" if base else None
-
-
-def observation(area: Area, year: str, value: Decimal) -> dict[str, Any]:
-    """Give the columns of one value of one country and year."""
-    if not _YEAR.fullmatch(year):
-        raise ValueError(f"{year!r:.20} is not a year")
-    (first, last), _ = period_of(year)
-    return {
-        "country": area[0],
-        "country_iso3": area[1],
-        "period_start": first,
-        "period_end": last,
-        "value": value,
-    }
-
-
-def country(*codes: object) -> Area:
-    """Give the country that the first code given names; an aggregate is none."""
-    code = next((str(code) for code in codes if code), "")
-    if not code:
-        raise ValueError("no country given")
-    area = area_of(code)
-    if area is None and was_country(code):
-        raise ValueError(f"a country that is no more: {code!r:.20}")
-    if area is None:
-        raise ValueError(f"aggregate, not a country: {code!r:.20}")
-    return area
-
-
-def _open(body: bytes) -> tuple[str, list[Any]]:
+def _open(document: Document, body: bytes) -> tuple[str, list[Any]]:
     page = read_json(body)
+    if isinstance(page, dict) and "source" in page:
+        raise ValueError("an answer by source and version, not a page of an indicator")
     if not isinstance(page, list) or not page or not isinstance(page[0], dict):
         raise ValueError("the document is not a page of the World Bank")
     meta = page[0]
@@ -113,7 +92,31 @@ def _open(body: bytes) -> tuple[str, list[Any]]:
         raise ValueError("the page holds no rows: the source has nothing for this question")
     if "lastupdated" not in meta:
         raise ValueError("the page does not say when it was updated: no page of observations")
+    _refuse_part(document, meta, len(page[1]))
     return calendar_day(meta["lastupdated"]).isoformat(), page[1]
+
+
+def _refuse_part(document: Document, meta: dict[str, Any], rows: int) -> None:
+    """Raise a sentence where a page is only a part of what the source had to say.
+
+    One page of several is whole if its address asked for it: who asks page by page sees to it
+    that none is missing. Otherwise the pull was cut short.
+    """
+    page, pages = _count(meta, "page"), _count(meta, "pages")
+    size, total = _count(meta, "per_page"), _count(meta, "total")
+    asked = _PAGE.search(document.url)
+    if asked and page and int(asked[1]) != page:
+        raise ValueError(f"page {asked[1]} was asked for, and this is page {page}")
+    if pages and pages > 1 and not asked:
+        raise ValueError(f"truncated: this is page {page} of {pages}, and nobody asked for pages")
+    if page and size and total and rows < min(size, total - (page - 1) * size):
+        raise ValueError(f"truncated: the page holds {rows} rows of {total} in pages of {size}")
+
+
+def _count(meta: dict[str, Any], name: str) -> int | None:
+    """Give a count of the page, which may be text; None where it is not told."""
+    found = str(meta.get(name))
+    return int(found) if found.isascii() and found.isdecimal() else None
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

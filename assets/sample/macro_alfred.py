@@ -1,9 +1,14 @@
-"""ALFRED observations: each value with the interval in which it was the current one."""
+"""ALFRED observations: each value with the interval in which it was the current one.
 
+What FRED says of a series in an answer of its own stands beside them, as the header that whoever
+fetches them gives: a rebased index has another unit from a day on.
+"""
+
+import json
 from datetime import date, timedelta
 from decimal import Decimal
 
-from assets.sample.countries import COUNTRIES
+from assets.sample.countries import COUNTRIES, Country
 from assets.sample.write import Json, World
 
 SOURCE = "alfred"
@@ -11,6 +16,8 @@ SOURCE = "alfred"
 _CRAWLS = ("2025-06-16", "2026-06-16")
 _REBASED_ON = date(2025, 2, 19)
 _OPEN = "9999-12-31"
+_FIRST_DAY = "2023-01-01"
+_BASES = ("Index 2015=100", "Index 2020=100")
 _A_SCALE = 6
 _MONTHS, _QUARTERS = 40, 12
 _TENTH, _REBASE = Decimal("0.1"), Decimal("0.8125")
@@ -27,9 +34,36 @@ def write_alfred(world: World) -> None:
 
 def series_id(number: int) -> str:
     """Name a series: FIC, country, CPIM or GDPQ, and a number after the first set."""
-    set_number, place = divmod(number, 2 * len(COUNTRIES))
-    kind = "GDPQ" if place % 2 else "CPIM"
-    return f"FIC{COUNTRIES[place // 2].iso3}{kind}{set_number or ''}"
+    kind = "GDPQ" if number % 2 else "CPIM"
+    return f"FIC{_country(number).iso3}{kind}{number // (2 * len(COUNTRIES)) or ''}"
+
+
+def _country(number: int) -> Country:
+    return COUNTRIES[number % (2 * len(COUNTRIES)) // 2]
+
+
+def _described(number: int) -> list[Json]:
+    """Describe a series; an index was rebased, and each base held on its own days."""
+    country = _country(number).name
+    if number % 2:
+        title = f"Fictional Gross Domestic Product for {country}"
+        return [_version(_FIRST_DAY, _OPEN, title, "Q", "Billions of National Currency")]
+    title = f"Fictional Consumer Price Index for {country}"
+    last_day = (_REBASED_ON - timedelta(days=1)).isoformat()
+    return [
+        _version(_FIRST_DAY, last_day, title, "M", _BASES[0]),
+        _version(_REBASED_ON.isoformat(), _OPEN, title, "M", _BASES[1]),
+    ]
+
+
+def _version(start: str, end: str, title: str, frequency: str, units: str) -> Json:
+    return {
+        "realtime_start": start,
+        "realtime_end": end,
+        "title": title,
+        "frequency_short": frequency,
+        "units": units,
+    }
 
 
 def _write_series(world: World, number: int, crawl: str) -> None:
@@ -38,6 +72,8 @@ def _write_series(world: World, number: int, crawl: str) -> None:
     rows = _as_known(known, crawl)
     path = f"fred/series/observations/{name}.json"
     world.write_json(SOURCE, crawl, path, _head(len(rows)) | {"observations": rows}, len(rows))
+    versions = {"series-versions": json.dumps(_described(number))}
+    world.write_json(SOURCE, crawl, f"{path}.headers.json", versions)
     if crawl == _CRAWLS[1]:
         kind = "macro_revision" if "GDPQ" in name else "rebased_index"
         where = {"pointer": "/observations", "series": name, "on": _REBASED_ON.isoformat()}

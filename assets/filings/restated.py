@@ -1,0 +1,132 @@
+"""What a later filing says otherwise of a figure, and whether that is a restatement.
+
+A convenience translation at the rate of another day, a value in another scale and a turned sign
+only look like one. What is none is rejected with words: the value that stood before stands on.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+from assets.filings.figures import Reading
+from assets.filings.roundings import scale_of
+from assets.parsed import Parsed
+from warehouse.landing import Document
+from warehouse.record.tables import FUNDAMENTALS
+
+# So many figures of a filing show its scale; with fewer, the zeros of one value may be chance, and
+# the scales must lie at least two powers of ten apart.
+_PROOF = 4
+_WITHOUT_PROOF = 2
+
+_LINE = ("line_item", "basis", "period_start", "period_end")
+
+
+class Filings:
+    """What all readings of an issuer tell of each filing: its money and its scale."""
+
+    def __init__(self, readings: list[Reading]) -> None:
+        """Put the readings of each filing together; they are looked at only when asked about."""
+        self._readings = readings
+        self._by_filing: dict[str, list[Reading]] = {}
+        for reading in readings:
+            self._by_filing.setdefault(reading.row["publication"], []).append(reading)
+        self._scales: dict[tuple[str, str], tuple[int, bool]] = {}
+        self._money: dict[str, str | None] = {}
+
+    def scale(self, reading: Reading) -> tuple[int, bool]:
+        """Give the power of ten a filing is written in, and whether its figures prove it."""
+        place = reading.row["publication"], reading.row["unit"]
+        if place not in self._scales:
+            beside = (each for each in self._by_filing[place[0]] if each.row["unit"] == place[1])
+            scales = Counter(scale_of(each.value) for each in beside if each.value)
+            most = max(scales, key=lambda scale: (scales[scale], scale), default=0)
+            self._scales[place] = most, scales.total() >= _PROOF
+        most, proved = self._scales[place]
+        return (most, True) if proved else (scale_of(reading.value), False)
+
+    def reports_in(self, reading: Reading) -> str | None:
+        """Give the money of the filing's statements: of several, that of most figures."""
+        filing = reading.row["publication"]
+        if filing not in self._money:
+            here = _money(self._by_filing[filing])
+            ever = _money(self._readings) if len(here) > 1 else here
+            most = max(here, key=lambda code: (here[code], ever[code]), default=None)
+            self._money[filing] = most
+        return self._money[filing]
+
+    def is_translation(self, reading: Reading) -> bool:
+        """Say whether the filing states the same line in the money it reports in."""
+        own = self.reports_in(reading)
+        if own is None or reading.row["currency_reported"] in (None, own):
+            return False
+        line = [reading.row[name] for name in _LINE]
+        return any(
+            each.row["currency_reported"] == own and [each.row[name] for name in _LINE] == line
+            for each in self._by_filing[reading.row["publication"]]
+        )
+
+
+def _money(readings: list[Reading]) -> Counter[str]:
+    return Counter(
+        each.row["currency_reported"] for each in readings if each.row["currency_reported"]
+    )
+
+
+def without_echoes(
+    parsed: Parsed, document: Document, readings: Iterable[Reading]
+) -> Iterator[Reading]:
+    """Give first statements, repetitions and restatements; reject what is none of them."""
+    known = list(readings)
+    filings = Filings(known)
+    for group in _by_identity(known):
+        standing = group[0]
+        for reading in group:
+            reason = _no_restatement(standing, reading, filings)
+            if reason is None:
+                standing = reading
+                yield reading
+            else:
+                parsed.reject(FUNDAMENTALS, document, reading.place, reason)
+
+
+def _by_identity(readings: list[Reading]) -> Iterator[list[Reading]]:
+    groups: dict[tuple[Any, ...], list[Reading]] = {}
+    for reading in readings:
+        identity = tuple(reading.row[name] for name in FUNDAMENTALS.identity)
+        groups.setdefault(identity, []).append(reading)
+    for group in groups.values():
+        if len(group) > 1:
+            group.sort(key=lambda each: (each.row["available_at"], each.row["publication"]))
+        yield group
+
+
+def _no_restatement(standing: Reading, reading: Reading, filings: Filings) -> str | None:
+    """Say why another value is no restatement of the one that stands; None where it may be."""
+    if reading.value == standing.value:
+        return None
+    if filings.is_translation(reading):
+        own = filings.reports_in(reading)
+        return f"a convenience translation at another rate: the filing reports in {own}"
+    if reading.value == -standing.value:
+        return f"its sign is turned, a convention and no restatement: {standing.value} stands"
+    if _in_another_scale(standing, reading, filings):
+        return f"in another scale, no restatement: {standing.value} stands"
+    return None
+
+
+def _in_another_scale(standing: Reading, reading: Reading, filings: Filings) -> bool:
+    """Say whether two values differ by less than the coarser of two scales can show.
+
+    A filing adjusts a rounded value by up to one unit so that its sums hold.
+    """
+    (before, proved), (after, proved_again) = filings.scale(standing), filings.scale(reading)
+    apart = abs(after - before)
+    unit = Decimal(1).scaleb(max(before, after))
+    if (
+        apart < (1 if proved and proved_again else _WITHOUT_PROOF)
+        or abs(reading.value) < 100 * unit
+    ):
+        return False
+    return abs(reading.value - standing.value) < unit
