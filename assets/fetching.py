@@ -24,10 +24,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Window:
-    """The days of publication that are asked for, both included; None is without end."""
+    """What is asked for: the days of publication, both included, or batches of issuers.
+
+    None is without end; no batch is all of them.
+    """
 
     from_: date | None = None
     to: date | None = None
+    batches: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.from_ and self.to and self.from_ > self.to:
@@ -124,21 +128,21 @@ def each(
     After three failures in a row the rest is not asked for.
     """
     failed: list[str] = []
-    row = 0
+    row, again = 0, False
     for name in names:
         try:
             yield from fetch_one(name)
         except FetchError as error:
             _log.warning("%s, %s: %s", source, name, error)
             failed.append(f"{name}: {error}")
-            row += 1
+            row, again = row + 1, again or error.again
         else:
             row = 0
         if row == 3:
             failed.append("three failed in a row, so the rest was not asked for")
             break
     if failed:
-        raise FetchError(f"{source} did not arrive whole. " + ". ".join(failed))
+        raise FetchError(f"{source} did not arrive whole. " + ". ".join(failed), again=again)
 
 
 def whole_file(
@@ -148,16 +152,17 @@ def whole_file(
     url: str,
     expects: Expects,
 ) -> Iterator[Fetched]:
-    """Download a large file by way of a temporary one; nothing if it has not changed."""
-    with tempfile.TemporaryFile() as target:
-        answer = client.download(url, target, expects)
+    """Download a large file to a temporary one, open until the next document is asked for.
+
+    Nothing if it has not changed.
+    """
+    with tempfile.TemporaryFile() as body:
+        answer = client.download(url, body, expects)
         if answer.changed:
-            target.seek(0)
-            body = target.read()
-    if answer.changed:
-        yield Fetched(
-            source, answer.url, body, license_class, answer.observed_at, 200, answer.headers
-        )
+            body.seek(0)
+            yield Fetched(
+                source, answer.url, body, license_class, answer.observed_at, 200, answer.headers
+            )
 
 
 def kept_in(landing: Landing, source: str) -> Kept:

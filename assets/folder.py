@@ -1,5 +1,10 @@
-"""Fetching from a folder: ``<source>/<day we read it>/<path at the source>``."""
+"""Fetching from a folder: ``<source>/<day we read it>/<path at the source>``.
 
+What a parser needs of the answer's headers stands beside a document as JSON, in a file of its
+name with ``.headers.json`` behind it.
+"""
+
+import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from pathlib import Path
@@ -10,6 +15,7 @@ from warehouse.landing import Fetched
 
 # Where the documents of the sample world say they come from: a host that can never exist.
 SAMPLE_URL = "https://fictional.example"
+_HEADERS = ".headers.json"
 
 
 def fetch_folder(folder: Path, base: str, source: Source) -> Iterator[Fetched]:
@@ -17,13 +23,29 @@ def fetch_folder(folder: Path, base: str, source: Source) -> Iterator[Fetched]:
     for day in sorted(path for path in (folder / source.key).glob("*") if path.is_dir()):
         observed_at = datetime.combine(_day(day), time(6), UTC)
         for path in sorted(each for each in day.rglob("*") if each.is_file()):
-            yield Fetched(
-                source=source.key,
-                url=f"{base}/{source.key}/{path.relative_to(day).as_posix()}",
-                body=path.read_bytes(),
-                license_class=source.license_class,
-                observed_at=observed_at,
-            )
+            if path.name.endswith(_HEADERS):
+                continue
+            with path.open("rb") as body:
+                yield Fetched(
+                    source=source.key,
+                    url=f"{base}/{source.key}/{path.relative_to(day).as_posix()}",
+                    body=body,
+                    license_class=source.license_class,
+                    observed_at=observed_at,
+                    headers=_headers(path.with_name(path.name + _HEADERS)),
+                )
+
+
+def _headers(path: Path) -> dict[str, str]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise SankofaError(f"{path}: not JSON ({error}); mend it or remove it") from None
+    if not isinstance(found, dict):
+        raise SankofaError(f"{path}: give one JSON object of header names and their values")
+    return {str(name).lower(): str(value) for name, value in found.items()}
 
 
 def _day(folder: Path) -> date:

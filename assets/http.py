@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import IO, NoReturn
 from urllib.parse import urlsplit
 
@@ -45,11 +46,14 @@ _NO_CONTACT = (
 
 
 class FetchError(SankofaError):
-    """An answer did not arrive, or is not what was asked for; ``status`` where one came."""
+    """An answer did not arrive, or is not what was asked for.
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    ``status`` where one came; ``again`` says whether asking again later may help.
+    """
+
+    def __init__(self, message: str, status: int | None = None, again: bool = False) -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.again = status, again
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,8 @@ class Client:
     """Asks politely and gives whole answers, or a FetchError that says why not.
 
     ``kept`` gives the headers kept of the last answer of an address, for requests that ask
-    only for what changed. The limits hold for all threads that share the client.
+    only for what changed. How often a host is asked holds for all clients of this machine that
+    share the folder ``turns``, as they do unless one is given.
     """
 
     def __init__(
@@ -110,6 +115,7 @@ class Client:
         verify: ssl.SSLContext | bool = True,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        turns: Path | None = None,
     ) -> None:
         self._contact = _contact(contact)
         self._limits, self._times = limits or Limits(), timeouts or Timeouts()
@@ -117,7 +123,7 @@ class Client:
         self._backoff = tenacity.wait_exponential_jitter(initial=1, max=longest_wait, jitter=2)
         self._kept, self._progress = kept, progress
         self._clock, self._sleep = clock, sleep
-        self._turns = Turns(rates, clock, sleep)
+        self._turns = Turns(rates, clock, sleep, turns)
         logging.getLogger("httpx2").addFilter(log_without_keys)
         self._http = httpx2.Client(
             verify=verify,
@@ -251,7 +257,8 @@ def _error(url: str, failed: Failed, tried: int) -> FetchError:
     for key in keys_in(url):
         why = why.replace(key, "…")
     times = "once" if tried == 1 else f"{tried} times"
-    return FetchError(f"{public(url)}: {why} (tried {times}); {failed.advice}", failed.status)
+    words = f"{public(url)}: {why} (tried {times}); {failed.advice}"
+    return FetchError(words, failed.status, failed.again)
 
 
 def _explain(error: Exception) -> NoReturn:

@@ -1,132 +1,147 @@
 """From a source to its Dagster assets: what it shows is landed, what is landed is loaded.
 
 Landing is partitioned as the source can be asked, so that a past span can be fetched again;
-loading is not: it reads whatever is landed and not read yet.
+loading is not: it reads whatever is landed and not read yet, once for all tables of a source.
 """
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 
+from assets.fetching import Window
+from assets.filings.fetch import BATCHES
 from assets.folder import fetch_folder
+from assets.ground import Ground
 from assets.live import CADENCE, FETCH, land_live
 from assets.load import land_all, load_source
 from assets.sources import Source
-from warehouse.landing import Landing
-from warehouse.record.store import Record
-from warehouse.tables import LoadEntry
+from assets.told import told
+from warehouse.errors import SankofaError, WriteConflict
+from warehouse.record.tables import RecordTable
 
-COUNTS = ("read", "appended", "held", "quarantined", "withdrawn")
-
-_AGAIN = dg.RetryPolicy(
+# Issuers come in batches with fixed names, each issuer always in the same one: a new issuer
+# makes no batch stale, a backfill of all is the range from the first to the last, and nothing
+# but the definitions has to know them, as it would have to if the instance kept a list.
+_PARTITIONS: Mapping[str, dg.PartitionsDefinition[str]] = {
+    "daily": dg.DailyPartitionsDefinition(start_date="2015-01-01", end_offset=1),
+    "monthly": dg.MonthlyPartitionsDefinition(start_date="2015-01-01", end_offset=1),
+    "by issuer": dg.StaticPartitionsDefinition(BATCHES),
+}
+_FETCH_AGAIN = dg.RetryPolicy(
     max_retries=3, delay=60, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS
 )
-_PARTITIONS: Mapping[str, dg.TimeWindowPartitionsDefinition] = {
-    "daily": dg.DailyPartitionsDefinition(start_date="2015-01-01"),
-    "monthly": dg.MonthlyPartitionsDefinition(start_date="2015-01-01"),
-}
-_FRESH = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=48))
+_LOAD_AGAIN = dg.RetryPolicy(max_retries=3, delay=5, backoff=dg.Backoff.EXPONENTIAL)
+_FRESH = dg.FreshnessPolicy.time_window(
+    fail_window=timedelta(hours=48), warn_window=timedelta(hours=30)
+)
 
 
-class Ground(dg.ConfigurableResource[Any]):
-    """Where documents come from, and where they and their figures are kept."""
-
-    documents: str
-    base_url: str
-    landing_url: str
-    record_url: str
-
-    def landing(self) -> Landing:
-        """Open the landing."""
-        return Landing(self.landing_url)
-
-    def record(self) -> Record:
-        """Open the record."""
-        return Record(self.record_url)
+def source_assets(sources: Iterable[Source]) -> list[dg.AssetsDefinition]:
+    """Make the assets of sources; one whose licence does not permit serving has none."""
+    permitted = [source for source in sources if source.permitted]
+    landed = [landed_asset(source) for source in permitted if source.key in FETCH]
+    return [*landed, *(loaded_assets(source) for source in permitted)]
 
 
-def source_assets(source: Source) -> list[dg.AssetsDefinition]:
-    """Make the assets of a source: what is landed of it live, and what is loaded."""
-    return (
-        [landed_asset(source), loaded_asset(source)]
-        if source.key in FETCH
-        else [loaded_asset(source)]
-    )
+def landed_key(source: Source) -> dg.AssetKey:
+    """Name the asset of what is landed of a source."""
+    return dg.AssetKey(f"{_name(source)}_landed")
+
+
+def table_key(source: Source, table: RecordTable) -> dg.AssetKey:
+    """Name the asset of one table of a source."""
+    return dg.AssetKey(f"{_name(source)}_{table.name}")
 
 
 def landed_asset(source: Source) -> dg.AssetsDefinition:
-    """Make the asset that fetches what a source shows, one span a partition."""
+    """Make the asset that fetches what a source shows; a range of partitions is one run."""
 
     @dg.asset(
-        name=f"{_name(source)}_landed",
+        key=landed_key(source),
         group_name=source.subject,
         description=f"Documents of {source.title}, as they came.",
         partitions_def=_PARTITIONS.get(CADENCE.get(source.key, "")),
-        retry_policy=_AGAIN,
+        retry_policy=_FETCH_AGAIN,
+        freshness_policy=_FRESH,
         pool=source.key,
         kinds={"http"},
+        tags=_tags(source),
     )
     def landed(context: dg.AssetExecutionContext, ground: Ground) -> dg.MaterializeResult[None]:
-        span = (None, None)
-        if context.has_partition_key:
-            window = context.partition_time_window
-            span = (window.start.date(), window.end.date() - timedelta(days=1))
-        came, new = land_live(ground.landing(), source.key, *span)
-        return dg.MaterializeResult(metadata={"documents": came, "documents_new": new})
-
-    return landed
-
-
-def loaded_asset(source: Source) -> dg.AssetsDefinition:
-    """Make the asset that brings what is landed of a source into the record."""
-
-    @dg.asset(
-        name=_name(source),
-        group_name=source.subject,
-        description=f"{source.title} ({source.license_name}).",
-        deps=[f"{_name(source)}_landed"] if source.key in FETCH else [],
-        freshness_policy=_FRESH,
-        pool="record",
-        kinds={"deltalake"},
-        tags={"sankofa/license_class": source.license_class},
-    )
-    def ingested(context: dg.AssetExecutionContext, ground: Ground) -> dg.MaterializeResult[None]:
-        landing, record = ground.landing(), ground.record()
-        fetched = fetch_folder(Path(ground.documents), ground.base_url, source)
-        came, new = land_all(landing, fetched)
-        entries = load_source(record, landing, source)
-        counts = sums(entries)
-        context.log.info("%s: %s documents, %s new; %s", source.key, came, new, counts)
+        with _failing_in_words():
+            came, new = land_live(ground.landing(), source, _window(context))
         return dg.MaterializeResult(
             metadata={
                 "documents": came,
                 "documents_new": new,
-                **counts,
-                "quarantine": dg.MetadataValue.path(f"{ground.record_url}/quarantine"),
-                "why quarantined": dg.MetadataValue.md(_reasons(record, source)),
+                "landing": dg.MetadataValue.path(f"{ground.landing_url}/documents/{source.key}"),
             }
         )
 
-    return ingested
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        return landed.with_attributes(backfill_policy=dg.BackfillPolicy.single_run())
 
 
-def sums(entries: list[LoadEntry]) -> dict[str, int]:
-    """Add up the counts of several loads."""
-    return {name: sum(getattr(entry, name) for entry in entries) for name in COUNTS}
+def loaded_assets(source: Source) -> dg.AssetsDefinition:
+    """Make the assets that bring what is landed of a source into its tables."""
+    specs = [
+        dg.AssetSpec(
+            table_key(source, table),
+            deps=[landed_key(source)] if source.key in FETCH else [],
+            description=f"{table.row.__doc__} From {source.title} ({source.license_name}).",
+            group_name=source.subject,
+            kinds={"deltalake"},
+            tags=_tags(source),
+            freshness_policy=_FRESH,
+        )
+        for table in source.tables
+    ]
+
+    @dg.multi_asset(name=_name(source), specs=specs, retry_policy=_LOAD_AGAIN, pool=source.key)
+    def loaded(
+        context: dg.AssetExecutionContext, ground: Ground
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        landing, record = ground.landing(), ground.record()
+        with _failing_in_words():
+            files = fetch_folder(Path(ground.documents), ground.base_url, source)
+            came, new = land_all(landing, files)
+            entries = load_source(record, landing, source)
+        for table in source.tables:
+            counts = {"documents": came, "documents_new": new}
+            counts |= told(record, source, table, entries)
+            yield dg.MaterializeResult(asset_key=table_key(source, table), metadata=counts)
+
+    return loaded
+
+
+def _window(context: dg.AssetExecutionContext) -> Window:
+    """Read from the partitions of a run what is to be asked for."""
+    if not context.has_partition_key and not context.has_partition_key_range:
+        return Window()
+    if isinstance(context.assets_def.partitions_def, dg.TimeWindowPartitionsDefinition):
+        span = context.partition_time_window
+        return Window(span.start.date(), span.end.date() - timedelta(days=1))
+    return Window(batches=frozenset(context.partition_keys))
+
+
+@contextmanager
+def _failing_in_words() -> Iterator[None]:
+    """Let a failure say what happened; only what may pass is tried again."""
+    try:
+        yield
+    except SankofaError as error:
+        again = isinstance(error, WriteConflict) or bool(getattr(error, "again", False))
+        raise dg.Failure(str(error), allow_retries=again) from error
+
+
+def _tags(source: Source) -> dict[str, str]:
+    return {"sankofa/source": source.key, "sankofa/license_class": source.license_class}
 
 
 def _name(source: Source) -> str:
     return source.key.replace("-", "_")
-
-
-def _reasons(record: Record, source: Source) -> str:
-    """Show the commonest reasons why records of a source were quarantined."""
-    found = record.query(
-        f"SELECT reason, count(*) AS times FROM {record.relation('quarantine')} "
-        f"WHERE source = '{source.key}' GROUP BY reason ORDER BY times DESC, reason LIMIT 5"
-    ).to_pylist()
-    lines = [f"| {row['times']} | {row['reason'].replace('|', '/')} |" for row in found]
-    return "\n".join(["| records | why |", "|---|---|", *lines])

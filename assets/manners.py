@@ -1,13 +1,21 @@
 """How a host is asked: how often, by whom, after how long again, and without a key shown."""
 
+import fcntl
 import logging
-import threading
-from collections.abc import Callable, Mapping
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import IO
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
+
+from warehouse.errors import SankofaError
 
 # Requests a second that a host is asked at most; the longest ending that fits counts.
 RATES: dict[str, float] = {
@@ -28,23 +36,32 @@ SECRETS = frozenset({"api_key", "apikey", "key", "token", "access_token", "subsc
 
 
 class Bucket:
-    """The turns of one host, ``rate`` a second; threads that share it queue up."""
+    """The turns of one host, ``rate`` a second, for all processes of this machine.
+
+    Its file holds the moment of the last turn. Whoever takes the next one waits while holding
+    the file's lock, which the kernel releases when its holder dies; so nobody waits longer than
+    one gap for a turn of his own, whatever a file left behind or a changed clock says.
+    """
 
     def __init__(
-        self, rate: float, clock: Callable[[], float], sleep: Callable[[float], None]
+        self,
+        rate: float,
+        clock: Callable[[], float],
+        sleep: Callable[[float], None],
+        file: Path,
     ) -> None:
-        self._gap, self._clock, self._sleep = 1 / rate, clock, sleep
-        self._next = float("-inf")
-        self._lock = threading.Lock()
+        self._gap, self._clock, self._sleep, self._file = 1 / rate, clock, sleep, file
 
     def take(self) -> None:
         """Wait for the next turn."""
-        with self._lock:
-            now = self._clock()
-            turn = max(now, self._next)
-            self._next = turn + self._gap
-        if turn > now:
-            self._sleep(turn - now)
+        with _locked(self._file) as file:
+            last = _moment(file.read())
+            wait = min(self._gap, last + self._gap - self._clock())
+            if wait > 0:
+                self._sleep(wait)
+            file.seek(0)
+            file.truncate()
+            file.write(repr(self._clock()))
 
 
 class Turns:
@@ -55,20 +72,41 @@ class Turns:
         rates: Mapping[str, float],
         clock: Callable[[], float],
         sleep: Callable[[float], None],
+        folder: Path | None = None,
     ) -> None:
         self._rates, self._clock, self._sleep = {"": RATES[""], **rates}, clock, sleep
-        self._buckets: dict[str, Bucket] = {}
-        self._lock = threading.Lock()
+        self._folder = folder or _shared_folder()
 
     def take(self, host: str) -> None:
         """Wait for the next turn of a host."""
         fits = [end for end in self._rates if not end or host == end or host.endswith(f".{end}")]
         name = max(fits, key=len)
-        with self._lock:
-            if (name or host) not in self._buckets:
-                bucket = Bucket(self._rates[name], self._clock, self._sleep)
-                self._buckets[name or host] = bucket
-        self._buckets[name or host].take()
+        file = self._folder / re.sub(r"[^a-z0-9.-]", "_", (name or host).lower())
+        Bucket(self._rates[name], self._clock, self._sleep, file).take()
+
+
+def _shared_folder() -> Path:
+    """Give the folder in which this user's processes keep the turns of each host."""
+    folder = Path(tempfile.gettempdir(), f"sankofa-turns-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise SankofaError(f"{folder} belongs to somebody else: set TMPDIR to a folder of yours")
+    return folder
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[IO[str]]:
+    with path.open("a+", encoding="ascii", errors="replace") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        yield file
+
+
+def _moment(written: str) -> float:
+    try:
+        return float(written)
+    except ValueError:
+        return float("-inf")
 
 
 def retry_after(value: str | None, now: datetime) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from assets.parsed import Parsed
+from warehouse.errors import LicenceError
 from warehouse.landing import Document
 from warehouse.record.tables import RecordTable
 from warehouse.tables import LicenseClass
@@ -36,3 +37,18 @@ class Source:
     tables: tuple[RecordTable, ...]
     complete: bool = False
     stream: Stream | None = None
+
+    @property
+    def permitted(self) -> bool:
+        """Say whether its licence permits that anything of it is kept and served."""
+        return self.license_class != "restricted"
+
+
+def refuse_restricted(source: Source) -> None:
+    """Refuse a source whose licence does not permit serving, before anything is asked of it."""
+    if not source.permitted:
+        raise LicenceError(
+            f"{source.key} is refused: its licence ({source.license_name}) does not permit "
+            "serving it; nothing was asked of it and nothing is kept. Once redistribution is "
+            "cleared with the publisher, give the source its licence class in sources.py"
+        )

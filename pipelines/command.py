@@ -56,7 +56,7 @@ def publish() -> None:
     """Publish what is loaded as one build."""
     from pipelines.run import run_job
 
-    [said] = run_job(places(), "publish").values()
+    said = run_job(places(), "publish")["published_build"]
     click.echo(f"published as data_version {said['data_version']}")
 
 

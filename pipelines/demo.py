@@ -10,8 +10,8 @@ Say = Callable[[str], object]
 
 def prepare(here: Places, say: Say) -> None:
     """Build the sample world, run the pipeline through Dagster, publish."""
-    from assets.ingest import COUNTS
     from assets.sample.world import write_world
+    from assets.told import COUNTS
     from pipelines.run import run_job
 
     say("The sample world: fictional issuers, portals, series and registers")
@@ -19,9 +19,11 @@ def prepare(here: Places, say: Say) -> None:
     say("The pipeline, through Dagster")
     for asset, said in run_job(here, "ingest").items():
         counts = ", ".join(f"{said[name]:,} {name}" for name in COUNTS if said[name])
-        say(f"  {asset:18} {said['documents']:>4} documents; {counts or 'nothing new'}")
-    published = run_job(here, "publish")["published_build"]
-    say(f"Published as data_version {published['data_version']}")
+        say(f"  {asset:34} {said['documents']:>4} documents; {counts or 'nothing new'}")
+    told = run_job(here, "publish")
+    if parties := told.get("party_matches"):
+        say(f"  {parties['resolved']:,} of {parties['parties']:,} tender parties resolved")
+    say(f"Published as data_version {told['published_build']['data_version']}")
 
 
 def _one_that_restated(here: Places) -> str:

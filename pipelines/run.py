@@ -1,13 +1,34 @@
 """Running a job in this process, with its runs kept where ``dagster dev`` shows them."""
 
+import fcntl
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import dagster as dg
+from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
 from pipelines.places import Places
 from warehouse.errors import SankofaError
 
-_CONFIGURATION = "telemetry:\n  enabled: false\n"
+# Every source has a pool of its own name, in which one run at a time has its turn.
+_CONFIGURATION = """\
+telemetry:
+  enabled: false
+concurrency:
+  pools:
+    default_limit: 1
+    granularity: op
+  runs:
+    max_concurrent_runs: 4
+run_monitoring:
+  enabled: true
+  free_slots_after_run_end_seconds: 60
+  max_runtime_seconds: 86400
+"""
+# What was written before there were pools; it is replaced, what a person wrote is not.
+_FORMER = "telemetry:\n  enabled: false\n"
+_BY_COMMAND = {"sankofa/by": "command"}
 _FAILURES_ONLY = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 
 
@@ -15,13 +36,15 @@ def instance(here: Places) -> dg.DagsterInstance:
     """Open the Dagster instance of an installation, made if it was not there."""
     here.dagster.mkdir(parents=True, exist_ok=True)
     settings = here.dagster / "dagster.yaml"
-    if not settings.exists():
+    if not settings.exists() or settings.read_text() == _FORMER:
         settings.write_text(_CONFIGURATION)
     os.environ["DAGSTER_HOME"] = str(here.dagster)
     return dg.DagsterInstance.get()
 
 
-def run_job(here: Places, name: str) -> dict[str, dict[str, object]]:
+def run_job(
+    here: Places, name: str, tags: Mapping[str, str] | None = None
+) -> dict[str, dict[str, object]]:
     """Run a job to its end and give what each asset said; a failed asset is an error.
 
     Assets that do not depend on the failed one have run: a source that fails leaves the
@@ -29,10 +52,13 @@ def run_job(here: Places, name: str) -> dict[str, dict[str, object]]:
     """
     from pipelines.definitions import definitions
 
-    with instance(here) as keeper:
+    with instance(here) as keeper, _only_one(here, keeper, name):
         job = definitions().resolve_job_def(name)
         result = job.execute_in_process(
-            instance=keeper, raise_on_error=False, run_config=_FAILURES_ONLY
+            instance=keeper,
+            raise_on_error=False,
+            run_config=_FAILURES_ONLY,
+            tags={**_BY_COMMAND, **(tags or {})},
         )
         said: dict[str, dict[str, object]] = {
             event.asset_key.to_user_string(): {
@@ -49,3 +75,19 @@ def run_job(here: Places, name: str) -> dict[str, dict[str, object]]:
                 f"See run {result.run_id} in `dagster dev` (DAGSTER_HOME={here.dagster})"
             )
         return said
+
+
+@contextmanager
+def _only_one(here: Places, keeper: dg.DagsterInstance, name: str) -> Iterator[None]:
+    """Let one command at a time run a job, and settle what a killed one left.
+
+    The kernel releases the lock of a dead process; a run of ours that is not finished when
+    nobody holds it has died, and would keep its place in the pools for ever.
+    """
+    with (here.dagster / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        mine = dg.RunsFilter(job_name=name, tags=_BY_COMMAND, statuses=NOT_FINISHED_STATUSES)
+        for run in keeper.get_runs(mine):
+            keeper.report_run_failed(run, "its process ended before it did")
+            keeper.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        yield

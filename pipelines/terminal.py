@@ -5,11 +5,12 @@ from datetime import date
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from assets.fetching import Window
 from assets.folder import SAMPLE_URL, fetch_folder
-from assets.ingest import sums
 from assets.live import FETCH, land_live
 from assets.load import land_all, load_source
-from assets.sources import Source
+from assets.sources import Source, refuse_restricted
+from assets.told import sums
 from pipelines.places import Places
 from pipelines.sources import SOURCES
 from warehouse.errors import SankofaError
@@ -38,10 +39,12 @@ def _chosen(keys: tuple[str, ...]) -> list[Source]:
     for key in keys:
         if key not in known:
             raise SankofaError(f"{key} is no source; one of {', '.join(known)}")
-    return [known[key] for key in keys or known]
+    permitted = [source.key for source in SOURCES if source.permitted]
+    return [known[key] for key in keys or permitted]
 
 
 def _one(here: Places, source: Source, live: bool, from_: date | None, to: date | None) -> str:
+    refuse_restricted(source)
     landing, record = Landing(here.landing), Record(here.record)
     with _bar() as bar:
         step = bar.add_task(f"{source.key}: fetching", total=None)
@@ -50,9 +53,8 @@ def _one(here: Places, source: Source, live: bool, from_: date | None, to: date 
         if live:
             came, new = land_live(
                 landing,
-                source.key,
-                from_,
-                to,
+                source,
+                Window(from_, to),
                 lambda read, whole: bar.update(step, completed=read, total=whole),
             )
         else:

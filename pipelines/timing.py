@@ -1,17 +1,19 @@
-"""When things run: each source after its own night, the record after all, new files at once."""
+"""When things run: each source in its own run at night, then the record, then the build."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
 
-_STOPPED = dg.DefaultScheduleStatus.STOPPED
+# How many partitions before the running one are asked for again each night: as long as a
+# source still edits what it published, and over the end of a month.
+_LOOK_BACK: dict[type, int] = {
+    dg.DailyPartitionsDefinition: 30,
+    dg.MonthlyPartitionsDefinition: 1,
+}
 
 
-def schedules(
-    landed: Sequence[dg.AssetsDefinition], ingest: Any, publish: Any
-) -> list[dg.ScheduleDefinition | Any]:
+def schedules(landed: Sequence[dg.AssetsDefinition], ingest: Any, publish: Any) -> list[Any]:
     """Fetch every source once a night, load what came, publish what is loaded."""
     nightly = [
         dg.ScheduleDefinition(job=ingest, cron_schedule="0 5 * * *"),
@@ -20,34 +22,29 @@ def schedules(
     return [*(_fetching(asset) for asset in landed), *nightly]
 
 
-def _fetching(asset: dg.AssetsDefinition) -> Any:
-    name = asset.key.to_user_string()
-    job = dg.define_asset_job(
-        f"fetch_{name}", dg.AssetSelection.assets(asset), executor_def=dg.in_process_executor
-    )
-    if asset.partitions_def is not None:
-        return dg.build_schedule_from_partitioned_job(job, hour_of_day=3)
-    return dg.ScheduleDefinition(job=job, cron_schedule="0 3 * * *", default_status=_STOPPED)
+def _fetching(asset: dg.AssetsDefinition) -> dg.ScheduleDefinition:
+    """Fetch a source in a run of its own: one that fails stops no other."""
+    name = f"fetch_{asset.key.to_user_string()}"
+    job: Any = dg.define_asset_job(name, dg.AssetSelection.assets(asset))
+
+    @dg.schedule(job=job, cron_schedule="0 3 * * *", name=f"{name}_schedule")
+    def nightly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+        """Ask for what may have changed, all in one run."""
+        return dg.RunRequest(tags=_range(asset.partitions_def, context))
+
+    return nightly
 
 
-def sensors(ingest: Any, folder: Path) -> list[dg.SensorDefinition]:
-    """Load as soon as a new file lies in the folder of documents."""
-
-    @dg.sensor(job=ingest, minimum_interval_seconds=60)
-    def new_files(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        """Ask for a load when the newest file is newer than at the last look."""
-        newest = max(
-            (
-                f"{path.stat().st_mtime_ns}:{path.name}"
-                for path in folder.glob("*/*/**/*")
-                if path.is_file()
-            ),
-            default="",
-        )
-        if newest <= (context.cursor or ""):
-            yield dg.SkipReason("no new file")
-            return
-        context.update_cursor(newest)
-        yield dg.RunRequest(run_key=newest)
-
-    return [new_files]
+def _range(
+    partitions: dg.PartitionsDefinition[str] | None, context: dg.ScheduleEvaluationContext
+) -> dict[str, str]:
+    """Name the partitions that are asked for each night; all where they are no spans of time."""
+    if partitions is None:
+        return {}
+    keys = partitions.get_partition_keys(current_time=context.scheduled_execution_time)
+    if type(partitions) in _LOOK_BACK:
+        keys = keys[-1 - _LOOK_BACK[type(partitions)] :]
+    return {
+        "dagster/asset_partition_range_start": keys[0],
+        "dagster/asset_partition_range_end": keys[-1],
+    }

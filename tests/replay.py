@@ -68,9 +68,9 @@ class Replay:
         with self._lock:
             self.asked.append(asked)
             replies = self._replies.get(asked.path, [Reply(b"not here", 404)])
-            if callable(replies):
-                return replies(asked)
-            return replies.pop(0) if len(replies) > 1 else replies[0]
+            if not callable(replies):
+                return replies.pop(0) if len(replies) > 1 else replies[0]
+        return replies(asked)
 
     def __enter__(self) -> "Replay":
         self._thread.start()

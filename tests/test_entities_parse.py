@@ -18,8 +18,8 @@ from stdnum import lei as leis
 from assets.entities import gleif, openfigi
 from assets.entities.ids import mint
 from assets.entities.mappings import isin_mapping, listings, opencorporates_mapping
-from assets.entities.parts import whole
 from assets.parsed import Parsed
+from assets.parts import whole
 from tests.conftest import REAL
 from warehouse.landing import Document
 from warehouse.record.rows import to_arrow
@@ -117,7 +117,10 @@ def test_a_natural_person_with_an_lei_is_rejected_without_its_name() -> None:
     (rejected,) = parsed.rejected["entities"]
     assert rejected.reason == "natural person"
     assert rejected.source_ref.endswith("#/records/0")
-    assert parsed.rows == {}
+    (row,) = parsed.rows["entities"]
+    assert row["withdrawn"]
+    assert {row[name] for name in ENTITIES.content} == {None}
+    assert "Ubuntu" not in str(parsed)
 
 
 def test_an_lei_without_a_category_needs_other_evidence() -> None:
@@ -134,6 +137,11 @@ def test_wrong_check_digits_are_rejected() -> None:
 
     (rejected,) = read([cdf() | {"LEI": wrong}]).rejected["entities"]
     assert rejected.reason == f"'{wrong}' is no LEI: its check digits are wrong"
+
+
+@pytest.mark.parametrize("written", [LEI.lower(), f"{LEI[:4]}-{LEI[4:]}", f"{LEI[:19]} {LEI[19:]}"])
+def test_an_lei_is_written_as_its_standard_says(written: str) -> None:
+    assert "entities" not in read([cdf() | {"LEI": written}]).rows
 
 
 def test_a_duplicate_points_to_the_one_that_stays() -> None:
@@ -235,6 +243,46 @@ def test_every_format_of_the_golden_copy_gives_the_same_rows(
     assert without_place(whole(streamed(body))) == expected
 
 
+def test_a_golden_copy_is_read_by_the_header_it_is_published_with() -> None:
+    line = {
+        "LEI": LEI,
+        "Entity.LegalName": "Ubuntu Fictional Mining Ltd",
+        "Entity.LegalName.xmllang": "en",
+        "Entity.OtherEntityNames.OtherEntityName.1": "UFM",
+        "Entity.OtherEntityNames.OtherEntityName.1.xmllang": "fr",
+        "Entity.OtherEntityNames.OtherEntityName.1.type": "TRADING_OR_OPERATING_NAME",
+        "Entity.OtherEntityNames.OtherEntityName.2": "",
+        "Entity.TransliteratedOtherEntityNames.TransliteratedOtherEntityName.1": "Ubuntu",
+        "Entity.TransliteratedOtherEntityNames.TransliteratedOtherEntityName.1.type": "AUTO_ASCII",
+        "Entity.LegalAddress.Country": "ZA",
+        "Entity.HeadquartersAddress.Country": "MU",
+        "Entity.RegistrationAuthority.RegistrationAuthorityID": "RA000531",
+        "Entity.RegistrationAuthority.OtherRegistrationAuthorityID": "",
+        "Entity.RegistrationAuthority.RegistrationAuthorityEntityID": "2001/123456/06",
+        "Entity.LegalJurisdiction": "ZA",
+        "Entity.EntityCategory": "GENERAL",
+        "Entity.EntityStatus": "INACTIVE",
+        "Entity.SuccessorEntity.1.SuccessorLEI": OTHER,
+        "Entity.SuccessorEntity.1.SuccessorEntityName": "",
+        "Entity.SuccessorEntity.2.SuccessorLEI": "",
+        "Registration.LastUpdateDate": "2024-05-04T00:30:00+02:00",
+        "Registration.RegistrationStatus": "DUPLICATE",
+    }
+    body = f"{','.join(line)}\n{','.join(line.values())}\n".encode()
+
+    (parsed,) = streamed(body)
+
+    (row,) = parsed.rows["entities"]
+    assert (row["legal_name"], row["other_names"]) == (
+        "Ubuntu Fictional Mining Ltd",
+        '["UFM", "Ubuntu"]',
+    )
+    assert (row["country"], row["jurisdiction"], row["status"]) == ("ZA", "ZA", "INACTIVE")
+    assert (row["lei_status"], row["same_as"]) == ("DUPLICATE", mint("lei", OTHER))
+    numbers = [(each["id_value"], each["issuer"]) for each in parsed.rows["identifiers"]]
+    assert numbers == [(LEI, None), ("2001/123456/06", "RA000531")]
+
+
 def test_a_long_copy_comes_in_parts_with_the_places_of_a_short_one() -> None:
     records = [cdf()] * (gleif.RECORDS_A_PART + 1)
 
@@ -308,6 +356,21 @@ def test_mapping_files_give_identifiers_known_on_the_day_they_were_read() -> Non
         "line 4",
         "line 5",
     ]
+
+
+@pytest.mark.parametrize(
+    ("read_mapping", "header", "value"),
+    [
+        (isin_mapping, "LEI,ISIN", "US0378331005"),
+        (opencorporates_mapping, "LEI,OpenCorporatesID", "us_de/4386463"),
+    ],
+)
+def test_mapping_files_are_read_by_the_header_they_are_published_with(
+    read_mapping: Callable[[Document, bytes], Parsed], header: str, value: str
+) -> None:
+    (row,) = read_mapping(document(), f"{header}\n{LEI},{value}\n".encode()).rows["identifiers"]
+
+    assert (row["service_id"], row["id_value"]) == (mint("lei", LEI), value)
 
 
 def test_a_zipped_mapping_gives_the_rows_of_a_bare_one() -> None:
@@ -479,5 +542,6 @@ def test_the_natural_persons_of_the_golden_copy_are_left_out() -> None:
 
     parsed = gleif.parse(document(), body)
     people = [each for each in parsed.rejected["entities"] if each.reason == "natural person"]
-    assert (len(parsed.rows["entities"]), len(people)) == (295, 25)
+    organisations = [each for each in parsed.rows["entities"] if not each["withdrawn"]]
+    assert (len(organisations), len(people)) == (295, 25)
     assert "Allan Chang" not in str(parsed)

@@ -5,6 +5,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ from assets.fetching import LIVE, Window, base_of, each, kept_in
 from assets.filings import fetch as filings
 from assets.filings.sources import SOURCES as FILING_SOURCES
 from assets.http import Client, FetchError
+from assets.load import land_all, load_source
 from assets.macro import alfred as alfred_parser
 from assets.macro import fetch as macro
+from assets.macro import fred
 from assets.macro import worldbank as worldbank_parser
 from assets.macro.sources import SOURCES as MACRO_SOURCES
 from assets.tenders import fetch as tenders
@@ -26,10 +29,14 @@ from assets.tenders.sources import SOURCES as TENDER_SOURCES
 from tests.replay import Asked, Replay, Reply
 from warehouse.errors import SankofaError
 from warehouse.landing import Fetched, Landing
+from warehouse.record.as_of import known
+from warehouse.record.store import Record
+from warehouse.record.tables import MACRO_SERIES
 
 JSON = {"Content-Type": "application/json"}
 ALWAYS = Window()
 FETCH = macro.FETCH | filings.FETCH | tenders.FETCH | entities.FETCH
+SOURCES = (*MACRO_SOURCES, *FILING_SOURCES, *TENDER_SOURCES, *ENTITY_SOURCES)
 
 
 @pytest.fixture
@@ -60,25 +67,36 @@ def came(fetching: Iterator[Fetched]) -> tuple[list[Fetched], str]:
     """Give what came before a failure, and the failure's words."""
     documents: list[Fetched] = []
     try:
-        documents.extend(iter(fetching.__next__, None))
-    except StopIteration:
-        return documents, ""
+        documents.extend(read(fetching))
     except FetchError as error:
         return documents, str(error)
     return documents, ""
+
+
+def read(fetching: Iterator[Fetched]) -> Iterator[Fetched]:
+    """Read each body while it is open."""
+    for document in fetching:
+        body = document.body
+        yield document if isinstance(body, bytes) else replace(document, body=body.read())
+
+
+def bytes_of(document: Fetched) -> bytes:
+    assert isinstance(document.body, bytes)
+    return document.body
 
 
 def test_every_source_with_a_live_address_has_a_fetcher_and_back() -> None:
     assert set(LIVE) == set(FETCH)
 
 
+def test_everything_that_can_be_fetched_is_a_source_with_a_parser() -> None:
+    assert set(FETCH) <= {source.key for source in SOURCES}
+
+
 def test_each_source_is_fetched_under_its_own_licence(
     server: Replay, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stated = {
-        source.key: source.license_class
-        for source in (*MACRO_SOURCES, *FILING_SOURCES, *TENDER_SOURCES, *ENTITY_SOURCES)
-    }
+    stated = {source.key: source.license_class for source in SOURCES}
     monkeypatch.setattr(macro, "INDICATORS", ("A",))
     server.on("/v2/country/all/indicator/A", world_bank_page(1, 1))
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(b"KEY\n1\n"))
@@ -116,6 +134,18 @@ def test_after_three_failures_in_a_row_the_rest_is_not_asked_for() -> None:
 
     assert tried == ["a", "b", "c"]
     assert "the rest was not asked for" in words
+
+
+@pytest.mark.parametrize(("status", "again"), [(404, False), (503, True)])
+def test_only_a_failure_that_may_pass_is_worth_another_run(
+    server: Replay, client: Client, status: int, again: bool
+) -> None:
+    server.on("/monthly.csv", Reply(b"", status))
+
+    with pytest.raises(FetchError) as failed:
+        list(macro.h10(client, server.base, ALWAYS, ["monthly"]))
+
+    assert failed.value.again is again
 
 
 def world_bank_page(page: int, pages: int, **more: str) -> Reply:
@@ -261,7 +291,7 @@ def test_all_observations_of_a_series_arrive_with_what_its_parser_needs(
     server.answer("/fred/series/observations", fred_page)
     landing = Landing(str(tmp_path))
 
-    documents = list(macro.alfred(client, server.base, ALWAYS, ["NEW"]))
+    documents = list(fred.alfred(client, server.base, ALWAYS, ["NEW"]))
     landed = [landing.land(document)[0] for document in documents]
 
     assert server.asked[1].query["api_key"] == "5ecre7"
@@ -283,16 +313,67 @@ def test_observations_that_stop_short_of_their_count_are_not_taken(
         ),
     )
 
-    documents, words = came(macro.alfred(client, server.base, ALWAYS, ["NEW"]))
+    documents, words = came(fred.alfred(client, server.base, ALWAYS, ["NEW"]))
 
     assert documents == []
     assert "1 of 3 observations arrived, so nothing is taken" in words
 
 
+CHANGED = [date(2000, 1, 1) + timedelta(days=31 * n) for n in range(7)]
+
+
+def with_at_most_two_vintages(asked: Asked) -> Reply:
+    """Refuse a span with more vintages, and cut what was known to the span, as FRED does."""
+    first, last = (date.fromisoformat(asked.query[f"realtime_{end}"]) for end in ("start", "end"))
+    within = [n for n, day in enumerate(CHANGED) if first <= day <= last]
+    if len(within) > 2:
+        words = "Bad Request.  The number of vintage dates exceeds the maximum."
+        return Reply(json.dumps({"error_message": words}).encode(), 400, JSON)
+    until = [*CHANGED[1:], date.max]
+    rows = [
+        {"date": "1999-01-01", "value": str(n), "realtime_start": str(max(day, first))}
+        for n, day in enumerate(CHANGED)
+        if day <= last and until[n] > first
+    ]
+    return reply({"count": len(rows), "observations": rows})
+
+
+def test_a_series_with_more_vintages_than_one_answer_holds_comes_in_parts(
+    server: Replay, client: Client, record: Record, tmp_path: Path
+) -> None:
+    server.on("/fred/series", fred_series())
+    server.on(
+        "/fred/series/vintagedates",
+        reply({"count": 7, "vintage_dates": [str(day) for day in CHANGED]}),
+    )
+    server.answer("/fred/series/observations", with_at_most_two_vintages)
+    landing = Landing(str(tmp_path / "landing"))
+    [source] = [source for source in SOURCES if source.key == "alfred"]
+
+    land_all(landing, fred.alfred(client, server.base, ALWAYS, ["NEW"]))
+    load_source(record, landing, source)
+
+    every = known(MACRO_SERIES, record.relation("macro_series"), vintages="all")
+    found = {row["available_at"]: int(row["value"]) for row in record.query(every).to_pylist()}
+    assert found == {day: n for n, day in enumerate(CHANGED)}
+
+
+def test_a_question_that_fred_refuses_for_another_reason_is_not_split(
+    server: Replay, client: Client
+) -> None:
+    server.on("/fred/series", fred_series())
+    server.on("/fred/series/observations", Reply(b'{"error_message": "no such series"}', 400))
+
+    _, words = came(fred.alfred(client, server.base, ALWAYS, ["NEW"]))
+
+    assert "no such series" in words
+    assert len(server.asked) == 2
+
+
 def test_a_series_under_copyright_is_left_out(server: Replay, client: Client) -> None:
     server.on("/fred/series", fred_series("Copyright, 2016, OECD."))
 
-    assert list(macro.alfred(client, server.base, ALWAYS, ["NEW"])) == []
+    assert list(fred.alfred(client, server.base, ALWAYS, ["NEW"])) == []
     assert len(server.asked) == 1
 
 
@@ -301,7 +382,7 @@ def test_without_a_key_fred_is_not_asked_and_the_words_say_how_to_get_one(
 ) -> None:
     monkeypatch.delenv("SANKOFA_FRED_KEY", raising=False)
     with pytest.raises(FetchError, match="set SANKOFA_FRED_KEY"):
-        macro.alfred(client, LIVE["alfred"], ALWAYS)
+        fred.alfred(client, LIVE["alfred"], ALWAYS)
 
 
 def test_the_files_of_h10_carry_their_frequency(server: Replay, client: Client) -> None:
@@ -350,7 +431,7 @@ def test_the_nightly_zip_arrives_whole_in_one_download(server: Replay, client: C
     body = zipped(**{"CIK0000000001.json": "{}"})
     server.on("/xbrl/companyfacts.zip", Reply(body, drop_after=50), Reply(body))
 
-    (document,) = filings.companyfacts_bulk(client, server.base, ALWAYS)
+    (document,) = read(filings.companyfacts_bulk(client, server.base, ALWAYS))
 
     assert (document.source, document.body) == ("sec-companyfacts-bulk", body)
 
@@ -402,6 +483,7 @@ def test_reports_of_a_window_arrive_with_the_day_they_were_added(
     documents = list(filings.xbrl_filings(client, server.base, window, ["UA"]))
 
     assert [document.headers["x-fxo-id"] for document in documents] == [f"X-{n}" for n in numbers]
+    assert {document.license_class for document in documents} == {"restricted"}
     assert documents[-1].headers["x-date-added"].startswith("2024-0")
 
 
@@ -429,7 +511,7 @@ def test_each_day_of_the_south_african_portal_arrives_with_all_its_pages(
 
     documents = list(FETCH["za-etenders"](client, server.base, window))
 
-    assert [json.loads(document.body)["releases"][0]["ocid"] for document in documents] == [
+    assert [json.loads(bytes_of(document))["releases"][0]["ocid"] for document in documents] == [
         "2026-08-14-1",
         "2026-08-14-2",
         "2026-08-16-1",
@@ -467,7 +549,7 @@ def test_the_registry_gives_a_publisher_whole_or_by_year(server: Replay, client:
     server.on("/en/publication/64/download", Reply(body))
     window = Window(date(2023, 5, 1), date(2024, 1, 1))
 
-    (whole,) = FETCH["ng-budget"](client, server.base, ALWAYS)
+    (whole,) = read(FETCH["ng-budget"](client, server.base, ALWAYS))
     years = list(FETCH["ng-budget"](client, server.base, window))
 
     assert whole.body == body
@@ -506,7 +588,7 @@ def test_the_golden_copy_is_followed_to_where_it_lies(server: Replay, client: Cl
     path = "/api/v2/golden-copies/publishes/lei2/latest.json"
     server.on(path, Reply(b"", 302, {"Location": "/storage/lei2.json.zip"}))
 
-    (document,) = entities.gleif(client, server.base, ALWAYS)
+    (document,) = read(entities.gleif(client, server.base, ALWAYS))
 
     assert (document.url, document.body) == (server.base + path, body)
 
@@ -533,8 +615,8 @@ def test_all_lei_records_of_a_country_arrive(server: Replay, client: Client) -> 
 
     documents = list(entities.gleif_api(client, server.base, ALWAYS, ["MU"]))
 
-    assert [json.loads(document.body)["data"][0]["id"] for document in documents] == [1, 2]
-    assert {document.source for document in documents} == {"gleif"}
+    assert [json.loads(bytes_of(document))["data"][0]["id"] for document in documents] == [1, 2]
+    assert {document.source for document in documents} == {"gleif-api"}
 
 
 def test_a_country_with_more_records_than_the_api_shows_is_a_failure(

@@ -3,6 +3,8 @@
 import gzip
 import logging
 import ssl
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ from typing import Any
 
 import pytest
 import trustme
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assets.answers import Limits
 from assets.http import REDIRECTS, Answer, Client, FetchError, Timeouts
@@ -427,18 +431,19 @@ class Clock:
             self.now += seconds
 
 
-def test_a_host_is_asked_no_more_often_than_its_rate(server: Replay) -> None:
+def test_a_host_is_asked_no_more_often_than_its_rate(server: Replay, tmp_path: Path) -> None:
     clock = Clock()
     url = server.on("/a", GOOD)
-    with Client(rates={"127.0.0.1": 8.0}, clock=clock, sleep=clock.sleep) as client:
+    polite = Client(rates={"127.0.0.1": 8.0}, clock=clock, sleep=clock.sleep, turns=tmp_path)
+    with polite as client:
         for _ in range(17):
             client.get(url)
 
     assert clock.now == pytest.approx(2.0)
 
 
-def test_threads_share_the_turns_of_a_host() -> None:
-    bucket = Bucket(50, time.monotonic, time.sleep)
+def test_threads_share_the_turns_of_a_host(tmp_path: Path) -> None:
+    bucket = Bucket(50, time.monotonic, time.sleep, tmp_path / "host")
     began = time.monotonic()
     threads = [threading.Thread(target=bucket.take) for _ in range(11)]
     for thread in threads:
@@ -449,10 +454,62 @@ def test_threads_share_the_turns_of_a_host() -> None:
     assert time.monotonic() - began >= 10 / 50
 
 
-def test_hosts_of_one_owner_share_their_turns_and_others_do_not() -> None:
+def test_hosts_of_one_owner_share_their_turns_and_others_do_not(tmp_path: Path) -> None:
     clock = Clock()
-    turns = Turns(RATES, clock, clock.sleep)
+    turns = Turns(RATES, clock, clock.sleep, tmp_path)
     for host in ("data.sec.gov", "www.sec.gov", "data.sec.gov", "example.org", "example.net"):
         turns.take(host)
 
     assert clock.now == pytest.approx(2 / 8)
+
+
+TAKES_TURNS = """
+import sys, time
+from pathlib import Path
+from assets.manners import Turns
+turns = Turns({"sec.gov": 100.0}, time.monotonic, time.sleep, Path(sys.argv[1]))
+print("ready", flush=True)
+sys.stdin.readline()
+began = time.monotonic()
+for host in ("data.sec.gov", "www.sec.gov") * 10:
+    turns.take(host)
+print(began, time.monotonic())
+"""
+
+
+def test_processes_of_one_machine_share_the_turns_of_a_host(tmp_path: Path) -> None:
+    asking = [
+        subprocess.Popen(
+            [sys.executable, "-c", TAKES_TURNS, str(tmp_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[1],
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for each in asking:
+        assert each.stdout is not None
+        assert each.stdout.readline() == "ready\n"
+    for each in asking:
+        assert each.stdin is not None
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    spans = [each.communicate()[0].split() for each in asking]
+
+    assert [each.returncode for each in asking] == [0, 0]
+    began, ended = zip(*((float(first), float(last)) for first, last in spans), strict=True)
+    assert max(ended) - min(began) >= 39 / 100
+
+
+@given(left=st.one_of(st.floats().map(repr), st.text(st.characters(codec="ascii"), max_size=20)))
+def test_whatever_a_file_of_turns_says_nobody_waits_longer_than_one_gap(
+    tmp_path_factory: pytest.TempPathFactory, left: str
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "left"
+    file.write_text(left)
+    clock = Clock()
+    Bucket(4, clock, clock.sleep, file).take()
+
+    assert 0 <= clock.now <= 1 / 4
+    assert float(file.read_text()) == clock.now

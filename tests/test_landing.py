@@ -1,7 +1,12 @@
 """Landed bodies are the bytes that came, recognised when they come again."""
 
+import io
+import subprocess
+import sys
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 import pytest
 from hypothesis import given
@@ -17,7 +22,7 @@ LATEST = datetime(2026, 3, 1, 6, tzinfo=UTC)
 
 
 def fetched(
-    body: bytes = b'{"a": 0.1}',
+    body: bytes | IO[bytes] = b'{"a": 0.1}',
     url: str = "https://example.org/a.json",
     observed_at: datetime = FIRST,
     license_class: LicenseClass = "cc0",
@@ -128,6 +133,67 @@ def test_what_may_not_be_redistributed_is_not_kept(landing: Landing, tmp_path: P
     with pytest.raises(LicenceError, match="forbids redistribution"):
         landing.land(fetched(license_class="restricted"))
     assert files(tmp_path) == {}
+
+
+def test_a_file_lands_as_its_bytes_do_and_is_stored_once_with_them(
+    landing: Landing, tmp_path: Path
+) -> None:
+    body = b"0123456789" * 500_000
+    first, _ = landing.land(fetched(body))
+    with tempfile.TemporaryFile() as file:
+        file.write(body)
+        second, new = landing.land(fetched(file, observed_at=LATER))
+    assert (second, new) == (first, False)
+    assert first.size == len(body)
+    assert len(list(tmp_path.rglob("*.zst"))) == 1
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_file_that_comes_first_is_read_back_whole_and_as_a_stream(landing: Landing) -> None:
+    document, new = landing.land(fetched(io.BytesIO(b"a" * 3_000_000)))
+    assert new
+    assert landing.read(document) == b"a" * 3_000_000
+    with landing.open(document) as stream:
+        assert stream.read() == b"a" * 3_000_000
+
+
+def test_the_keys_of_documents_are_known_without_opening_them(landing: Landing) -> None:
+    landing.land(fetched(b"1"))
+    landing.land(fetched(b"2", observed_at=LATER))
+    landing.land(fetched(b"1", url="https://example.org/b.json"))
+    assert landing.keys("test") == {document.key for document in landing.documents("test")}
+    assert landing.keys("another") == set()
+
+
+LANDS_A_BODY = """
+import os, resource, sys, tempfile
+from datetime import UTC, datetime
+from warehouse.landing import Fetched, Landing
+landing, size = Landing(sys.argv[1]), int(sys.argv[2])
+with tempfile.TemporaryFile() as body:
+    piece = os.urandom(1 << 20)
+    for number in range(size >> 20):
+        body.write(number.to_bytes(8, "big") + piece[8:])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    document, _ = landing.land(
+        Fetched("test", "https://example.org/a.zip", body, "cc0", datetime.now(UTC))
+    )
+with landing.open(document) as stream:
+    assert sum(len(piece) for piece in iter(lambda: stream.read(1 << 20), b"")) == size
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_a_body_of_any_size_lands_in_the_same_memory(tmp_path: Path) -> None:
+    size = 200 << 20
+    done = subprocess.run(
+        [sys.executable, "-c", LANDS_A_BODY, str(tmp_path), str(size)],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) * 1024 < size / 4
 
 
 @given(st.binary(max_size=2_000))

@@ -1,16 +1,20 @@
 import random
-from typing import Any
+from contextlib import closing
+from typing import Any, NamedTuple
 
+import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assets.entities.folded import PLAIN_NUMBER
 from assets.entities.ids import mint
 from assets.entities.names import plain_name
-from assets.entities.registers import REGISTERS, register_of
-from assets.entities.resolve import Resolved, resolve
+from assets.entities.registers import REGISTERS, is_numbered, plain_number, register_of
+from assets.entities.resolve import PARTY, resolve
 from assets.entities.same import same_as
+from assets.entities.sharing import find_same
 from assets.sample.countries import COUNTRIES
 
 LEI, OTHER = "213800FICTIONAL00192", "213800FICTIONAL00289"
@@ -25,15 +29,50 @@ def entity(service_id: str, name: str, place: str = "ZA", **more: str | None) ->
     return {"service_id": service_id, "legal_name": name, "jurisdiction": place} | more
 
 
-def party(name: str | None, scheme: str | None = None, number: str | None = None) -> dict[str, Any]:
-    evidence = "legal_form:ltd" if name else None
+def party(name: str, scheme: str | None = None, number: str | None = None) -> dict[str, Any]:
     return {
+        "source": "za",
+        "country": "ZA",
         "name": name,
         "identifier_scheme": scheme,
         "identifier_id": number,
-        "country": "ZA",
-        "org_evidence": evidence,
     }
+
+
+_DATABASE = duckdb.connect()
+_COLUMNS = {
+    "identifiers": ("service_id", "id_type", "id_value", "issuer"),
+    "entities": ("service_id", "legal_name", "jurisdiction", "lei", "same_as"),
+    "parties": PARTY,
+}
+
+
+class Resolved(NamedTuple):
+    service_id: str | None
+    match_method: str | None
+    reason: str | None
+
+
+def offer(sql: duckdb.DuckDBPyConnection, name: str, rows: list[dict[str, Any]]) -> None:
+    columns = {
+        each: pa.array([row.get(each) for row in rows], pa.string()) for each in _COLUMNS[name]
+    }
+    sql.register(name, pa.table(columns))
+
+
+def resolved(
+    parties: list[dict[str, Any]], identifiers: list[dict[str, Any]], entities: list[dict[str, Any]]
+) -> list[Resolved]:
+    """Resolve parties, in their order."""
+    numbered = [each | {"party_key": f"{n:04}"} for n, each in enumerate(parties)]
+    with closing(_DATABASE.cursor()) as sql:
+        offer(sql, "identifiers", identifiers)
+        offer(sql, "entities", entities)
+        offer(sql, "parties", numbered)
+        sql.register("same_as", find_same(sql))
+        found = resolve(sql).sort_by("party_key").to_pylist()
+    assert [each["party_key"] for each in found] == [each["party_key"] for each in numbered]
+    return [Resolved(each["service_id"], each["match_method"], each["reason"]) for each in found]
 
 
 def pointers(identifiers: Any, entities: Any = ()) -> dict[str, str]:
@@ -139,10 +178,11 @@ IDENTIFIERS = st.lists(
             identifier,
             IDS,
             st.just("registry"),
-            st.sampled_from(["1", "2"]),
-            st.sampled_from(["RA000531", "ZA-CIP", "RA000469"]),
+            st.sampled_from(["1", " 1", "２", "2", "0", "n/a", "x1"]),
+            st.sampled_from(["RA000531", "za-cip ", "RA000469", " "]),
         ),
-        st.builds(identifier, IDS, st.sampled_from(["isin", "ticker"]), st.just("I")),
+        st.builds(identifier, IDS, st.sampled_from(["isin", "ticker", "cik"]), st.just("I")),
+        st.builds(identifier, IDS, st.just("isin"), st.sampled_from(["i", "J"])),
     ),
     max_size=14,
 )
@@ -153,6 +193,7 @@ ENTITIES = st.lists(
         st.sampled_from(["Ubuntu Ltd", "UBUNTU LIMITED", "Baobab Ltd"]),
         st.sampled_from(["ZA", "NG"]),
         same_as=st.one_of(st.none(), IDS),
+        lei=st.sampled_from([None, LEI, f" {LEI.lower()}"]),
     ),
     max_size=6,
 )
@@ -210,7 +251,7 @@ def test_folding_a_folded_name_changes_nothing(name: str) -> None:
 
 
 def answer(asked: dict[str, Any], identifiers: Any = (), entities: Any = ()) -> Resolved:
-    (found,) = resolve([asked], list(identifiers), list(entities))
+    (found,) = resolved([asked], list(identifiers), list(entities))
     return found
 
 
@@ -251,7 +292,7 @@ def test_two_organisations_of_one_name_are_ambiguous() -> None:
 
     found = answer(party("Ubuntu Ltd"), (), known)
     assert found.service_id is None
-    assert found.reason == "ambiguous: several organisations of ZA have this name"
+    assert found.reason == "ambiguous: several organisations of the country have this name"
 
 
 def test_one_organisation_with_two_ids_is_not_ambiguous() -> None:
@@ -271,25 +312,29 @@ def test_a_name_known_under_another_number_is_no_match() -> None:
     assert answer(party("Ubuntu Ltd"), identifiers, entities).service_id == "A"
 
 
-def test_a_withheld_party_is_never_looked_up() -> None:
-    known = [identifier("A", "registry", NUMBER, "RA000531")]
+def test_a_blank_or_placeholder_states_no_number() -> None:
+    known = [identifier("A", "registry", "2001/999999/06", "RA000531")]
 
-    asked = party("Jane Fictional", "ZA-CIP", NUMBER) | {"org_evidence": None}
-    assert answer(asked, known).service_id is None
-    assert answer(party(None), known).reason == "withheld: not established to be an organisation"
+    for number in ("", " ", "0", "N/A"):
+        asked = party("Ubuntu Ltd", "ZA-CIP", number)
+        assert answer(asked, known, [entity("A", "Ubuntu Ltd")]).match_method == "exact_name"
+    asked = party("Ubuntu Ltd", "LEI", " ")
+    found = answer(asked, [identifier("A", "lei", LEI)], [entity("A", "Ubuntu Ltd")])
+    assert found.match_method == "exact_name"
 
 
 PARTIES = st.lists(
     st.builds(
         party,
-        st.sampled_from([None, "Ubuntu Limited", "Baobab Ltd", "Nobody Ltd"]),
+        st.sampled_from(["...", "Ubuntu Limited", "Baobab Ltd", "Nobody Ltd"]),
         st.sampled_from([None, "ZA-CIP", "NG-CAC", "LEI"]),
-        st.sampled_from(["1", "2", LEI]),
+        st.sampled_from(["1", "２", LEI, LEI.lower(), " "]),
     ),
     max_size=8,
 )
 
 
+@settings(max_examples=25)
 @given(PARTIES, IDENTIFIERS, ENTITIES, st.randoms())
 def test_resolution_does_not_depend_on_order(
     parties: list[dict[str, Any]],
@@ -297,10 +342,30 @@ def test_resolution_does_not_depend_on_order(
     entities: list[dict[str, Any]],
     chance: random.Random,
 ) -> None:
-    found = resolve(parties, identifiers, entities)
+    found = resolved(parties, identifiers, entities)
 
     assert all((each.service_id is None) == (each.reason is not None) for each in found)
     chance.shuffle(identifiers)
     chance.shuffle(entities)
-    backwards = resolve(parties[::-1], identifiers, pa.Table.from_pylist(entities))
-    assert backwards[::-1] == found
+    assert resolved(parties[::-1], identifiers, entities)[::-1] == found
+
+
+@settings(max_examples=50)
+@given(IDENTIFIERS, ENTITIES)
+def test_what_sql_leaves_out_makes_nothing_one(
+    identifiers: list[dict[str, Any]], entities: list[dict[str, Any]]
+) -> None:
+    with closing(_DATABASE.cursor()) as sql:
+        offer(sql, "identifiers", identifiers)
+        offer(sql, "entities", entities)
+        found = find_same(sql).to_pylist()
+
+    assert found == same_as(identifiers, entities)
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_what_sql_takes_for_its_own_number_is(value: str) -> None:
+    asked = f"SELECT regexp_full_match($1, '{PLAIN_NUMBER}'), regexp_matches($1, '[1-9]')"
+    plain, numbered = _DATABASE.execute(asked, [value]).fetchall()[0]
+
+    assert not plain or (plain_number(value), is_numbered(value)) == (value, numbered)

@@ -4,8 +4,9 @@ Nothing here looks into a body; reading one belongs to the parser of its source.
 """
 
 import hashlib
+import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -23,11 +24,14 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Fetched:
-    """One answer of a source, as it came."""
+    """One answer of a source, as it came.
+
+    A large body is an open file that can be read from its start; it is landed while it is open.
+    """
 
     source: str
     url: str
-    body: bytes
+    body: bytes | IO[bytes]
     license_class: LicenseClass
     observed_at: datetime
     status: int = 200
@@ -50,7 +54,7 @@ class Document:
     @property
     def key(self) -> str:
         """Name the reading: these bytes, from this address, at this moment."""
-        return f"{self.sha256}-{_mark(self.url)}-{self.observed_at:%Y%m%dT%H%M%S%f}"
+        return _key(_mark(self.url), f"{_moment(self.observed_at)}-{self.sha256}")
 
 
 class Landing:
@@ -69,9 +73,10 @@ class Landing:
         before something else is another reading, of bytes that are stored once.
         """
         _refuse_what_may_not_be_kept(fetched)
-        digest = hashlib.sha256(fetched.body).hexdigest()
+        body = io.BytesIO(fetched.body) if isinstance(fetched.body, bytes) else fetched.body
+        digest, size = _measured(body)
         if not self._exists(self._body(digest)):
-            self._write(self._body(digest), pa.compress(fetched.body, "zstd", asbytes=True))
+            self._write(self._body(digest), _pieces(body), "zstd")
         observed_at = fetched.observed_at.astimezone(UTC)
         earlier = [each for each in self._readings(fetched) if each.observed_at <= observed_at]
         if earlier and earlier[-1].sha256 == digest:
@@ -84,25 +89,33 @@ class Landing:
             observed_at,
             fetched.status,
             fetched.headers,
-            len(fetched.body),
+            size,
         )
         facts = asdict(document) | {"observed_at": observed_at.isoformat()}
-        note = f"{self._address(fetched)}/{observed_at:%Y%m%dT%H%M%S%f}-{digest}.json"
-        self._write(note, json.dumps(facts, indent=1, ensure_ascii=False).encode())
+        note = f"{self._address(fetched)}/{_moment(observed_at)}-{digest}.json"
+        self._write(note, [json.dumps(facts, indent=1, ensure_ascii=False).encode()])
         return document, True
 
     def documents(self, source: str) -> list[Document]:
         """Every document of a source, in the order in which they were observed."""
         return self._notes(f"{self._root}/documents/{source}")
 
+    def keys(self, source: str) -> set[str]:
+        """Give the key of every document of a source from the names of its notes alone."""
+        paths = self._paths(f"{self._root}/documents/{source}")
+        return {_key(*path.removesuffix(".json").split("/")[-2:]) for path in paths}
+
     def _readings(self, fetched: Fetched) -> list[Document]:
         return self._notes(self._address(fetched))
 
     def _notes(self, folder: str) -> list[Document]:
+        found = [self._document(path) for path in self._paths(folder)]
+        return sorted(found, key=lambda each: (each.observed_at, each.url, each.sha256))
+
+    def _paths(self, folder: str) -> list[str]:
         below = fs.FileSelector(folder, allow_not_found=True, recursive=True)
         paths = [info.path for info in self._files.get_file_info(below) if info.is_file]
-        found = [self._document(path) for path in paths if path.endswith(".json")]
-        return sorted(found, key=lambda each: (each.observed_at, each.url, each.sha256))
+        return [path for path in paths if path.endswith(".json")]
 
     def read(self, document: Document) -> bytes:
         """Give the body back; bytes that no longer have their hash are an error."""
@@ -160,13 +173,39 @@ class Landing:
     def _exists(self, path: str) -> bool:
         return bool(self._files.get_file_info(path).type == fs.FileType.File)
 
-    def _write(self, path: str, content: bytes) -> None:
+    def _write(self, path: str, pieces: Iterable[bytes], compression: str | None = None) -> None:
         """Write beside, then move: a reader never meets half a file."""
         self._files.create_dir(path.rsplit("/", 1)[0], recursive=True)
         beside = f"{path}.{uuid4().hex}.part"
-        with self._files.open_output_stream(beside) as stream:
-            stream.write(content)
+        with self._files.open_output_stream(beside, compression=compression) as stream:
+            for piece in pieces:
+                stream.write(piece)
         self._files.move(beside, path)
+
+
+def _measured(body: IO[bytes]) -> tuple[str, int]:
+    """Give the hash of a body and how long it is."""
+    digest, size = hashlib.sha256(), 0
+    for piece in _pieces(body):
+        digest.update(piece)
+        size += len(piece)
+    return digest.hexdigest(), size
+
+
+def _pieces(body: IO[bytes]) -> Iterator[bytes]:
+    """Read a body from its start, never holding more than a piece of it."""
+    body.seek(0)
+    return iter(lambda: body.read(_CHUNK), b"")
+
+
+def _key(mark: str, note: str) -> str:
+    """Name a reading by the folder of its address and the name of its note."""
+    moment, digest = note.split("-")
+    return f"{digest}-{mark}-{moment}"
+
+
+def _moment(observed_at: datetime) -> str:
+    return f"{observed_at:%Y%m%dT%H%M%S%f}"
 
 
 def _mark(url: str) -> str:

@@ -3,4 +3,4 @@
 from assets.entities.sources import SOURCES
 from assets.ingest import source_assets
 
-ASSETS = [asset for source in SOURCES for asset in source_assets(source)]
+ASSETS = source_assets(SOURCES)

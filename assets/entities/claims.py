@@ -6,7 +6,7 @@ from typing import Any
 
 from assets.entities.ids import mint
 from assets.entities.known import Rows, rows_of
-from assets.entities.registers import plain_number, register_of
+from assets.entities.registers import is_numbered, plain_number, register_of
 
 IDENTIFIER = ("service_id", "id_type", "id_value", "issuer")
 ENTITY = ("service_id", "lei", "same_as")
@@ -22,6 +22,10 @@ class Claims:
     leis: dict[str, str] = field(default_factory=dict)
     listed: set[str] = field(default_factory=set)
 
+    def joins(self, key: Key) -> bool:
+        """Say whether an identifier makes one those who bear it: an ISIN only if listed."""
+        return key in self.shared and (key[0] != "isin" or bool(self.shared[key] & self.listed))
+
 
 def key_of(row: Mapping[str, Any]) -> Key | None:
     """Give an identifier as it compares; None where it names nothing by itself."""
@@ -29,8 +33,7 @@ def key_of(row: Mapping[str, Any]) -> Key | None:
     if kind != "registry" or number is None:
         return None if number is None else (kind, None, number)
     issuer = register_of(row.get("issuer"))
-    numbered = any(each.isdigit() and each != "0" for each in number)
-    return (kind, issuer, number) if issuer and numbered else None
+    return (kind, issuer, number) if issuer and is_numbered(number) else None
 
 
 def claims_of(identifiers: Rows, entities: Rows) -> Claims:

@@ -2,7 +2,8 @@
 
 The golden copy as JSON (scalars bare or wrapped), CSV or LEI-CDF XML, bare or zipped, and the
 answers of api.gleif.org.
-An LEI of a natural person is rejected, and its name is kept nowhere.
+An LEI of a natural person is rejected, and its name is kept nowhere; what an earlier record said
+of it as an organisation is withdrawn.
 """
 
 import io
@@ -11,14 +12,13 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 import msgspec
-from stdnum import isin as isins
-from stdnum import lei as leis
 
+from assets.entities.checked import is_isin, is_lei
 from assets.entities.ids import mint
 from assets.entities.lei_files import records
 from assets.entities.lei_record import LeiRecord, from_api, from_cdf
-from assets.entities.parts import whole
 from assets.parsed import Parsed, provenance
+from assets.parts import whole
 from quality.persons import Withheld, established
 from warehouse.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
@@ -30,7 +30,10 @@ _TYPES = {
     "FUND": "other",
     "INTERNATIONAL_ORGANIZATION": "other",
 }
+_PERSON = "SOLE_PROPRIETOR"
 RECORDS_A_PART = 5_000
+# What is left of an LEI that was an organisation's before and now is a person's.
+_TAKEN_BACK: dict[str, Any] = dict.fromkeys(ENTITIES.content) | {"withdrawn": True}
 # Codes of the registers' list that stand for "none" and "not on the list".
 _NO_REGISTER = frozenset({"RA888888", "RA999999"})
 
@@ -89,6 +92,8 @@ def _keep(parsed: Parsed, document: Document, place: str, record: Any) -> None:
     reason = _refusal(lei)
     if lei is None or reason:
         parsed.reject(ENTITIES, document, place, reason or "not an LEI record")
+        if lei is not None and lei.category == _PERSON and is_lei(lei.lei):
+            parsed.add(ENTITIES, [_shared(document, place, lei) | _TAKEN_BACK])
         return
     shared = _shared(document, place, lei)
     parsed.add(ENTITIES, [shared | _entity(lei)])
@@ -99,9 +104,9 @@ def _refusal(lei: LeiRecord | None) -> str | None:
     """Say why a record is not kept; never with its name."""
     if lei is None:
         return "not an LEI record"
-    if len(lei.lei) != 20 or not leis.is_valid(lei.lei):
+    if not is_lei(lei.lei):
         return f"{lei.lei!r:.40} is no LEI: its check digits are wrong"
-    if lei.category == "SOLE_PROPRIETOR":
+    if lei.category == _PERSON:
         return "natural person"
     if lei.legal_name is None:
         return "no legal name"
@@ -137,7 +142,7 @@ def _entity(lei: LeiRecord) -> dict[str, Any]:
         "status": lei.status,
         "lei": lei.lei,
         "lei_status": lei.lei_status,
-        "same_as": mint("lei", successor) if successor and leis.is_valid(successor) else None,
+        "same_as": mint("lei", successor) if successor and is_lei(successor) else None,
     }
 
 
@@ -157,7 +162,7 @@ def _keep_isin(parsed: Parsed, document: Document, place: str, record: dict[str,
     found = record.get("attributes")
     found = found if isinstance(found, dict) else {}
     lei, isin = str(found.get("lei")), str(found.get("isin"))
-    if not leis.is_valid(lei) or not isins.is_valid(isin):
+    if not is_lei(lei) or not is_isin(isin):
         parsed.reject(
             IDENTIFIERS, document, place, f"{lei:.40} with {isin:.40}: a check digit is wrong"
         )

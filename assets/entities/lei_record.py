@@ -44,7 +44,7 @@ def from_api(record: Any) -> LeiRecord | None:
         other_names=tuple(name for each in names if (name := _text(each, "name"))),
         jurisdiction=_text(found, "entity", "jurisdiction"),
         country=_text(found, "entity", "legalAddress", "country"),
-        category=_text(found, "entity", "category"),
+        category=_code(found, "entity", "category"),
         status=_text(found, "entity", "status"),
         lei_status=_text(found, "registration", "status"),
         updated_at=_moment(_text(found, "registration", "lastUpdateDate")),
@@ -67,7 +67,7 @@ def from_cdf(record: Any) -> LeiRecord | None:
         other_names=tuple(_other_names(record)),
         jurisdiction=_text(record, "Entity", "LegalJurisdiction"),
         country=_text(record, "Entity", "LegalAddress", "Country"),
-        category=_text(record, "Entity", "EntityCategory"),
+        category=_code(record, "Entity", "EntityCategory"),
         status=_text(record, "Entity", "EntityStatus"),
         lei_status=_text(record, "Registration", "RegistrationStatus"),
         updated_at=_moment(_text(record, "Registration", "LastUpdateDate")),
@@ -106,6 +106,11 @@ def _text(value: Any, *path: str) -> str | None:
     found = _at(value, *path)
     found = found.get("$") if isinstance(found, dict) else found
     return (found.strip() or None) if isinstance(found, str) else None
+
+
+def _code(value: Any, *path: str) -> str | None:
+    found = _text(value, *path)
+    return found.upper() if found else None
 
 
 def _moment(stated: str | None) -> datetime | None:

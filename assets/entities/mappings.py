@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import pycountry
-from stdnum import isin as isins
-from stdnum import lei as leis
 
+from assets.csv_lines import as_latin, lines
+from assets.entities.checked import is_isin, is_lei
 from assets.entities.ids import mint
-from assets.entities.lines import as_latin, lines
-from assets.entities.parts import whole
-from assets.entities.zipped import places
 from assets.parsed import Parsed, provenance
+from assets.parts import whole
+from assets.zipped import places
 from quality.persons import Withheld, established
 from warehouse.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
@@ -157,14 +156,14 @@ def _named(row: _Row) -> list[dict[str, Any]]:
 
 def _lei(row: _Row) -> str:
     lei = row["lei"].upper()
-    if len(lei) != 20 or not leis.is_valid(lei):
+    if not is_lei(lei):
         raise _Refused(f"{lei!r:.40} is no LEI: its check digits are wrong")
     return lei
 
 
 def _valid_isin(row: _Row) -> str:
     isin = row["isin"].upper()
-    if len(isin) != 12 or not isins.is_valid(isin):
+    if not is_isin(isin):
         raise _Refused(f"{isin!r:.40} is no ISIN: its check digit is wrong")
     return isin
 

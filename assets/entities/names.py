@@ -6,7 +6,6 @@ word is left out, moved or guessed: likeness is not sameness.
 
 import re
 import unicodedata
-from functools import lru_cache
 
 # The short form, and how it is spelled out, both as they are after folding.
 _FORMS = {
@@ -49,7 +48,6 @@ _DROPPED = dict.fromkeys(map(ord, "'’‘ʼ`´"))
 _ACCENT = 200
 
 
-@lru_cache(maxsize=1 << 18)
 def plain_name(name: str) -> str | None:
     """Give a name as it compares; None where nothing of it is left."""
     text = _unaccented(name).casefold().translate(_DROPPED).replace("&", " and ")

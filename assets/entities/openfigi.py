@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from stdnum import figi as figis
-from stdnum import isin as isins
 
+from assets.entities.checked import is_figi, is_isin
 from assets.entities.ids import mint
 from assets.parsed import Parsed, provenance
 from warehouse.landing import Document
@@ -60,7 +59,7 @@ def _jobs(request: str | None) -> Iterator[str]:
 
 def _keep(parsed: Parsed, document: Document, place: str, isin: str, answer: Any) -> None:
     found = answer.get("data") if isinstance(answer, dict) else None
-    if len(isin) != 12 or not isins.is_valid(isin):
+    if not is_isin(isin):
         parsed.reject(IDENTIFIERS, document, place, f"asked for {isin!r:.40}, which is no ISIN")
     elif not isinstance(found, list) or not found:
         parsed.reject(IDENTIFIERS, document, place, f"{isin}: {_words(answer)}")
@@ -68,7 +67,7 @@ def _keep(parsed: Parsed, document: Document, place: str, isin: str, answer: Any
         shared = _shared(document, place, isin)
         parsed.add(IDENTIFIERS, [shared | _identifier("isin", isin)])
         for figi in dict.fromkeys(_figis(found)):
-            if figis.is_valid(figi):
+            if is_figi(figi):
                 parsed.add(IDENTIFIERS, [shared | _identifier("figi", figi)])
             else:
                 parsed.reject(IDENTIFIERS, document, place, f"{figi!r:.40} is no FIGI")

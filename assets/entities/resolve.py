@@ -4,126 +4,96 @@ Never by likeness. What could be two organisations stays unresolved, as does a n
 under another number than the party's; a withheld party is never looked up.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+import duckdb
+import pyarrow as pa
 
-from assets.entities.claims import IDENTIFIER, Key, key_of
-from assets.entities.known import Rows, every_row, rows_of
-from assets.entities.names import plain_name
-from assets.entities.registers import LEI_SCHEMES, plain_number
-from assets.entities.same import targets
+from assets.entities.folded import fold_names, number, numbered
+from assets.entities.keys import BORNE, fold
 
-MatchMethod = Literal["registry_id", "lei", "exact_name"]
+PARTY = ("source", "country", "party_key", "name", "identifier_scheme", "identifier_id")
 
-_ENTITY = ("service_id", "legal_name", "jurisdiction", "lei", "same_as")
-_PARTY = ("name", "identifier_scheme", "identifier_id", "country", "org_evidence")
-_SEVERAL = ""
+_PLACE = "nullif(upper(left(trim({}), 2)), '')"
+_AT_HOME = f"{_PLACE.format('jurisdiction')} IN (SELECT {_PLACE.format('country')} FROM parties)"
+_NAMES = f"""
+SELECT name AS value FROM parties UNION ALL SELECT legal_name FROM entities WHERE {_AT_HOME}
+""".strip()
+
+_NUMBER = number("identifier_id", "odd")
+_IS_KEY = f"""
+{_NUMBER} IS NOT NULL AND codes.register IS NOT NULL
+AND (codes.kind = 'lei' OR {numbered("identifier_id", "odd")})
+""".strip()
+_RESOLVED = f"""
+WITH owned AS (
+    SELECT coalesce(pointing.same_as, borne.service_id) AS owner, kind, register, number
+    FROM ({BORNE}) AS borne LEFT JOIN same_as AS pointing ON pointing.service_id = borne.service_id
+    WHERE kind <> 'isin'
+),
+by_key AS (
+    SELECT kind, register, number, min(owner) AS owner, min(owner) <> max(owner) AS several
+    FROM owned GROUP BY kind, register, number
+),
+numbered AS (SELECT DISTINCT owner, kind, register FROM owned),
+named AS (
+    SELECT {_PLACE.format("jurisdiction")} AS place, plain,
+        coalesce(pointing.same_as, entities.service_id) AS owner
+    FROM entities
+    JOIN plain_names ON plain_names.value = legal_name
+    LEFT JOIN same_as AS pointing ON pointing.service_id = entities.service_id
+    WHERE {_AT_HOME}
+),
+by_name AS (
+    SELECT place, plain, min(owner) AS owner, min(owner) <> max(owner) AS several
+    FROM named GROUP BY place, plain
+),
+stated AS (
+    SELECT parties.*, {_PLACE.format("country")} AS place, plain_names.plain,
+        CASE WHEN {_IS_KEY} THEN codes.kind END AS kind,
+        CASE WHEN codes.kind = 'registry' THEN codes.register END AS register,
+        {_NUMBER} AS number
+    FROM parties
+    LEFT JOIN plain_names ON plain_names.value = parties.name
+    LEFT JOIN codes ON codes.value = identifier_scheme
+    LEFT JOIN odd_numbers AS odd ON odd.value = identifier_id
+),
+found AS (
+    SELECT stated.*, by_key.owner AS key_owner, by_key.several AS key_several,
+        by_name.owner AS name_owner, by_name.several AS name_several,
+        numbered.owner IS NOT NULL AS other_number
+    FROM stated
+    LEFT JOIN by_key ON by_key.kind = stated.kind AND by_key.number = stated.number
+        AND by_key.register IS NOT DISTINCT FROM stated.register
+    LEFT JOIN by_name ON by_name.place = stated.place AND by_name.plain = stated.plain
+    LEFT JOIN numbered ON numbered.owner = by_name.owner AND numbered.kind = stated.kind
+        AND numbered.register IS NOT DISTINCT FROM stated.register
+),
+judged AS (
+    SELECT *, CASE
+        WHEN key_several THEN 'ambiguous: several organisations bear this identifier'
+        WHEN key_owner IS NOT NULL THEN NULL
+        WHEN plain IS NULL OR place IS NULL THEN 'no name and country to look for'
+        WHEN name_several THEN 'ambiguous: several organisations of the country have this name'
+        WHEN name_owner IS NULL
+        THEN 'no organisation of the country is known by this identifier or this name'
+        WHEN other_number THEN 'the name is known under another number than the one stated'
+    END AS reason
+    FROM found
+)
+SELECT {", ".join(PARTY)},
+    CASE WHEN reason IS NULL THEN coalesce(key_owner, name_owner) END AS service_id,
+    CASE WHEN reason IS NOT NULL THEN NULL WHEN key_owner IS NULL THEN 'exact_name'
+        WHEN kind = 'lei' THEN 'lei' ELSE 'registry_id' END AS match_method,
+    reason
+FROM judged
+"""
 
 
-@dataclass(frozen=True)
-class Resolved:
-    """Who a party is and how that is known; or why it is not, in words."""
+def resolve(sql: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Resolve each of ``parties``, by ``identifiers``, ``entities`` and ``same_as``.
 
-    service_id: str | None
-    match_method: MatchMethod | None
-    reason: str | None
-
-
-@dataclass
-class Known:
-    """Organisations by identifier and by name; what leads to several leads to none."""
-
-    by_key: dict[Key, str] = field(default_factory=dict)
-    by_name: dict[tuple[str, str], str] = field(default_factory=dict)
-    keys: dict[str, set[Key]] = field(default_factory=dict)
-
-
-def resolve(parties: Rows, identifiers: Rows, entities: Rows) -> list[Resolved]:
-    """Resolve each party, in their order; equal parties have equal answers.
-
-    An organisation with two ids is the one that the other points to.
+    These are tables of the connection; every party stands in its own once, and is none that
+    was withheld. An organisation with two ids is the one that the other points to.
     """
-    known = known_from(identifiers, entities)
-    answers: dict[tuple[Any, ...], Resolved] = {}
-    found = []
-    for party in every_row(parties, _PARTY):
-        asked = tuple(party.get(name) for name in _PARTY)
-        if asked not in answers:
-            answers[asked] = resolve_party(known, party)
-        found.append(answers[asked])
-    return found
-
-
-def known_from(identifiers: Rows, entities: Rows) -> Known:
-    """Learn by what organisations are known."""
-    known, one = Known(), targets(identifiers, entities)
-    for key, service_id in _keys(identifiers, entities):
-        owner = one.get(service_id, service_id)
-        _learn(known.by_key, key, owner)
-        known.keys.setdefault(owner, set()).add(key)
-    for row in rows_of(entities, _ENTITY):
-        name, place = plain_name(row.get("legal_name") or ""), _country(row.get("jurisdiction"))
-        if name and place:
-            _learn(known.by_name, (place, name), one.get(row["service_id"], row["service_id"]))
-    return known
-
-
-def resolve_party(known: Known, party: Mapping[str, Any]) -> Resolved:
-    """Resolve one party against what is known."""
-    if party.get("org_evidence") is None or not party.get("name"):
-        return _nobody("withheld: not established to be an organisation")
-    key = _stated(party)
-    if key is None or key not in known.by_key:
-        return _by_name(known, party, key)
-    owner = known.by_key[key]
-    if owner == _SEVERAL:
-        return _nobody("ambiguous: several organisations bear this identifier")
-    return Resolved(owner, "lei" if key[0] == "lei" else "registry_id", None)
-
-
-def _by_name(known: Known, party: Mapping[str, Any], key: Key | None) -> Resolved:
-    name, place = plain_name(party["name"]), _country(party.get("country"))
-    if not name or not place:
-        return _nobody("no name and country to look for")
-    owner = known.by_name.get((place, name))
-    if owner is None:
-        return _nobody(f"no organisation of {place} is known by this identifier or this name")
-    if owner == _SEVERAL:
-        return _nobody(f"ambiguous: several organisations of {place} have this name")
-    if key and any(each[:2] == key[:2] for each in known.keys.get(owner, ())):
-        return _nobody("the name is known under another number than the one stated")
-    return Resolved(owner, "exact_name", None)
-
-
-def _stated(party: Mapping[str, Any]) -> Key | None:
-    """Give the identifier that a party states, as it compares; None where it states none."""
-    scheme, number = party.get("identifier_scheme"), party.get("identifier_id")
-    if not scheme or not number:
-        return None
-    kind = "lei" if scheme.strip().upper() in LEI_SCHEMES else "registry"
-    return key_of({"id_type": kind, "id_value": number, "issuer": scheme})
-
-
-def _keys(identifiers: Rows, entities: Rows) -> Iterator[tuple[Key, str]]:
-    for row in rows_of(identifiers, IDENTIFIER):
-        key = key_of(row) if row["id_type"] in ("lei", "registry") else None
-        if key:
-            yield key, row["service_id"]
-    for row in rows_of(entities, _ENTITY):
-        if lei := plain_number(row.get("lei")):
-            yield ("lei", None, lei), row["service_id"]
-
-
-def _learn(known: dict[Any, str], key: Any, service_id: str) -> None:
-    if known.setdefault(key, service_id) != service_id:
-        known[key] = _SEVERAL
-
-
-def _country(place: str | None) -> str | None:
-    """Give the country of a jurisdiction: that of a state or province is its country's."""
-    return place.strip()[:2].upper() or None if place else None
-
-
-def _nobody(reason: str) -> Resolved:
-    return Resolved(None, None, reason)
+    fold(sql, "SELECT identifier_id FROM parties", "SELECT identifier_scheme FROM parties")
+    fold_names(sql, _NAMES)
+    return sql.sql(_RESOLVED).to_arrow_table()

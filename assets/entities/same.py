@@ -29,14 +29,9 @@ def same_as(identifiers: Rows, entities: Rows) -> list[dict[str, str]]:
     """
     claims, declared = claims_of(identifiers, entities), _declared(entities)
     found = list(_organisations(claims, declared))
-    carried = _carried(identifiers, {each for group in found for each in group})
+    carried = _carried(identifiers, {each for group in found for each in group}, claims)
     rows = (row for group in found for row in _pointing(group, declared, carried, claims))
     return sorted(rows, key=lambda row: row["service_id"])
-
-
-def targets(identifiers: Rows, entities: Rows) -> dict[str, str]:
-    """Give for every id that points to another the id it points to."""
-    return {row["service_id"]: row["same_as"] for row in same_as(identifiers, entities)}
 
 
 def _declared(entities: Rows) -> dict[str, str]:
@@ -69,16 +64,21 @@ def _organisations(claims: Claims, declared: dict[str, str]) -> Iterator[set[str
 
 def _weak(claims: Claims) -> Iterator[set[str]]:
     """Give who shares a register number, or an ISIN that a market lists."""
-    for key, ids in claims.shared.items():
-        if key[0] == "registry" or (key[0] == "isin" and ids & claims.listed):
-            yield ids
+    yield from (ids for key, ids in claims.shared.items() if key[0] != "lei" and claims.joins(key))
 
 
-def _carried(identifiers: Rows, ids: set[str]) -> dict[str, list[_Row]]:
+def _carried(identifiers: Rows, ids: set[str], claims: Claims) -> dict[str, list[_Row]]:
+    """Give what each id bears; of ISINs, of which a fund has thousands, those that join."""
     carried: dict[str, list[_Row]] = {}
     for row in rows_of(identifiers, IDENTIFIER):
         if row["service_id"] in ids and row["id_type"] in STRENGTH:
-            carried.setdefault(row["service_id"], []).append(row)
+            key = key_of(row)
+            if row["id_type"] != "isin" or (key and claims.joins(key)):
+                carried.setdefault(row["service_id"], []).append(row)
+    for each in ids & claims.leis.keys():
+        rows = carried.setdefault(each, [])
+        if all(row["id_type"] != "lei" for row in rows):
+            rows.append({"id_type": "lei", "id_value": claims.leis[each]})
     return carried
 
 
@@ -101,18 +101,17 @@ def _rank(service_id: str, rows: list[_Row], pointed: bool) -> tuple[int, bool, 
     """
     if pointed and not rows:
         return 0, False, 0, service_id
-    minted = min((_strength(row) for row in rows if service_id in _mints(row)), default=None)
+    minted = min((_strength(row) for row in rows if service_id == _mints(row)), default=None)
     borne = min((_strength(row) for row in rows), default=_WEAKEST)
     return borne if minted is None else minted, minted is None, borne, service_id
 
 
-def _mints(row: _Row) -> set[str]:
-    value, issuer = str(row["id_value"]).strip(), row.get("issuer")
-    if not value:
-        return set()
-    if row["id_type"] != "registry":
-        return {mint(row["id_type"], value)}
-    return {mint("registry", f"{issuer}:{value}"), mint(issuer, value)} if issuer else set()
+def _mints(row: _Row) -> str | None:
+    """Give the id that is minted from an identifier; None where it names nothing."""
+    kind, value = row["id_type"], row["id_value"]
+    if kind == "registry":
+        value = f"{row.get('issuer')}:{value}"
+    return None if key_of(row) is None else mint(kind, value)
 
 
 def _strength(row: _Row) -> int:

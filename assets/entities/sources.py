@@ -18,6 +18,15 @@ SOURCES = (
         stream=gleif.stream,
     ),
     Source(
+        "gleif-api",
+        "entities",
+        "GLEIF API, LEI records of some countries",
+        "cc0",
+        _CC0,
+        gleif.parse,
+        (ENTITIES, IDENTIFIERS),
+    ),
+    Source(
         "isin-lei",
         "entities",
         "GLEIF and ANNA, ISIN to LEI",

@@ -4,13 +4,14 @@ import platform
 import sys
 from importlib.metadata import version
 
-from tests.bench import append, filings, scale, snapshot, tenders
+from tests.bench import append, entities, filings, scale, snapshot, tenders
 
 BENCHMARKS = {
     "append": (append.report, "the append: 1,000,000 facts held, 200,000 come in, 10 % changed"),
     "scale": (scale.report, "the append of 1,000 rows, on 100,000 held and on 10,000,000"),
     "snapshot": (snapshot.report, "as_of: what was known on a day, of 5,000,000 sightings"),
     "tenders": (tenders.report, "200,000 OCDS releases from JSON Lines"),
+    "entities": (entities.report, "who 1,000,000 tender parties are, of 100,000 organisations"),
     "filings": (filings.report, "the company facts of 2,000 issuers from a bulk zip"),
 }
 

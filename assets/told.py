@@ -1,0 +1,69 @@
+"""What an asset tells of its table: counts, some rows, what was quarantined and why."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from assets.sources import Source
+from warehouse.record.store import Record
+from warehouse.record.tables import RecordTable
+from warehouse.tables import LoadEntry
+
+COUNTS = ("read", "appended", "held", "quarantined", "withdrawn")
+
+_ROWS = 5
+_CELL = 60
+
+
+def sums(entries: Iterable[LoadEntry]) -> dict[str, int]:
+    """Add up the counts of several loads."""
+    listed = list(entries)
+    return {name: sum(getattr(entry, name) for entry in listed) for name in COUNTS}
+
+
+def told(
+    record: Record, source: Source, table: RecordTable, entries: Iterable[LoadEntry]
+) -> dict[str, Any]:
+    """Give the metadata of what was loaded of a source into one of its tables."""
+    return {
+        **sums(entry for entry in entries if entry.table_name == table.name),
+        "sample": dg.MetadataValue.md(_sample(record, source, table)),
+        "quarantine": dg.MetadataValue.path(f"{record.root}/quarantine"),
+        "why quarantined": dg.MetadataValue.md(_reasons(record, source, table)),
+    }
+
+
+def _sample(record: Record, source: Source, table: RecordTable) -> str:
+    """Show some rows of the newest load of a source."""
+    columns = [*table.identity, *table.content, "available_at", "license_class", "source_ref"]
+    named = ", ".join(column for column in dict.fromkeys(columns) if column != "source")
+    held = f"{record.relation(table.name)} WHERE source = '{source.key}'"
+    found = record.query(
+        f"SELECT {named} FROM {held} "
+        f"AND load_seq = (SELECT max(load_seq) FROM {held}) LIMIT {_ROWS}"
+    )
+    return _markdown(found.column_names, found.to_pylist())
+
+
+def _reasons(record: Record, source: Source, table: RecordTable) -> str:
+    """Show the commonest reasons why records were quarantined."""
+    found = record.query(
+        f"SELECT count(*) AS records, reason AS why FROM {record.relation('quarantine')} "
+        f"WHERE source = '{source.key}' AND table_name = '{table.name}' "
+        f"GROUP BY reason ORDER BY records DESC, reason LIMIT {_ROWS}"
+    )
+    return _markdown(found.column_names, found.to_pylist(), 200)
+
+
+def _markdown(
+    columns: Sequence[str], rows: Iterable[Mapping[str, object]], longest: int = _CELL
+) -> str:
+    lines = [[_cell(row[column], longest) for column in columns] for row in rows]
+    table = [list(columns), ["---"] * len(columns), *lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in table)
+
+
+def _cell(value: object, longest: int) -> str:
+    text = " ".join(("" if value is None else str(value)).split()).replace("|", "/")
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

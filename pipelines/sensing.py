@@ -1,0 +1,54 @@
+"""A sensor that loads a source as soon as there is something new of it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets.ground import Ground
+from assets.ingest import table_key
+from assets.load import has_unread
+from assets.sources import Source
+from pipelines.sources import SOURCES
+
+
+def new_documents(ingest: Any, ground: Ground) -> dg.SensorDefinition:
+    """Look for new files in the folder of documents, and for documents landed and not read."""
+
+    @dg.sensor(job=ingest, minimum_interval_seconds=60)
+    def new_files(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
+        """Ask for a load of each source that has something new since the last look."""
+        seen = json.loads(context.cursor or "{}")
+        marks = {source.key: _mark(ground, source) for source in SOURCES if source.permitted}
+        context.update_cursor(json.dumps(marks))
+        quiet = True
+        for source in SOURCES:
+            if not source.permitted or not _is_new(ground, source, seen, marks):
+                continue
+            quiet = False
+            tables = [table_key(source, table) for table in source.tables]
+            yield dg.RunRequest(run_key=f"{source.key}:{marks[source.key]}", asset_selection=tables)
+        if quiet:
+            yield dg.SkipReason("no new file")
+
+    return new_files
+
+
+def _is_new(
+    ground: Ground, source: Source, seen: dict[str, list[int]], marks: dict[str, list[int]]
+) -> bool:
+    """Say whether a file came, or something that was landed and is not read."""
+    landed, *files = marks[source.key]
+    seen_landed, *seen_files = seen.get(source.key, [0, 0, 0])
+    if files != seen_files:
+        return True
+    return landed != seen_landed and has_unread(ground.record(), ground.landing(), source)
+
+
+def _mark(ground: Ground, source: Source) -> list[int]:
+    """Count what is landed of a source and what lies in its folder, with its newest moment."""
+    folder = Path(ground.documents, source.key)
+    changed = [path.stat().st_mtime_ns for path in folder.glob("*/**/*") if path.is_file()]
+    return [len(ground.landing().keys(source.key)), len(changed), max(changed, default=0)]
