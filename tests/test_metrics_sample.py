@@ -1,0 +1,91 @@
+"""Every metric of the sample world, worked out a second time from its own inputs."""
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from assets.filings.sources import SOURCES
+from assets.folder import SAMPLE_URL, fetch_folder
+from assets.load import land_all, load_source
+from assets.sample.world import write_world
+from tests.metric_answers import Answers, Row, staged
+from tests.metric_model import PLANS, Issuer, figures_of, worked_out
+from warehouse.landing import Landing
+from warehouse.record.store import Record
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    folder = tmp_path_factory.mktemp("world")
+    write_world(folder / "sample")
+    record, landing = Record(str(folder / "record")), Landing(str(folder / "landing"))
+    for source in SOURCES:
+        land_all(landing, fetch_folder(folder / "sample", SAMPLE_URL, source))
+        load_source(record, landing, source)
+    return record
+
+
+@pytest.fixture(scope="module")
+def tables(record: Record, tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.Table]:
+    return staged(record, tmp_path_factory.mktemp("stage"))
+
+
+def inputs_of(row: Row) -> Iterator[tuple[str, Decimal]]:
+    for each in json.loads(row["inputs"], parse_float=Decimal, parse_int=Decimal):
+        last = each["period_end"] != str(row["period_end"])
+        yield each["line_item"] + ("'" if last else ""), Decimal(each["value"])
+
+
+def test_every_value_follows_from_its_own_inputs(tables: dict[str, pa.Table]) -> None:
+    rows = tables["metrics"].to_pylist()
+
+    wrong = []
+    for row in rows:
+        figures = dict(inputs_of(row))
+        days = (row["period_end"] - row["period_start"]).days + 1
+        assert figures.keys() == set(PLANS[row["metric"]].needs.split())
+        value = worked_out(row["metric"], figures.__getitem__, days)
+        if value is None or value != Decimal(row["value"]):
+            wrong.append((row["service_id"], row["metric"], row["period_end"], value, row["value"]))
+
+    assert not wrong
+    assert {row["metric"] for row in rows} == set(PLANS)
+
+
+def test_every_input_is_a_current_figure_that_was_there_in_time(
+    record: Record, tables: dict[str, pa.Table]
+) -> None:
+    known = {
+        (row["service_id"], row["line_item"], row["unit"], row["period_end"], row["value_reported"])
+        for row in record.query(f"FROM {record.relation('fundamentals')}").to_pylist()
+    }
+    for row in tables["metrics"].to_pylist():
+        for each in json.loads(row["inputs"], parse_float=Decimal, parse_int=Decimal):
+            end, there = (date.fromisoformat(each[n]) for n in ("period_end", "available_at"))
+            figure = (row["service_id"], each["line_item"], row["currency"], end)
+            assert (*figure, Decimal(each["value"])) in known
+            assert there <= row["answers_from"]
+
+
+def test_the_sample_world_answers_as_the_rules_do(
+    record: Record, tables: dict[str, pa.Table]
+) -> None:
+    issuers: dict[str, list[Row]] = {}
+    for row in record.query(f"FROM {record.relation('fundamentals')}").to_pylist():
+        issuers.setdefault(row["service_id"], []).append(row)
+    answers = Answers(tables)
+    reasons = set()
+    for issuer, rows in sorted(issuers.items()):
+        model = Issuer(figures_of(rows))
+        days = sorted({row["available_at"] for row in rows})
+        for metric in PLANS:
+            for day in days:
+                said, expected = answers.on(day, issuer, metric), model.answer(metric, day)
+                assert said is not None and expected is not None
+                assert (said[0], said[2]) == (expected[0], expected[2]), f"{issuer} {metric} {day}"
+                reasons.add(said[0])
+    assert {"value", "input_not_reported", "revised_after_as_of"} <= reasons

@@ -1,0 +1,1 @@
+"""How derived values are worked out: the rules as data, and the pages that explain them."""
