@@ -1,0 +1,1 @@
+"""Bulk files of a build: Parquet with every vintage, a signed manifest, and descriptions."""

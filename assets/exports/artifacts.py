@@ -1,0 +1,180 @@
+"""The files of an export as a table of data."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assets.exports import shapes
+from assets.exports.awards import AWARDS, read_awards
+from assets.exports.columns import Column
+from assets.exports.panels import PANELS
+from assets.exports.parties import PARTIES
+from warehouse.exports.manifest import Kind
+from warehouse.mart.stage import Stage
+from warehouse.tables import OPEN_CLASSES
+from warehouse.tiers import TierName
+
+_OPEN = f"license_class IN ({', '.join(repr(each) for each in OPEN_CLASSES)})"
+_AS_OF = (
+    "SELECT * EXCLUDE (superseded_at{more}) FROM '{{url}}' "
+    "WHERE available_at <= DATE '{{as_of}}' "
+    "AND (superseded_at IS NULL OR superseded_at > DATE '{{as_of}}'){standing}"
+)
+LICENCES: dict[Kind, str] = {"open-panel": "CC-BY-4.0", "licensed": "LicenseRef-Sankofa-Licensed"}
+TIERS: dict[Kind, TierName | None] = {"open-panel": None, "licensed": "starter"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file: ``relation`` is read over the staged tables that it ``needs``.
+
+    The first column tells a row from all others; ``sort`` ends with it. ``period`` names the
+    columns between whose least and greatest day the file lies. ``prepare`` stages what it
+    needs beside the tables of the build.
+    """
+
+    key: str
+    title: str
+    kind: Kind
+    sku: str | None
+    columns: tuple[Column, ...]
+    relation: str
+    sort: tuple[str, ...]
+    period: tuple[str, ...]
+    needs: tuple[str, ...]
+    prepare: Callable[[Stage], None] | None = None
+    signal_key: str | None = None
+    methodology_ref: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Name the column that tells a row from all others."""
+        return self.columns[0].name
+
+    @property
+    def statement(self) -> str:
+        """Write the query for its rows, in their order."""
+        shown = ", ".join(f"{each.sql} AS {each.name}" for each in self.columns)
+        return f"SELECT {shown} FROM ({self.relation}) ORDER BY {', '.join(self.sort)}"
+
+    @property
+    def sql_as_of(self) -> str | None:
+        """Write the filter for any as_of; None where only what is known now is in the file."""
+        names = {each.name for each in self.columns}
+        if "superseded_at" not in names or self.key in _UNDATED:
+            return None
+        return _AS_OF.format(
+            more=", latest" if "latest" in names else "",
+            standing=" AND NOT withdrawn" if "withdrawn" in names else "",
+        )
+
+
+# Their sources give no evidence of when a value became public: there is no as_of for them.
+_UNDATED = ("af-macro-annual",)
+
+PARTS: tuple[Part, ...] = (
+    Part(
+        "af-tender-releases",
+        "Tender releases, every vintage",
+        "licensed",
+        "AF-TENDER",
+        shapes.RELEASE,
+        "SELECT * FROM tender_releases",
+        ("country", "date", "ocid", "release_id", "vintage", "record_id"),
+        ("date",),
+        ("tender_releases",),
+    ),
+    Part(
+        "af-fund-facts",
+        "Reported company figures, every vintage",
+        "licensed",
+        "AF-FUND",
+        shapes.FACT,
+        "SELECT * FROM fundamentals",
+        ("service_id", "period_end", "line_item", "vintage", "fact_id"),
+        ("period_end",),
+        ("fundamentals",),
+    ),
+    Part(
+        "af-tender-awards",
+        "Award facts: each award as each release states it, every vintage",
+        "licensed",
+        "AF-TENDER",
+        shapes.AWARD,
+        AWARDS,
+        ("country", "award_date", "ocid", "release_id", "vintage", "record_id"),
+        ("award_date",),
+        ("tender_releases", "tender_parties", "party_matches"),
+        prepare=read_awards,
+    ),
+    Part(
+        "af-tender-parties",
+        "Parties of tenders that are established to be organisations, every vintage",
+        "licensed",
+        "AF-TENDER",
+        shapes.PARTY,
+        PARTIES,
+        ("country", "role", "party_id", "ocid", "release_id", "vintage", "record_id"),
+        ("released_on",),
+        ("tender_parties", "party_matches"),
+    ),
+    Part(
+        "af-macro-series",
+        "Macroeconomic series, every vintage",
+        "licensed",
+        "AF-MACRO",
+        shapes.SERIES,
+        "SELECT * FROM macro_series",
+        ("series", "country_iso3", "frequency", "period_end", "vintage", "record_id"),
+        ("period_end",),
+        ("macro_series",),
+    ),
+    Part(
+        "af-macro-annual",
+        "Annual indicators, every vintage; undated, so that latest tells what is known now",
+        "licensed",
+        "AF-MACRO",
+        shapes.ANNUAL,
+        "SELECT * FROM macro_annual",
+        ("indicator", "country_iso3", "period_end", "vintage", "record_id"),
+        ("period_end",),
+        ("macro_annual",),
+    ),
+    Part(
+        "macro-series",
+        "Macroeconomic series as they are known now",
+        "open-panel",
+        "AF-MACRO",
+        shapes.SERIES_NOW,
+        f"SELECT * FROM macro_series WHERE latest AND {_OPEN}",
+        ("series", "country_iso3", "frequency", "period_end", "record_id"),
+        ("period_end",),
+        ("macro_series",),
+    ),
+    Part(
+        "quality-history",
+        "What was measured of each dataset's quality",
+        "open-panel",
+        None,
+        shapes.QUALITY,
+        "SELECT * FROM quality",
+        ("sku", "dimension", "metric", "scope", "measured_at", "record_id"),
+        ("measured_at",),
+        ("quality",),
+    ),
+    *(
+        Part(
+            key,
+            title,
+            "open-panel",
+            "AF-TENDER",
+            shapes.SIGNAL,
+            f"SELECT * FROM signals WHERE signal_key = '{key}' AND {_OPEN}",
+            ("country", "month", "dimension", "dimension_value", "measure", "vintage", "record_id"),
+            ("month",),
+            ("signals",),
+            signal_key=key,
+            methodology_ref=f"signals-v1/{key}",
+        )
+        for key, title in PANELS
+    ),
+)

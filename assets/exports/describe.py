@@ -1,0 +1,147 @@
+"""Descriptions of an export for other tools: Frictionless Data Package and ML Croissant."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from assets.exports.artifacts import LICENCES, Part
+from assets.exports.columns import Column
+from assets.exports.croissant_context import CONTEXT
+from warehouse.exports.manifest import Artifact, Kind
+from warehouse.exports.published import PARQUET, file_name
+
+NAME = "sankofa-exports"
+TITLE = "Sankofa: what was knowable on any past day, for African and emerging markets"
+_LICENCE_PAGES: dict[Kind, str | None] = {
+    "open-panel": "https://creativecommons.org/licenses/by/4.0/",
+    "licensed": None,
+}
+Described = Sequence[tuple[Part, Artifact]]
+
+
+def table_schema(part: Part) -> dict[str, Any]:
+    """Describe the columns of a file as a Frictionless Table Schema."""
+    fields = [
+        {
+            "name": each.name,
+            "type": _kind(each.field.type)[0],
+            "description": each.meaning,
+            "example": _plain(each.example),
+            "constraints": {"required": not each.field.nullable},
+        }
+        for each in part.columns
+    ]
+    return {"fields": fields, "primaryKey": [part.id]}
+
+
+def datapackage(described: Described, data_version: str, notice: str, created: datetime) -> Any:
+    """Describe all files as a Data Package, version 2."""
+    kinds = dict.fromkeys(part.kind for part, _ in described)
+    return {
+        "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
+        "name": NAME,
+        "title": TITLE,
+        "description": notice,
+        "version": data_version,
+        "created": created.isoformat().replace("+00:00", "Z"),
+        "licenses": [_licence(kind) for kind in kinds],
+        "resources": [_resource(part, artifact) for part, artifact in described],
+    }
+
+
+def croissant(described: Described, data_version: str, notice: str, created: datetime) -> Any:
+    """Describe all files and their fields as ML Croissant 1.0."""
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": NAME,
+        "description": f"{TITLE}. {notice}",
+        "citeAs": f"Sankofa, data_version {data_version}",
+        "version": data_version,
+        "datePublished": created.isoformat(),
+        "license": list(dict.fromkeys(_address(part.kind) for part, _ in described)),
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": part.key,
+                "name": file_name(part.key),
+                "description": part.title,
+                "contentUrl": artifact.url,
+                "contentSize": f"{artifact.size_bytes} B",
+                "encodingFormat": "application/x-parquet",
+                "sha256": artifact.sha256,
+            }
+            for part, artifact in described
+        ],
+        "recordSet": [_record_set(part) for part, _ in described],
+    }
+
+
+def _resource(part: Part, artifact: Artifact) -> dict[str, Any]:
+    return {
+        "name": part.key,
+        "title": part.title,
+        "path": file_name(part.key),
+        "format": "parquet",
+        "mediatype": PARQUET,
+        "bytes": artifact.size_bytes,
+        "hash": f"sha256:{artifact.sha256}",
+        "licenses": [_licence(part.kind)],
+        "schema": table_schema(part),
+    }
+
+
+def _record_set(part: Part) -> dict[str, Any]:
+    name = f"{part.key}-rows"
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": part.title,
+        "key": {"@id": f"{name}/{part.id}"},
+        "field": [_field(part, name, each) for each in part.columns],
+    }
+
+
+def _field(part: Part, record_set: str, column: Column) -> dict[str, Any]:
+    described = {
+        "@type": "cr:Field",
+        "@id": f"{record_set}/{column.name}",
+        "name": f"{record_set}/{column.name}",
+        "description": column.meaning,
+        "dataType": _kind(column.field.type)[1],
+        "source": {"fileObject": {"@id": part.key}, "extract": {"column": column.name}},
+    }
+    return described | ({"repeated": True} if pa.types.is_list(column.field.type) else {})
+
+
+def _licence(kind: Kind) -> dict[str, str]:
+    page = _LICENCE_PAGES[kind]
+    return {"name": LICENCES[kind]} | ({"path": page} if page else {})
+
+
+def _address(kind: Kind) -> str:
+    return _LICENCE_PAGES[kind] or LICENCES[kind]
+
+
+def _kind(kind: pa.DataType) -> tuple[str, str]:
+    """Give what Table Schema and Croissant call an Arrow type."""
+    if pa.types.is_list(kind):
+        return "array", _kind(kind.value_type)[1]
+    return {
+        pa.string(): ("string", "sc:Text"),
+        pa.int64(): ("integer", "sc:Integer"),
+        pa.bool_(): ("boolean", "sc:Boolean"),
+        pa.date32(): ("date", "sc:Date"),
+        pa.timestamp("us", tz="UTC"): ("datetime", "sc:DateTime"),
+    }.get(kind, ("number", "sc:Float"))
+
+
+def _plain(example: Any) -> Any:
+    if isinstance(example, Decimal):
+        return str(example)
+    return example.isoformat() if isinstance(example, date) else example

@@ -1,0 +1,197 @@
+"""The sample world, from its documents to a stage that can be exported."""
+
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from assets.entities.derive import derive
+from assets.exports.export import export
+from assets.exports.panels import PANELS
+from assets.exports.signing import SigningKey
+from assets.folder import SAMPLE_URL, fetch_folder
+from assets.load import land_all, load_source
+from assets.sample.world import write_world
+from pipelines.sources import SOURCES
+from warehouse.landing import Landing
+from warehouse.mart.stage import Stage
+from warehouse.record.append import Load, append
+from warehouse.record.rows import to_arrow
+from warehouse.record.schema import arrow_schema
+from warehouse.record.snapshot import Snapshot
+from warehouse.record.store import Record
+from warehouse.record.tables import RECORD_TABLES, RecordTable
+from warehouse.tables import DERIVED
+
+NOW = datetime(2026, 11, 14, 2, 20, tzinfo=UTC)
+
+
+def sample_record(folder: Path) -> Record:
+    """Load the documents of the sample world."""
+    write_world(folder / "sample")
+    landing, record = Landing(str(folder / "landing")), Record(str(folder / "record"))
+    for source in SOURCES:
+        if source.permitted:
+            land_all(landing, fetch_folder(folder / "sample", SAMPLE_URL, source))
+            load_source(record, landing, source)
+    return record
+
+
+def snapshot_of(record: Record) -> Snapshot:
+    """See what is loaded now."""
+    return Snapshot(record, {table.name: record.load_seq(table) for table in RECORD_TABLES})
+
+
+def staged(record: Record, folder: Path, data_version: str, *left_out: str) -> Stage:
+    """Stage every vintage of a record, what is derived from it, and signals and measurements."""
+    snapshot = snapshot_of(record)
+    stage = Stage(folder / f"stage-{data_version}", snapshot, data_version)
+    stage.stage_record()
+    tables = {**derive(stage), "signals": signals(), "quality": quality(data_version)}
+    stage.add({name: rows for name, rows in tables.items() if name not in left_out})
+    return stage
+
+
+def derived_rows(name: str, rows: list[dict[str, Any]]) -> pa.Table:
+    """Type rows as a derived table."""
+    return pa.Table.from_pylist(rows, arrow_schema(DERIVED[name]))
+
+
+def signals(value: Callable[[int], Decimal | None] = lambda n: Decimal(n) / 8) -> pa.Table:
+    """Give two months of each panel, the first in two vintages, one row under another licence."""
+    shared = {
+        "country": "ZA",
+        "dimension": "all",
+        "dimension_value": "all",
+        "service_id": None,
+        "measure": "share",
+        "unit": "share",
+        "currency": None,
+        "n_eligible": 8,
+        "n_observed": 4,
+        "coverage": Decimal("0.5"),
+        "n_withheld": 1,
+        "license_class": "cc-by",
+        "source_ref": "za-etenders",
+    }
+    rows = []
+    for number, (key, _) in enumerate(PANELS):
+        named = {**shared, "signal_key": key, "methodology_ref": f"signals-v1/{key}"}
+        for month, vintage, until in ((1, 1, date(2026, 5, 5)), (1, 2, None), (2, 1, None)):
+            available = date(2026, 5, 5) if vintage == 2 else date(2026, month + 1, 5)
+            rows.append(
+                {
+                    **named,
+                    "month": date(2026, month, 1),
+                    "closed_at": date(2026, month + 1, 5),
+                    "value": value(number + vintage),
+                    "vintage": vintage,
+                    "available_at": available,
+                    "superseded_at": until,
+                }
+            )
+        rows.append({**rows[-1], "measure": "count", "license_class": "licensed"})
+    return derived_rows("signals", rows)
+
+
+def quality(data_version: str) -> pa.Table:
+    """Give one measurement that was made and one that was not."""
+    measured = {
+        "sku": "AF-FUND",
+        "dimension": "completeness",
+        "metric": "provenance_complete",
+        "scope": "fundamentals",
+        "value": Decimal(1),
+        "unit": "share",
+        "floor": Decimal(1),
+        "status": "PASS",
+        "n_checked": 10,
+        "n_passed": 10,
+        "measured_at": NOW,
+        "data_version": data_version,
+    }
+    unmeasured = {
+        **measured,
+        "metric": "resolution_rate",
+        **dict.fromkeys(("value", "n_checked", "n_passed")),
+        "status": "UNMEASURED",
+    }
+    return derived_rows("quality", [measured, unmeasured])
+
+
+def load(record: Record, table: RecordTable, *rows: dict[str, Any]) -> None:
+    """Append rows that must all be taken; columns that are not given are null."""
+    empty = dict.fromkeys(table.row.model_fields)
+    arrow, rejected = to_arrow(table, [{**empty, **SIGHTING, **row} for row in rows])
+    assert not rejected
+    assert append(record, table, arrow, Load("test", ("d",))).quarantined == 0
+
+
+SIGHTING = {
+    "available_at": date(2026, 3, 2),
+    "publication": "p1",
+    "observed_at": datetime(2026, 6, 1, 6, tzinfo=UTC),
+    "source": "test",
+    "source_ref": "d0#/1",
+    "document": "d0",
+    "license_class": "cc-by",
+    "method": "api",
+    "withdrawn": False,
+}
+
+
+def release_row(number: int, **others: Any) -> dict[str, Any]:
+    """Give a release."""
+    made = {"ocid": f"ocds-{number}", "release_id": "r1", "country": "ZA", "parties_withheld": 0}
+    return {**made, "release": "{}", **others}
+
+
+def party_row(name: str, **others: Any) -> dict[str, Any]:
+    """Give a supplier of the first release."""
+    made = {"ocid": "ocds-1", "release_id": "r1", "country": "ZA", "role": "supplier"}
+    return {**made, "party_key": name, "name": name, "org_evidence": "legal_form:ltd", **others}
+
+
+def fact_row(item: str, value: str, **others: Any) -> dict[str, Any]:
+    """Give a figure of one issuer."""
+    return {
+        "service_id": "DCTEST1",
+        "line_item": item,
+        "statement": "income",
+        "value_reported": Decimal(value),
+        "currency_reported": "ZAR",
+        "unit": "ZAR",
+        "period_type": "FY",
+        "period_start": date(2025, 1, 1),
+        "period_end": date(2025, 12, 31),
+        "basis": "consolidated/ifrs",
+        "accounting_standard": "ifrs",
+        **others,
+    }
+
+
+class SlowKey(SigningKey):
+    """A key that never comes to an end of signing."""
+
+    def sign(self, body: bytes) -> bytes:
+        print("signing", flush=True)
+        time.sleep(600)
+        return super().sign(body)
+
+
+if __name__ == "__main__":
+    home = Path(sys.argv[1])
+    with staged(Record(str(home / "record")), home, sys.argv[2]) as stage:
+        export(
+            stage,
+            str(home / "out"),
+            base_url="https://api.fictional.example/exports",
+            signing_key=SlowKey.at(home / "keys" / "signing.pem"),
+            previous=None,
+            notice="FICTIONAL",
+        )

@@ -1,0 +1,129 @@
+"""Exports as they are read: which version is the latest, and which files a version has.
+
+Versions never change, so that what was read of one is kept. Only files that a manifest
+names can be opened.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from warehouse.errors import NothingPublished, UnknownVersion
+from warehouse.exports.manifest import Artifact, Manifest, decode
+from warehouse.exports.place import Place
+from warehouse.tiers import TierName
+
+LATEST = "latest"
+MANIFEST = "manifest.json"
+SIGNATURE = "manifest.json.sig"
+PUBLIC_KEY = "signing-key.pem"
+DATAPACKAGE = "datapackage.json"
+CROISSANT = "croissant.json"
+PARQUET = "application/vnd.apache.parquet"
+
+VERSION = re.compile(r"[0-9]{8}\.[0-9]+")
+_ABOUT = {
+    MANIFEST: "application/json",
+    SIGNATURE: "application/octet-stream",
+    PUBLIC_KEY: "application/x-pem-file",
+    DATAPACKAGE: "application/json",
+    CROISSANT: "application/ld+json",
+}
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A file of a version; its bytes are the same forever."""
+
+    place: Place
+    data_version: str
+    name: str
+    media_type: str
+    size_bytes: int
+    sha256: str | None = None
+    required_tier: TierName | None = None
+
+    def open(self) -> BinaryIO:
+        """Open it to read any part of it."""
+        return self.place.open(self.data_version, self.name)
+
+
+class Published:
+    """All exports at a destination."""
+
+    def __init__(self, destination: str) -> None:
+        self._place = Place.of(destination)
+        self._held: dict[str, tuple[bytes, Manifest]] = {}
+
+    def latest(self) -> str:
+        """Name the version that is the latest now."""
+        if not self._place.exists(LATEST):
+            raise NothingPublished("no export has been published yet; run `sankofa publish`")
+        return self._place.read(LATEST).decode("ascii").strip()
+
+    def versions(self) -> list[str]:
+        """Name every complete version, the oldest first."""
+        names = [name for name in self._place.folders() if VERSION.fullmatch(name)]
+        complete = [name for name in names if self._place.exists(name, MANIFEST)]
+        return sorted(complete, key=lambda name: tuple(map(int, name.split("."))))
+
+    def remove(self, data_version: str) -> None:
+        """Hold a version no more."""
+        self._held.pop(data_version, None)
+        self._place.remove(data_version)
+
+    def manifest(self, data_version: str | None = None) -> Manifest:
+        """Give the manifest of a version; of the latest if none is named."""
+        return self._read(data_version)[1]
+
+    def manifest_bytes(self, data_version: str | None = None) -> bytes:
+        """Give the manifest byte for byte as it was signed."""
+        return self._read(data_version)[0]
+
+    def file(self, data_version: str, name: str) -> PublishedFile | None:
+        """Find a file of a version by its name; None where its manifest names none."""
+        manifest = self.manifest(data_version)
+        version = manifest.data_version
+        if name in _ABOUT:
+            size = self._place.size(version, name)
+            return PublishedFile(self._place, version, name, _ABOUT[name], size)
+        for artifact in manifest.artifacts:
+            if name.startswith(artifact.key) and (found := self._of(version, artifact, name)):
+                return found
+        return None
+
+    def _of(self, version: str, artifact: Artifact, name: str) -> PublishedFile | None:
+        key, delta, tier = artifact.key, artifact.delta, artifact.required_tier
+        if name == schema_name(key):
+            size = self._place.size(version, name)
+            return PublishedFile(self._place, version, name, "application/json", size)
+        parts = {file_name(key): artifact, delta_name(key): delta}
+        if (part := parts.get(name)) is None:
+            return None
+        return PublishedFile(
+            self._place, version, name, PARQUET, part.size_bytes, part.sha256, tier
+        )
+
+    def _read(self, data_version: str | None) -> tuple[bytes, Manifest]:
+        version = self.latest() if data_version in (None, LATEST) else str(data_version)
+        if version not in self._held:
+            if not VERSION.fullmatch(version) or not self._place.exists(version, MANIFEST):
+                raise UnknownVersion(f"{version!r} has no exports; see `sankofa builds`")
+            body = self._place.read(version, MANIFEST)
+            self._held[version] = body, decode(body)
+        return self._held[version]
+
+
+def file_name(key: str) -> str:
+    """Name the file of an artifact."""
+    return f"{key}.parquet"
+
+
+def delta_name(key: str) -> str:
+    """Name the file of what changed in an artifact since the version before."""
+    return f"{key}.delta.parquet"
+
+
+def schema_name(key: str) -> str:
+    """Name the description of an artifact's columns."""
+    return f"{key}.schema.json"
