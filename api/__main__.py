@@ -10,7 +10,7 @@ from api.serve import serve
 def main() -> None:
     """Read the places and serve."""
     parser = argparse.ArgumentParser(prog="api", description=__doc__)
-    parser.add_argument("--marts", type=Path, required=True, help="folder of the builds")
+    parser.add_argument("--marts", required=True, help="folder or database of the builds")
     parser.add_argument("--keys", type=Path, required=True, help="file of the key store")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8321)

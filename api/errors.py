@@ -1,12 +1,11 @@
 """The one place where an error becomes an answer."""
 
 import logging
-import sqlite3
 
 import falcon
 
 from api.problems import Problem
-from warehouse.errors import NothingPublished, UnknownVersion
+from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.keys import KeyStoreUnavailable
 from warehouse.wire import encode
 
@@ -32,7 +31,7 @@ def problem_of(error: Exception, req: falcon.Request) -> Problem:
         return error
     if isinstance(error, KeyStoreUnavailable):
         return _later("key_store_unavailable", "The key store is temporarily unavailable.")
-    if isinstance(error, NothingPublished | sqlite3.Error):
+    if isinstance(error, NothingPublished | DatastoreUnavailable):
         _FAILED.error("datastore: %s", error)
         return _later("datastore_unavailable", "The data cannot be read at the moment.")
     if isinstance(error, UnknownVersion):

@@ -20,7 +20,7 @@ _PATIENCE = 10.0
 
 
 def serve(
-    mart_folder: Path,
+    marts: str | Path,
     keys_path: Path,
     host: str = "127.0.0.1",
     port: int = 8080,
@@ -31,14 +31,14 @@ def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s")
-    run(listen(mart_folder, keys_path, host, port, upgrade_url), stop)
+    run(listen(marts, keys_path, host, port, upgrade_url), stop)
 
 
 def listen(
-    mart_folder: Path, keys_path: Path, host: str, port: int, upgrade_url: str = UPGRADE_URL
+    marts: str | Path, keys_path: Path, host: str, port: int, upgrade_url: str = UPGRADE_URL
 ) -> Any:
     """Bind the address and give the server; port 0 takes a free one (``effective_port``)."""
-    app = create_app(Mart(mart_folder), KeyStore(keys_path), upgrade_url)
+    app = create_app(Mart(marts), KeyStore(keys_path), upgrade_url)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.create_server((host, port), family=family, backlog=1024)
     return create_server(

@@ -52,12 +52,41 @@ def ingest(
 
 
 @sankofa.command()
-def publish() -> None:
-    """Publish what is loaded as one build."""
+@click.option(
+    "--confirm-loss",
+    default="",
+    metavar="WHY",
+    help="Publish although a source shows much less than before, for the reason given.",
+)
+def publish(confirm_loss: str) -> None:
+    """Derive, audit and publish what is loaded as one build; nothing if the audit fails."""
     from pipelines.run import run_job
 
-    said = run_job(places(), "publish")["published_build"]
+    config = {"ops": {"published_build": {"config": {"confirm_loss": confirm_loss}}}}
+    said = run_job(places(), "publish", config=config)["published_build"]
     click.echo(f"published as data_version {said['data_version']}")
+
+
+@sankofa.command()
+def builds() -> None:
+    """List the builds that are held, the newest first; * marks the one that is read."""
+    from warehouse.mart.builds import builds_at
+
+    held = builds_at(places().marts)
+    current = held.current()
+    for name in reversed(held.names()):
+        click.echo(f"{'*' if name == current else ' '} {name}")
+    if current is None:
+        click.echo("nothing has been published yet; run `sankofa publish`")
+
+
+@sankofa.command()
+@click.argument("data_version", required=False)
+def rollback(data_version: str | None) -> None:
+    """Let readers see DATA_VERSION again; the build before the current one by default."""
+    from pipelines.builds import roll_back
+
+    click.echo(f"serving data_version {roll_back(places(), data_version)}")
 
 
 @sankofa.command()
@@ -87,7 +116,7 @@ def _serve(host: str, port: int) -> NoReturn:
     """Become the server: a process that never loads what the pipeline needs."""
     here = places()
     sys.stdout.flush()
-    server = ["-m", "api", "--marts", str(here.marts), "--keys", str(here.keys)]
+    server = ["-m", "api", "--marts", here.marts, "--keys", str(here.keys)]
     os.execv(sys.executable, [sys.executable, *server, "--host", host, "--port", str(port)])  # noqa: S606
 
 

@@ -9,8 +9,8 @@ from assets.ground import Ground
 from assets.ingest import landed_key
 from assets.macro.assets import ASSETS as MACRO
 from assets.tenders.assets import ASSETS as TENDERS
-from pipelines.places import places
-from pipelines.publish import Marts, published_build
+from pipelines.places import builds_kept, places
+from pipelines.publish import Publishing, published_build
 from pipelines.sensing import new_documents
 from pipelines.sources import SOURCES
 from pipelines.timing import schedules
@@ -48,7 +48,18 @@ def definitions() -> dg.Definitions:
         schedules=schedules(_landed, ingest, publish),
         sensors=[new_documents(ingest, ground)],
         executor=dg.in_process_executor,
-        resources={"ground": ground, "marts": Marts(folder=str(here.marts))},
+        resources={
+            "ground": ground,
+            "publishing": Publishing(
+                marts=here.marts,
+                work=str(here.work),
+                exports=here.exports,
+                exports_url=here.exports_url,
+                signing_key=str(here.signing_key),
+                docs=str(here.docs),
+                keep=builds_kept(),
+            ),
+        },
     )
 
 

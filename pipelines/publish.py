@@ -1,28 +1,39 @@
-"""The assets that make what is loaded readable, at once, with what is worked out from it."""
+"""The assets that make what is loaded readable, at once, with what is worked out from it.
 
-from collections.abc import Iterator
+They are one step: what is derived, measured, exported and served follows from the very loads
+that are published, and none of it stays if the audit fails.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pyarrow as pa
 
-from assets.entities.derive import derivation, told_of_parties, told_of_same
+from assets.entities.derive import told_of_parties, told_of_same
 from assets.ground import Ground
 from assets.ingest import table_key
+from pipelines.builds import let_go
+from pipelines.publication import Publication
 from pipelines.sources import SOURCES
-from warehouse.mart.build import publish
-from warehouse.mart.derived import Derivation, Tables
+from quality.checks import check_results, check_specs
+from warehouse.mart.build import AuditFailed
 from warehouse.mart.notices import NOTICE, SAMPLE_NOTICE
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.tables import (
     ENTITIES,
+    FUNDAMENTALS,
     IDENTIFIERS,
     RECORD_TABLES,
     TENDER_PARTIES,
+    TENDER_RELEASES,
     RecordTable,
 )
 
-_KNOWN = (ENTITIES, IDENTIFIERS)
+BUILD = "published_build"
+_BUILD = dg.AssetKey(BUILD)
+_CHECKS = check_specs(_BUILD)
 
 
 def _loaded(*tables: RecordTable) -> list[dg.AssetKey]:
@@ -35,55 +46,159 @@ def _loaded(*tables: RecordTable) -> list[dg.AssetKey]:
     ]
 
 
-class Marts(dg.ConfigurableResource[Any]):
-    """The folder of the published builds."""
+class Publishing(dg.ConfigurableResource[Any]):
+    """Where builds, their exports and what is staged of them lie."""
 
-    folder: str
+    marts: str
+    work: str
+    exports: str
+    exports_url: str
+    signing_key: str
+    docs: str
+    keep: int
+
+    def publication(self, notice: str, confirm_loss: str) -> Publication:
+        """Begin a publication."""
+        return Publication(
+            self.marts,
+            Path(self.work),
+            self.exports,
+            self.exports_url,
+            Path(self.signing_key),
+            Path(self.docs),
+            notice,
+            confirm_loss or None,
+        )
 
 
-@dg.multi_asset(
-    name="published_build",
-    specs=[
-        dg.AssetSpec(
-            "same_as",
-            deps=_loaded(*_KNOWN),
-            group_name="entities",
-            description="Ids found to be one organisation, and which of them is pointed to.",
-            kinds={"duckdb"},
-            skippable=True,
-        ),
-        dg.AssetSpec(
-            "party_matches",
-            deps=["same_as", *_loaded(TENDER_PARTIES)],
-            group_name="entities",
-            description="Which organisation each party of tenders is, or why that is not known.",
-            kinds={"duckdb"},
-            skippable=True,
-        ),
-        dg.AssetSpec(
-            "published_build",
-            deps=["same_as", "party_matches", *_loaded(*RECORD_TABLES)],
-            group_name="published",
-            description="Every vintage loaded so far, as one build that readers switch to at once.",
-            kinds={"sqlite"},
-        ),
-    ],
+class PublishConfig(dg.Config):
+    """What a person says of one publication: why a loss of rows is right, if there is one."""
+
+    confirm_loss: str = ""
+
+
+def _derived(
+    name: str, group: str, description: str, *after: RecordTable, also: tuple[str, ...] = ()
+) -> dg.AssetSpec:
+    return dg.AssetSpec(
+        name,
+        deps=[*also, *_loaded(*after)],
+        group_name=group,
+        description=description,
+        kinds={"duckdb"},
+        skippable=True,
+    )
+
+
+_TENDERS = (TENDER_RELEASES, TENDER_PARTIES)
+_SPECS = (
+    _derived(
+        "same_as",
+        "entities",
+        "Ids found to be one organisation, and which of them is pointed to.",
+        ENTITIES,
+        IDENTIFIERS,
+    ),
+    _derived(
+        "party_matches",
+        "entities",
+        "Which organisation each party of tenders is, or why that is not known.",
+        TENDER_PARTIES,
+        also=("same_as",),
+    ),
+    _derived(
+        "metrics",
+        "metrics",
+        "metrics-v1 of every full year of every issuer, each with its inputs and the days for "
+        "which it is the answer; and for every absent value the reason.",
+        FUNDAMENTALS,
+    ),
+    _derived(
+        "signals",
+        "signals",
+        "The thirteen procurement panels, by month, with coverage and vintages.",
+        *_TENDERS,
+        FUNDAMENTALS,
+        also=("party_matches",),
+    ),
+    _derived(
+        "quality",
+        "published",
+        "Measurements against the floors of each dataset, with their history.",
+        *RECORD_TABLES,
+        also=("metrics", "signals"),
+    ),
+    dg.AssetSpec(
+        "exports",
+        deps=["quality", *_loaded(*RECORD_TABLES)],
+        group_name="published",
+        description="Parquet files with every vintage, deltas, and the signed manifest.",
+        kinds={"parquet"},
+        skippable=True,
+    ),
+    dg.AssetSpec(
+        BUILD,
+        deps=["exports", "quality", *_loaded(*RECORD_TABLES)],
+        group_name="published",
+        description="Every vintage loaded so far, as one build that readers switch to at once.",
+        kinds={"sqlite"},
+    ),
 )
-def published_build(ground: Ground, marts: Marts) -> Iterator[dg.MaterializeResult[None]]:
-    """Publish in one step: what is derived follows from the very loads that are published."""
-    made: dict[str, Any] = {}
-    organisations = derivation()
 
-    def derive(snapshot: Snapshot, tables: Tables) -> Tables:
-        made.update(organisations.derive(snapshot, tables))
-        return made
 
-    kept = [Derivation(organisations.version, derive)]
+@dg.multi_asset(name=BUILD, specs=_SPECS, check_specs=_CHECKS)
+def published_build(
+    config: PublishConfig, ground: Ground, publishing: Publishing
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Publish in one step; a failed audit fails the step, and the build before stays."""
     sampled = any(Path(ground.documents).glob("*/*"))
-    notice = SAMPLE_NOTICE if sampled else NOTICE
-    data_version = publish(ground.record(), Path(marts.folder), notice, kept)
-    if made:
-        yield dg.MaterializeResult(asset_key="same_as", metadata=told_of_same(made["same_as"]))
-        told = told_of_parties(made["party_matches"])
-        yield dg.MaterializeResult(asset_key="party_matches", metadata=told)
-    yield dg.MaterializeResult(asset_key="published_build", metadata={"data_version": data_version})
+    making = publishing.publication(SAMPLE_NOTICE if sampled else NOTICE, config.confirm_loss)
+    try:
+        data_version = making.run(ground.record())
+    except AuditFailed:
+        if making.report is not None:
+            yield from check_results(making.report, _BUILD)
+        raise
+    gone = let_go(publishing.marts, publishing.exports, Path(publishing.docs), publishing.keep)
+    for name, told in _told(making).items():
+        yield dg.MaterializeResult(asset_key=name, metadata=told)
+    yield dg.MaterializeResult(
+        asset_key=BUILD, metadata={"data_version": data_version, "builds let go of": len(gone)}
+    )
+    yield from _checked(making)
+
+
+def _checked(making: Publication) -> Iterator[dg.AssetCheckResult]:
+    if making.report is not None:
+        yield from check_results(making.report, _BUILD)
+        return
+    for spec in _CHECKS:
+        yield dg.AssetCheckResult(
+            asset_key=_BUILD,
+            check_name=spec.name,
+            passed=True,
+            description="Nothing changed since the build that is read passed it.",
+        )
+
+
+def _told(making: Publication) -> Mapping[str, dict[str, Any]]:
+    """Give what each derived asset says of itself; nothing where nothing was made."""
+    if making.report is None or making.manifest is None:
+        return {}
+    made = making.derived
+    return {
+        "same_as": told_of_same(made["same_as"]),
+        "party_matches": told_of_parties(made["party_matches"]),
+        "metrics": {"values": len(made["metrics"]), **_counted(made["metrics_absent"], "reason")},
+        "signals": {"rows": len(made["signals"]), **_counted(made["signals"], "signal_key")},
+        "quality": dict(Counter(row.status for row in making.report.quality)),
+        "exports": {
+            "files": len(making.manifest.artifacts),
+            "bytes": sum(each.size_bytes for each in making.manifest.artifacts),
+            "left out": len(making.manifest.failed),
+        },
+    }
+
+
+def _counted(rows: pa.Table, column: str) -> dict[str, int]:
+    return dict(Counter(rows[column].to_pylist()).most_common())

@@ -43,7 +43,10 @@ def instance(here: Places) -> dg.DagsterInstance:
 
 
 def run_job(
-    here: Places, name: str, tags: Mapping[str, str] | None = None
+    here: Places,
+    name: str,
+    tags: Mapping[str, str] | None = None,
+    config: Mapping[str, object] | None = None,
 ) -> dict[str, dict[str, object]]:
     """Run a job to its end and give what each asset said; a failed asset is an error.
 
@@ -57,7 +60,7 @@ def run_job(
         result = job.execute_in_process(
             instance=keeper,
             raise_on_error=False,
-            run_config=_FAILURES_ONLY,
+            run_config={**_FAILURES_ONLY, **(config or {})},
             tags={**_BY_COMMAND, **(tags or {})},
         )
         said: dict[str, dict[str, object]] = {
@@ -69,12 +72,22 @@ def run_job(
             if event.asset_key is not None
         }
         if not result.success:
-            failed = [event.step_key for event in result.all_events if event.is_step_failure]
+            failed = [event for event in result.all_events if event.is_step_failure]
             raise SankofaError(
-                f"the job {name} failed in {', '.join(map(str, failed))}; the others are done. "
-                f"See run {result.run_id} in `dagster dev` (DAGSTER_HOME={here.dagster})"
+                f"the job {name} failed in {', '.join(map(_why, failed))}. What does not depend "
+                f"on it is done. See run {result.run_id} in `dagster dev` "
+                f"(DAGSTER_HOME={here.dagster})"
             )
         return said
+
+
+def _why(event: dg.DagsterEvent) -> str:
+    """Say which step failed and, in its own words, why."""
+    error = event.step_failure_data.error
+    while error is not None and error.cause is not None:
+        error = error.cause
+    words = "" if error is None else error.message.partition(": ")[2].strip()
+    return f"{event.step_key}: {words}" if words else str(event.step_key)
 
 
 @contextmanager

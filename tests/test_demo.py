@@ -45,12 +45,12 @@ def test_everything_quarantined_says_why_and_where(here: Places) -> None:
 
 
 def test_starting_again_reads_nothing_and_keeps_the_build(here: Places) -> None:
-    build = current(here.marts)
+    build = current(Path(here.marts))
     said = run_job(here, "ingest")
     assert {counts["read"] for counts in said.values()} == {0}
     assert {counts["documents_new"] for counts in said.values()} == {0}
     run_job(here, "publish")
-    assert current(here.marts) == build
+    assert current(Path(here.marts)) == build
 
 
 def test_the_restatements_of_the_sample_world_are_vintages(here: Places) -> None:

@@ -13,7 +13,7 @@ from assets.entities import gleif
 from assets.entities.derive import derivation, told_of_parties
 from assets.entities.ids import mint
 from assets.ground import Ground
-from pipelines.publish import Marts, published_build
+from pipelines.publish import Publishing, published_build
 from tests.test_entities_parse import LEI, cdf
 from tests.test_mart import entity_row, load, party_row, sighting
 from warehouse.errors import BadTable
@@ -21,9 +21,9 @@ from warehouse.landing import Document
 from warehouse.mart.build import publish
 from warehouse.mart.derived import Tables
 from warehouse.mart.pointer import current
+from warehouse.mart.stage import Stage
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, TENDER_PARTIES
 
@@ -47,7 +47,7 @@ def published(record: Record, folder: Path) -> Mart:
 
 
 def parties(mart: Mart) -> list[dict[str, Any]]:
-    rows = mart.build().connection.execute("SELECT row FROM tender_parties ORDER BY rowid")
+    rows = mart.build().rows("SELECT row FROM tender_parties ORDER BY place")
     return [json.loads(row) for (row,) in rows]
 
 
@@ -81,10 +81,15 @@ def test_each_vintage_of_a_party_is_who_it_states_to_be(record: Record, folder: 
     load(record, TENDER_PARTIES, party_row(name="Ubuntu Fictional Mining Limited"))
     load(record, TENDER_PARTIES, party_row(name="B Ltd", available_at=date(2021, 1, 1)))
 
-    first, second = parties(published(record, folder))
+    tables: list[Tables] = []
+    publish(record, folder, derivations=[kept(tables)])
 
-    assert (first["service_id"], second["service_id"]) == ("DCA", "DCB")
-    assert first["available_at"] < second["available_at"]
+    matched = tables[0]["party_matches"].to_pylist()
+    assert {row["name"]: row["service_id"] for row in matched} == {
+        "Ubuntu Fictional Mining Limited": "DCA",
+        "B Ltd": "DCB",
+    }
+    assert [row["service_id"] for row in parties(Mart(folder))] == ["DCB"]
 
 
 def test_an_id_that_points_to_another_keeps_its_own_record(record: Record, folder: Path) -> None:
@@ -139,8 +144,8 @@ def kept(tables: list[Tables]) -> Any:
     """Derive as always, and keep what was derived."""
     organisations = derivation()
 
-    def derive(snapshot: Snapshot, before: Tables) -> Tables:
-        tables.append(organisations.derive(snapshot, before))
+    def derive(stage: Stage) -> Tables:
+        tables.append(organisations.derive(stage))
         return tables[-1]
 
     return replace(organisations, derive=derive)
@@ -152,9 +157,9 @@ def test_what_is_loaded_meanwhile_is_neither_published_nor_derived_from(
     load(record, TENDER_PARTIES, party_row())
     organisations = derivation()
 
-    def derive(snapshot: Snapshot, before: Tables) -> Tables:
+    def derive(stage: Stage) -> Tables:
         load(record, ENTITIES, entity_row(service_id="DCA", legal_name=party_row()["name"]))
-        return organisations.derive(snapshot, before)
+        return organisations.derive(stage)
 
     publish(record, folder, derivations=[replace(organisations, derive=derive)])
     assert [row["service_id"] for row in parties(Mart(folder))] == [None]
@@ -177,8 +182,8 @@ def test_a_derived_table_that_is_not_described_stops_the_publication(
 ) -> None:
     load(record, ENTITIES, entity_row())
 
-    def derive(snapshot: Snapshot, _: Tables) -> Tables:
-        return {wrong: snapshot.record.query("SELECT 'DCA' AS service_id")}
+    def derive(stage: Stage) -> Tables:
+        return {wrong: stage.read("SELECT 'DCA' AS service_id")}
 
     with pytest.raises(BadTable, match=wrong):
         publish(record, folder, derivations=[replace(derivation(), derive=derive)])
@@ -194,8 +199,18 @@ def test_the_step_says_how_many_were_resolved_and_why_the_others_were_not(
     ground = Ground(documents="", base_url="", landing_url="", record_url=record.root)
 
     def run() -> dict[str, dict[str, Any]]:
+        places = {name: str(folder.parent / name) for name in ("work", "exports", "docs", "key")}
+        publishing = Publishing(
+            marts=str(folder),
+            work=places["work"],
+            exports=places["exports"],
+            exports_url="http://127.0.0.1:8321/exports",
+            signing_key=places["key"],
+            docs=places["docs"],
+            keep=3,
+        )
         result = dg.materialize(
-            [published_build], resources={"ground": ground, "marts": Marts(folder=str(folder))}
+            [published_build], resources={"ground": ground, "publishing": publishing}
         )
         return {
             event.asset_key.to_user_string(): {

@@ -144,7 +144,7 @@ def test_before_the_first_build_a_tool_says_so(tmp_path: Path) -> None:
 
 def test_a_local_agent_is_answered_over_stdio(mart: Mart) -> None:
     command = StdioServerParameters(
-        command=sys.executable, args=["-m", "mcp_server.app", "--mart", str(mart.folder)]
+        command=sys.executable, args=["-m", "mcp_server.app", "--mart", str(mart.place)]
     )
 
     async def session() -> None:

@@ -27,3 +27,11 @@ class UnknownVersion(SankofaError):
 
 class NothingPublished(SankofaError):
     """No build has been published yet."""
+
+
+class DatastoreUnavailable(SankofaError):
+    """The published build cannot be read at the moment."""
+
+
+class BadQuestion(SankofaError):
+    """A read was asked for with parameters that do not go together."""

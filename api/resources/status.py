@@ -1,6 +1,5 @@
 """The state of what the service stands on, found out by real reads."""
 
-import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,6 +66,6 @@ def _checked(read: Callable[[], str | None]) -> _Checked:
     started = time.perf_counter()
     try:
         value, status = read(), "ok"
-    except (SankofaError, sqlite3.Error, OSError):
+    except (SankofaError, OSError):
         value, status = None, "failed"
     return _Checked(status, round((time.perf_counter() - started) * 1000, 3), value)

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from mcp.server import MCPServer
@@ -30,9 +29,9 @@ def create_server(mart: Mart) -> MCPServer[Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve the builds of a folder over stdio."""
+    """Serve the published builds over stdio."""
     parser = argparse.ArgumentParser(prog="mcp_server", description=main.__doc__)
-    parser.add_argument("--mart", type=Path, required=True, help="folder of the published builds")
+    parser.add_argument("--mart", required=True, help="folder or database of the published builds")
     asked = parser.parse_args(arguments)
     create_server(Mart(asked.mart)).run("stdio")
 

@@ -1,6 +1,5 @@
 """Results of tools: the same bytes as REST, of a bounded size, and problems in words."""
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -9,7 +8,7 @@ from typing import ParamSpec
 
 from mcp_types import CallToolResult, TextContent
 
-from warehouse.errors import NothingPublished
+from warehouse.errors import DatastoreUnavailable, NothingPublished
 from warehouse.read.rows import Rows
 from warehouse.wire import encode, joined
 
@@ -76,7 +75,7 @@ def _result(text: bytes, is_error: bool = False) -> CallToolResult:
 def _datastore() -> Iterator[None]:
     try:
         yield
-    except (NothingPublished, sqlite3.Error) as error:
+    except (NothingPublished, DatastoreUnavailable) as error:
         raise Refused(
             "datastore_unavailable", "The data cannot be read at the moment; try again later."
         ) from error

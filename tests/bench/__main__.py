@@ -4,7 +4,18 @@ import platform
 import sys
 from importlib.metadata import version
 
-from tests.bench import append, entities, filings, scale, snapshot, tenders
+from tests.bench import (
+    append,
+    entities,
+    exports,
+    filings,
+    mart,
+    metrics,
+    scale,
+    signals,
+    snapshot,
+    tenders,
+)
 
 BENCHMARKS = {
     "append": (append.report, "the append: 1,000,000 facts held, 200,000 come in, 10 % changed"),
@@ -12,7 +23,11 @@ BENCHMARKS = {
     "snapshot": (snapshot.report, "as_of: what was known on a day, of 5,000,000 sightings"),
     "tenders": (tenders.report, "200,000 OCDS releases from JSON Lines"),
     "entities": (entities.report, "who 1,000,000 tender parties are, of 100,000 organisations"),
+    "exports": (exports.report, "the Parquet files of 1,000,000 facts and releases, 500,000 macro"),
     "filings": (filings.report, "the company facts of 2,000 issuers from a bulk zip"),
+    "mart": (mart.report, "a build of 1,000,000 facts and releases, 500,000 macro vintages"),
+    "signals": (signals.report, "every panel of 100,000 and of 400,000 OCDS releases"),
+    "metrics": (metrics.report, "every metric of 1,000,000 facts, 100,000 of them restated"),
 }
 
 

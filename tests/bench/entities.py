@@ -14,6 +14,7 @@ import duckdb
 from assets.entities.derive import derive
 from assets.entities.sharing import find_same
 from tests.bench.measure import measured
+from warehouse.mart.stage import Stage
 from warehouse.record.append import Load, append
 from warehouse.record.schema import incoming_schema
 from warehouse.record.snapshot import Snapshot
@@ -87,13 +88,14 @@ def fill_leis(folder: Path) -> None:
 
 
 def sankofa(folder: str) -> Work:
-    """Derive as a publication does, from the record."""
+    """Derive as a publication does, from what is staged."""
     record = Record(folder)
     snapshot = Snapshot(record, {table.name: record.load_seq(table) for table in RECORD_TABLES})
-    record.query("SELECT 1")
+    stage = Stage(Path(folder, "stage"), snapshot, "20260101.1")
+    stage.stage_record()
 
     def work() -> str:
-        made = derive(snapshot, {})
+        made = derive(stage)
         matches = made["party_matches"]
         resolved = len(matches) - matches["service_id"].null_count
         return f"{resolved:,} of {len(matches):,} resolved, {len(made['same_as']):,} point"

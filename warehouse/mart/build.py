@@ -1,58 +1,129 @@
-"""Publishing: a complete build first, then one atomic switch to it."""
+"""Publishing: stage, derive, audit, export, write, and only then one atomic switch.
 
-import fcntl
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+What is derived, what must hold and what is exported is given by whoever publishes. Killed at
+any point, the build before still answers and publishing again is all that is needed.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from warehouse.errors import SankofaError
+from warehouse.mart.builds import Builds, builds_at, is_database, local_folder
+from warehouse.mart.derived import Derivation, Tables
 from warehouse.mart.notices import NOTICE
-from warehouse.mart.pointer import current, switch
-from warehouse.mart.write import made_from, write_build
+from warehouse.mart.stage import Stage
+from warehouse.mart.write import made_from, write_mart
+from warehouse.record.schema import arrow_schema
+from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.record.versions import loads_of, name_version
+from warehouse.tables import DERIVED
+
+FAILED = "failed"
+_FAILED_KEPT = 3
 
 
-def publish(record: Record, folder: Path, notice: str = NOTICE) -> str:
+class AuditFailed(SankofaError):
+    """What must hold does not; nothing was published, and what was staged is kept."""
+
+
+def _nothing(_: Stage, __: str | None) -> Tables:
+    return {}
+
+
+def _told_nothing(_: Stage, __: str | None) -> Mapping[str, str]:
+    return {}
+
+
+def publish(
+    record: Record,
+    place: str | Path,
+    notice: str = NOTICE,
+    *,
+    derivations: Sequence[Derivation] = (),
+    audit: Callable[[Stage, str | None], Tables] = _nothing,
+    export: Callable[[Stage, str | None], Mapping[str, str]] = _told_nothing,
+    work: Path | None = None,
+) -> str:
     """Publish what the record holds now and give its data_version.
 
-    Killed at any point, the build before still answers and publishing again is all that is
-    needed. With nothing loaded since, the current build stays and costs no work.
+    With nothing new the current build stays and costs no work. ``audit`` gives the tables
+    that tell what was measured, or raises ``AuditFailed``: the build is then kept under
+    ``failed`` of the folder ``work`` and is never readable. ``export`` gives what the build
+    says of its exports. Both are also told the version before.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
-        published = _unchanged(record, folder, notice)
-        if published is not None:
-            return published
+    builds, rules = builds_at(place), [each.version for each in derivations]
+    with builds.alone():
+        before = builds.current()
+        if before is not None and _unchanged(record, builds.about(before), notice, rules):
+            return before
         data_version = name_version(record)
-        write_build(record, folder, data_version, loads_of(record, data_version), notice)
-        switch(folder, data_version)
+        snapshot = Snapshot(record, loads_of(record, data_version))
+        with _staged(work or _beside(place), snapshot, data_version) as stage:
+            stage.stage_record()
+            stage.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
+            for derivation in derivations:
+                stage.add(derivation.derive(stage))
+            stage.add(audit(stage, before))
+            made = {"notice": notice, "made_from": made_from(snapshot.loads, rules)}
+            write_mart(stage, place, {**made, **export(stage, before)})
+        builds.switch(data_version)
         return data_version
 
 
+def _beside(place: str | Path) -> Path:
+    """Give where to stage if nobody says so."""
+    if is_database(place):
+        return Path(tempfile.gettempdir(), f"sankofa-stage-{os.getuid()}")
+    return local_folder(place) / "stage"
+
+
+def retire(place: str | Path, keep: int) -> list[str]:
+    """Hold no more than the newest builds and the current one; name those let go of."""
+    builds = builds_at(place)
+    with builds.alone():
+        return list(_retired(builds, max(keep, 1)))
+
+
+def _retired(builds: Builds, keep: int) -> Iterator[str]:
+    for name in builds.names()[:-keep]:
+        if name != builds.current():
+            builds.remove(name)
+            yield name
+
+
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one publisher work at a time, and clear what a killed one left behind."""
-    with (folder / "publish.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for left in folder.glob("*.partial"):
-            left.unlink()
-        yield
-
-
-def _unchanged(record: Record, folder: Path, notice: str) -> str | None:
-    build = current(folder)
-    about = {} if build is None else _about(build)
-    loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
-    same = (about.get("made_from"), about.get("notice")) == (made_from(loads), notice)
-    return about["data_version"] if same else None
-
-
-def _about(build: Path) -> dict[str, str]:
-    """Read what a build says of itself; one that cannot be read says nothing."""
+def _staged(work: Path, snapshot: Snapshot, data_version: str) -> Iterator[Stage]:
+    """Give a stage of its own; what a killed publisher left is cleared away first."""
+    work.mkdir(parents=True, exist_ok=True)
+    for left in work.iterdir():
+        if left.is_dir() and left.name != FAILED:
+            shutil.rmtree(left)
+    folder = work / data_version
     try:
-        with closing(sqlite3.connect(f"{build.absolute().as_uri()}?mode=ro", uri=True)) as mart:
-            return dict(mart.execute("SELECT name, value FROM about"))
-    except sqlite3.Error:
-        return {}
+        with Stage(folder, snapshot, data_version) as stage:
+            yield stage
+    except AuditFailed as failure:
+        _keep_failed(work, folder, str(failure))
+        raise
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _keep_failed(work: Path, folder: Path, why: str) -> None:
+    kept = work / FAILED
+    kept.mkdir(exist_ok=True)
+    (folder / "why.txt").write_text(why + "\n", encoding="utf-8")
+    folder.rename(kept / folder.name)
+    for old in sorted(kept.iterdir(), key=lambda path: path.stat().st_mtime)[:-_FAILED_KEPT]:
+        shutil.rmtree(old)
+
+
+def _unchanged(record: Record, about: Mapping[str, str], notice: str, rules: Sequence[str]) -> bool:
+    loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
+    return (about.get("made_from"), about.get("notice")) == (made_from(loads, rules), notice)

@@ -36,9 +36,14 @@ def builds(folder: Path) -> list[str]:
 
 def build_file(folder: Path, name: str) -> Path:
     """Give the file of a build by its data_version."""
+    return folder / f"{checked(name)}.sqlite"
+
+
+def checked(name: str) -> str:
+    """Give a data_version that is written as one; it becomes the name of a file or a schema."""
     if not _NAME.fullmatch(name):
         raise UnknownVersion(f"{name!r} is not a data_version")
-    return folder / f"{name}.sqlite"
+    return name
 
 
 def settle(beside: Path, place: Path) -> None:

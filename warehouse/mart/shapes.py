@@ -1,13 +1,21 @@
-"""The served form of each row: its members in order, the unknown ones null."""
+"""The served form of a row as SQL: its members in order, each written as its type says.
+
+JSON is made where the rows are, once, when a build is written. Text is escaped, a DECIMAL
+keeps its digits, days and moments are ISO 8601, and JSON is taken as it is; null is ``null``.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import msgspec
+from warehouse.errors import BadTable
 
-Row = Mapping[str, Any]
+Columns = Mapping[str, str]
 
-_PROVENANCE = (
+# What stands for a day that has not come, or is not known: no ``as_of`` reaches it.
+NEVER = "9999-12-31"
+_ENDS = ("available_at", "superseded_at", "answers_until", "holds_until")
+_WHOLE = ("BIGINT", "INTEGER", "SMALLINT", "HUGEINT", "UBIGINT", "BOOLEAN")
+
+PROVENANCE = (
     "source_ref",
     "license_class",
     "observed_at",
@@ -15,109 +23,70 @@ _PROVENANCE = (
     "extraction_confidence",
     "provenance_id",
 )
-_FACT = (
-    "fact_id",
-    "service_id",
-    "line_item",
-    "statement",
-    "value_reported",
-    "currency_reported",
-    "unit",
-    "period_type",
-    "period_start",
-    "period_end",
-    "fiscal_label",
-    "basis",
-    "accounting_standard",
-    "vintage",
-    "available_at",
-)
-_OBSERVED = (
-    "period_start",
-    "period_end",
-    "value",
-    "unit",
-    "base_period",
-    "obs_status",
-    "vintage",
-    "available_at",
-)
-_SERIES = ("country", "country_iso3", "series", "series_type", "frequency", *_OBSERVED)
-_ENTITY = (
-    "service_id",
-    "legal_name",
-    "other_names",
-    "jurisdiction",
-    "country",
-    "entity_type",
-    "status",
-    "lei",
-    "lei_status",
-    "listings",
-    "datasets",
-)
-_IDENTIFIER = ("service_id", "id_type", "id_value", "issuer", "status", "vintage", "available_at")
-_RELEASE_PARTS = ("buyer", "tender", "awards", "contracts")
 
 
-def fact(row: Row) -> dict[str, Any]:
-    """Give a reported figure."""
-    return _members({**row, "fact_id": row["row_id"]}, _FACT)
+def encoded(columns: Columns, members: Sequence[str], inside: Sequence[str] = ()) -> str:
+    """Write the expression for a row as a JSON object.
+
+    The object in the column ``release`` has none but the members ``inside``; they are taken
+    over byte for byte, and those it lacks are null.
+    """
+    written = ["'{'"]
+    for place, name in enumerate(members):
+        written += [f"'{',' if place else ''}\"{name}\":'", _or_null(columns, name)]
+    for name in inside:
+        lacking = f"NOT coalesce(list_contains(release_members, '{name}'), FALSE)"
+        written.append(f"CASE WHEN {lacking} THEN ',\"{name}\":null' ELSE '' END")
+    if inside:
+        empty = "coalesce(release, '{}') = '{}'"
+        written.append(f"CASE WHEN {empty} THEN '}}' ELSE ',' || ltrim(release, '{{') END")
+    else:
+        written.append("'}'")
+    return f"concat({', '.join(written)})"
 
 
-def series(row: Row) -> dict[str, Any]:
-    """Give an observation of a series."""
-    return _members(row, _SERIES)
+def key(columns: Columns, name: str) -> str:
+    """Write the expression for a column that is asked by; an unknown text is empty."""
+    kind, column = columns[name], f'"{name}"'
+    if name in _ENDS:
+        return f"coalesce(CAST({column} AS VARCHAR), '{NEVER}')"
+    if is_whole(columns, name):
+        return f"CAST({column} AS INTEGER)"
+    if kind.startswith("DECIMAL"):
+        return f"coalesce({_digits(column)}, '')"
+    # PostgreSQL keeps no text with a NUL in it.
+    return f"coalesce(replace(CAST({column} AS VARCHAR), chr(0), chr(9216)), '')"
 
 
-def annual(row: Row) -> dict[str, Any]:
-    """Give a value of an annual indicator, which belongs to no family of series."""
-    return {
-        **{name: row[name] for name in ("country", "country_iso3", "indicator")},
-        "series_type": None,
-        "frequency": "annual",
-        **_members(row, _OBSERVED),
-    }
+def is_whole(columns: Columns, name: str) -> bool:
+    """Say whether a column that is asked by holds whole numbers; the others hold text."""
+    return columns[name] in _WHOLE
 
 
-def entity(row: Row) -> dict[str, Any]:
-    """Give an organisation with its listings and the datasets that speak of it."""
-    names = row["other_names"]
-    return _members({**row, "other_names": names and msgspec.json.decode(names)}, _ENTITY)
+def _or_null(columns: Columns, name: str) -> str:
+    written = _json(columns[name], f'"{name}"')
+    return f"coalesce({written}, 'null')"
 
 
-def identifier(row: Row) -> dict[str, Any]:
-    """Give one identifier of an organisation."""
-    return _members(row, _IDENTIFIER)
+def _json(kind: str, column: str) -> str:
+    if kind == "JSON":
+        return column
+    if kind in _WHOLE:
+        return f"CAST({column} AS VARCHAR)"
+    if kind == "DATE":
+        return f"'\"' || {column} || '\"'"
+    if kind == "TIMESTAMP WITH TIME ZONE":
+        moment = f"CAST(make_timestamp(epoch_us({column})) AS VARCHAR)"
+        return f"'\"' || replace({moment}, ' ', 'T') || 'Z\"'"
+    if kind.startswith("DECIMAL") and not kind.endswith("]"):
+        return _digits(column)
+    if any(inexact in kind for inexact in ("DECIMAL", "DOUBLE", "FLOAT")):
+        raise BadTable(f"{column}: a number inside {kind} would lose digits in JSON")
+    return f"to_json({column})"
 
 
-def release(row: Row) -> dict[str, Any]:
-    """Give a release with its OCDS parts as they were cleaned, byte for byte."""
-    text = row["release"]
-    parts = {} if text is None else msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    return {
-        "ocid": row["ocid"],
-        "release_id": row["release_id"],
-        "date": row["released_on"],
-        "tag": None if row["tag"] is None else row["tag"].split(","),
-        "country": row["country"],
-        **{name: parts.get(name) for name in _RELEASE_PARTS},
-        **_members(row, ("category", "parties_withheld", "vintage", "available_at", "source_url")),
-    }
-
-
-def party(row: Row) -> dict[str, Any]:
-    """Give a party in one role in one release."""
-    return {
-        **{name: row[name] for name in ("ocid", "release_id", "country", "role", "name")},
-        "identifier": _coded(row["identifier_scheme"], row["identifier_id"]),
-        **_members(row, ("org_evidence", "released_on", "vintage", "available_at")),
-    }
-
-
-def _coded(scheme: str | None, value: str | None) -> dict[str, str | None] | None:
-    return None if value is None else {"scheme": scheme, "id": value}
-
-
-def _members(row: Row, names: Sequence[str]) -> dict[str, Any]:
-    return {name: row[name] for name in (*names, *_PROVENANCE)}
+def _digits(column: str) -> str:
+    """Write a DECIMAL in full, without the zeros that its type adds."""
+    text = f"CAST({column} AS VARCHAR)"
+    trimmed = f"rtrim(rtrim({text}, '0'), '.')"
+    return f"CASE WHEN contains({text}, '.') THEN {trimmed} ELSE {text} END"

@@ -1,108 +1,200 @@
 """The tables of a build as data: what is asked by, in which order, in which form.
 
 Rows lie in the order in which they are served, so that what is asked together is read
-together. Writing them belongs to ``build``.
+together: ``place`` numbers them. Writing them belongs to ``write``.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from warehouse.mart import shapes
-from warehouse.mart.entities import current_entities
-from warehouse.mart.vintages import VintagesOf
-from warehouse.record.tables import (
-    ENTITIES,
-    FUNDAMENTALS,
-    IDENTIFIERS,
-    MACRO_ANNUAL,
-    MACRO_SERIES,
-    TENDER_PARTIES,
-    TENDER_RELEASES,
-    RecordTable,
+from warehouse.mart.awards import AWARD_FACTS
+from warehouse.mart.entities import CURRENT_ENTITIES, CURRENT_IDENTIFIERS
+from warehouse.mart.parties import PARTIES
+from warehouse.mart.releases import RELEASES, RELEASES_ORDER
+from warehouse.mart.shapes import PROVENANCE
+
+_VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
+_OBSERVED = (
+    *("period_start", "period_end", "value", "unit", "base_period", "obs_status"),
+    *("vintage", "available_at"),
+    *PROVENANCE,
 )
 
 
 @dataclass(frozen=True)
 class MartTable:
-    """One table of a build, made from one table of the record.
+    """One table of a build, made by a statement over what is staged.
 
-    ``keys`` are kept beside the row's JSON to be asked by; an unknown one is an empty text.
+    ``members`` are those of a served row; of a release also ``inside``. ``keys`` stand beside
+    the row to be asked by. Without members there are keys only.
     """
 
-    source: RecordTable
-    keys: tuple[str, ...]
+    name: str
+    rows: str
     order: str
+    keys: tuple[str, ...]
     indexes: tuple[str, ...]
-    shape: Callable[[shapes.Row], dict[str, Any]]
-    rows: Callable[[VintagesOf], str]
-
-    @property
-    def name(self) -> str:
-        """Give the name, which is that of the record's table."""
-        return self.source.name
-
-
-def _established(vintages: VintagesOf) -> str:
-    """Leave out the withheld parties: they have no name, and are only counted."""
-    return f"SELECT * FROM ({vintages(TENDER_PARTIES)}) WHERE name IS NOT NULL"
+    members: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
 
 
 MART_TABLES = (
     MartTable(
-        FUNDAMENTALS,
-        ("service_id", "period_type"),
+        "fundamentals",
+        "SELECT *, row_id AS fact_id FROM fundamentals",
         "service_id, period_end DESC, line_item, period_start DESC, unit, basis, vintage",
-        ("(service_id)",),
-        shapes.fact,
-        lambda vintages: vintages(FUNDAMENTALS),
+        ("service_id", "period_type", "line_item", *_VINTAGE),
+        ("(service_id, place)",),
+        (
+            *("fact_id", "service_id", "line_item", "statement", "value_reported"),
+            *("currency_reported", "unit", "period_type", "period_start", "period_end"),
+            *("fiscal_label", "basis", "accounting_standard", "vintage", "available_at"),
+            *PROVENANCE,
+        ),
     ),
     MartTable(
-        TENDER_RELEASES,
-        ("country", "released_on", "ocid", "release_id", "source"),
-        "country, released_on DESC, ocid DESC, release_id DESC, source DESC, vintage",
-        ("(country, released_on DESC, ocid DESC, release_id DESC, source DESC) WHERE latest = 1",),
-        shapes.release,
-        lambda vintages: vintages(TENDER_RELEASES),
+        "tender_releases",
+        RELEASES,
+        RELEASES_ORDER,
+        (
+            *("country", "released_on", "category", "buyer_id"),
+            *("tender_value", "tender_currency", "row_id", *_VINTAGE),
+        ),
+        (
+            "(country, released_on DESC, place)",
+            "(country, category, released_on DESC, place) WHERE latest = 1",
+        ),
+        (
+            *("ocid", "release_id", "date", "tag", "country", "category", "parties_withheld"),
+            *("vintage", "available_at", "source_url", *PROVENANCE),
+        ),
+        ("buyer", "tender", "awards", "contracts"),
     ),
     MartTable(
-        TENDER_PARTIES,
-        ("country", "role", "party_key"),
-        "country, role, party_key, released_on DESC, ocid, release_id, source, vintage",
-        ("(country, role, party_key)",),
-        shapes.party,
-        _established,
+        "tender_parties",
+        PARTIES,
+        "country, role, releases DESC, name, party_id",
+        ("country", "role", "service_id"),
+        ("(country, role, place)", "(service_id, place) WHERE service_id <> ''"),
+        (
+            *("party_id", "service_id", "name", "role", "country", "identifier", "releases"),
+            *("first_release", "last_release", "match_method", "org_evidence", *PROVENANCE),
+        ),
     ),
     MartTable(
-        MACRO_ANNUAL,
-        ("country", "country_iso3", "indicator", "period_end"),
+        "award_facts",
+        AWARD_FACTS,
+        "service_id, released_on DESC, fact_id, vintage",
+        ("service_id", "measure", *_VINTAGE),
+        ("(service_id, place)",),
+        (
+            *("fact_id", "entity_id", "entity_name", "country_iso3", "dataset", "measure"),
+            *("value", "unit", "period_end", "period_type", "available_at", "vintage"),
+            *PROVENANCE,
+        ),
+    ),
+    MartTable(
+        "macro_annual",
+        "SELECT *, NULL::VARCHAR AS series_type, 'annual' AS frequency FROM macro_annual",
         "indicator, country_iso3, source, unit, base_period, period_end DESC, vintage",
-        ("(indicator)", "(country, indicator)", "(country_iso3, indicator)"),
-        shapes.annual,
-        lambda vintages: vintages(MACRO_ANNUAL),
+        ("country", "country_iso3", "indicator", "period_end", "row_id", *_VINTAGE),
+        ("(indicator, place)", "(country, place)", "(country_iso3, place)"),
+        ("country", "country_iso3", "indicator", "series_type", "frequency", *_OBSERVED),
     ),
     MartTable(
-        MACRO_SERIES,
-        ("country", "country_iso3", "series", "series_type", "frequency", "period_end"),
+        "macro_series",
+        "SELECT * FROM macro_series",
         "series, country_iso3, source, frequency, unit, base_period, period_end DESC, vintage",
-        ("(series)", "(country, series)", "(country_iso3, series)"),
-        shapes.series,
-        lambda vintages: vintages(MACRO_SERIES),
+        (
+            *("country", "country_iso3", "series", "series_type", "frequency", "period_end"),
+            *("row_id", *_VINTAGE),
+        ),
+        ("(series, place)", "(country, place)", "(country_iso3, place)"),
+        ("country", "country_iso3", "series", "series_type", "frequency", *_OBSERVED),
     ),
     MartTable(
-        ENTITIES,
-        ("service_id",),
+        "entities",
+        CURRENT_ENTITIES,
         "service_id",
+        ("service_id", "legal_name", "jurisdiction", "country", "country_iso3"),
         ("(service_id)",),
-        shapes.entity,
-        current_entities,
+        (
+            *("service_id", "legal_name", "other_names", "jurisdiction", "country"),
+            *("entity_type", "status", "lei", "lei_status", "same_as", "listings", "datasets"),
+            *PROVENANCE,
+        ),
     ),
     MartTable(
-        IDENTIFIERS,
-        ("service_id", "id_type", "id_value"),
-        "service_id, id_type, id_value, issuer, source, vintage",
-        ("(service_id)", "(id_type, id_value)"),
-        shapes.identifier,
-        lambda vintages: vintages(IDENTIFIERS),
+        "identifiers",
+        CURRENT_IDENTIFIERS,
+        "organisation, id_type, id_value, issuer, source",
+        ("organisation", "id_type", "id_match", "issuer"),
+        ("(organisation, place)", "(id_match, id_type, place)"),
+        ("id_type", "id_value", "issuer", "status", "source_ref", "license_class", "observed_at"),
+    ),
+    MartTable(
+        "same_as",
+        "SELECT * FROM same_as",
+        "service_id",
+        ("service_id", "same_as"),
+        ("(service_id)",),
+    ),
+    MartTable(
+        "countries",
+        "SELECT * FROM countries",
+        "country",
+        ("country", "country_iso3", "name"),
+        ("(country_iso3)",),
+    ),
+    MartTable(
+        "metrics",
+        f"SELECT held.* REPLACE (CAST(inputs AS JSON) AS inputs, CAST(value AS JSON) AS value), "
+        f"CAST(value AS DOUBLE) AS size, legal_name, country "
+        f"FROM metrics AS held LEFT JOIN ({CURRENT_ENTITIES}) AS entity USING (service_id)",
+        "metric, size DESC, service_id, period_end DESC, basis, currency",
+        ("metric", "service_id", "country", "answers_from", "answers_until"),
+        ("(metric, place)", "(service_id, place)"),
+        (
+            *("service_id", "legal_name", "country", "metric", "value", "unit", "period_type"),
+            *("period_start", "period_end", "published_at", "available_at", "methodology_ref"),
+            *("inputs", *PROVENANCE),
+        ),
+    ),
+    MartTable(
+        "metrics_absent",
+        f"SELECT held.*, country "
+        f"FROM metrics_absent AS held LEFT JOIN ({CURRENT_ENTITIES}) AS entity USING (service_id)",
+        "metric, service_id, period_end DESC, reason",
+        ("metric", "service_id", "country", "reason", "holds_from", "holds_until"),
+        ("(metric, place)",),
+    ),
+    MartTable(
+        "signals",
+        "SELECT * FROM signals",
+        "signal_key, country, month DESC, dimension, dimension_value, measure, currency, "
+        "service_id, vintage",
+        (
+            *("signal_key", "country", "month", "closed_at", "dimension", "dimension_value"),
+            *("available_at", "superseded_at"),
+        ),
+        ("(signal_key, country, place)", "(signal_key, place)"),
+        (
+            *("signal_key", "country", "month", "closed_at", "dimension", "dimension_value"),
+            *("service_id", "measure", "value", "unit", "currency", "n_eligible", "n_observed"),
+            *("coverage", "n_withheld", "vintage", "available_at", "methodology_ref"),
+            *("license_class", "source_ref"),
+        ),
+    ),
+    MartTable(
+        "quality",
+        "SELECT * RENAME (value AS measured), CAST(CASE WHEN value IS NULL OR "
+        "status = 'UNMEASURED' THEN '\"UNMEASURED\"' ELSE "
+        "rtrim(rtrim(CAST(value AS VARCHAR), '0'), '.') END AS JSON) AS value FROM quality",
+        "sku, dimension, metric, scope",
+        ("sku",),
+        ("(sku, place)",),
+        (
+            *("sku", "dimension", "metric", "scope", "value", "unit", "floor", "status"),
+            *("n_checked", "n_passed", "measured_at", "data_version"),
+        ),
     ),
 )

@@ -1,89 +1,104 @@
-"""One build as one SQLite file: written beside, and in its place only when complete."""
+"""One build, written whole from what is staged: the same bytes for every engine."""
 
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing
-from datetime import date
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pycountry
 
 from warehouse.mart.audit import audit
-from warehouse.mart.pointer import build_file, settle
+from warehouse.mart.awards import awarded
+from warehouse.mart.entities import CURRENT_ENTITIES
+from warehouse.mart.load import Columns, Loader, loader_at
+from warehouse.mart.search import NAMES, NAMES_SCHEMA, WORDS, WORDS_SCHEMA, names, postings
+from warehouse.mart.shapes import encoded, is_whole, key
+from warehouse.mart.stage import Stage
 from warehouse.mart.tables import MART_TABLES, MartTable
-from warehouse.mart.vintages import all_vintages
-from warehouse.record.store import Record
-from warehouse.record.tables import RecordTable
 from warehouse.wire import encode
 
-# A number for the form of the file: with another one an unchanged record is published anew.
-LAYOUT = 1
-_BATCH = 10_000
-_COMMON = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
-_INTEGERS = ("vintage", "withdrawn", "latest")
+# A number for the form of a build: with another one an unchanged record is published anew.
+LAYOUT = 3
+_BATCH = 20_000
 
 
-def write_build(
-    record: Record, folder: Path, data_version: str, loads: Mapping[str, int], notice: str
-) -> Path:
-    """Write the complete build of a data_version; no reader sees it before it is complete."""
-    place = build_file(folder, data_version)
-    beside = place.with_suffix(".partial")
-    beside.unlink(missing_ok=True)
-    with closing(sqlite3.connect(beside, isolation_level=None)) as mart:
-        mart.execute("PRAGMA journal_mode = OFF")
-        mart.execute("PRAGMA synchronous = OFF")
-        mart.execute("BEGIN")
-        _write_about(mart, data_version, loads, notice)
-        vintages = partial(_vintages, record, loads)
-        for table in MART_TABLES:
-            _create(mart, table)
-            statement = f"SELECT * FROM ({table.rows(vintages)}) ORDER BY {table.order}"
-            _insert(mart, table, _rows(record, table, statement))
-        mart.execute("COMMIT")
-        mart.execute("ANALYZE")
-    settle(beside, place)
-    return place
+def write_mart(stage: Stage, place: str | Path, about: Mapping[str, str]) -> None:
+    """Write the complete build of the stage's data_version; no reader sees it before that.
+
+    ``about`` is what the build says of itself: its ``notice``, what it was made from, and
+    whatever else its readers are told, such as the manifest of its exports.
+    """
+    sql = stage.sql.cursor()
+    try:
+        sql.execute("SET TimeZone = 'UTC'")
+        sql.register("countries", _countries())
+        audit(sql)
+        sql.register("awarded", awarded(sql))
+        with loader_at(place, stage.data_version) as loader:
+            loader.tell({**about, "data_version": stage.data_version})
+            for table in MART_TABLES:
+                _write(sql, table, loader)
+            _write_search(sql, loader)
+    finally:
+        sql.close()
 
 
-def _vintages(record: Record, loads: Mapping[str, int], table: RecordTable) -> str:
-    return all_vintages(table, record.relation(table.name), loads[table.name])
+def made_from(loads: Mapping[str, int], rules: Sequence[str] = ()) -> str:
+    """Say what a build was made from: the loads of each table, its form, the rules derived by."""
+    made = {"layout": LAYOUT, "loads": dict(sorted(loads.items())), "rules": list(rules)}
+    return encode(made).decode()
 
 
-def _write_about(
-    mart: sqlite3.Connection, data_version: str, loads: Mapping[str, int], notice: str
-) -> None:
-    about = {"data_version": data_version, "notice": notice, "made_from": made_from(loads)}
-    mart.execute("CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-    mart.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+def _write(sql: duckdb.DuckDBPyConnection, table: MartTable, loader: Loader) -> None:
+    described = sql.execute(f"DESCRIBE {table.rows}").fetchall()
+    types = {name: kind for name, kind, *_ in described}
+    columns: Columns = {name: "integer" if is_whole(types, name) else "text" for name in table.keys}
+    asked = [f'{key(types, name)} AS "{name}"' for name in table.keys]
+    if table.members:
+        columns["row"] = "bytes"
+        asked.append(f"{encoded(types, table.members, table.inside)} AS row")
+    ordered = f"SELECT {', '.join(asked)} FROM ({table.rows}) ORDER BY {table.order}"
+    loader.load(table.name, columns, _placed(sql, ordered, columns), table.indexes)
 
 
-def made_from(loads: Mapping[str, int]) -> str:
-    """Say what a build was made from: the last load of each table, and the form it has."""
-    return encode({"layout": LAYOUT, "loads": dict(sorted(loads.items()))}).decode()
+def _write_search(sql: duckdb.DuckDBPyConnection, loader: Loader) -> None:
+    named = names(sql, CURRENT_ENTITIES)
+    columns: Columns = {"folded": "text", "country": "text", "entity": "integer"}
+    rows = pa.RecordBatchReader.from_batches(NAMES_SCHEMA, named.to_batches())
+    loader.load(NAMES, columns, rows, ("(folded, entity)",))
+    columns = {"field": "text", "word": "text", "places": "bytes"}
+    rows = pa.RecordBatchReader.from_batches(WORDS_SCHEMA, postings(sql, named))
+    loader.load(WORDS, columns, rows, ("(field, word)",))
 
 
-def _create(mart: sqlite3.Connection, table: MartTable) -> None:
-    columns = [f"{name} TEXT" for name in table.keys]
-    columns += [f"{name} {'INTEGER' if name in _INTEGERS else 'TEXT'}" for name in _COMMON]
-    mart.execute(f"CREATE TABLE {table.name} ({', '.join(columns)}, row BLOB NOT NULL)")
-    for number, asked in enumerate(table.indexes):
-        mart.execute(f"CREATE INDEX {table.name}_{number} ON {table.name} {asked}")
+def _placed(
+    sql: duckdb.DuckDBPyConnection, statement: str, columns: Columns
+) -> pa.RecordBatchReader:
+    """Stream what a statement gives, each row with its place, counted from 1."""
+    kinds = {"text": pa.string(), "integer": pa.int32(), "bytes": pa.binary()}
+    schema = pa.schema(
+        [("place", pa.int64()), *((name, kinds[kind]) for name, kind in columns.items())]
+    )
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        first = 1
+        for batch in sql.sql(statement).to_arrow_reader(_BATCH):
+            places = pa.array(np.arange(first, first + batch.num_rows))
+            first += batch.num_rows
+            typed = [
+                each.cast(field.type)
+                for each, field in zip(batch.columns, list(schema)[1:], strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays([places, *typed], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _insert(mart: sqlite3.Connection, table: MartTable, rows: Iterator[tuple[Any, ...]]) -> None:
-    places = ", ".join("?" * (len(table.keys) + len(_COMMON) + 1))
-    mart.executemany(f"INSERT INTO {table.name} VALUES ({places})", rows)
-
-
-def _rows(record: Record, table: MartTable, statement: str) -> Iterator[tuple[Any, ...]]:
-    for batch in record.sql.sql(statement).to_arrow_reader(_BATCH):
-        for row in batch.to_pylist():
-            audit(table.name, row)
-            asked = (_stored(row[name]) or "" for name in table.keys)
-            common = (_stored(row[name]) for name in _COMMON)
-            yield (*asked, *common, encode(table.shape(row)))
-
-
-def _stored(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, date) else value
+def _countries() -> pa.Table:
+    """Give the two codes of each country and its name."""
+    known = [
+        {"country": each.alpha_2, "country_iso3": each.alpha_3, "name": each.name}
+        for each in pycountry.countries
+    ]
+    return pa.Table.from_pylist(known)

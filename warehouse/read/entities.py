@@ -1,10 +1,89 @@
-"""One organisation's record."""
+"""Organisations: one by its id, or those that a name, an LEI or a ticker finds."""
 
-from warehouse.read.mart import Mart
-from warehouse.read.rows import Rows, equal, select
+from collections.abc import Iterable, Iterator
+
+from warehouse.mart.words import AFTER, words
+from warehouse.read.crosswalk import MOST_MATCHES, matching
+from warehouse.read.mart import Build, Mart
+from warehouse.read.rows import Rows, cut, equal, found, one_of, select
+from warehouse.read.search import places
+
+_AT_ONCE = 500
+_BY_NAME = (
+    "SELECT entity FROM names WHERE folded {} {} GROUP BY entity ORDER BY min(folded), entity {}"
+)
+# Who was found before by name or by identifier is found again, and must not use up the limit.
+_AGAIN = 2
 
 
 def entity(mart: Mart, service_id: str) -> Rows | None:
-    """Give the current record of an organisation, None if nobody has that id."""
-    rows = select(mart.build(), "entities", equal(service_id=service_id), "rowid", 1)
+    """Give the current record of an organisation, None if nobody has that id.
+
+    An id that points to another keeps its own record, whose ``same_as`` names the other. Where
+    no register describes it, the record of the one it points to answers, under that one's id.
+    """
+    build = mart.build()
+    rows = _record(build, service_id)
+    if not rows.rows and (other := pointed_to(build, service_id)):
+        rows = _record(build, other)
     return rows if rows.rows else None
+
+
+def search(mart: Mart, query: str, country: str | None = None, limit: int | None = None) -> Rows:
+    """Give the organisations that a name, an LEI or EXCHANGE:TICKER finds, the nearest first.
+
+    First who bears the identifier, then who has exactly this name, then whose name begins with
+    it, then whose names have all its words.
+    """
+    build = mart.build()
+    place = None if country is None else country.upper()
+    held: dict[int, bytes] = {}
+    most = None if limit is None else limit + 1
+    for some in _chunks(_candidates(build, query, place, most)):
+        asked = [one_of("place", some), *equal(country=place)]
+        rows: dict[int, bytes] = dict(found(build, "place, row", "entities", asked))
+        held |= {each: rows[each] for each in some if each in rows}
+        if most is not None and len(held) >= most:
+            break
+    return cut(build, [(row,) for row in held.values()], limit)
+
+
+def pointed_to(build: Build, service_id: str) -> str | None:
+    """Give the id that another points to."""
+    held = build.rows("SELECT same_as FROM same_as WHERE service_id = ?", service_id)
+    return str(held[0][0]) if held else None
+
+
+def _record(build: Build, service_id: str) -> Rows:
+    return select(build, "entities", equal(service_id=service_id), 1)
+
+
+def _candidates(build: Build, query: str, country: str | None, most: int | None) -> Iterator[int]:
+    for id_type in ("lei", "ticker"):
+        for service_id in matching(build, id_type, query.strip()):
+            rows = found(build, "place", "entities", equal(service_id=service_id))
+            yield from (place for (place,) in rows)
+    name = " ".join(words(query))
+    if not name:
+        return
+    within = "" if country is None else "AND country = ?"
+    values = () if country is None else (country,)
+    cap = "" if most is None else f"LIMIT {_AGAIN * most + MOST_MATCHES:d}"
+    for statement, asked in (
+        (_BY_NAME.format("= ?", within, cap), (name,)),
+        (_BY_NAME.format("> ? AND folded < ?", within, cap), (name, name + AFTER)),
+    ):
+        yield from (place for (place,) in build.rows(statement, *asked, *values))
+    yield from places(build, "entity", query) or ()
+
+
+def _chunks(found_places: Iterable[int]) -> Iterator[list[int]]:
+    """Give places in their order, each once, some at a time."""
+    some: list[int] = []
+    for place in dict.fromkeys(found_places):
+        some.append(place)
+        if len(some) == _AT_ONCE:
+            yield some
+            some = []
+    if some:
+        yield some

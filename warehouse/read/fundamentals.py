@@ -1,9 +1,10 @@
 """Reported figures of an issuer, as they were known on a day."""
 
+from collections.abc import Sequence
 from datetime import date
 
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import Rows, equal, known_on, select
+from warehouse.read.rows import Rows, equal, known_on, one_of, select
 from warehouse.record.as_of import Vintages
 
 
@@ -14,6 +15,7 @@ def facts_known(
     period_type: str | None = None,
     vintages: Vintages = "latest",
     limit: int | None = None,
+    line_items: Sequence[str] = (),
 ) -> Rows | None:
     """Give the figures anyone could have known on ``as_of``, the newest period first.
 
@@ -22,23 +24,24 @@ def facts_known(
     """
     build = mart.build()
     where = [*equal(service_id=service_id, period_type=period_type), *known_on(as_of, vintages)]
-    rows = select(build, "fundamentals", where, "rowid", limit)
+    if line_items:
+        where.append(one_of("line_item", line_items))
+    rows = select(build, "fundamentals", where, limit)
     return rows if rows.rows or _exists(build, service_id) else None
 
 
 def issuers(mart: Mart, limit: int) -> list[str]:
     """Name organisations that have reported figures."""
-    found = mart.build().connection.execute(
-        "SELECT DISTINCT service_id FROM fundamentals WHERE latest = 1 ORDER BY service_id LIMIT ?",
-        (limit,),
+    held = mart.build().rows(
+        "SELECT DISTINCT service_id FROM fundamentals WHERE latest = 1 "
+        f"ORDER BY service_id LIMIT {limit:d}"
     )
-    return [service_id for (service_id,) in found]
+    return [service_id for (service_id,) in held]
 
 
 def _exists(build: Build, service_id: str) -> bool:
-    found = build.connection.execute(
-        "SELECT 1 FROM fundamentals WHERE service_id = ?1 "
-        "UNION ALL SELECT 1 FROM entities WHERE service_id = ?1 LIMIT 1",
-        (service_id,),
+    asked = (
+        "SELECT 1 FROM fundamentals WHERE service_id = ? "
+        "UNION ALL SELECT 1 FROM entities WHERE service_id = ? LIMIT 1"
     )
-    return found.fetchone() is not None
+    return bool(build.rows(asked, service_id, service_id))

@@ -3,7 +3,7 @@
 from datetime import date
 
 from warehouse.read.mart import Mart
-from warehouse.read.rows import Rows, ending, equal, in_country, known_on, select
+from warehouse.read.rows import Rows, between, equal, in_country, known_on, select
 
 
 def series_known(
@@ -25,9 +25,9 @@ def series_known(
         *in_country(country),
         *equal(series=series, series_type=series_type, frequency=frequency),
         *known_on(as_of),
-        *ending(from_, to),
+        *between("period_end", from_, to),
     ]
-    return select(mart.build(), "macro_series", where, "series, rowid", limit)
+    return select(mart.build(), "macro_series", where, limit)
 
 
 def annual(
@@ -46,6 +46,6 @@ def annual(
         *in_country(country),
         *equal(indicator=indicator),
         *known_on(None),
-        *ending(from_, to),
+        *between("period_end", from_, to),
     ]
-    return select(mart.build(), "macro_annual", where, "indicator, rowid", limit)
+    return select(mart.build(), "macro_annual", where, limit)

@@ -4,66 +4,71 @@ Each thread has its own connection. Which build is current is looked up once for
 that a new one is seen by the next request and no answer mixes two.
 """
 
-import sqlite3
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.mart.pointer import build_file, current
+from warehouse.read.engines import Ask, Engine, Found, engine_at
 
-# The current build, and the ones that walks by cursor still read.
-_HELD_OPEN = 4
+_ABOUT_KEPT = 16
 
 
 @dataclass(frozen=True)
 class Build:
-    """One open build: its connection, its data_version and its licence notice."""
+    """One open build: how to ask it, its data_version and what it says of itself."""
 
-    connection: sqlite3.Connection
+    ask: Ask
     data_version: str
-    notice: str
+    about: Mapping[str, str]
+
+    @property
+    def notice(self) -> str:
+        """Give the licence notice that goes with every answer."""
+        return self.about["notice"]
+
+    def rows(self, statement: str, *values: object) -> Found:
+        """Ask by SQL, ``?`` for each value."""
+        return self.ask(statement, values)
 
 
 class Mart:
-    """The builds of one folder; reads are answered from the current one, or a pinned one."""
+    """The builds of a place; reads are answered from the current one, or a pinned one.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    A place is a folder, ``sqlite:///folder`` or ``postgresql://…``.
+    """
+
+    def __init__(self, place: str | Path) -> None:
+        self.place = place
+        self._engine = engine_at(place)
         self._pinned: str | None = None
-        self._open = threading.local()
+        self._held = threading.local()
+        self._told: dict[str, Mapping[str, str]] = {}
 
     def at(self, data_version: str) -> "Mart":
         """Give the same mart, answering from one data_version whatever is published."""
-        pinned = Mart(self.folder)
-        pinned._pinned, pinned._open = data_version, self._open
+        pinned = Mart(self.place)
+        pinned._pinned = data_version
+        pinned._held, pinned._told = self._held, self._told
         return pinned
+
+    def close(self) -> None:
+        """Let go of what this thread has open; its next read opens it again."""
+        engine: Engine | None = self._held.__dict__.get("engine")
+        if engine is not None:
+            engine.close()
 
     def build(self) -> Build:
         """Give the build to read now, open for this thread."""
-        path = self._path()
-        held: dict[Path, Build] = self._open.__dict__.setdefault("builds", {})
-        build = held.pop(path, None) or _opened(path)
-        held[path] = build
-        while len(held) > _HELD_OPEN:
-            held.pop(next(iter(held))).connection.close()
-        return build
-
-    def _path(self) -> Path:
-        if self._pinned is not None:
-            path = build_file(self.folder, self._pinned)
-            if not path.is_file():
-                raise UnknownVersion(f"{self._pinned!r} is not held any more")
-            return path
-        newest = current(self.folder)
-        if newest is None:
-            raise NothingPublished("nothing has been published yet; run `sankofa publish`")
-        return newest
-
-
-def _opened(path: Path) -> Build:
-    address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA mmap_size = 1073741824")
-    about = dict(connection.execute("SELECT name, value FROM about"))
-    return Build(connection, about["data_version"], about["notice"])
+        engine: Engine | None = self._held.__dict__.get("engine")
+        if engine is None:
+            self._held.engine = engine = self._engine()
+        data_version = engine.current() if self._pinned is None else self._pinned
+        ask = engine.open(data_version)
+        about = self._told.get(data_version)
+        if about is None:
+            about = dict(ask("SELECT name, value FROM about", ()))
+            while len(self._told) >= _ABOUT_KEPT:
+                self._told.pop(next(iter(self._told)), None)
+            self._told[data_version] = about
+        return Build(ask, data_version, about)

@@ -1,12 +1,17 @@
 """Tender releases, the newest first, walked by the key of the last one seen."""
 
+from bisect import bisect_left, bisect_right
 from datetime import date
 
-from warehouse.read.mart import Mart
-from warehouse.read.rows import Rows, Where, equal, select
+from warehouse.read.engines import Found
+from warehouse.read.mart import Build, Mart
+from warehouse.read.rows import Rows, Where, between, cut, equal, found, one_of
+from warehouse.read.search import places
 
-_KEY = "released_on, ocid, release_id, source"
-_NEWEST_FIRST = "released_on DESC, ocid DESC, release_id DESC, source DESC"
+_COLUMNS = "row, released_on, place"
+_NEWEST_FIRST = "released_on DESC, place"
+_AT_ONCE = 500
+_ENDS = (("DESC", "ASC"), ("ASC", "DESC"))
 
 
 def releases(
@@ -15,14 +20,69 @@ def releases(
     from_: date | None = None,
     limit: int | None = None,
     after: tuple[str, ...] | None = None,
+    *,
+    to: date | None = None,
+    category: str | None = None,
+    buyer: str | None = None,
+    query: str | None = None,
 ) -> Rows:
     """Give the releases of a country that come after the key ``after``.
 
-    A release without a date comes last, and is left out where ``from_`` is given.
+    A key is good for the data_version it came with. A release without a date comes last, and
+    is left out where ``from_`` is given. ``category`` is as the portal publishes it, ``buyer``
+    a service_id or words of the buyer's name, ``query`` words of its title, its description or
+    its buyer; the last word may be the beginning of one.
     """
-    where = [Where("latest = 1"), *equal(country=country.upper())]
-    if from_ is not None:
-        where.append(Where("released_on >= ?", (from_.isoformat(),)))
+    build, country = mart.build(), country.upper()
+    where = [Where("latest = 1"), *equal(country=country, category=category)]
+    where += between("released_on", from_, to)
+    where += [Where("released_on <> ''")] if to is not None else []
     if after is not None:
-        where.append(Where(f"({_KEY}) < (?, ?, ?, ?)", after))
-    return select(mart.build(), "tender_releases", where, _NEWEST_FIRST, limit, f", {_KEY}")
+        newest, place = after
+        where.append(Where("released_on <= ? AND place > ?", (newest, int(place))))
+    named = None
+    if buyer is not None and _known(build, buyer):
+        where += equal(buyer_id=buyer)
+    elif buyer is not None:
+        named = places(build, "buyer", buyer) or []
+    said = None if query is None else places(build, "tender", query)
+    most = None if limit is None else limit + 1
+    chosen = _both(named, said)
+    if chosen is None:
+        held = found(build, _COLUMNS, "tender_releases", where, _NEWEST_FIRST, most)
+    else:
+        seen = 0 if after is None else int(after[1])
+        within = [place for place in _within(build, country, chosen) if place > seen]
+        held = _among(build, within, where, most)
+    return cut(build, held, limit, keys=True)
+
+
+def _both(one: list[int] | None, other: list[int] | None) -> list[int] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return sorted(set(one) & set(other))
+
+
+def _within(build: Build, country: str, chosen: list[int]) -> list[int]:
+    """Keep the places of a country, whose rows lie together."""
+    asked = "SELECT place FROM tender_releases WHERE country = ? ORDER BY released_on {}, place {}"
+    ends = [build.rows(f"{asked.format(*each)} LIMIT 1", country) for each in _ENDS]
+    if not all(ends):
+        return []
+    first, last = (int(end[0][0]) for end in ends)
+    return chosen[bisect_left(chosen, first) : bisect_right(chosen, last)]
+
+
+def _among(build: Build, left: list[int], where: list[Where], most: int | None) -> Found:
+    """Read rows of the places that were found, a few hundred at once; they lie in order."""
+    held: Found = []
+    for begin in range(0, len(left), _AT_ONCE):
+        some = one_of("place", left[begin : begin + _AT_ONCE])
+        held += found(build, _COLUMNS, "tender_releases", [some, *where], "place", most)
+        if most is not None and len(held) >= most:
+            break
+    return held
+
+
+def _known(build: Build, service_id: str) -> bool:
+    return bool(build.rows("SELECT 1 FROM entities WHERE service_id = ?", service_id))

@@ -31,12 +31,13 @@ from warehouse.record.alone import alone
 from warehouse.record.index import forget
 from warehouse.record.schema import arrow_schema, record_schema
 from warehouse.record.tables import RECORD_TABLES, RecordTable
-from warehouse.tables import LoadEntry, Quarantined, Version
+from warehouse.tables import LoadEntry, QualityMetric, Quarantined, Version
 
 _JOURNALS: dict[str, type[SQLModel]] = {
     "loads": LoadEntry,
     "quarantine": Quarantined,
     "versions": Version,
+    "quality": QualityMetric,
 }
 _SCHEMAS: dict[str, pa.Schema] = {
     **{table.name: record_schema(table) for table in RECORD_TABLES},

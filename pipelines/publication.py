@@ -1,0 +1,104 @@
+"""One publication: what is derived, measured and exported on the way to the switch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from assets.entities.derive import derivation
+from assets.exports.export import export, switch_latest
+from assets.exports.signing import SigningKey
+from assets.metrics import derive as metrics
+from assets.signals import derive as signals
+from quality.audit import audit
+from quality.docs import write_docs
+from quality.history import keep_history
+from quality.report import Report
+from warehouse.exports.manifest import Manifest, encode
+from warehouse.exports.published import Published
+from warehouse.mart.build import AuditFailed, publish
+from warehouse.mart.builds import builds_at
+from warehouse.mart.derived import Derivation, Tables
+from warehouse.mart.stage import Stage
+from warehouse.read.exports import MANIFEST
+from warehouse.record.store import Record
+
+DERIVATIONS = (
+    derivation(),
+    Derivation(metrics.VERSION, metrics.metrics),
+    Derivation(signals.VERSION, signals.signals),
+)
+_COUNTS = "served_counts"
+
+
+@dataclass
+class Publication:
+    """Where a build goes, and what was made of it; nothing is made where nothing changed."""
+
+    marts: str
+    work: Path
+    exports: str
+    exports_url: str
+    signing_key: Path
+    docs: Path
+    notice: str
+    confirm_loss: str | None = None
+    derived: dict[str, pa.Table] = field(default_factory=dict)
+    report: Report | None = None
+    manifest: Manifest | None = None
+
+    def run(self, record: Record) -> str:
+        """Publish what the record holds and give its data_version."""
+        data_version = publish(
+            record,
+            self.marts,
+            self.notice,
+            derivations=[self._kept(each) for each in DERIVATIONS],
+            audit=self._audit,
+            export=self._export,
+            work=self.work,
+        )
+        if data_version in Published(self.exports).versions():
+            switch_latest(self.exports, data_version)
+        return data_version
+
+    def _kept(self, derivation: Derivation) -> Derivation:
+        def derive(stage: Stage) -> Tables:
+            made = derivation.derive(stage)
+            self.derived |= made
+            return made
+
+        return replace(derivation, derive=derive)
+
+    def _audit(self, stage: Stage, before: str | None) -> Tables:
+        """Measure, and refuse what must not be published; ``audit`` stages what it measured."""
+        told = {} if before is None else builds_at(self.marts).about(before)
+        self.report = audit(
+            stage,
+            measured_at=datetime.now(UTC),
+            previous=msgspec.json.decode(told[_COUNTS]) if _COUNTS in told else None,
+            confirmed=self.confirm_loss or None,
+        )
+        if not self.report.ok:
+            write_docs(self.report, stage.folder / "quality")
+            raise AuditFailed(f"the audit failed; nothing was published.\n{self.report.words}")
+        return {}
+
+    def _export(self, stage: Stage, before: str | None) -> Mapping[str, str]:
+        assert self.report is not None
+        exported = Published(self.exports).versions()
+        self.manifest = export(
+            stage,
+            self.exports,
+            base_url=self.exports_url,
+            signing_key=SigningKey.at(self.signing_key),
+            previous=before if before in exported else None,
+            notice=self.notice,
+        )
+        write_docs(self.report, self.docs / stage.data_version / "quality")
+        keep_history(stage.snapshot.record, self.report.quality)
+        counts = msgspec.json.encode(self.report.counts).decode()
+        return {MANIFEST: encode(self.manifest).decode(), _COUNTS: counts}

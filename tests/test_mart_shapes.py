@@ -1,0 +1,96 @@
+"""The JSON that SQL writes: what was put in comes out, digit for digit."""
+
+import json
+from contextlib import closing
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from warehouse.errors import BadTable
+from warehouse.mart.postings import Postings
+from warehouse.mart.shapes import encoded
+from warehouse.mart.words import words
+from warehouse.record.schema import DECIMAL
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
+SCHEMA = pa.schema(
+    [
+        ("text", pa.string()),
+        ("number", DECIMAL),
+        ("day", pa.date32()),
+        ("moment", pa.timestamp("us", tz="UTC")),
+        ("count", pa.int64()),
+        ("several", pa.list_(pa.string())),
+    ]
+)
+ROWS = st.fixed_dictionaries(
+    {
+        "text": st.none() | TEXTS,
+        "number": st.none() | st.decimals(-(10**20) + 1, 10**20 - 1, allow_nan=False, places=18),
+        "day": st.none() | st.dates(date(1800, 1, 1), date(2199, 12, 31)),
+        "moment": st.none()
+        | st.datetimes(datetime(1970, 1, 1), datetime(2199, 1, 1), timezones=st.just(UTC)),
+        "count": st.none() | st.integers(-(2**63), 2**63 - 1),
+        "several": st.none() | st.lists(TEXTS, max_size=3),
+    }
+)
+
+
+def served(rows: list[dict[str, object]]) -> list[str]:
+    with closing(duckdb.connect()) as sql:
+        sql.register("held", pa.Table.from_pylist(rows, SCHEMA))
+        types = {name: kind for name, kind, *_ in sql.execute("DESCRIBE held").fetchall()}
+        asked = f"SELECT {encoded(types, SCHEMA.names)} AS row FROM held"
+        return [str(row) for (row,) in sql.execute(asked).fetchall()]
+
+
+@settings(max_examples=40)
+@given(st.lists(ROWS, min_size=1, max_size=5))
+def test_every_value_is_the_same_in_json(rows: list[dict[str, object]]) -> None:
+    for row, text in zip(rows, served(rows), strict=True):
+        shown = json.loads(text, parse_float=Decimal, parse_int=Decimal)
+        assert list(shown) == SCHEMA.names
+        for name in ("text", "number", "count", "several"):
+            assert shown[name] == row[name]
+        assert shown["day"] == (row["day"] and str(row["day"]))
+        moment = shown["moment"] and datetime.fromisoformat(shown["moment"])
+        assert moment == row["moment"]
+
+
+def test_a_number_has_no_trailing_zeros_and_no_exponent() -> None:
+    empty = dict.fromkeys(SCHEMA.names)
+    digits = ("0", "100", "0.1", "-0.000000000000000001", "12345678901234567890.5")
+
+    rows = served([{**empty, "number": Decimal(each)} for each in digits])
+
+    assert [json.loads(row, parse_float=str, parse_int=str)["number"] for row in rows] == [*digits]
+
+
+def test_a_number_that_would_lose_digits_is_refused() -> None:
+    with pytest.raises(BadTable, match="lose digits"):
+        encoded({"several": "DECIMAL(38,18)[]"}, ["several"])
+
+
+@given(st.lists(TEXTS, max_size=6))
+def test_a_row_is_listed_under_each_of_its_words_and_no_other(texts: list[str]) -> None:
+    postings = Postings()
+    postings.add(np.arange(len(texts)), texts)
+
+    held = {
+        word: np.frombuffer(packed.as_py(), "<i4").tolist()
+        for some, lists in postings.packed(2)
+        for word, packed in zip(some, lists, strict=True)
+    }
+
+    said = [{word.replace("\0", "") for word in words(text.lower())} - {""} for text in texts]
+    assert held == {
+        word: [place for place, each in enumerate(said) if word in each]
+        for word in set().union(*said)
+    }
+    assert list(held) == sorted(held)

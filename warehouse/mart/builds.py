@@ -1,0 +1,101 @@
+"""The builds of a place: which are held, which is read, and the switch to another.
+
+A place is a folder of SQLite files (``sqlite:///folder``, or a path) or a PostgreSQL database.
+"""
+
+import fcntl
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from warehouse.mart.pointer import build_file, builds, current, switch
+
+_SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+class Builds(Protocol):
+    """What can be done with the builds of a place."""
+
+    def names(self) -> list[str]:
+        """Name every complete build that is held, the oldest first."""
+
+    def current(self) -> str | None:
+        """Name the build that is read now; None before the first."""
+
+    def switch(self, name: str) -> None:
+        """Let every reader see another complete build from its next read on."""
+
+    def about(self, name: str) -> dict[str, str]:
+        """Read what a build says of itself; one that cannot be read says nothing."""
+
+    def remove(self, name: str) -> None:
+        """Hold a build no more."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Let one publisher work at a time, and clear what a killed one left behind."""
+
+
+def builds_at(place: str | Path) -> Builds:
+    """Give the builds of a place."""
+    if is_database(place):
+        from warehouse.mart.database import Database
+
+        return Database(str(place))
+    return Folder(local_folder(place))
+
+
+def is_database(place: str | Path) -> bool:
+    """Say whether a place is a PostgreSQL database."""
+    return isinstance(place, str) and place.startswith(_POSTGRES)
+
+
+def local_folder(place: str | Path) -> Path:
+    """Give the folder that a place names."""
+    return Path(place.removeprefix(_SQLITE)) if isinstance(place, str) else place
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of SQLite files, one for each build."""
+
+    path: Path
+
+    def names(self) -> list[str]:
+        """Name every complete build that is held, the oldest first."""
+        return builds(self.path)
+
+    def current(self) -> str | None:
+        """Name the build that is read now; None before the first."""
+        build = current(self.path)
+        return None if build is None else build.stem
+
+    def switch(self, name: str) -> None:
+        """Let every reader see another complete build from its next read on."""
+        switch(self.path, name)
+
+    def about(self, name: str) -> dict[str, str]:
+        """Read what a build says of itself; one that cannot be read says nothing."""
+        address = f"{build_file(self.path, name).absolute().as_uri()}?mode=ro"
+        try:
+            with closing(sqlite3.connect(address, uri=True)) as mart:
+                return dict(mart.execute("SELECT name, value FROM about"))
+        except sqlite3.Error:
+            return {}
+
+    def remove(self, name: str) -> None:
+        """Hold a build no more; a reader that has it open finishes its read."""
+        build_file(self.path, name).unlink(missing_ok=True)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let one publisher work at a time, and clear what a killed one left behind."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / "publish.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for left in self.path.glob("*.partial"):
+                left.unlink()
+            yield

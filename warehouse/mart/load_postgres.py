@@ -1,0 +1,68 @@
+"""A build as one schema of a PostgreSQL database, named among the builds when complete."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+from adbc_driver_postgresql import dbapi
+
+from warehouse.mart.database import Database, schema_of
+from warehouse.mart.load import Columns
+
+# In the order of bytes, as SQLite has it, whatever the language of the database.
+_TYPES = {"text": 'TEXT COLLATE "C" NOT NULL', "integer": "INTEGER", "bytes": "BYTEA NOT NULL"}
+
+
+class PostgresLoader(AbstractContextManager["PostgresLoader"]):
+    """Writes the schema of one data_version in one transaction."""
+
+    def __init__(self, url: str, data_version: str) -> None:
+        self._database = Database(url)
+        self._data_version = data_version
+        self._schema = schema_of(data_version)
+
+    def __enter__(self) -> Self:
+        self._database.prepare()
+        self._mart = dbapi.connect(self._database.url)
+        self._sql = self._mart.cursor()
+        self._sql.execute(f"DROP SCHEMA IF EXISTS {self._schema} CASCADE")
+        self._sql.execute(f"CREATE SCHEMA {self._schema}")
+        self._sql.execute("SET LOCAL maintenance_work_mem = '256MB'")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self._mart.commit()
+        else:
+            self._mart.rollback()
+        self._sql.close()
+        self._mart.close()
+        if error is None:
+            self._database.complete(self._data_version)
+
+    def tell(self, about: Mapping[str, str]) -> None:
+        """Keep what the build says of itself."""
+        columns: Columns = {"name": "text", "value": "text"}
+        told = pa.table({"name": list(about), "value": list(about.values())})
+        self.load("about", columns, told.to_reader(), ())
+
+    def load(
+        self, table: str, columns: Columns, rows: pa.RecordBatchReader, indexes: Sequence[str]
+    ) -> None:
+        """Make a table of rows, in their order, and then its indexes."""
+        place = f"{self._schema}.{table}"
+        declared = [f'"{name}" {_TYPES[kind]}' for name, kind in columns.items()]
+        if "place" in rows.schema.names:
+            declared.insert(0, "place BIGINT PRIMARY KEY")
+        self._sql.execute(f"CREATE TABLE {place} ({', '.join(declared)})")
+        self._sql.adbc_ingest(table, rows, mode="append", db_schema_name=self._schema)
+        for number, asked in enumerate(indexes):
+            self._sql.execute(f"CREATE INDEX {table}_{number} ON {place} {asked}")
+        self._sql.execute(f"ANALYZE {place}")

@@ -1,0 +1,41 @@
+"""Places of the rows that have every word of a text; the last word may be its beginning."""
+
+import sys
+from array import array
+
+from warehouse.mart.words import AFTER, words
+from warehouse.read.mart import Build
+
+# A beginning of fewer letters is taken as a whole word.
+_BEGINNING = 3
+_MOST_WORDS = 16
+
+
+def places(build: Build, field: str, text: str) -> list[int] | None:
+    """Give the places of the rows that have every word, sorted; None if there is no word."""
+    asked = words(text)[:_MOST_WORDS]
+    if not asked:
+        return None
+    kept: set[int] | None = None
+    for number, word in enumerate(dict.fromkeys(asked)):
+        last = number == len(dict.fromkeys(asked)) - 1 and len(word) >= _BEGINNING
+        having = _having(build, field, word, beginning=last)
+        kept = having if kept is None else kept & having
+        if not kept:
+            return []
+    return sorted(kept or ())
+
+
+def _having(build: Build, field: str, word: str, beginning: bool) -> set[int]:
+    asked = "SELECT places FROM words WHERE field = ? AND word >= ? AND word <= ? ORDER BY word"
+    last = word + AFTER if beginning else word
+    held = build.rows(asked, field, word, last)
+    return {place for (packed,) in held for place in _unpacked(packed)}
+
+
+def _unpacked(packed: bytes) -> "array[int]":
+    held = array("i")
+    held.frombytes(packed)
+    if sys.byteorder == "big":
+        held.byteswap()
+    return held

@@ -1,0 +1,166 @@
+"""Any dataset as facts of entities, each with its provenance, in one form."""
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Literal
+
+import msgspec
+
+from warehouse.errors import BadQuestion
+from warehouse.read.engines import Found
+from warehouse.read.mart import Build, Mart
+from warehouse.read.rows import Rows, Where, cut, equal, found, known_on
+from warehouse.wire import encode, joined
+
+Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]
+Members = Mapping[str, bytes]
+
+_PROVENANCE = (
+    "source_ref",
+    "license_class",
+    "observed_at",
+    "method",
+    "extraction_confidence",
+    "provenance_id",
+)
+_RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_NULL = b"null"
+
+
+def shared_facts(
+    mart: Mart,
+    entity_id: str | None = None,
+    country: str | None = None,
+    dataset: Dataset | None = None,
+    as_of: date | None = None,
+    measure: str | None = None,
+    limit: int | None = None,
+) -> Rows:
+    """Give facts of an issuer, or of a country, in the latest vintage known on ``as_of``.
+
+    An issuer has its financials, or with AF-TENDER the awards it won. A country, by its three
+    letters, has its macro figures, or with AF-TENDER the values of its tenders, newest first.
+    """
+    if (entity_id is None) == (country is None):
+        raise BadQuestion("give exactly one of entity_id and country")
+    if country is not None and dataset is None:
+        raise BadQuestion("country needs dataset: AF-TENDER or AF-MACRO")
+    build, most = mart.build(), None if limit is None else limit + 1
+    read = _READS.get((_subject(entity_id), dataset))
+    if read is None:
+        raise BadQuestion(f"{dataset} is not held by {_subject(entity_id)}")
+    asked = str(entity_id or country)
+    return cut(build, read(build, asked, as_of, measure, most), limit)
+
+
+def _subject(entity_id: str | None) -> str:
+    if entity_id is None:
+        return "country"
+    return "issuer" if entity_id.startswith("DC") and len(entity_id) > 3 else "entity country"
+
+
+def _financials(
+    build: Build, issuer: str, as_of: date | None, measure: str | None, most: int | None
+) -> Found:
+    where = [*equal(service_id=issuer, line_item=measure), *known_on(as_of)]
+    named = build.rows("SELECT legal_name, country_iso3 FROM entities WHERE service_id = ?", issuer)
+    name, country = (encode(each or None) for each in (named[0] if named else (None, None)))
+    entity = {"entity_id": encode(issuer), "entity_name": name, "country_iso3": country}
+    return [
+        (_fact(row, None, entity, b'"AF-FUND"', "line_item", "value_reported"),)
+        for (row,) in found(build, "row", "fundamentals", where, limit=most)
+    ]
+
+
+def _awards(
+    build: Build, issuer: str, as_of: date | None, measure: str | None, most: int | None
+) -> Found:
+    where = [*equal(service_id=issuer, measure=measure), *known_on(as_of)]
+    return found(build, "row", "award_facts", where, limit=most)
+
+
+def _tender_values(
+    build: Build, country: str, as_of: date | None, measure: str | None, most: int | None
+) -> Found:
+    known = build.rows("SELECT country FROM countries WHERE country_iso3 = ?", country.upper())
+    if not known or measure not in (None, "tender_value"):
+        return []
+    where = [*equal(country=known[0][0]), Where("tender_value <> ''"), *known_on(as_of)]
+    columns = "row, row_id, tender_value, tender_currency, buyer_id"
+    held = found(build, columns, "tender_releases", where, "released_on DESC, place", most)
+    return [(_tender_fact(country.upper(), *each),) for each in held]
+
+
+def _macro(
+    build: Build, country: str, as_of: date | None, measure: str | None, most: int | None
+) -> Found:
+    within = equal(country_iso3=country.upper())
+    held: Found = []
+    code, name = encode(country.upper()), _called(build, country.upper())
+    entity = {"entity_id": code, "entity_name": name, "country_iso3": code}
+    for table, named in (("macro_series", "series"), ("macro_annual", "indicator")):
+        left = None if most is None else most - len(held)
+        where = [*within, *equal(**{named: measure}), *known_on(as_of)]
+        held += [
+            (_fact(row, fact_id, entity, b'"AF-MACRO"', named, "value"),)
+            for row, fact_id in found(build, "row, row_id", table, where, limit=left)
+        ]
+    return held
+
+
+def _called(build: Build, country: str) -> bytes:
+    held = build.rows("SELECT name FROM countries WHERE country_iso3 = ?", country)
+    return encode(held[0][0]) if held else _NULL
+
+
+def _fact(
+    row: bytes, fact_id: str | None, entity: Members, dataset: bytes, measure: str, value: str
+) -> bytes:
+    held = {name: bytes(each) for name, each in _RAW.decode(row).items()}
+    period_type = held.get("period_type") or held["frequency"]
+    return joined(
+        {
+            "fact_id": held["fact_id"] if fact_id is None else encode(fact_id),
+            **entity,
+            "dataset": dataset,
+            "measure": held[measure],
+            "value": held[value],
+            **{name: held[name] for name in ("unit", "period_end")},
+            "period_type": period_type,
+            **{name: held[name] for name in ("available_at", "vintage", *_PROVENANCE)},
+        }
+    )
+
+
+def _tender_fact(
+    country: str, row: bytes, fact_id: str, value: str, currency: str, buyer_id: str
+) -> bytes:
+    held = {name: bytes(each) for name, each in _RAW.decode(row).items()}
+    buyer = _RAW.decode(held["buyer"]) if held["buyer"] != _NULL else {}
+    return joined(
+        {
+            "fact_id": encode(fact_id),
+            "entity_id": encode(buyer_id or None),
+            "entity_name": bytes(buyer.get("name", _NULL)),
+            "country_iso3": encode(country),
+            "dataset": b'"AF-TENDER"',
+            "measure": b'"tender_value"',
+            "value": value.encode(),
+            "unit": encode(currency or None),
+            "period_end": held["date"],
+            "period_type": b'"INSTANT"',
+            **{name: held[name] for name in ("available_at", "vintage", *_PROVENANCE)},
+        }
+    )
+
+
+_Read = Callable[[Build, str, date | None, str | None, int | None], Found]
+_READS: Mapping[tuple[str, Dataset | None], _Read] = {
+    ("issuer", None): _financials,
+    ("issuer", "AF-FUND"): _financials,
+    ("issuer", "AF-TENDER"): _awards,
+    ("entity country", None): _macro,
+    ("entity country", "AF-MACRO"): _macro,
+    ("country", "AF-TENDER"): _tender_values,
+    ("country", "AF-MACRO"): _macro,
+}

@@ -1,0 +1,66 @@
+"""Signal panels: months closed by a day, in the vintage of that day."""
+
+from datetime import date
+
+import msgspec
+
+from warehouse.mart.shapes import NEVER
+from warehouse.read.mart import Build, Mart
+from warehouse.read.rows import Rows, Where, between, by_today, equal, select
+
+PROCUREMENT_DEMAND = "procurement-demand"
+
+
+def panel(
+    mart: Mart,
+    signal_key: str,
+    country: str | None = None,
+    category: str | None = None,
+    as_of: date | None = None,
+    from_: date | None = None,
+    to: date | None = None,
+    limit: int | None = None,
+) -> Rows | None:
+    """Give a panel, the newest month first; None if there is none of that key.
+
+    ``from_`` and ``to`` bound the month by its first day; a day within a month means that
+    month. Panels that a build announces but has no rows of are empty.
+    """
+    build = mart.build()
+    where = equal(signal_key=signal_key, country=None if country is None else country.upper())
+    if category is not None:
+        where += equal(dimension="category", dimension_value=category)
+    where += between("month", None if from_ is None else from_.replace(day=1), to)
+    rows = select(build, "signals", [*where, *_closed_by(as_of)], limit)
+    return rows if rows.rows or _exists(build, signal_key) else None
+
+
+def procurement_demand(
+    mart: Mart,
+    country: str = "ZA",
+    category: str | None = None,
+    as_of: date | None = None,
+    from_: date | None = None,
+    to: date | None = None,
+    limit: int | None = None,
+) -> Rows:
+    """Give category shares, buyer concentration and momentum of a country."""
+    rows = panel(mart, PROCUREMENT_DEMAND, country, category, as_of, from_, to, limit)
+    if rows is None:
+        build = mart.build()
+        return Rows([], False, build.data_version, build.notice)
+    return rows
+
+
+def _closed_by(as_of: date | None) -> list[Where]:
+    if as_of is None:
+        return [Where("superseded_at = ?", (NEVER,))]
+    day = by_today(as_of)
+    known = "closed_at <= ? AND available_at <= ? AND superseded_at > ?"
+    return [Where(known, (day, day, day))]
+
+
+def _exists(build: Build, signal_key: str) -> bool:
+    announced = msgspec.json.decode(build.about.get("signal_keys", "[]"), type=list[str])
+    held = "SELECT 1 FROM signals WHERE signal_key = ? LIMIT 1"
+    return signal_key in announced or bool(build.rows(held, signal_key))
