@@ -7,43 +7,37 @@ build, which only the publisher knows, and a build that fails leaves none behind
 from collections import Counter
 from contextlib import closing
 
-import duckdb
 import pyarrow as pa
 
 from assets.entities.resolve import PARTY, resolve
 from assets.entities.sharing import find_same
 from warehouse.mart.derived import Derivation, Tables
+from warehouse.mart.stage import Stage
 from warehouse.record.journal import code_version
-from warehouse.record.snapshot import Snapshot
-from warehouse.record.tables import ENTITIES, IDENTIFIERS, TENDER_PARTIES
 
 _KNOWN = {
-    "identifiers": (IDENTIFIERS, ("service_id", "id_type", "id_value", "issuer")),
-    "entities": (ENTITIES, ("service_id", "legal_name", "jurisdiction", "lei", "same_as")),
+    "identifiers": ("service_id", "id_type", "id_value", "issuer"),
+    "entities": ("service_id", "legal_name", "jurisdiction", "lei", "same_as"),
 }
 _ESTABLISHED = "name IS NOT NULL AND org_evidence IS NOT NULL"
 
 
-def derive(snapshot: Snapshot, _: Tables) -> Tables:
-    """Derive ``same_as`` and ``party_matches`` from what is known at one data_version.
+def derive(stage: Stage) -> Tables:
+    """Derive ``same_as`` and ``party_matches`` from what is staged.
 
     Every vintage of a party is resolved, by the organisations as they are known now: which
     organisation a party is does not change with the day on which one asks.
     """
-    with closing(snapshot.record.sql.cursor()) as sql:
-        for name, (table, columns) in _KNOWN.items():
-            sql.execute(f"CREATE TEMP TABLE {name} AS {snapshot.known(table, columns)}")
+    with closing(stage.sql.cursor()) as sql:
+        for name, columns in _KNOWN.items():
+            known = f"SELECT {', '.join(columns)} FROM main.{name} WHERE latest"
+            sql.execute(f"CREATE TEMP TABLE {name} AS {known}")
         same = find_same(sql)
         sql.register("same_as", same)
-        _read_parties(sql, snapshot)
+        # each way in which a party is written, once
+        written = f"SELECT DISTINCT {', '.join(PARTY)} FROM tender_parties WHERE {_ESTABLISHED}"
+        sql.execute(f"CREATE TEMP TABLE parties AS {written}")
         return {"same_as": same, "party_matches": resolve(sql)}
-
-
-def _read_parties(sql: duckdb.DuckDBPyConnection, snapshot: Snapshot) -> None:
-    """Read each way in which a party is written, once."""
-    written = snapshot.known(TENDER_PARTIES, (*PARTY, "org_evidence"), "all")
-    distinct = f"SELECT DISTINCT {', '.join(PARTY)} FROM ({written}) WHERE {_ESTABLISHED}"
-    sql.execute(f"CREATE TEMP TABLE parties AS {distinct}")
 
 
 def derivation() -> Derivation:
