@@ -1,0 +1,1 @@
+"""What public tenders show of a country, month by month."""

@@ -1,0 +1,108 @@
+"""The awards that releases state, as typed rows: every digit of an amount, the day in UTC.
+
+Read in Python and not in SQL: the engine's JSON functions take a number for a float.
+"""
+
+from collections.abc import Iterator
+from datetime import date
+from decimal import ROUND_HALF_EVEN, Decimal
+from functools import lru_cache
+from typing import Any
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from assets.tenders.portals import PORTALS, Portal
+from assets.tenders.values import day
+from warehouse.methodology.signals import MONEY_BELOW, PARTS
+
+_BATCH = 20_000
+_SCHEMA = pa.schema(
+    [
+        ("rid", pa.int64()),
+        ("of", pa.int32()),
+        ("award", pa.string()),
+        ("awarded_on", pa.date32()),
+        ("status", pa.string()),
+        ("units", pa.decimal128(38, 0)),
+        ("currency", pa.string()),
+        ("names", pa.list_(pa.string())),
+    ]
+)
+
+
+class _Money(msgspec.Struct, gc=False):
+    amount: Any = None
+    currency: Any = None
+
+
+class _Supplier(msgspec.Struct, gc=False):
+    name: str | None = None
+
+
+class _Award(msgspec.Struct, gc=False):
+    id: Any = None
+    date: str | None = None
+    status: str | None = None
+    suppliers: list[_Supplier] = []
+    value: _Money | None = None
+
+
+class _Body(msgspec.Struct, gc=False):
+    awards: list[_Award] = []
+
+
+_DECODER = msgspec.json.Decoder(_Body, float_hook=Decimal)
+
+
+def read_awards(sql: duckdb.DuckDBPyConnection, releases: str) -> pa.Table:
+    """Read the awards of releases given as rid, source, observed_on and release."""
+    batches = sql.sql(releases).to_arrow_reader(_BATCH)
+    return pa.Table.from_batches([_typed(batch) for batch in batches], _SCHEMA)
+
+
+def _typed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    rows = [
+        row for release in zip(*batch.to_pydict().values(), strict=True) for row in _of(release)
+    ]
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(_SCHEMA)
+    arrays = [pa.array(each, field.type) for each, field in zip(columns, _SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+
+
+def _of(release: tuple[int, str, date, str]) -> Iterator[tuple[Any, ...]]:
+    """Give the awards of a release; of two with one id the first."""
+    rid, source, observed_on, body = release
+    awards: dict[str, _Award] = {}
+    for place, award in enumerate(_DECODER.decode(body).awards):
+        awards.setdefault(f"#{place}" if award.id is None else str(award.id), award)
+    for name, award in awards.items():
+        money = award.value or _Money()
+        yield (
+            rid,
+            len(awards),
+            name,
+            award.date and _day(award.date, source, observed_on),
+            award.status and award.status.lower(),
+            units(money.amount),
+            money.currency,
+            [supplier.name or "" for supplier in award.suppliers],
+        )
+
+
+def units(amount: Any) -> Decimal | None:
+    """Give a positive amount in parts of its currency; None where it states none."""
+    if isinstance(amount, bool) or not isinstance(amount, int | Decimal):
+        return None
+    if not 0 < amount < MONEY_BELOW:
+        return None
+    return (Decimal(amount) * PARTS).to_integral_value(ROUND_HALF_EVEN) or None
+
+
+@lru_cache(maxsize=1 << 14)
+def _day(text: str, source: str, observed_on: date) -> date | None:
+    return day(text, PORTALS.get(source, _PLAIN), observed_on)
+
+
+_PLAIN = Portal("", "", "", None)

@@ -1,0 +1,122 @@
+"""The audit of a staged build: what is measured, what must hold, what must not vanish."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+import pyarrow as pa
+import pycountry
+
+from quality.contacts import find_contacts
+from quality.floors import FLOORS, Floor
+from quality.gate import find_persons
+from quality.history import as_table, history
+from quality.losses import losses, served_counts
+from quality.measure import measure
+from quality.report import FLOORS_CHECK, Counts, Failure, Report
+from quality.rules import Suite
+from quality.suites import SUITES
+from warehouse.mart.awards import awarded
+from warehouse.mart.stage import Stage
+from warehouse.record.schema import arrow_schema
+from warehouse.tables import DERIVED, QualityMetric
+
+# What the gates leave for the floors and the suites.
+FOUND = (
+    *("unestablished_parties", "unestablished_entities"),
+    *("found_persons", "found_named_persons", "found_contacts"),
+)
+
+
+def audit(
+    stage: Stage,
+    *,
+    measured_at: datetime,
+    previous: Counts | None = None,
+    confirmed: str | None = None,
+    floors: Sequence[Floor] = FLOORS,
+    suites: Sequence[Suite] = SUITES,
+) -> Report:
+    """Audit what is staged, and stage ``quality``: its history with what is measured now.
+
+    ``previous`` are the counts of the build before; ``confirmed`` is why a person lets its
+    losses pass. Nothing is kept here: who publishes keeps the measurements of the report.
+    """
+    # It takes seconds to load: only an audit pays for it. What it warns of is its own imports.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from quality.expectations import new_context, validate
+
+    counts = served_counts(stage)
+    with _everything_there(stage):
+        find_persons(stage)
+        find_contacts(stage)
+        measured = measure(stage, measured_at, floors)
+        rows = [row for _, row in measured]
+        before = history(stage.snapshot.record)
+        stage.add({"quality": pa.concat_tables([before, as_table(rows)])})
+        failures = list(_missed(measured))
+        context, results = new_context(), {}
+        for suite in suites:
+            results[suite.name], failed = validate(context, stage, suite)
+            failures += failed
+    return Report(
+        data_version=stage.data_version,
+        quality=rows,
+        failures=failures,
+        losses=losses(stage, counts, previous),
+        counts=counts,
+        confirmed=confirmed,
+        results=results,
+        context=context,
+    )
+
+
+def _missed(measured: Sequence[tuple[Floor, QualityMetric]]) -> Iterator[Failure]:
+    for floor, row in measured:
+        if not floor.blocks or row.status != "FAIL":
+            continue
+        passed = row.n_checked is not None and row.n_passed is not None
+        yield Failure(
+            FLOORS_CHECK,
+            row.scope,
+            f"{row.sku} {row.dimension} {row.metric} is {row.value:f} {row.unit}, and "
+            f"{'at most' if floor.most else 'at least'} {row.floor:f} must be",
+            (row.n_checked or 0) - (row.n_passed or 0) if passed else None,
+        )
+
+
+@contextmanager
+def _everything_there(stage: Stage) -> Iterator[None]:
+    """Let the statements of the mart be asked before it is written; clear up afterwards."""
+    here = {name for (name,) in stage.sql.execute("SHOW TABLES").fetchall()}
+    made: list[str] = []
+
+    def make(name: str, rows: Callable[[], pa.Table]) -> None:
+        if name not in here:
+            _create(stage, name, rows())
+            made.append(name)
+
+    try:
+        for name, row in DERIVED.items():
+            if name != "quality":
+                make(name, arrow_schema(row).empty_table)
+        make("countries", _countries)
+        make("awarded", lambda: awarded(stage.sql.cursor()))
+        yield
+    finally:
+        for name in (*made, *FOUND):
+            stage.sql.execute(f"DROP TABLE IF EXISTS {name}")
+
+
+def _create(stage: Stage, name: str, rows: pa.Table) -> None:
+    stage.sql.register("given_rows", rows)
+    stage.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given_rows")
+    stage.sql.unregister("given_rows")
+
+
+def _countries() -> pa.Table:
+    known = [(each.alpha_2, each.alpha_3, each.name) for each in pycountry.countries]
+    names = ("country", "country_iso3", "name")
+    return pa.table(dict(zip(names, map(list, zip(*known, strict=True)), strict=True)))

@@ -1,0 +1,65 @@
+"""The last look at free text: no contact may be left in what is served of a release.
+
+What may be one is found in SQL, and then read as the cleaning itself reads it: a build is
+stopped only by what the cleaning would have cut.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from quality.free_text import clean
+from warehouse.mart.stage import Stage
+
+# Members that no served release has.
+_MEMBERS = ("contactPoint", "telephone", "faxNumber", "email")
+_POSSIBLE = (
+    r"@|(?i)\b(tel|phone|telephone|cell|mobile|fax|whatsapp)\b.{0,12}\d"
+    r"|contact person|enquir|" + "|".join(f'"{each}"' for each in _MEMBERS)
+)
+_BATCH = 10_000
+
+
+def find_contacts(stage: Stage) -> None:
+    """Make ``found_contacts``: the releases in which a contact is left."""
+    pattern = _POSSIBLE.replace("'", "''")
+    possible = stage.read(
+        f"SELECT row_id, release FROM tender_releases "
+        f"WHERE release IS NOT NULL AND regexp_matches(release, '{pattern}')"
+    )
+    found = [
+        row["row_id"]
+        for batch in possible.to_batches(_BATCH)
+        for row in batch.to_pylist()
+        if holds_a_contact(json.loads(row["release"]))
+    ]
+    stage.sql.register("left_over", pa.table({"row_id": pa.array(found, pa.string())}))
+    stage.sql.execute("CREATE OR REPLACE TABLE found_contacts AS FROM left_over")
+    stage.sql.unregister("left_over")
+
+
+def holds_a_contact(member: Any) -> bool:
+    """Tell whether any text in a release is one that cleaning would cut."""
+    return any(_is_contact(name, text) for name, text in _texts("", member))
+
+
+def _is_contact(name: str, text: str) -> bool:
+    if name in _MEMBERS:
+        return True
+    # A name is the gate's affair; it, an id and a date are no free text and never cleaned.
+    return name not in ("id", "name") and not name.lower().endswith("date") and clean(text) != text
+
+
+def _texts(name: str, member: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(member, dict):
+        for key, value in member.items():
+            if key in _MEMBERS:
+                yield key, ""
+            yield from _texts(key, value)
+    elif isinstance(member, list):
+        for value in member:
+            yield from _texts(name, value)
+    elif isinstance(member, str):
+        yield name, member

@@ -1,0 +1,176 @@
+"""What each dataset must reach, as data: what is measured, how, and the least that passes.
+
+A measurement is a statement over the staged tables of a build that gives a row for each
+``scope``: ``n_checked`` and ``n_passed``, of which the share is taken, or a ``value`` of its
+own. Nothing to look at is no row, and then the floor is UNMEASURED. A floor that ``blocks``
+stops the publication: it is missed only where our own work is wrong. What hangs on how much a
+source states, or how often, does not stop it: the source turns red, its data stays.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from quality.rules import SERVED_CLASSES
+from warehouse.record.tables import RECORD_TABLES
+
+# Stands in a statement for the moment of measurement.
+MOMENT = "$moment"
+
+ALL, HALF = Decimal(1), Decimal("0.5")
+
+
+@dataclass(frozen=True)
+class Floor:
+    """One measurement and what passes: at least ``floor``, or at most where ``most``.
+
+    ``scope`` names what is UNMEASURED where there is nothing to look at.
+    """
+
+    sku: str
+    dimension: str
+    metric: str
+    scope: str
+    statement: str
+    floor: Decimal
+    unit: str = "share"
+    most: bool = False
+    blocks: bool = True
+
+    def passes(self, value: Decimal) -> bool:
+        """Tell whether a measured value is enough."""
+        return value <= self.floor if self.most else value >= self.floor
+
+
+_TABLES = {
+    "AF-FUND": ("fundamentals",),
+    "AF-TENDER": ("tender_releases", "tender_parties"),
+    "AF-MACRO": ("macro_annual", "macro_series"),
+}
+_KEYS = {table.name: ", ".join((*table.identity, "vintage")) for table in RECORD_TABLES}
+_SERVED = ", ".join(f"'{each}'" for each in SERVED_CLASSES)
+_COMPLETE = {
+    "provenance_complete": (
+        "source_ref <> '' AND document <> '' AND observed_at IS NOT NULL "
+        "AND method IS NOT NULL AND provenance_id <> ''"
+    ),
+    "licence_complete": f"license_class IN ({_SERVED})",
+}
+
+
+def _share(table: str, condition: str, where: str = "TRUE", scope: str | None = None) -> str:
+    """Write how many rows of a table meet a condition, for each value of ``scope``."""
+    return f"""
+SELECT {scope or f"'{table}'"} AS scope, count(*) AS n_checked,
+    count(*) FILTER (WHERE {condition}) AS n_passed
+FROM {table} WHERE {where} GROUP BY scope"""
+
+
+def _unique(table: str) -> str:
+    return f"""
+SELECT '{table}' AS scope, sum(times) AS n_checked, count(*) AS n_passed
+FROM (SELECT count(*) AS times FROM {table} GROUP BY {_KEYS[table]})"""
+
+
+def _days_since_new(table: str) -> str:
+    return f"""
+SELECT source AS scope, date_diff('day', max(observed_at), {MOMENT}) AS value,
+    count(*) AS n_checked, NULL AS n_passed
+FROM {table} GROUP BY source"""
+
+
+# A difference of a thousandth is one of roundings, such as amounts reported in millions.
+_BALANCED = """
+WITH balance AS (
+    SELECT service_id, unit, basis, period_end,
+        max(value_reported) FILTER (WHERE line_item = 'total_assets') AS assets,
+        max(value_reported) FILTER (WHERE line_item = 'total_liabilities') AS liabilities,
+        max(value_reported) FILTER (WHERE line_item = 'total_equity') AS equity
+    FROM fundamentals WHERE latest AND period_type = 'INSTANT' GROUP BY ALL
+)
+SELECT 'fundamentals' AS scope, count(*) AS n_checked, count(*) FILTER (
+    WHERE abs(CAST(assets - liabilities - equity AS DOUBLE)) <= abs(assets) / 1000
+) AS n_passed
+FROM balance WHERE assets IS NOT NULL AND liabilities IS NOT NULL AND equity IS NOT NULL"""
+
+_CORE_ITEMS = """
+WITH years AS (
+    SELECT service_id, period_end, bool_or(line_item = 'revenue') AS revenue,
+        bool_or(line_item = 'profit') AS profit
+    FROM fundamentals WHERE latest AND period_type = 'FY' GROUP BY ALL
+)
+SELECT 'issuers' AS scope, count(*) AS n_checked, count(*) FILTER (
+    WHERE revenue AND profit
+) AS n_passed
+FROM (FROM years QUALIFY period_end = max(period_end) OVER (PARTITION BY service_id))"""
+
+FLOORS: tuple[Floor, ...] = (
+    *(
+        Floor(sku, "completeness", metric, table, _share(table, condition), ALL)
+        for sku, tables in _TABLES.items()
+        for table in tables
+        for metric, condition in _COMPLETE.items()
+    ),
+    *(
+        Floor(sku, "uniqueness", "key_unique", table, _unique(table), ALL)
+        for sku, tables in _TABLES.items()
+        for table in tables
+    ),
+    *(
+        Floor(
+            *(sku, "freshness", "days_since_new", table, _days_since_new(table), Decimal(days)),
+            unit="days",
+            most=True,
+            blocks=False,
+        )
+        for sku, table, days in (
+            # The World Bank revises its indicators each quarter.
+            ("AF-FUND", "fundamentals", 14),
+            ("AF-TENDER", "tender_releases", 7),
+            ("AF-MACRO", "macro_annual", 120),
+            ("AF-MACRO", "macro_series", 7),
+        )
+    ),
+    Floor("AF-FUND", "consistency", "accounting_identity", "fundamentals", _BALANCED, HALF),
+    Floor(
+        *("AF-FUND", "coverage", "core_items_reported", "issuers", _CORE_ITEMS, HALF),
+        blocks=False,
+    ),
+    *(
+        Floor(
+            *("AF-TENDER", "coverage", metric, "tender_releases"),
+            _share("tender_releases", f"{column} IS NOT NULL", "latest", "source"),
+            HALF,
+            blocks=False,
+        )
+        for metric, column in (("buyer_stated", "buyer_key"), ("value_stated", "tender_value"))
+    ),
+    Floor(
+        *("AF-TENDER", "resolution", "parties_resolved", "party_matches"),
+        _share("party_matches", "service_id IS NOT NULL", scope="country"),
+        Decimal("0.1"),
+        blocks=False,
+    ),
+    Floor(
+        *("AF-TENDER", "privacy", "no_contact_in_text", "tender_releases"),
+        _share(
+            "tender_releases",
+            "row_id NOT IN (SELECT row_id FROM found_contacts)",
+            "release IS NOT NULL",
+        ),
+        ALL,
+    ),
+    Floor(
+        *("AF-TENDER", "privacy", "parties_established", "tender_parties"),
+        _share(
+            "tender_parties",
+            "org_evidence IS NOT NULL AND row_id NOT IN (SELECT row_id FROM found_persons)",
+            "name IS NOT NULL",
+        ),
+        ALL,
+    ),
+    Floor(
+        *("AF-MACRO", "coverage", "values_known", "macro_series"),
+        _share("macro_series", "value IS NOT NULL", "latest", "source"),
+        HALF,
+    ),
+)

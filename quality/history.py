@@ -1,0 +1,50 @@
+"""The measurements of every publication, kept in the record."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake.exceptions import CommitFailedError
+
+from warehouse.errors import WriteConflict
+from warehouse.record.journal import TRIES
+from warehouse.record.schema import arrow_schema
+from warehouse.record.store import Record, commit, loaded
+from warehouse.tables import QualityMetric
+
+_NAME = "quality"
+
+
+def history(record: Record) -> pa.Table:
+    """Give every measurement of every publication so far."""
+    held = record.table(_NAME).to_pyarrow_table()
+    return held.select(arrow_schema(QualityMetric).names).cast(arrow_schema(QualityMetric))
+
+
+def keep_history(record: Record, rows: Sequence[QualityMetric]) -> None:
+    """Keep the measurements of a publication; those of one that is held are not kept twice."""
+    for _ in range(TRIES):
+        delta = record.table(_NAME)
+        held = set(delta.to_pyarrow_table(columns=["data_version"])["data_version"].to_pylist())
+        new = [row for row in rows if row.data_version not in held]
+        if not new:
+            return
+        try:
+            commit(delta, as_table(new), {_NAME: loaded(delta, _NAME) + 1})
+        except CommitFailedError:
+            continue
+        record.keep_small(_NAME)
+        return
+    raise WriteConflict("the quality history: other writers kept winning; publish again")
+
+
+def last_published(record: Record) -> datetime | None:
+    """Say when the last publication was measured; None before the first."""
+    found: datetime | None = pc.max(history(record)["measured_at"]).as_py()
+    return found
+
+
+def as_table(rows: Sequence[QualityMetric]) -> pa.Table:
+    """Give measurements as the table they are staged as."""
+    return pa.Table.from_pylist([row.model_dump() for row in rows], arrow_schema(QualityMetric))

@@ -1,0 +1,367 @@
+"""The panels once more, in plain Python over the staged releases: slow, and shared with nothing.
+
+What was known on a day is put together from the releases of then, month by month.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+Row = dict[str, Any]
+Told = tuple[Decimal | None, int, int, int]
+Key = tuple[str, str, str, str | None]
+
+
+@dataclass
+class Award:
+    day: date
+    dated: date | None
+    amount: Fraction | None
+    currency: str | None
+    suppliers: frozenset[str]
+
+
+@dataclass
+class Process:
+    opened: date | None = None
+    buyer: str | None = None
+    category: str | None = None
+    status: str | None = None
+    method: str | None = None
+    start: date | None = None
+    end: date | None = None
+    bidders: int | None = None
+    value: Fraction | None = None
+    currency: str | None = None
+    values: list[tuple[Fraction, str | None]] = field(default_factory=list)
+    awards: dict[str, Award] = field(default_factory=dict)
+
+
+def known(rows: Iterable[Row], day: date) -> list[Row]:
+    return [
+        row
+        for row in rows
+        if row["available_at"] <= day
+        and (row["superseded_at"] is None or row["superseded_at"] > day)
+        and not row["withdrawn"]
+    ]
+
+
+def processes(releases: list[Row], parties: list[Row], day: date) -> list[Process]:
+    """Merge what was known on a day; a test's sources write days in UTC, or alone."""
+    named = defaultdict(list)
+    for party in parties:
+        if not party["withdrawn"]:
+            named[party["source"], party["ocid"], party["release_id"]].append(party)
+    found: dict[tuple[str, str], Process] = defaultdict(Process)
+    statuses: dict[int, str] = {}
+    order = sorted(
+        known(releases, day),
+        key=lambda row: (
+            row["released_on"] or row["available_at"],
+            row["available_at"],
+            row["publication"],
+        ),
+    )
+    for row in order:
+        process = found[row["source"], row["ocid"]]
+        own = named[row["source"], row["ocid"], row["release_id"]]
+        _merge(process, row, known(own, row["available_at"]), statuses)
+    for process in found.values():
+        process.awards = {
+            name: award
+            for name, award in process.awards.items()
+            if statuses.get(id(award), "active") == "active"
+        }
+    return list(found.values())
+
+
+def _merge(process: Process, row: Row, own: list[Row], statuses: dict[int, str]) -> None:
+    body = json.loads(row["release"], parse_float=Decimal)
+    stated_on = row["released_on"] or row["available_at"]
+    if "tender" in body and process.opened is None:
+        process.opened = stated_on
+    process.buyer = row["buyer_key"] or process.buyer
+    process.category = row["category"] or process.category
+    process.status = row["tender_status"] or process.status
+    process.method = row["procurement_method"] or process.method
+    process.start = row["tender_start"] or process.start
+    process.end = row["tender_end"] or process.end
+    listed = {each["party_key"] for each in own if each["role"] == "tenderer"}
+    process.bidders = row["number_of_tenderers"] or len(listed) or process.bidders
+    if row["tender_value"]:
+        process.value = Fraction(row["tender_value"])
+        process.values.append((process.value, row["tender_currency"]))
+    process.currency = row["tender_currency"] or process.currency
+    suppliers = {each["party_key"]: each["name"] for each in own if each["role"] == "supplier"}
+    awards = body.get("awards", [])
+    for stated in awards:
+        before = process.awards.get(str(stated["id"]))
+        award = before or Award(stated_on, None, None, None, frozenset())
+        dated = stated.get("date")
+        if dated:
+            award.dated = award.day = _day(dated)
+        money = stated.get("value", {})
+        if "amount" in money:
+            award.amount = Fraction(Decimal(money["amount"]))
+        award.currency = money.get("currency") or award.currency
+        award.suppliers = _suppliers(stated, suppliers, len(awards)) or award.suppliers
+        process.awards[str(stated["id"])] = award
+        if "status" in stated:
+            statuses[id(award)] = stated["status"]
+
+
+def _day(text: str) -> date:
+    stated = datetime.fromisoformat(text)
+    return (stated - (stated.utcoffset() or timedelta())).date()
+
+
+def _suppliers(stated: Row, suppliers: dict[str, str | None], awards: int) -> frozenset[str]:
+    if awards == 1:
+        return frozenset(suppliers)
+    names = {each["name"] for each in stated.get("suppliers", [])}
+    withheld = [key for key, name in suppliers.items() if name is None]
+    if not names:
+        return frozenset(withheld if len(withheld) == 1 else ())
+    return frozenset(key for key, name in suppliers.items() if name in names)
+
+
+def ten(value: Fraction) -> Decimal:
+    context = Context(prec=10, rounding=ROUND_HALF_EVEN)
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def shifted(month: date, months: int) -> date:
+    place = month.year * 12 + month.month - 1 + months
+    return date(place // 12, place % 12 + 1, 1)
+
+
+def month_of(day: date) -> date:
+    return day.replace(day=1)
+
+
+def share(met: list[bool | None]) -> Told:
+    stated = [each for each in met if each is not None]
+    value = ten(Fraction(sum(stated), len(stated))) if stated else None
+    return value, len(met), len(stated), 0
+
+
+def middle(numbers: list[Fraction]) -> Fraction:
+    ordered = sorted(numbers)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+
+
+def ranked(numbers: list[Fraction], tenths: Fraction) -> Fraction:
+    ordered = sorted(numbers)
+    return next(x for place, x in enumerate(ordered, 1) if place >= tenths * len(ordered))
+
+
+def hhi(sums: Iterable[Fraction]) -> Fraction:
+    held = list(sums)
+    return sum((each * each for each in held), Fraction()) / sum(held) ** 2
+
+
+def spread(numbers: list[int | Fraction | None], kinds: dict[str, Any]) -> dict[str, Told]:
+    stated = [Fraction(each) for each in numbers if each is not None]
+    return {
+        name: (ten(kind(stated)) if stated else None, len(numbers), len(stated), 0)
+        for name, kind in kinds.items()
+    }
+
+
+def by_tender(all_processes: list[Process], month: date) -> dict[Key, Told]:
+    """Give the panels of the processes that were opened in a month, for the whole country."""
+    opened = [each for each in all_processes if each.opened and month_of(each.opened) == month]
+    if not opened:
+        return {}
+    window = [
+        (each.end - each.start).days if each.start and each.end and each.end >= each.start else None
+        for each in opened
+    ]
+    final = ("complete", "cancelled", "unsuccessful", "withdrawn")
+    told: dict[Key, Told] = {
+        ("single-bid-rate", "single_bid_rate", "all", None): share(
+            [None if each.bidders is None else each.bidders == 1 for each in opened]
+        ),
+        ("cancellation-rate", "cancellation_rate", "all", None): share(
+            [each.status != "complete" if each.status in final else None for each in opened]
+        ),
+        ("submission-window", "share_under_15_days", "all", None): share(
+            [None if days is None else days < 15 for days in window]
+        ),
+        ("value-revision", "value_revision_rate", "all", None): share(
+            [len(set(each.values)) > 1 if len(each.values) > 1 else None for each in opened]
+        ),
+    }
+    for method in ("open", "selective", "limited", "direct"):
+        told["procurement-method-mix", "method_share", method, None] = share(
+            [None if each.method is None else each.method == method for each in opened]
+        )
+    for name, one in spread(
+        [each.bidders for each in opened],
+        {
+            "mean_tenderers": lambda x: sum(x) / len(x),
+            "median_tenderers": middle,
+            "p10_tenderers": lambda x: ranked(x, Fraction(1, 10)),
+            "p90_tenderers": lambda x: ranked(x, Fraction(9, 10)),
+        },
+    ).items():
+        told["bidder-participation", name, "all", None] = one
+    days = spread(list(window), {"median_days": middle})["median_days"]
+    told["submission-window", "median_days", "all", None] = days
+    return told | _demand(opened)
+
+
+def _demand(opened: list[Process]) -> dict[Key, Told]:
+    told: dict[Key, Told] = {}
+    stating = [each for each in opened if each.category]
+    for category, n in Counter(each.category for each in stating).items():
+        key: Key = ("procurement-demand", "category_share_count", str(category), None)
+        told[key] = (ten(Fraction(n, len(stating))), len(opened), len(stating), 0)
+    for currency in {each.currency for each in stating if each.value and each.currency}:
+        valued = [each for each in stating if each.value and each.currency == currency]
+        total = sum((each.value or Fraction() for each in valued), Fraction())
+        for category in {each.category for each in valued}:
+            own = sum((x.value or Fraction() for x in valued if x.category == category), Fraction())
+            key = ("procurement-demand", "category_share_value", str(category), currency)
+            told[key] = (ten(own / total), len(opened), len(valued), 0)
+    bought = Counter(each.buyer for each in opened if each.buyer)
+    hidden = sum(str(buyer).startswith("withheld:") for buyer in bought)
+    value = ten(hhi(Fraction(n) for n in bought.values())) if bought else None
+    told["procurement-demand", "buyer_hhi", "all", None] = (
+        value,
+        len(opened),
+        sum(bought.values()),
+        hidden,
+    )
+    return told
+
+
+def momentum(all_processes: list[Process], month: date, first: date) -> Told | None:
+    counts = Counter(month_of(each.opened) for each in all_processes if each.opened)
+    now = sum(counts[shifted(month, -back)] for back in range(3))
+    before = sum(counts[shifted(month, -back)] for back in range(12, 15))
+    if not now + before:
+        return None
+    if not before or shifted(month, -14) < first:
+        return None, now + before, 0, 0
+    return ten(Fraction(now, before) - 1), now + before, now + before, 0
+
+
+def by_first_award(all_processes: list[Process], month: date, first: date) -> dict[Key, Told]:
+    awarded = []
+    for process in all_processes:
+        days = [each.day for each in process.awards.values() if each.day >= first]
+        if days and month_of(min(days)) == month:
+            awarded.append(process)
+    if not awarded:
+        return {}
+    waits = [_wait(process, first) for process in awarded]
+    ratios = [_ratio(process, first) for process in awarded]
+    told: dict[Key, Told] = {
+        ("time-to-award", "share_before_closing", "all", None): share(
+            [None if wait is None else wait < 0 for wait in waits]
+        ),
+        ("award-to-estimate", "share_above_1", "all", None): share(
+            [None if ratio is None else ratio > 1 for ratio in ratios]
+        ),
+    }
+    spreads = {
+        "time-to-award": spread(
+            [wait if wait is not None and wait >= 0 else None for wait in waits],
+            {"median_days": middle, "p90_days": lambda x: ranked(x, Fraction(9, 10))},
+        ),
+        "award-to-estimate": spread(
+            list(ratios),
+            {
+                "ratio_median": middle,
+                "ratio_p25": lambda x: ranked(x, Fraction(1, 4)),
+                "ratio_p75": lambda x: ranked(x, Fraction(3, 4)),
+            },
+        ),
+    }
+    for panel, measures in spreads.items():
+        told |= {(panel, name, "all", None): one for name, one in measures.items()}
+    return told
+
+
+def _standing(process: Process, first: date) -> list[Award]:
+    return [each for each in process.awards.values() if each.day >= first]
+
+
+def _wait(process: Process, first: date) -> int | None:
+    dated = [each.dated for each in _standing(process, first) if each.dated]
+    return (min(dated) - process.end).days if dated and process.end else None
+
+
+def _ratio(process: Process, first: date) -> Fraction | None:
+    awards = _standing(process, first)
+    if not process.value or any(
+        not each.amount or each.currency != process.currency or each.currency is None
+        for each in awards
+    ):
+        return None
+    return sum((each.amount or Fraction() for each in awards), Fraction()) / process.value
+
+
+def concentrated(
+    all_processes: list[Process], month: date, first: date, buyer: str | None = None
+) -> dict[tuple[str, str], Told]:
+    """Give the three measures of each currency that is stated, by (measure, currency)."""
+    window = {shifted(month, -back) for back in range(12)}
+    scope = [
+        (number, each)
+        for number, process in enumerate(all_processes)
+        for each in _standing(process, first)
+        if month_of(each.day) in window and (buyer is None or process.buyer == buyer)
+    ]
+    eligible = len({number for number, _ in scope})
+    hidden = {key for _, each in scope for key in each.suppliers if key.startswith("withheld:")}
+    told: dict[tuple[str, str], Told] = {}
+    sold = [(n, x) for n, x in scope if len(x.suppliers) == 1 and x.amount and x.currency]
+    for currency in {str(each.currency) for _, each in sold}:
+        sums: dict[str, Fraction] = defaultdict(Fraction)
+        own = [(number, each) for number, each in sold if each.currency == currency]
+        for _, each in own:
+            sums[min(each.suppliers)] += each.amount or Fraction()
+        total, top = sum(sums.values(), Fraction()), sorted(sums.values(), reverse=True)
+        counts = (eligible, len({number for number, _ in own}), len(hidden))
+        values = {
+            "supplier_hhi": hhi(top),
+            "top1_share": top[0] / total,
+            "top3_share": sum(top[:3], Fraction()) / total,
+        }
+        full = shifted(month, -11) >= first
+        for name, value in values.items():
+            told[name, currency] = (
+                (ten(value), *counts) if full else (None, eligible, 0, len(hidden))
+            )
+    return told
+
+
+def newcomers(all_processes: list[Process], month: date, first: date) -> Told | None:
+    before = {shifted(month, -back) for back in range(1, 25)}
+    lines = [
+        (number, each)
+        for number, process in enumerate(all_processes)
+        for each in _standing(process, first)
+    ]
+    known_before = {
+        key for _, each in lines if month_of(each.day) in before for key in each.suppliers
+    }
+    here = [(number, each) for number, each in lines if month_of(each.day) == month]
+    if not here:
+        return None
+    pairs = [key for _, each in here for key in each.suppliers]
+    hidden = len({key for key in pairs if key.startswith("withheld:")})
+    eligible = len({number for number, _ in here})
+    stating = len({number for number, each in here if each.suppliers})
+    if not pairs or shifted(month, -24) < first:
+        return None, eligible, 0, hidden
+    value = ten(Fraction(sum(key not in known_before for key in pairs), len(pairs)))
+    return value, eligible, stating, hidden

@@ -1,0 +1,125 @@
+"""A few releases with their parties, through the real record, to the panels."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assets.entities.derive import derive
+from assets.signals.derive import signals
+from warehouse.mart.stage import Stage
+from warehouse.record.append import Load, append
+from warehouse.record.rows import to_arrow
+from warehouse.record.snapshot import Snapshot
+from warehouse.record.store import Record
+from warehouse.record.tables import (
+    RECORD_TABLES,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+    RecordTable,
+)
+
+FIRST, SEEN = date(2020, 1, 15), date(2024, 9, 20)
+OBSERVED = datetime.combine(SEEN, time(6), UTC)
+Row = dict[str, Any]
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+@dataclass
+class World:
+    """Releases and parties to be, and the panels that follow from them."""
+
+    record: Record
+    folder: Path
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+
+    def add(self, table: RecordTable, **stated: Any) -> None:
+        """Add a row of which everything that is not stated is not known."""
+        provenance = {
+            "source": "test",
+            "source_ref": f"d#/{stated}"[:80],
+            "document": "d",
+            "license_class": "cc-by",
+            "method": "api",
+            "withdrawn": False,
+            "observed_at": OBSERVED,
+            "country": "ZA",
+            "parties_withheld": 0,
+        }
+        empty = dict.fromkeys(table.row.model_fields)
+        row = {name: (empty | provenance | stated)[name] for name in empty}
+        self.rows.setdefault(table.name, []).append(row)
+
+    def release(
+        self,
+        ocid: str,
+        day: date,
+        number: str = "1",
+        awards: list[Row] | None = None,
+        **columns: Any,
+    ) -> None:
+        """Add a release, with a party for its buyer and for each supplier of its awards."""
+        body: Row = {"tender": {"title": "Road works"}} if columns.pop("tender", True) else {}
+        shared = {
+            "ocid": ocid,
+            "release_id": number,
+            "publication": number,
+            "available_at": day,
+            "released_on": day,
+        }
+        suppliers = [key for award in awards or () for key in award.pop("by", ())]
+        body |= {"awards": awards} if awards else {}
+        named = [(key, "supplier") for key in suppliers]
+        if columns.get("buyer_key"):
+            named.append((columns["buyer_key"], "buyer"))
+        named += [(key, "tenderer") for key in columns.pop("bidders", ())]
+        self.add(TENDER_RELEASES, release=_ENCODER.encode(body).decode(), **shared | columns)
+        where = {"source": columns.get("source", "test")}
+        for key, role in dict.fromkeys(named):
+            self.add(TENDER_PARTIES, **shared | where, role=role, **_party(key))
+
+    def load(self) -> None:
+        """Append what was added to the record."""
+        for table in RECORD_TABLES:
+            if table.name in self.rows:
+                rows, rejected = to_arrow(table, self.rows.pop(table.name))
+                assert not rejected
+                entry = append(self.record, table, rows, Load("test", ("d",)))
+                assert entry.quarantined == 0
+
+    def signals(self) -> list[Row]:
+        """Give every row of every panel."""
+        self.load()
+        loads = {table.name: self.record.load_seq(table) for table in RECORD_TABLES}
+        snapshot = Snapshot(self.record, loads)
+        with Stage(self.folder, snapshot, "test") as stage:
+            stage.stage_record()
+            stage.add(derive(stage))
+            stage.add(signals(stage))
+            rows: list[Row] = stage.read("FROM signals").to_pylist()
+        return rows
+
+
+def _party(key: str) -> Row:
+    if key.startswith("withheld:"):
+        return {"party_key": key, "name": None, "org_evidence": None}
+    return {"party_key": key, "name": f"{key} Ltd", "org_evidence": "legal_form:ltd"}
+
+
+def award(
+    number: str = "a",
+    day: date | str | None = None,
+    amount: str | None = None,
+    by: tuple[str, ...] = (),
+    currency: str = "ZAR",
+    **others: Any,
+) -> Row:
+    """Make an award; of a supplier that is withheld it shows nothing."""
+    made: Row = {"id": number, "by": by, **others}
+    made |= {"date": f"{day}T00:00:00Z"} if day else {}
+    made |= {"value": {"amount": Decimal(amount), "currency": currency}} if amount else {}
+    made["suppliers"] = [{"name": f"{key} Ltd"} for key in by if not key.startswith("withheld:")]
+    return made

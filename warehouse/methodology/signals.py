@@ -1,0 +1,354 @@
+"""The panels of signals-v1 as one table of data: what each measures, of what, and in which month.
+
+The pages that explain them stand in ``signal_pages``; this module knows no table.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+SET = "signals-v1"
+DIGITS = 10
+
+# Days from the end of a month to its closing, by the key of the source where it is another.
+CLOSES_AFTER_DEFAULT = 5
+CLOSES_AFTER: Mapping[str, int] = {}
+# So many later closings look at a month again.
+REEVALUATED = 36
+
+TRAILING = 12
+NEW_AFTER = 24
+# Three months, and the same three of the year before: the first of those lies so far back.
+MOMENTUM_NEEDS = 14
+SHORT_WINDOW = 15
+YEAR_DAYS = (350, 380)
+
+# Amounts are summed in parts of their currency; one as large as this is not read as money.
+PARTS = 10_000
+MONEY_BELOW = 10**18
+
+METHODS = ("open", "selective", "limited", "direct")
+# The first is the one that ended as meant.
+FINAL_STATUSES = ("complete", "cancelled", "unsuccessful", "withdrawn")
+
+# The currency of the row that says that no amount is stated.
+HOME_CURRENCY: Mapping[str, str] = {
+    "BR": "BRL",
+    "CO": "COP",
+    "EG": "EGP",
+    "GH": "GHS",
+    "IN": "INR",
+    "KE": "KES",
+    "MX": "MXN",
+    "NA": "NAD",
+    "NG": "NGN",
+    "RW": "RWF",
+    "TZ": "TZS",
+    "UG": "UGX",
+    "ZA": "ZAR",
+    "ZM": "ZMW",
+}
+
+Unit = Literal["share", "index", "ratio", "change", "days", "tenderers"]
+Month = Literal["tender", "first award", "award", "year end"]
+Dimension = Literal["all", "category", "procurement_method", "buyer", "issuer"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number of a panel."""
+
+    key: str
+    unit: Unit
+    meaning: str
+    per_currency: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: its measures, what they need, and what a process must state to be in scope."""
+
+    key: str
+    title: str
+    month: Month
+    dimensions: tuple[Dimension, ...]
+    needs: str
+    eligible: str
+    observed: str
+    measures: tuple[Measure, ...]
+    notes: tuple[str, ...] = ()
+
+
+_MEDIAN = "the middle one, or the mean of the two in the middle"
+_RANKED = "the smallest stated number that at least {} of them do not exceed"
+_OPENED = "processes whose first tender release lies in the month"
+_AWARDED = "processes whose first award lies in the month"
+_TRAILING = f"processes with an award in the {TRAILING} closed months that end with the month"
+_SOLE = (
+    "An award with several suppliers does not say what each of them gets: its amount is nobody's "
+    "and it is not observed.",
+    f"Null in the first {TRAILING - 1} months of a country: the window is not full.",
+)
+_CONCENTRATION = (
+    Measure(
+        "supplier_hhi",
+        "index",
+        "sum of the squared shares of all suppliers in what was awarded: from near 0 to 1",
+        per_currency=True,
+    ),
+    Measure("top1_share", "share", "share of the largest supplier", per_currency=True),
+    Measure("top3_share", "share", "share of the three largest suppliers", per_currency=True),
+)
+
+PANELS = (
+    Panel(
+        "procurement-demand",
+        "What public buyers ask for",
+        "tender",
+        ("all", "category"),
+        "the first tender release, category, buyer, tender.value",
+        f"{_OPENED}; for the momentum also those of the other five months compared",
+        "category_share_count: state a category; category_share_value: state a category and a "
+        "value in the currency; buyer_hhi: state a buyer; momentum_3m_yoy: all of them, by "
+        "category those that state one",
+        (
+            Measure(
+                "category_share_count",
+                "share",
+                "processes of the category / processes that state a category",
+            ),
+            Measure(
+                "category_share_value",
+                "share",
+                "tender value of the category / tender value of all that state a category",
+                per_currency=True,
+            ),
+            Measure(
+                "buyer_hhi",
+                "index",
+                "sum of the squared shares of all buyers in the number of processes: "
+                "from near 0 to 1",
+            ),
+            Measure(
+                "momentum_3m_yoy",
+                "change",
+                "processes of the three months that end with this one / those of the same three "
+                "a year before, minus 1",
+            ),
+        ),
+        (
+            "The category is the one that the portal publishes.",
+            f"The momentum is null in the first {MOMENTUM_NEEDS} months of a country, and where "
+            "there was nothing a year before.",
+        ),
+    ),
+    Panel(
+        "award-concentration",
+        "How awards are spread over suppliers",
+        "award",
+        ("all",),
+        "awards, their suppliers and values",
+        _TRAILING,
+        "have an award to one supplier with an amount in the currency",
+        _CONCENTRATION,
+        _SOLE,
+    ),
+    Panel(
+        "buyer-supplier-concentration",
+        "How the awards of each buyer are spread over suppliers",
+        "award",
+        ("all", "buyer"),
+        "awards, their suppliers and values, the buyer",
+        f"{_TRAILING}, of the buyer",
+        "have an award to one supplier with an amount in the currency; named_buyer_share: state "
+        "a buyer",
+        (
+            *_CONCENTRATION,
+            Measure(
+                "named_buyer_share",
+                "share",
+                "processes whose buyer has rows here / processes that state a buyer; for the "
+                "whole country, where n_withheld counts the buyers without rows",
+            ),
+        ),
+        (*_SOLE, "A buyer is written as the key of the portal, a slash, and its key there."),
+    ),
+    Panel(
+        "single-bid-rate",
+        "Processes with one tenderer",
+        "tender",
+        ("all", "category"),
+        "tender.numberOfTenderers, or the tenderers themselves",
+        _OPENED,
+        "state at least one tenderer",
+        (
+            Measure(
+                "single_bid_rate",
+                "share",
+                "processes with exactly one tenderer / processes that state tenderers",
+            ),
+        ),
+        (
+            "A count of 0 is that of a process that nobody bid in, or not yet: it states no "
+            "tenderers. Listed tenderers are counted where no number is stated.",
+        ),
+    ),
+    Panel(
+        "bidder-participation",
+        "How many bid",
+        "tender",
+        ("all", "category"),
+        "tender.numberOfTenderers, or the tenderers themselves",
+        _OPENED,
+        "state at least one tenderer",
+        (
+            Measure("mean_tenderers", "tenderers", "their mean"),
+            Measure("median_tenderers", "tenderers", _MEDIAN),
+            Measure("p10_tenderers", "tenderers", _RANKED.format("a tenth")),
+            Measure("p90_tenderers", "tenderers", _RANKED.format("nine tenths")),
+        ),
+    ),
+    Panel(
+        "submission-window",
+        "How long tenders are open",
+        "tender",
+        ("all", "category"),
+        "both ends of tender.tenderPeriod",
+        _OPENED,
+        "state both ends, the second not before the first",
+        (
+            Measure("median_days", "days", f"days from the start to the end: {_MEDIAN}"),
+            Measure(
+                "share_under_15_days",
+                "share",
+                f"processes open for less than {SHORT_WINDOW} days / processes that state both",
+            ),
+        ),
+    ),
+    Panel(
+        "time-to-award",
+        "From the end of submission to the first award",
+        "first award",
+        ("all", "category"),
+        "the end of tender.tenderPeriod, awards.date",
+        _AWARDED,
+        "state both days; for the quantiles also that the award is not the earlier one",
+        (
+            Measure("median_days", "days", f"days from the one to the other: {_MEDIAN}"),
+            Measure("p90_days", "days", _RANKED.format("nine tenths")),
+            Measure(
+                "share_before_closing",
+                "share",
+                "processes awarded before submission ended / processes that state both days",
+            ),
+        ),
+    ),
+    Panel(
+        "cancellation-rate",
+        "Processes that ended without an award",
+        "tender",
+        ("all", "category"),
+        "tender.status",
+        _OPENED,
+        f"have a final status: {', '.join(FINAL_STATUSES)}",
+        (
+            Measure(
+                "cancellation_rate",
+                "share",
+                f"{', '.join(FINAL_STATUSES[1:])} / all with a final status",
+            ),
+        ),
+    ),
+    Panel(
+        "procurement-method-mix",
+        "How public buyers buy",
+        "tender",
+        ("procurement_method",),
+        "tender.procurementMethod",
+        _OPENED,
+        "state a method, also one that is not of the four",
+        (
+            Measure(
+                "method_share", "share", "processes of the method / processes that state a method"
+            ),
+        ),
+    ),
+    Panel(
+        "award-to-estimate",
+        "What was awarded against what was estimated",
+        "first award",
+        ("all", "category"),
+        "tender.value, and the value of every award in the same currency",
+        _AWARDED,
+        "state the estimate, and each award in the same currency",
+        (
+            Measure("ratio_median", "ratio", f"awards of a process / its estimate: {_MEDIAN}"),
+            Measure("ratio_p25", "ratio", _RANKED.format("a quarter")),
+            Measure("ratio_p75", "ratio", _RANKED.format("three quarters")),
+            Measure("share_above_1", "share", "processes awarded for more than estimated"),
+        ),
+        ("A ratio has no currency: processes in any of them are in one row.",),
+    ),
+    Panel(
+        "value-revision",
+        "Estimates that changed",
+        "tender",
+        ("all", "category"),
+        "tender.value in two releases",
+        _OPENED,
+        "state a tender value in two releases or more",
+        (
+            Measure(
+                "value_revision_rate",
+                "share",
+                "processes whose amount or currency is not the same in all their releases / "
+                "processes that state a value in two or more",
+            ),
+        ),
+    ),
+    Panel(
+        "supplier-newcomer-rate",
+        "Awards to suppliers without one before",
+        "award",
+        ("all",),
+        "awards, their suppliers and dates",
+        "processes with an award in the month",
+        "name a supplier of it",
+        (
+            Measure(
+                "newcomer_award_share",
+                "share",
+                f"awards to suppliers without an award in the {NEW_AFTER} months before / awards "
+                "to suppliers; an award to two of them counts for each",
+            ),
+        ),
+        (f"Null in the first {NEW_AFTER} months of a country: nobody can be told to be new.",),
+    ),
+    Panel(
+        "listed-award-intensity",
+        "Public awards in the revenue of listed issuers",
+        "year end",
+        ("issuer",),
+        "suppliers that are resolved to an organisation with a ticker, awards with values, and "
+        "the revenue it reported for a full year",
+        "processes with an award to the issuer within its full year",
+        "have an award to it alone with an amount in the currency of the revenue",
+        (
+            Measure(
+                "award_intensity",
+                "ratio",
+                "amounts awarded to the issuer in its year by the country / its reported revenue, "
+                "the vintage known on the closing day",
+                per_currency=True,
+            ),
+        ),
+        (
+            f"A full year has {YEAR_DAYS[0]} to {YEAR_DAYS[1]} days. Consolidated revenue is "
+            "taken where there is any. The row begins at the first closing that knows the revenue.",
+            "Which organisation a supplier is, and which one is listed, is what the data_version "
+            "knows; it follows no as_of.",
+        ),
+    ),
+)
+
+BY_KEY: Mapping[str, Panel] = {panel.key: panel for panel in PANELS}
