@@ -87,7 +87,8 @@ class Turns:
 
 def _shared_folder() -> Path:
     """Give the folder in which this user's processes keep the turns of each host."""
-    folder = Path(tempfile.gettempdir(), f"sankofa-turns-{os.getuid()}")
+    usual = Path(tempfile.gettempdir(), f"sankofa-turns-{os.getuid()}")
+    folder = Path(os.environ.get("SANKOFA_TURNS", usual))
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
         raise SankofaError(f"{folder} belongs to somebody else: set TMPDIR to a folder of yours")

@@ -1,6 +1,7 @@
 """Shared fixtures: an empty record, and the real files where they are."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "shared" in item.keywords:
             item.add_marker(left_out)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def turns_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let no test wait for the turns that another process takes at the same host."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SANKOFA_TURNS", str(tmp_path_factory.mktemp("turns")))
+        yield
