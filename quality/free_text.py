@@ -41,6 +41,16 @@ _LETTERS = bytes(
 )
 _SHORT_TITLES = (" mr ", " mrm ", " mra ", " mrta ")
 _MS = re.compile(r"\bms\b")
+# What a contact is known by, anywhere and as a word of its own (as in ``words``), and how much
+# of it can stand before that.
+_ANYWHERE = (
+    *("conta", "consultas", "responsable", "liaison", "nquir", "queries", ":", "@", "arroba"),
+    *(" dot ", "(at)", "[at]", "{at}"),
+)
+_ALONE = (" att", " mr", " mm ", " mimm ", " prof ", " amv ", " engr ")
+_BEFORE = 128
+_BLANKS = re.compile(r"[ \t]{2,}")
+_BEFORE_SIGN = re.compile(r" +(?=[.,;:)\n])")
 # Signs of no width, with which an address can be kept from being recognised.
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 
@@ -108,13 +118,33 @@ def clean(text: str) -> str:
     if not suspect(text):
         return text
     seen = text if text.isascii() else _UNSEEN.sub("", text)
-    rest = seen
+    start = _first(seen)
+    before, rest = seen[:start], seen[start:]
     while True:
         shorter = _cut(rest)
         if shorter == rest:
             break
         rest = _squeezed(shorter)
-    return text if rest == seen else _tidied(rest)
+    if rest == seen[start:]:
+        return text
+    return (before + _squeezed(rest)).strip().lstrip(".,;: ")
+
+
+def _first(text: str) -> int:
+    """Say from where on a text is searched: well before the first that a contact begins with.
+
+    Searching for whole contacts takes fifty times as long as looking for what they begin
+    with. Bytes are places only where each is a letter; other text is searched whole.
+    """
+    if not text.isascii():
+        return 0
+    lower, words = _looked_at(text)
+    places = [at for each in _ANYWHERE if (at := lower.find(each)) >= 0]
+    places += [at for each in _ALONE if (at := words.find(each)) >= 0]
+    if number := _NUMBER.search(text):
+        places.append(number.start())
+    first = min(places, default=0)
+    return max(text.rfind(" ", 0, max(first - _BEFORE, 0)), 0)
 
 
 def _cut(text: str) -> str:
@@ -137,9 +167,7 @@ def _cut(text: str) -> str:
     return patterns.MOBILE.sub(" ", text) if "3" in lower else text
 
 
-def _tidied(text: str) -> str:
-    return _squeezed(text).strip().lstrip(".,;: ")
-
-
 def _squeezed(text: str) -> str:
-    return re.sub(r" +(?=[.,;:)\n])", "", re.sub(r"[ \t]{2,}", " ", text))
+    if "  " in text or "\t" in text:
+        text = _BLANKS.sub(" ", text)
+    return _BEFORE_SIGN.sub("", text)

@@ -219,3 +219,17 @@ def test_no_email_survives(before: str, email: str, after: str) -> None:
 @given(st.text())
 def test_a_text_that_is_not_suspect_is_not_changed(text: str) -> None:
     assert suspect(text) or clean(text) == text
+
+
+PLAIN = ("supply", "of", "the", "pipeline,", "classrooms.", "Road", "works", "phase", "2026", "lot")
+
+
+@given(st.lists(st.sampled_from(PLAIN), min_size=1, max_size=120), st.sampled_from(CONTACTS))
+def test_a_contact_far_into_a_text_is_cut_and_what_stands_before_it_stays(
+    words: list[str], contact: tuple[str, str]
+) -> None:
+    before, (text, gone) = " ".join(words), contact
+    cleaned = clean(f"{before}\n{text}")
+
+    assert not re.search(gone, cleaned.removeprefix(before))
+    assert cleaned.startswith(before.rstrip(" .,"))
