@@ -1,24 +1,67 @@
-"""``python -m api``: serve the published builds of a folder."""
+"""``python -m api``: serve the published builds of a place."""
 
 import argparse
+import os
 import sys
-from pathlib import Path
 
-from api.serve import serve
+from api.app import UPGRADE_URL
+from api.serve import Options, serve
+from api.workers import cores
+from warehouse.errors import SankofaError
 
 
 def main() -> None:
     """Read the places and serve."""
-    parser = argparse.ArgumentParser(prog="api", description=__doc__)
-    parser.add_argument("--marts", required=True, help="folder or database of the builds")
-    parser.add_argument("--keys", type=Path, required=True, help="file of the key store")
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8321)
-    asked = parser.parse_args()
+    asked = _parser().parse_args()
+    options = Options(
+        exports=asked.exports,
+        usage=asked.usage,
+        bases=tuple(asked.base_url),
+        proxies=tuple(asked.trusted_proxy),
+        upgrade_url=asked.upgrade_url,
+        workers=asked.workers or len(cores()),
+    )
     try:
-        serve(asked.marts, asked.keys, asked.host, asked.port)
+        serve(asked.marts, asked.keys, asked.host, asked.port, options)
+    except SankofaError as error:
+        sys.exit(f"cannot serve: {error}")
     except OSError as error:
         sys.exit(f"cannot serve at {asked.host}:{asked.port}: {error}; choose another --port")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="api", description=__doc__)
+    _place(parser, "marts", "folder or database of the builds", required=True)
+    _place(parser, "keys", "file or Redis of the key store", required=True)
+    _place(parser, "usage", "file or Redis of the usage store; nothing is counted without")
+    parser.add_argument("--exports", help="folder or URL of the exports; none are served without")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8321)
+    parser.add_argument("--workers", type=int, help="processes; by default one for each core")
+    parser.add_argument(
+        "--base-url",
+        action="append",
+        default=[],
+        help="address at which the service is reached, the main one first; may be repeated",
+    )
+    parser.add_argument(
+        "--trusted-proxy",
+        action="append",
+        default=[],
+        help="address or network of a proxy whose X-Forwarded headers hold; may be repeated",
+    )
+    parser.add_argument("--upgrade-url", default=UPGRADE_URL)
+    return parser
+
+
+def _place(
+    parser: argparse.ArgumentParser, name: str, what: str, *, required: bool = False
+) -> None:
+    """Take a place from the environment too: an address with a password belongs there."""
+    variable = f"SANKOFA_{name.upper()}"
+    held = os.environ.get(variable)
+    help_ = f"{what}; default: {variable}"
+    parser.add_argument(f"--{name}", default=held, required=required and not held, help=help_)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from datetime import date
 
 import falcon
 
+from api.params import Asked
 from api.problems import Problem
 from warehouse.read.mart import Mart
 from warehouse.read.rows import Rows
@@ -17,12 +18,13 @@ def tier_of(req: falcon.Request) -> Tier:
     return tier
 
 
-def rows_allowed(tier: Tier, limit: int | None) -> int:
+def rows_allowed(req: falcon.Request, asked: Asked) -> int:
     """Give how many rows to answer with; more than the tier serves is refused."""
+    tier, limit = tier_of(req), asked["limit"]
     if limit is None:
         return tier.rows
     if limit <= tier.ceiling:
-        return limit
+        return int(limit)
     code = "limit_above_ceiling" if tier.paid else "row_cap_exceeded"
     raise Problem(
         code,
@@ -41,24 +43,40 @@ def pinned(req: falcon.Request, mart: Mart) -> Mart:
 
 
 def answer(
-    resp: falcon.Response, rows: Rows, limit: int | None, as_of: date | None, **more: object
+    resp: falcon.Response,
+    rows: Rows,
+    limit: int | None,
+    as_of: date | None,
+    under: str = "data",
+    **more: object,
 ) -> None:
     """Answer with rows in their envelope; their bytes are only joined."""
-    about = {
-        "count": len(rows.rows),
-        "_license": rows.notice,
-        "truncated": rows.truncated,
-        "limit": limit,
-        "as_of": as_of,
-        "data_version": rows.data_version,
-        **more,
-    }
-    members = {name: encode(value) for name, value in about.items()}
-    resp.data = joined({"data": b"[" + b",".join(rows.rows) + b"]", **members})
+    about = {"limit": limit, "as_of": as_of, "data_version": rows.data_version, **more}
+    write(resp, rows, {}, under, about)
+
+
+def write(
+    resp: falcon.Response,
+    rows: Rows,
+    before: dict[str, object],
+    under: str,
+    after: dict[str, object],
+) -> None:
+    """Answer with rows and what is said around them."""
+    held = {"count": len(rows.rows), "_license": rows.notice, "truncated": rows.truncated, **after}
+    members = {name: encode(value) for name, value in before.items()}
+    members[under] = b"[" + b",".join(rows.rows) + b"]"
+    members |= {name: encode(value) for name, value in held.items()}
+    send(resp, joined(members), rows.data_version)
+
+
+def send(resp: falcon.Response, body: bytes, data_version: str) -> None:
+    """Answer with a body of one data_version."""
+    resp.data = body
     resp.content_type = falcon.MEDIA_JSON
-    resp.set_header("X-Data-Version", rows.data_version)
+    resp.set_header("X-Data-Version", data_version)
 
 
-def nobody(service_id: str) -> Problem:
+def nobody(named: str) -> Problem:
     """Make the problem of an id that nobody has."""
-    return Problem("not_found", f"No record has the id {service_id[:64]!r}.")
+    return Problem("not_found", f"No record has the id {named[:64]!r}.")

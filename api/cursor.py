@@ -13,7 +13,7 @@ from warehouse.wire import encode
 
 _VERSION = 1
 _MAC = 32
-_LONGEST = 4096
+LONGEST = 1024
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def read(secret: bytes, cursor: str, filters: str) -> Place:
 
 def _bytes(cursor: str) -> bytes:
     try:
-        if len(cursor) > _LONGEST:
+        if len(cursor) > LONGEST:
             raise ValueError
         held = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     except (ValueError, binascii.Error) as error:

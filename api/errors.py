@@ -6,7 +6,7 @@ import falcon
 
 from api.problems import Problem
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
-from warehouse.keys import KeyStoreUnavailable
+from warehouse.keys import KeyStoreUnavailable, hidden
 from warehouse.wire import encode
 
 _RETRY_AFTER = 5
@@ -56,7 +56,8 @@ def write(req: falcon.Request, resp: falcon.Response, problem: Problem, upgrade_
         resp.set_header("Allow", "GET, HEAD, OPTIONS")
     resp.status = kind.status
     resp.content_type = "application/problem+json"
-    resp.data = encode(_body(problem, req.context.request_id, members))
+    body = encode(_body(problem, req.context.request_id, members))
+    resp.data = hidden(body.decode()).encode()
 
 
 def _body(problem: Problem, instance: str, members: dict[str, object]) -> dict[str, object]:

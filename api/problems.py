@@ -16,6 +16,9 @@ class Kind:
 
 
 PROBLEMS: dict[str, Kind] = {
+    "parameter_missing": Kind(
+        400, "A parameter is missing", "Send it in the form that `expected` gives."
+    ),
     "parameter_invalid": Kind(
         400, "A parameter is malformed", "Send it in the form that `expected` gives."
     ),
@@ -43,8 +46,30 @@ PROBLEMS: dict[str, Kind] = {
         "More rows than the tier serves",
         "Leave `limit` out for the free preview, or see `upgrade_url`.",
     ),
+    "paid_crosswalk": Kind(
+        402,
+        "The paid crosswalk needs a higher tier",
+        "Look up by `lei` or `ticker`, which are free, or see `upgrade_url`.",
+    ),
+    "licensed_export": Kind(
+        402, "The file needs a higher tier", "Take the open panels, or see `upgrade_url`."
+    ),
     "not_found": Kind(404, "No such record or page", "Ids come from other answers."),
     "method_not_allowed": Kind(405, "The method is not allowed", "The service is read with GET."),
+    "not_acceptable": Kind(
+        406, "The answer has no form that you accept", "Let Accept allow application/json."
+    ),
+    "body_too_large": Kind(
+        413, "The body is too large", "Send none: the service is read with GET."
+    ),
+    "uri_too_long": Kind(414, "The address is too long", "Ask for less at a time."),
+    "range_not_satisfiable": Kind(
+        416, "The file has no such part", "See Content-Range for how many bytes it has."
+    ),
+    "headers_too_large": Kind(431, "The headers are too large", "Send fewer, or shorter ones."),
+    "rate_limited": Kind(
+        429, "Too many requests", "Try again after `retry_after` seconds; see `violated_policies`."
+    ),
     "request_refused": Kind(400, "The request cannot be read", "Check its form."),
     "internal_error": Kind(500, "The service failed", "Try again; report the request id."),
     "key_store_unavailable": Kind(

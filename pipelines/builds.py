@@ -5,8 +5,8 @@ from pathlib import Path
 
 from assets.exports.export import switch_latest
 from pipelines.places import Places
-from warehouse.errors import UnknownVersion
-from warehouse.exports.published import Published
+from warehouse.errors import NothingPublished, UnknownVersion
+from warehouse.exports.published import VERSION, Published
 from warehouse.mart.build import retire
 from warehouse.mart.builds import builds_at
 
@@ -29,12 +29,39 @@ def _before(names: list[str], current: str | None) -> str:
     return older[-1]
 
 
+def clear_unpublished(marts: str, exports: str, docs: Path) -> None:
+    """Remove what a publisher exported that died before anyone could read its build."""
+    kept, held = Published(exports), builds_at(marts).names()
+    try:
+        last = _order(kept.latest())
+    except NothingPublished:
+        last = ()
+    for name in kept.versions():
+        if name not in held and _order(name) > last:
+            kept.remove(name)
+    _clear_docs(docs, {*held, *kept.versions()})
+
+
 def let_go(marts: str, exports: str, docs: Path, keep: int) -> list[str]:
-    """Hold the newest builds and the current one, with exports and pages; name what went."""
+    """Hold the newest builds and the current one, with exports and pages; name what went.
+
+    What an earlier call was killed before it came to goes as well.
+    """
     gone = retire(marts, keep)
-    held = Published(exports)
-    for name in set(gone) & set(held.versions()):
-        held.remove(name)
-    for name in gone:
-        shutil.rmtree(docs / name, ignore_errors=True)
+    kept, held = Published(exports), builds_at(marts).names()
+    versions = kept.versions()
+    for name in versions:
+        if name in gone or (name in versions[:-keep] and name not in held):
+            kept.remove(name)
+    _clear_docs(docs, {*held, *kept.versions()})
     return gone
+
+
+def _clear_docs(docs: Path, held: set[str]) -> None:
+    for folder in docs.glob("*"):
+        if VERSION.fullmatch(folder.name) and folder.name not in held:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _order(data_version: str) -> tuple[int, ...]:
+    return tuple(map(int, data_version.split(".")))

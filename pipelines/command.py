@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import click
 
+from pipelines.keys_command import keys
 from pipelines.places import places
 from warehouse.errors import SankofaError
 
@@ -92,9 +93,37 @@ def rollback(data_version: str | None) -> None:
 @sankofa.command()
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8321, show_default=True)
-def serve(host: str, port: int) -> None:
+@click.option("--workers", type=click.IntRange(1), help="Processes. Default: one for each core.")
+@click.option(
+    "--base-url",
+    multiple=True,
+    help="Address at which the service is reached, the main one first; may be repeated. "
+    "Default: SANKOFA_BASE_URL.",
+)
+@click.option(
+    "--trusted-proxy",
+    multiple=True,
+    help="Address or network of a proxy whose X-Forwarded headers hold; may be repeated.",
+)
+@click.option("--upgrade-url", help="Where a 402 sends a client.")
+def serve(
+    host: str,
+    port: int,
+    workers: int | None,
+    base_url: tuple[str, ...],
+    trusted_proxy: tuple[str, ...],
+    upgrade_url: str | None,
+) -> None:
     """Serve the published build."""
-    _serve(host, port)
+    options = {
+        "--workers": () if workers is None else (str(workers),),
+        "--base-url": base_url,
+        "--trusted-proxy": trusted_proxy,
+        "--upgrade-url": () if upgrade_url is None else (upgrade_url,),
+    }
+    _serve(
+        host, port, *(part for name, each in options.items() for v in each for part in (name, v))
+    )
 
 
 @sankofa.command()
@@ -112,12 +141,21 @@ def demo(host: str, port: int) -> None:
     _serve(host, port)
 
 
-def _serve(host: str, port: int) -> NoReturn:
+def _serve(host: str, port: int, *more: str) -> NoReturn:
     """Become the server: a process that never loads what the pipeline needs."""
     here = places()
     sys.stdout.flush()
-    server = ["-m", "api", "--marts", here.marts, "--keys", str(here.keys)]
-    os.execv(sys.executable, [sys.executable, *server, "--host", host, "--port", str(port)])  # noqa: S606
+    # An address can hold a password, which must not stand in a list of processes.
+    os.environ.update(SANKOFA_MARTS=here.marts, SANKOFA_KEYS=here.keys, SANKOFA_USAGE=here.usage)
+    server = ["-m", "api", "--exports", here.exports, "--host", host, "--port", str(port), *more]
+    if "--base-url" not in more:
+        # A manifest may have been written for another port: its addresses are ours as well.
+        own = [] if "SANKOFA_BASE_URL" in os.environ else [f"http://{host}:{port}"]
+        server += [part for base in (*own, here.base_url) for part in ("--base-url", base)]
+    os.execv(sys.executable, [sys.executable, *server])  # noqa: S606
+
+
+sankofa.add_command(keys)
 
 
 def main() -> None:

@@ -9,15 +9,20 @@ from warehouse.errors import SankofaError
 
 @dataclass(frozen=True)
 class Places:
-    """The places of one installation; ``marts`` is a folder or the URL of a database."""
+    """The places of one installation, each a path or a URL.
+
+    ``marts`` is a folder or a database, ``keys`` and ``usage`` are each a file or a Redis.
+    """
 
     home: Path
     landing: str
     record: str
     marts: str
-    keys: Path
+    keys: str
+    usage: str
     exports: str
     exports_url: str
+    base_url: str
 
     @property
     def sample(self) -> Path:
@@ -54,9 +59,11 @@ def places() -> Places:
         landing=os.environ.get("SANKOFA_LANDING_URL", str(home / "landing")),
         record=os.environ.get("SANKOFA_RECORD_URL", str(home / "record")),
         marts=os.environ.get("SANKOFA_MARTS", str(home / "marts")),
-        keys=Path(os.environ.get("SANKOFA_KEYS", home / "keys.sqlite")),
+        keys=os.environ.get("SANKOFA_KEYS", str(home / "keys.sqlite")),
+        usage=os.environ.get("SANKOFA_USAGE", str(home / "usage.counts")),
         exports=os.environ.get("SANKOFA_EXPORTS", str(home / "exports")),
         exports_url=os.environ.get("SANKOFA_EXPORTS_URL", f"{base_url}/exports"),
+        base_url=base_url,
     )
 
 

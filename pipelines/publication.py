@@ -7,31 +7,38 @@ from pathlib import Path
 
 import msgspec
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from assets.entities.derive import derivation
 from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
 from assets.metrics import derive as metrics
 from assets.signals import derive as signals
+from pipelines.builds import clear_unpublished
 from quality.audit import audit
 from quality.docs import write_docs
 from quality.history import keep_history
 from quality.report import Report
 from warehouse.exports.manifest import Manifest, encode
 from warehouse.exports.published import Published
-from warehouse.mart.build import AuditFailed, publish
+from warehouse.mart.audit import AuditFailed
+from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
 from warehouse.mart.derived import Derivation, Tables
 from warehouse.mart.stage import Stage
 from warehouse.read.exports import MANIFEST
 from warehouse.record.store import Record
+from warehouse.tables import QualityMetric
 
 DERIVATIONS = (
     derivation(),
     Derivation(metrics.VERSION, metrics.metrics),
     Derivation(signals.VERSION, signals.signals),
 )
-_COUNTS = "served_counts"
+# What a build says of itself beside its manifest.
+_COUNTS, _MEASURED = "served_counts", "measured"
+CONFIRMED = "confirmed_losses"
+_MEASUREMENTS = TypeAdapter(list[QualityMetric])
 
 
 @dataclass
@@ -61,9 +68,19 @@ class Publication:
             export=self._export,
             work=self.work,
         )
-        if data_version in Published(self.exports).versions():
-            switch_latest(self.exports, data_version)
+        self._settle(record)
         return data_version
+
+    def _settle(self, record: Record) -> None:
+        """Do what follows a switch; what a killed publisher did not come to, the next one does."""
+        builds = builds_at(self.marts)
+        with builds.alone():
+            current = str(builds.current())
+            told = builds.about(current)
+            if _MEASURED in told:
+                keep_history(record, _MEASUREMENTS.validate_json(told[_MEASURED]))
+            if current in Published(self.exports).versions():
+                switch_latest(self.exports, current)
 
     def _kept(self, derivation: Derivation) -> Derivation:
         def derive(stage: Stage) -> Tables:
@@ -89,6 +106,7 @@ class Publication:
 
     def _export(self, stage: Stage, before: str | None) -> Mapping[str, str]:
         assert self.report is not None
+        clear_unpublished(self.marts, self.exports, self.docs)
         exported = Published(self.exports).versions()
         self.manifest = export(
             stage,
@@ -99,6 +117,20 @@ class Publication:
             notice=self.notice,
         )
         write_docs(self.report, self.docs / stage.data_version / "quality")
-        keep_history(stage.snapshot.record, self.report.quality)
-        counts = msgspec.json.encode(self.report.counts).decode()
-        return {MANIFEST: encode(self.manifest).decode(), _COUNTS: counts}
+        return {
+            MANIFEST: encode(self.manifest).decode(),
+            _COUNTS: msgspec.json.encode(self.report.counts).decode(),
+            _MEASURED: _MEASUREMENTS.dump_json(list(self.report.quality)).decode(),
+            **self._confirmed(self.report),
+        }
+
+    def _confirmed(self, report: Report) -> Mapping[str, str]:
+        """Keep with the build which losses a person let pass, and why."""
+        if not report.losses:
+            return {}
+        lost = [
+            f"{each.table}: {each.of} of {each.source} fell from {each.before} to {each.now}"
+            for each in report.losses
+        ]
+        told = {"why": report.confirmed, "losses": lost}
+        return {CONFIRMED: msgspec.json.encode(told).decode()}

@@ -17,7 +17,7 @@ from quality.measure import measure
 from quality.report import FLOORS_CHECK, Counts, Failure, Report
 from quality.rules import Suite
 from quality.suites import SUITES
-from warehouse.mart.awards import awarded
+from warehouse.mart.awards import stage_awards
 from warehouse.mart.stage import Stage
 from warehouse.record.schema import arrow_schema
 from warehouse.tables import DERIVED, QualityMetric
@@ -25,7 +25,9 @@ from warehouse.tables import DERIVED, QualityMetric
 # What the gates leave for the floors and the suites.
 FOUND = (
     *("unestablished_parties", "unestablished_entities"),
-    *("found_persons", "found_named_persons", "found_contacts"),
+    *("unestablished_elsewhere", "named_elsewhere"),
+    *("found_persons", "found_named_persons", "found_other_names"),
+    *("found_in_releases", "found_contacts"),
 )
 
 
@@ -103,7 +105,7 @@ def _everything_there(stage: Stage) -> Iterator[None]:
             if name != "quality":
                 make(name, arrow_schema(row).empty_table)
         make("countries", _countries)
-        make("awarded", lambda: awarded(stage.sql.cursor()))
+        stage_awards(stage)
         yield
     finally:
         for name in (*made, *FOUND):

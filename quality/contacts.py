@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from quality.free_text import clean
+from quality.reached import reaches_someone
 from warehouse.mart.stage import Stage
 
 # Members that no served release has.
-_MEMBERS = ("contactPoint", "telephone", "faxNumber", "email")
+_MEMBERS = ("contactPoint", "telephone", "faxNumber", "email", "legalName")
 _POSSIBLE = (
     r"@|(?i)\b(tel|phone|telephone|cell|mobile|fax|whatsapp)\b.{0,12}\d"
     r"|contact person|enquir|" + "|".join(f'"{each}"' for each in _MEMBERS)
@@ -48,8 +49,10 @@ def holds_a_contact(member: Any) -> bool:
 def _is_contact(name: str, text: str) -> bool:
     if name in _MEMBERS:
         return True
-    # A name is the gate's affair; it, an id and a date are no free text and never cleaned.
-    return name not in ("id", "name") and not name.lower().endswith("date") and clean(text) != text
+    if name == "name":
+        return reaches_someone(text)
+    # An id and a date are no free text and never cleaned.
+    return name != "id" and not name.lower().endswith("date") and clean(text) != text
 
 
 def _texts(name: str, member: Any) -> Iterator[tuple[str, str]]:
@@ -57,7 +60,8 @@ def _texts(name: str, member: Any) -> Iterator[tuple[str, str]]:
         for key, value in member.items():
             if key in _MEMBERS:
                 yield key, ""
-            yield from _texts(key, value)
+            # The name of a unit is free text, that of an organisation is not.
+            yield from _texts("unit" if (name, key) == ("unit", "name") else key, value)
     elif isinstance(member, list):
         for value in member:
             yield from _texts(name, value)

@@ -4,7 +4,8 @@ Parsing judged it with all that its document said; here only what would be serve
 foreign party's legal form may be one of another country, so every country is tried before a
 name is called a fault. An organisation of a register is established by the register: the kind
 that an LEI record or the SEC states, or the reports it filed. Only one that none of them
-vouches for is judged by its name.
+vouches for is judged by its name. Its other names are not the register's affair, and each is
+looked at for a person. Whoever a release names is a party of it, or is established by itself.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pycountry
 
-from quality.persons import Evidence, Withheld, established
+from quality.persons import Evidence, Withheld, established, named_person
 from warehouse.mart.stage import Stage
 
 _COUNTRIES = tuple(country.alpha_2 for country in pycountry.countries)
@@ -30,6 +31,37 @@ SELECT DISTINCT legal_name AS name, coalesce(country, left(jurisdiction, 2)) AS 
 FROM entities
 WHERE legal_name IS NOT NULL AND entity_type IS NULL
     AND service_id NOT IN (SELECT service_id FROM identifiers WHERE id_type = 'cik')
+"""
+_OTHER_NAMES = """
+SELECT row_id, unnest(CAST(CAST(other_names AS JSON) AS VARCHAR[])) AS name,
+    coalesce(country, left(jurisdiction, 2)) AS country
+FROM entities WHERE other_names IS NOT NULL
+"""
+# Every name in a release but those of units, where no party of the release has it. Of millions
+# of parties only hashes of 64 bits are held: one name in 10^12 would pass for another's.
+_NAMED = """
+CREATE OR REPLACE TABLE named_elsewhere AS
+WITH found AS (
+    SELECT row_id, source, ocid, release_id, country,
+        list_distinct(json_extract_string(release, '$..name')) AS names,
+        CASE WHEN contains(release, '"unit"')
+            THEN json_extract_string(release, '$..unit.name') ELSE [] END AS units
+    FROM tender_releases WHERE release IS NOT NULL
+), named AS (
+    SELECT row_id, source, ocid, release_id, country,
+        unnest(list_filter(names, lambda name: NOT list_contains(units, name))) AS name
+    FROM found
+), party AS (
+    SELECT hash(source, ocid, release_id, name) AS mark FROM tender_parties
+    WHERE name IS NOT NULL
+)
+SELECT row_id, name, country FROM named ANTI JOIN party
+  ON party.mark = hash(named.source, named.ocid, named.release_id, named.name)
+"""
+_ELSEWHERE = """
+SELECT DISTINCT name, country, CAST(NULL AS VARCHAR) AS identifier_scheme,
+    CAST(NULL AS VARCHAR) AS identifier_id
+FROM named_elsewhere
 """
 
 
@@ -54,7 +86,11 @@ def not_established(parties: Iterable[Shown]) -> Iterator[tuple[Shown, str]]:
 
 
 def find_persons(stage: Stage) -> None:
-    """Make ``found_persons`` and ``found_named_persons``: the rows that must not be served."""
+    """Make the tables of the rows that must not be served.
+
+    ``found_persons`` of parties, ``found_named_persons`` and ``found_other_names`` of
+    organisations, ``found_in_releases`` of releases.
+    """
     _keep(stage, "unestablished_parties", _PARTIES)
     stage.sql.execute("""
 CREATE OR REPLACE TABLE found_persons AS
@@ -70,6 +106,32 @@ SELECT row_id FROM entities JOIN unestablished_entities AS found
  AND found.country IS NOT DISTINCT FROM coalesce(entities.country, left(jurisdiction, 2))
 WHERE entity_type IS NULL
     AND service_id NOT IN (SELECT service_id FROM identifiers WHERE id_type = 'cik')""")
+    stage.sql.execute(_NAMED)
+    _keep(stage, "unestablished_elsewhere", _ELSEWHERE)
+    stage.sql.execute("""
+CREATE OR REPLACE TABLE found_in_releases AS
+SELECT DISTINCT row_id FROM named_elsewhere AS named JOIN unestablished_elsewhere AS found
+  ON found.name = named.name AND found.country IS NOT DISTINCT FROM named.country""")
+    _find_other_names(stage)
+
+
+def _find_other_names(stage: Stage) -> None:
+    shown = stage.read(f"SELECT DISTINCT name, country FROM ({_OTHER_NAMES})")
+    found = [
+        pair
+        for batch in shown.to_batches()
+        for pair in zip(*(each.to_pylist() for each in batch.columns), strict=True)
+        if pair[0] is not None and named_person(*pair)
+    ]
+    names, countries = zip(*found, strict=True) if found else ((), ())
+    columns = {"name": names, "country": countries}
+    held = pa.table({key: pa.array(each, pa.string()) for key, each in columns.items()})
+    stage.sql.register("spoken_of", held)
+    stage.sql.execute(f"""
+CREATE OR REPLACE TABLE found_other_names AS
+SELECT DISTINCT row_id FROM ({_OTHER_NAMES}) AS other JOIN spoken_of AS found
+  ON found.name = other.name AND found.country IS NOT DISTINCT FROM other.country""")
+    stage.sql.unregister("spoken_of")
 
 
 def _keep(stage: Stage, name: str, statement: str) -> None:

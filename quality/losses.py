@@ -64,21 +64,29 @@ def _fewer_read(stage: Stage) -> Iterator[Loss]:
 
 
 def _loads(stage: Stage) -> pa.Table:
-    """Give each load of each table in order: its addresses and how many records it held.
+    """Give each load of each table in order: its addresses and the records of one reading.
 
-    A large document is loaded in parts, of which the last names it. The key of a document is
-    its SHA-256, the mark of its address and the moment, joined by dashes.
+    A large document is loaded in parts, of which the last names it. Several readings of an
+    address that are loaded at once count as their mean. The key of a document is its SHA-256,
+    the mark of its address and the moment, joined by dashes.
     """
     record, seen = stage.snapshot.record, stage.snapshot.loads
     visible = " OR ".join(
         f"(table_name = '{table}' AND load_seq <= {int(seq)})" for table, seq in seen.items()
     )
     return record.query(f"""
-SELECT table_name, source, load_id, max(loaded_at) AS loaded_at,
-    CAST(sum(appended + held) AS BIGINT) AS held,
-    list_sort(list_distinct(list_transform(
-        flatten(list(documents)), lambda document: split_part(document, '-', 2)
+WITH whole AS (
+    SELECT table_name, source, load_id, max(loaded_at) AS loaded_at, sum(appended + held) AS held,
+        list_distinct(flatten(list(documents))) AS documents
+    FROM {record.relation("loads")} WHERE {visible} GROUP BY ALL
+),
+addressed AS (
+    SELECT *, list_sort(list_distinct(list_transform(
+        documents, lambda document: split_part(document, '-', 2)
     ))) AS addresses
-FROM {record.relation("loads")} WHERE {visible}
-GROUP BY ALL HAVING len(addresses) > 0 ORDER BY loaded_at, load_id
+    FROM whole
+)
+SELECT table_name, source, load_id, loaded_at, addresses,
+    CAST(ceil(held * len(addresses) / len(documents)) AS BIGINT) AS held
+FROM addressed WHERE len(addresses) > 0 ORDER BY loaded_at, load_id
 """)

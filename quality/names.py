@@ -60,15 +60,25 @@ class Word(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 10)
+def seen(text: str) -> str:
+    """Give a text as a reader sees it: without accents and signs of no width, digits as 0 to 9."""
+    if text.isascii():
+        return text
+    text = unicodedata.normalize("NFKD", text.translate(_PLAIN)).translate(_PLAIN)
+    return "".join(
+        str(unicodedata.decimal(each)) if each.isdecimal() else each
+        for each in text
+        if unicodedata.category(each) not in ("Mn", "Cf")
+    )
+
+
+@lru_cache(maxsize=1 << 10)
 def fold(text: str) -> str:
-    """Give a text without accents and signs that nobody sees.
+    """Give a text as a reader sees it.
 
     "S.A." is "SA·", one word that is known to have had dots; a place in a list is left out.
     """
-    if not text.isascii():
-        text = unicodedata.normalize("NFKD", text.translate(_PLAIN)).translate(_PLAIN)
-        text = "".join(each for each in text if unicodedata.category(each) not in ("Mn", "Cf"))
-    text = _LINES.sub("\n", _NUMBERED.sub("", text.strip()))
+    text = _LINES.sub("\n", _NUMBERED.sub("", seen(text).strip()))
     return _DOTS.sub(lambda hit: _NO_LETTER.sub("", hit[0]) + "·", text)
 
 

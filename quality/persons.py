@@ -16,6 +16,7 @@ from quality.names import Word, beginning, fold, read, skeleton
 from quality.person_words import ACTS_FOR, FIRST_TITLES, LOOSE_TITLES, SOLE_TRADER, TITLES
 from quality.public_bodies import public_body
 from quality.public_words import NAMED_AFTER_SOMEONE
+from quality.reached import reaches_someone
 
 # The categories of an LEI record that are no natural person's.
 _CATEGORIES = frozenset(
@@ -65,6 +66,42 @@ def established(
 
 @lru_cache(maxsize=1 << 16)
 def _judged(
+    name: str,
+    country: str | None,
+    scheme: str | None,
+    identifier: str | None,
+    lei_category: str | None,
+) -> Verdict:
+    verdict = _by_evidence(name, country, scheme, identifier, lei_category)
+    if isinstance(verdict, Evidence) and reaches_someone(name):
+        return Withheld("contact_in_name")
+    return verdict
+
+
+def named_person(name: str, country: str | None) -> str | None:
+    """Say by which rule another name of an organisation is a person's; None where it is not.
+
+    Its register vouches for the organisation, so a name without evidence is no fault. One that
+    was a sole proprietor before, or has a person's name noted beside its own, is caught by a
+    title, a trade of one's own, a contact, names side by side or a known given name.
+    """
+    if len(name) > _LONGEST:
+        return "too_long"
+    text, country = fold(name), country and country.upper()
+    if reaches_someone(name):
+        return "contact_in_name"
+    shown = skeleton(text)
+    if veto := _veto(shown):
+        return veto
+    words = [read(each) for each in parties(shown)]
+    if any(someone_beside(each, country) for each in words):
+        return "several_names"
+    if any(is_named_as_a_person(each, country) for each in words):
+        return "several_names" if len(words) > 1 else "personal_name"
+    return None
+
+
+def _by_evidence(
     name: str,
     country: str | None,
     scheme: str | None,

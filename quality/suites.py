@@ -83,6 +83,11 @@ _OWN: Mapping[str, tuple[Rule, ...]] = {
             "contact",
             "row_id NOT IN (SELECT row_id FROM found_contacts)",
         ),
+        holds(
+            "whoever a release names is established to be an organisation, not a person",
+            "release",
+            "row_id NOT IN (SELECT row_id FROM found_in_releases)",
+        ),
         within("withheld parties are counted", "parties_withheld", "parties_withheld", 0, None),
         within("tenderers are counted", "number_of_tenderers", "number_of_tenderers", 0, None),
     ),
@@ -134,6 +139,11 @@ _OWN: Mapping[str, tuple[Rule, ...]] = {
             "no organisation bears a name that only a person bears",
             "legal_name",
             "row_id NOT IN (SELECT row_id FROM found_named_persons)",
+        ),
+        holds(
+            "no other name of an organisation speaks of a person",
+            "other_names",
+            "row_id NOT IN (SELECT row_id FROM found_other_names)",
         ),
     ),
     "identifiers": (

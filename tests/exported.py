@@ -78,6 +78,10 @@ def signals(value: Callable[[int], Decimal | None] = lambda n: Decimal(n) / 8) -
         "n_withheld": 1,
         "license_class": "cc-by",
         "source_ref": "za-etenders",
+        "observed_at": datetime(2026, 6, 1, 6, tzinfo=UTC),
+        "method": "api",
+        "extraction_confidence": None,
+        "provenance_id": "9f86d081884c7d659a2feaa0c55ad015",
     }
     rows = []
     for number, (key, _) in enumerate(PANELS):

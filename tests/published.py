@@ -166,7 +166,7 @@ def _first_of_each(parties: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(held.values())
 
 
-def derived_of(random: Random) -> dict[str, pa.Table]:
+def derived_of(random: Random, data_version: str = "20260101.1") -> dict[str, pa.Table]:
     """Give derived rows: intervals of metrics, vintages of signals, a match, a pointer."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in DERIVED}
     for issuer in ISSUERS:
@@ -198,7 +198,8 @@ def derived_of(random: Random) -> dict[str, pa.Table]:
     )
     rows["same_as"].append({"service_id": "DCX9", "same_as": "DCB2", "evidence": "declared"})
     for metric, value in (("provenance_complete", Decimal(1)), ("coverage", None)):
-        rows["quality"].append(_measured(metric, value))
+        for version in ("20190101.1", data_version):
+            rows["quality"].append(_measured(metric, value, version))
     return {
         name: pa.Table.from_pylist(each, arrow_schema(DERIVED[name])) for name, each in rows.items()
     }
@@ -232,15 +233,16 @@ def _signal(
         **{"n_eligible": 4, "n_observed": 2, "coverage": Decimal("0.5"), "n_withheld": 0},
         **{"vintage": vintage, "available_at": begins, "superseded_at": ends},
         **{"methodology_ref": "signals-v1/procurement-demand", "license_class": "cc-by"},
-        "source_ref": "test",
+        **{"source_ref": "test", "observed_at": datetime(2026, 1, 1, 6, tzinfo=UTC)},
+        **{"method": "api", "extraction_confidence": None, "provenance_id": "test"},
     }
 
 
-def _measured(metric: str, value: Decimal | None) -> dict[str, Any]:
+def _measured(metric: str, value: Decimal | None, version: str) -> dict[str, Any]:
     return {
         **{"sku": "AF-FUND", "dimension": "completeness", "metric": metric, "scope": "all"},
         **{"value": value, "unit": "share", "floor": Decimal(1), "n_checked": 1, "n_passed": 1},
-        **{"status": "PASS" if value else "UNMEASURED", "data_version": "20260101.1"},
+        **{"status": "PASS" if value else "UNMEASURED", "data_version": version},
         "measured_at": datetime(2026, 1, 1, 6, tzinfo=UTC),
     }
 
@@ -263,8 +265,8 @@ def publish_world(
         if kept:
             load(record, table, *kept)
 
-    def invented(_: Stage) -> Mapping[str, pa.Table]:
-        return derived_of(Random(seed))
+    def invented(stage: Stage) -> Mapping[str, pa.Table]:
+        return derived_of(Random(seed), stage.data_version)
 
     derivations = [Derivation("invented", invented)]
     if derive is not None:

@@ -292,6 +292,23 @@ def test_the_same_staged_data_gives_the_same_bytes(world: World, tmp_path: Path)
     ]
 
 
+def test_rows_that_are_not_staged_in_order_give_the_same_files(
+    record: Record, tmp_path: Path
+) -> None:
+    load(record, TENDER_RELEASES, *(release_row(n) for n in range(1, 30)))
+    with staged(record, tmp_path, VERSION, "signals") as stage:
+        ordered = exported(stage, tmp_path)
+        assert stage.order("tender_releases") == PART["af-tender-releases"].staged_sort
+        stage.write("shuffled", "FROM tender_releases ORDER BY md5(row_id)")
+        stage.path("shuffled").replace(stage.path("tender_releases"))
+        assert stage.order("tender_releases") == ()
+        sorted_again = exported(stage, tmp_path / "again")
+    digests = [
+        {each.key: each.sha256 for each in made.artifacts} for made in (ordered, sorted_again)
+    ]
+    assert digests[0] == digests[1]
+
+
 @given(st.lists(st.integers(0, 25), max_size=9))
 def test_row_groups_do_not_depend_on_how_rows_come(sizes: list[int]) -> None:
     schema = pa.schema([pa.field("n", pa.int64())])

@@ -22,7 +22,7 @@ from tests.model import Answer, Said, answer
 from tests.test_point_in_time import DAYS, MODES, arrivals
 from tests.test_point_in_time import row as said_row
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
-from warehouse.mart.audit import PublishRefused, audit
+from warehouse.mart.audit import AuditFailed, refuse
 from warehouse.mart.build import publish
 from warehouse.mart.notices import SAMPLE_NOTICE
 from warehouse.mart.pointer import builds, current, switch
@@ -332,7 +332,7 @@ def test_a_party_without_evidence_stops_the_publication(record: Record, folder: 
     first = publish(record, folder)
     load(record, TENDER_PARTIES, party_row(), party_row(party_key="k2", org_evidence=None))
 
-    with pytest.raises(PublishRefused, match="without evidence"):
+    with pytest.raises(AuditFailed, match="without evidence"):
         publish(record, folder)
 
     found = facts_known(Mart(folder), "DCTEST1")
@@ -353,14 +353,14 @@ def test_a_row_without_source_or_licence_stops_the_publication(lacking: str) -> 
     with closing(duckdb.connect()) as sql:
         for name, row in AUDITED.items():
             sql.register(name, arrow_schema(row).empty_table())
-        audit(sql)
+        refuse(sql)
         signal: dict[str, Any] = dict.fromkeys(Signal.model_fields)
         signal |= {"source_ref": "d#/1", "license_class": "cc-by", lacking: None}
         loose = pa.schema([each.with_nullable(True) for each in arrow_schema(Signal)])
         sql.register("signals", pa.Table.from_pylist([signal], loose))
 
-        with pytest.raises(PublishRefused, match=lacking):
-            audit(sql)
+        with pytest.raises(AuditFailed, match=lacking):
+            refuse(sql)
 
 
 def test_a_series_is_answered_in_the_vintage_of_the_day(record: Record, folder: Path) -> None:
@@ -466,7 +466,7 @@ def test_a_build_cannot_be_written_by_its_readers(record: Record, folder: Path) 
 
 
 ASKED = (
-    "fundamentals WHERE service_id = 'a' AND latest = 1 ORDER BY place",
+    "fundamentals WHERE organisation = 'a' AND latest = 1 ORDER BY place",
     "tender_releases WHERE latest = 1 AND country = 'ZA' AND released_on >= '2020' "
     "AND released_on <= '2021' AND place > 5 ORDER BY released_on DESC, place",
     "tender_releases WHERE latest = 1 AND country = 'ZA' AND category = 'works' "
@@ -478,7 +478,7 @@ ASKED = (
     "macro_annual WHERE country_iso3 = 'ZAF' AND latest = 1 ORDER BY place",
     "identifiers WHERE id_type = 'lei' AND id_match = 'X' ORDER BY place",
     "metrics WHERE metric = 'net_margin' AND answers_until = '9999-12-31' ORDER BY place DESC",
-    "metrics WHERE service_id = 'a' AND answers_until = '9999-12-31' ORDER BY place",
+    "metrics WHERE organisation = 'a' AND answers_until = '9999-12-31' ORDER BY place",
     "signals WHERE signal_key = 'k' AND country = 'ZA' ORDER BY place",
 )
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -11,11 +12,15 @@ import pytest
 from assets.filings.sources import SOURCES
 from assets.folder import SAMPLE_URL, fetch_folder
 from assets.load import land_all, load_source
+from assets.metrics.derive import metrics
 from assets.sample.world import write_world
 from tests.metric_answers import Answers, Row, staged
 from tests.metric_model import PLANS, Issuer, figures_of, worked_out
 from warehouse.landing import Landing
+from warehouse.mart.stage import Stage
+from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
+from warehouse.record.tables import RECORD_TABLES
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +37,21 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
 @pytest.fixture(scope="module")
 def tables(record: Record, tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.Table]:
     return staged(record, tmp_path_factory.mktemp("stage"))
+
+
+def test_issuers_worked_out_a_few_at_a_time_have_the_same_rows(
+    record: Record, tables: dict[str, pa.Table], tmp_path: Path
+) -> None:
+    loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
+    with Stage(tmp_path, Snapshot(record, loads), "20990101.1") as stage:
+        stage.stage_record()
+        parts = metrics(stage, at_once=300)
+
+    assert parts["metrics"] != tables["metrics"]
+    for name, rows in parts.items():
+        order = [(column, "ascending") for column in rows.column_names]
+        assert rows.sort_by(order) == tables[name].sort_by(order)
+    assert not list(tmp_path.glob("*.spool"))
 
 
 def inputs_of(row: Row) -> Iterator[tuple[str, Decimal]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import psycopg
 import pyarrow as pa
 import pytest
 
@@ -17,6 +18,7 @@ from tests.databases import new_database, postgres
 from tests.published import DAYS, FIRST_DAY, ISSUERS, ITEMS, derived_of, publish_world
 from warehouse.errors import BadQuestion, DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.mart.builds import builds_at
+from warehouse.mart.load_postgres import PostgresLoader
 from warehouse.mart.stage import Stage
 from warehouse.read.crosswalk import identifiers, lookup
 from warehouse.read.entities import entity, search
@@ -494,3 +496,50 @@ def test_a_build_that_fails_half_way_is_never_seen(
     assert builds_at(place).names() == [first] and answered_by(mart) == first
     assert publish_world(tmp_path / "record", place, SEED) == answered_by(mart) > first
     mart.close()
+
+
+def test_a_schema_that_is_not_in_the_list_is_no_build_and_is_dropped(
+    server: Any, tmp_path: Path
+) -> None:
+    place = new_database(server)
+    version = publish_world(tmp_path / "record", place, SEED, UNTIL)
+    with psycopg.connect(place, autocommit=True) as sql:
+        sql.execute("CREATE SCHEMA build_20990101_1")
+        sql.execute("CREATE TABLE build_20990101_1.about AS SELECT 'notice' AS name, '' AS value")
+        sql.execute("CREATE SCHEMA build_tools")
+    mart = Mart(place)
+
+    with pytest.raises(UnknownVersion):
+        answered_by(mart.at("20990101.1"))
+    with builds_at(place).alone():
+        pass
+
+    with psycopg.connect(place) as sql:
+        held = sql.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'build%'")
+        assert sorted(name for (name,) in held.fetchall()) == [
+            f"build_{version.replace('.', '_')}",
+            "build_tools",
+        ]
+    assert answered_by(mart) == version
+    mart.close()
+
+
+def test_a_schema_and_its_place_in_the_list_are_written_at_once(server: Any) -> None:
+    place = new_database(server)
+    builds = builds_at(place)
+    with (
+        pytest.raises(RuntimeError, match="killed"),
+        PostgresLoader(place, "20260101.1") as loader,
+    ):
+        loader.tell({"notice": "n"})
+        raise RuntimeError("killed")
+    assert builds.names() == []
+
+    loader = PostgresLoader(place, "20260101.1")
+    with loader:
+        loader.tell({"notice": "n"})
+        with psycopg.connect(place) as sql:
+            assert sql.execute("SELECT to_regclass('build_20260101_1.about')").fetchone() == (None,)
+            assert builds.names() == []
+
+    assert builds.names() == ["20260101.1"] and builds.about("20260101.1") == {"notice": "n"}

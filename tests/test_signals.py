@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,13 @@ from tests.signals_world import FIRST, SEEN, Row, World, award
 from warehouse.methodology.signal_pages import page, pages
 from warehouse.methodology.signals import BY_KEY, PANELS
 from warehouse.record.store import Record
-from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS, TENDER_RELEASES
+from warehouse.record.tables import (
+    ENTITIES,
+    FUNDAMENTALS,
+    IDENTIFIERS,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+)
 
 MARCH, CLOSED = date(2024, 3, 1), date(2024, 4, 5)
 
@@ -447,8 +453,66 @@ def test_the_most_restrictive_licence_and_the_portals_are_named(world: World) ->
 
     rows = world.signals()
 
-    marks = {(row["license_class"], row["source_ref"]) for row in rows if row["month"] == MARCH}
-    assert marks == {("open-attribution", "other,test")}
+    marks = {
+        (row["license_class"], row["source_ref"])
+        for row in rows
+        if row["month"] == MARCH and row["vintage"] == 1
+    }
+    place = "other, test (AF-TENDER releases known on 2024-04-05)"
+    assert marks == {("open-attribution", place)}
+
+
+def test_a_row_says_how_and_when_its_releases_were_read(world: World) -> None:
+    early, late = (datetime(2024, 9, day, 6, tzinfo=UTC) for day in (21, 22))
+    for ocid, day, read in (("o1", date(2024, 3, 4), early), ("o2", date(2024, 5, 6), late)):
+        way = "file" if read == late else "api"
+        stated: Row = {"tender_status": "cancelled", "released_on": date(2024, 3, 4)}
+        world.release(ocid, day, observed_at=read, method=way, **stated)
+
+    first, second = (
+        row
+        for row in world.signals()
+        if (row["signal_key"], row["month"]) == ("cancellation-rate", MARCH)
+    )
+
+    assert (first["observed_at"], first["method"]) == (early, "api")
+    assert (second["observed_at"], second["method"]) == (late, "file")
+    assert first["extraction_confidence"] is second["extraction_confidence"] is None
+    assert len({first["provenance_id"], second["provenance_id"]}) == 2
+
+
+def test_a_country_has_its_own_closing_day_whatever_portals_it_gets(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assets.signals.calendar.CLOSES_AFTER", {"ZA": 9, "another": 30})
+    world.release("o1", date(2024, 3, 4), tender_status="cancelled")
+    world.release("o2", date(2024, 8, 4), source="another")
+
+    rows = [row for row in world.signals() if row["month"] == MARCH]
+
+    assert {row["closed_at"] for row in rows} == {date(2024, 4, 9)}
+    assert told(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 8)) is None
+    assert told(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 9)) is not None
+
+
+def test_a_party_that_one_release_leaves_unestablished_is_withheld(world: World) -> None:
+    day = date(2024, 3, 5)
+    for ocid in ("o1", "o2"):
+        world.release(ocid, day, buyer_key="B1", awards=[award("a", day, "30", ("S1",))])
+    world.release("o3", day, buyer_key="B2", awards=[award("a", day, "30", ("S1",))])
+    unsaid = next(
+        row
+        for row in world.rows[TENDER_PARTIES.name]
+        if (row["ocid"], row["party_key"]) == ("o2", "B1")
+    )
+    unsaid["org_evidence"] = None
+
+    rows = world.signals()
+
+    buyers = {row["dimension_value"] for row in rows if row["dimension"] == "buyer"}
+    assert buyers == {"test/B2"}
+    named = told(rows, "buyer-supplier-concentration", "named_buyer_share")
+    assert named == (number("0.3333333333"), 3, 3, 1)
 
 
 def test_every_panel_has_a_page_that_names_its_measures() -> None:

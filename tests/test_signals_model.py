@@ -229,8 +229,12 @@ def test_random_worlds_are_reckoned_alike(releases: list[Row]) -> None:
 
 
 @_FEW
-@given(_WORLDS, _DAYS)
-def test_later_releases_never_change_an_earlier_row(releases: list[Row], day: date) -> None:
+@given(_WORLDS, _DAYS, st.sampled_from(["test", "added-later"]))
+def test_later_releases_never_change_an_earlier_row(
+    releases: list[Row], day: date, portal: str
+) -> None:
+    releases = [each | ({"source": portal} if each["day"] > day else {}) for each in releases]
+
     def rows(some: list[Row]) -> list[Row]:
         found, _, _ = made(some)
         shown = [row for row in found if row["available_at"] <= day]

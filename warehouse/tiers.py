@@ -1,7 +1,13 @@
-"""What each tier of key may ask for, as one table."""
+"""What each tier of key may ask for, as one table that configuration can change."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
+
+import msgspec
+
+from warehouse.errors import SankofaError
 
 TierName = Literal["sample", "starter", "professional"]
 
@@ -26,3 +32,35 @@ TIERS: dict[TierName, Tier] = {
         Tier("professional", 100, 1_000, 600, 1_000_000, paid=True),
     )
 }
+
+
+class _Changed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a file may change of a tier."""
+
+    rows: int | None = None
+    ceiling: int | None = None
+    per_minute: int | None = None
+    per_month: int | None = None
+
+
+def configured_tiers(environment: Mapping[str, str]) -> dict[TierName, Tier]:
+    """Give the table with the changes of the JSON file that ``SANKOFA_TIERS`` names."""
+    path = environment.get("SANKOFA_TIERS")
+    if not path:
+        return TIERS
+    try:
+        changes = msgspec.json.decode(Path(path).read_bytes(), type=dict[TierName, _Changed])
+    except (OSError, msgspec.DecodeError) as error:
+        raise SankofaError(f"the file of SANKOFA_TIERS cannot be used: {error}") from error
+    return {name: _changed(tier, changes.get(name)) for name, tier in TIERS.items()}
+
+
+def _changed(tier: Tier, change: _Changed | None) -> Tier:
+    changed: dict[str, int] = {} if change is None else msgspec.to_builtins(change)
+    for name, number in changed.items():
+        if number < 1:
+            raise SankofaError(f"SANKOFA_TIERS: {name} of {tier.name} is {number}; at least 1")
+    made = replace(tier, **changed)  # type: ignore[arg-type]
+    if made.rows > made.ceiling:
+        raise SankofaError(f"SANKOFA_TIERS: rows of {tier.name} lie above its ceiling")
+    return made

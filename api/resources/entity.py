@@ -2,7 +2,7 @@
 
 import falcon
 
-from api import params
+from api import endpoints, params
 from api.answers import answer, nobody, pinned
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
@@ -11,14 +11,15 @@ from warehouse.read.mart import Mart
 class Entity:
     """Answers with the current record of an id; there is no search by name."""
 
+    endpoint = endpoints.ENTITY
+
     def __init__(self, mart: Mart) -> None:
         self._mart = mart
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
         """Answer with one row, or 404."""
-        params.read(req)
-        well_formed = params.SERVICE_ID.fullmatch(service_id) is not None
-        rows = entity(pinned(req, self._mart), service_id) if well_formed else None
+        params.read(req, self.endpoint, service_id=service_id)
+        rows = entity(pinned(req, self._mart), service_id)
         if rows is None:
             raise nobody(service_id)
         answer(resp, rows, 1, None)

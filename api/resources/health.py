@@ -2,14 +2,17 @@
 
 import falcon
 
+from api import endpoints
+
 
 class Health:
     """Says that the process answers."""
 
-    open = True
+    endpoint = endpoints.HEALTH
+    open = not endpoint.needs_key
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Answer at once."""
+        """Answer at once, whatever is asked beside."""
         resp.data = b'{"status":"ok"}'
         resp.content_type = falcon.MEDIA_JSON
 

@@ -1,37 +1,43 @@
 """The state of what the service stands on, found out by real reads."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
 from dataclasses import dataclass
 from importlib.metadata import version
 
 import falcon
 
-from api import params
+from api import endpoints, params
 from api.middleware import API_VERSION
 from warehouse.errors import SankofaError
-from warehouse.keys import KeyStore, check
 from warehouse.read.health import answered_by
 from warehouse.read.mart import Mart
 from warehouse.wire import encode
 
+_DEADLINE = 1.0
+# So many reads that never end may be under way before others have to wait for them.
+_AT_ONCE = 12
+
 
 class Status:
-    """Reads the datastore and the key store, and names the one that fails."""
+    """Reads the datastore and every other store, and names those that fail."""
 
-    open = True
+    endpoint = endpoints.STATUS
+    open = not endpoint.needs_key
 
-    def __init__(self, mart: Mart, keys: KeyStore) -> None:
+    def __init__(self, mart: Mart, stores: Mapping[str, Callable[[], object]]) -> None:
         self._build = version("sankofa")
-        self._checks: dict[str, Callable[[], str | None]] = {
-            "datastore": lambda: answered_by(mart),
-            "key_store": lambda: check(keys),
-        }
+        self._checks = {"datastore": lambda: answered_by(mart), **stores}
+        self._readers = ThreadPoolExecutor(_AT_ONCE, "status")
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Answer 200 if every dependency answered, else 503 with ``degraded``."""
-        params.read(req)
-        found = {name: _checked(read) for name, read in self._checks.items()}
+        """Answer 200 if every dependency answered in time, else 503 with ``degraded``."""
+        params.read(req, self.endpoint)
+        until = time.monotonic() + _DEADLINE
+        begun = {name: self._readers.submit(_timed, read) for name, read in self._checks.items()}
+        found = {name: _checked(each, until) for name, each in begun.items()}
         degraded = [name for name, each in found.items() if each.status != "ok"]
         resp.status = 503 if degraded else 200
         resp.content_type = falcon.MEDIA_JSON
@@ -56,16 +62,24 @@ class _Checked:
 
     status: str
     latency_ms: float
-    value: str | None = None
+    value: object = None
 
     def shown(self) -> dict[str, str | float]:
         return {"status": self.status, "latency_ms": self.latency_ms}
 
 
-def _checked(read: Callable[[], str | None]) -> _Checked:
+def _timed(read: Callable[[], object]) -> _Checked:
     started = time.perf_counter()
     try:
         value, status = read(), "ok"
     except (SankofaError, OSError):
         value, status = None, "failed"
     return _Checked(status, round((time.perf_counter() - started) * 1000, 3), value)
+
+
+def _checked(begun: Future[_Checked], until: float) -> _Checked:
+    try:
+        return begun.result(max(0.0, until - time.monotonic()))
+    except TooLate:
+        begun.cancel()
+        return _Checked("failed", _DEADLINE * 1000)

@@ -2,8 +2,8 @@
 
 import falcon
 
-from api import cursor, params
-from api.answers import answer, pinned, rows_allowed, tier_of
+from api import cursor, endpoints, params
+from api.answers import answer, pinned, rows_allowed
 from api.problems import Problem
 from warehouse.errors import UnknownVersion
 from warehouse.read.mart import Mart
@@ -13,17 +13,19 @@ from warehouse.read.tenders import releases
 class Tenders:
     """Answers with a page of releases; a whole walk is made in one data_version."""
 
+    endpoint = endpoints.TENDERS
+
     def __init__(self, mart: Mart, secret: bytes) -> None:
         self._mart = mart
         self._secret = secret
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer with a page and, unless it is the last, ``next_cursor``."""
-        asked = params.read(req, "country", "from", "limit", "cursor")
-        country, from_ = params.country(asked, "ZA"), params.day(asked, "from")
-        wanted, filters = params.limit(asked), f"{country}|{from_}"
-        mart, after = self._place(req, asked.get("cursor"), filters)
-        limit = rows_allowed(tier_of(req), wanted)
+        asked = params.read(req, self.endpoint)
+        country, from_ = asked["country"], asked["from"]
+        filters = f"{country}|{from_}"
+        mart, after = self._place(req, asked["cursor"], filters)
+        limit = rows_allowed(req, asked)
         rows = releases(mart, country, from_, limit, after)
         following = None
         if rows.truncated and rows.last_key is not None:
@@ -41,10 +43,9 @@ class Tenders:
             return pinned(req, self._mart), None
         place = cursor.read(self._secret, sent, filters)
         if req.get_header("X-Data-Version") not in (None, place.data_version):
-            raise Problem(
-                "parameter_conflict",
+            raise params.conflict(
+                "X-Data-Version",
                 f"The cursor walks in data_version {place.data_version}, the header pins another.",
-                parameter="X-Data-Version",
             )
         mart = self._mart.at(place.data_version)
         try:

@@ -19,6 +19,7 @@ from assets.entities.lei_files import records
 from assets.entities.lei_record import LeiRecord, from_api, from_cdf
 from assets.parsed import Parsed, provenance
 from assets.parts import whole
+from quality.other_names import without_people
 from quality.persons import Withheld, established
 from warehouse.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
@@ -96,7 +97,11 @@ def _keep(parsed: Parsed, document: Document, place: str, record: Any) -> None:
             parsed.add(ENTITIES, [_shared(document, place, lei) | _TAKEN_BACK])
         return
     shared = _shared(document, place, lei)
-    parsed.add(ENTITIES, [shared | _entity(lei)])
+    others = [each for each in dict.fromkeys(lei.other_names) if each != lei.legal_name]
+    names, reasons = without_people(others, lei.country, lei.jurisdiction)
+    for reason in reasons:
+        parsed.reject(ENTITIES, document, place, reason)
+    parsed.add(ENTITIES, [shared | _entity(lei, names)])
     parsed.add(IDENTIFIERS, [shared | each for each in _identifiers(lei)])
 
 
@@ -130,9 +135,8 @@ def _shared(document: Document, place: str, lei: LeiRecord) -> dict[str, Any]:
     }
 
 
-def _entity(lei: LeiRecord) -> dict[str, Any]:
+def _entity(lei: LeiRecord, names: list[str]) -> dict[str, Any]:
     successor = lei.successor if lei.lei_status == "DUPLICATE" else None
-    names = [each for each in dict.fromkeys(lei.other_names) if each != lei.legal_name]
     return {
         "legal_name": lei.legal_name,
         "other_names": json.dumps(names, ensure_ascii=False) if names else None,

@@ -1,12 +1,14 @@
 """The files of an export as a table of data."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from assets.exports import shapes
-from assets.exports.awards import AWARDS, read_awards
+from assets.exports.awards import AWARDS, reading_awards
 from assets.exports.columns import Column
 from assets.exports.panels import PANELS
+from assets.exports.parquet import Reader
 from assets.exports.parties import PARTIES
 from warehouse.exports.manifest import Kind
 from warehouse.mart.stage import Stage
@@ -28,8 +30,11 @@ class Part:
     """One file: ``relation`` is read over the staged tables that it ``needs``.
 
     The first column tells a row from all others; ``sort`` ends with it. ``period`` names the
-    columns between whose least and greatest day the file lies. ``prepare`` stages what it
-    needs beside the tables of the build.
+    columns between whose least and greatest day the file lies.
+
+    A relation that gives rows of one staged table, in the order they lie in, names it as what
+    it ``keeps``. ``alongside`` opens a reader of the rows while they are written, and what is
+    made from such a reading comes ``after`` that file.
     """
 
     key: str
@@ -41,7 +46,9 @@ class Part:
     sort: tuple[str, ...]
     period: tuple[str, ...]
     needs: tuple[str, ...]
-    prepare: Callable[[Stage], None] | None = None
+    keeps: str | None = None
+    alongside: Callable[[Stage], AbstractContextManager[Reader]] | None = None
+    after: str | None = None
     signal_key: str | None = None
     methodology_ref: str | None = None
 
@@ -52,9 +59,15 @@ class Part:
 
     @property
     def statement(self) -> str:
-        """Write the query for its rows, in their order."""
+        """Write the query for its rows, in the order of the relation."""
         shown = ", ".join(f"{each.sql} AS {each.name}" for each in self.columns)
-        return f"SELECT {shown} FROM ({self.relation}) ORDER BY {', '.join(self.sort)}"
+        return f"SELECT {shown} FROM ({self.relation})"
+
+    @property
+    def staged_sort(self) -> tuple[str, ...]:
+        """Name the columns of its order as the staged table does."""
+        sql = {each.name: each.sql for each in self.columns}
+        return tuple(sql[name] for name in self.sort)
 
     @property
     def sql_as_of(self) -> str | None:
@@ -82,6 +95,8 @@ PARTS: tuple[Part, ...] = (
         ("country", "date", "ocid", "release_id", "vintage", "record_id"),
         ("date",),
         ("tender_releases",),
+        keeps="tender_releases",
+        alongside=reading_awards,
     ),
     Part(
         "af-fund-facts",
@@ -93,6 +108,7 @@ PARTS: tuple[Part, ...] = (
         ("service_id", "period_end", "line_item", "vintage", "fact_id"),
         ("period_end",),
         ("fundamentals",),
+        keeps="fundamentals",
     ),
     Part(
         "af-tender-awards",
@@ -104,7 +120,7 @@ PARTS: tuple[Part, ...] = (
         ("country", "award_date", "ocid", "release_id", "vintage", "record_id"),
         ("award_date",),
         ("tender_releases", "tender_parties", "party_matches"),
-        prepare=read_awards,
+        after="af-tender-releases",
     ),
     Part(
         "af-tender-parties",
@@ -127,6 +143,7 @@ PARTS: tuple[Part, ...] = (
         ("series", "country_iso3", "frequency", "period_end", "vintage", "record_id"),
         ("period_end",),
         ("macro_series",),
+        keeps="macro_series",
     ),
     Part(
         "af-macro-annual",
@@ -138,6 +155,7 @@ PARTS: tuple[Part, ...] = (
         ("indicator", "country_iso3", "period_end", "vintage", "record_id"),
         ("period_end",),
         ("macro_annual",),
+        keeps="macro_annual",
     ),
     Part(
         "macro-series",
@@ -146,9 +164,10 @@ PARTS: tuple[Part, ...] = (
         "AF-MACRO",
         shapes.SERIES_NOW,
         f"SELECT * FROM macro_series WHERE latest AND {_OPEN}",
-        ("series", "country_iso3", "frequency", "period_end", "record_id"),
+        ("series", "country_iso3", "frequency", "period_end", "vintage", "record_id"),
         ("period_end",),
         ("macro_series",),
+        keeps="macro_series",
     ),
     Part(
         "quality-history",

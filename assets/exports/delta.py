@@ -4,7 +4,7 @@ import duckdb
 import pyarrow as pa
 
 from assets.exports.artifacts import Part
-from assets.exports.parquet import Written, write
+from assets.exports.parquet import BATCH, Written, write
 from warehouse.exports.place import Place
 from warehouse.exports.published import delta_name, file_name
 
@@ -58,7 +58,7 @@ SELECT 'removed' AS change, id AS {part.id} FROM changed WHERE gone
 ORDER BY {order}
 """
     return write(
-        sql.sql(statement),
+        sql.sql(statement).to_arrow_reader(BATCH),
         delta_schema(part, schema),
         part.sort,
         part.period,

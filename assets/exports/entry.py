@@ -1,11 +1,12 @@
 """One file of an export and what the manifest says of it."""
 
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 from assets.exports.artifacts import LICENCES, TIERS, Part
 from assets.exports.delta import MEANING, same_columns, sql_apply, write_delta
 from assets.exports.parquet import Written, file_schema, write
+from assets.exports.rows import rows_of
 from warehouse.exports.manifest import Artifact, ColumnType, Delta, Failed
 from warehouse.exports.place import Place
 from warehouse.exports.published import delta_name, file_name, schema_name
@@ -18,11 +19,11 @@ def entry(
     """Write the file of a part, and what changed in it, and say what the manifest says of it."""
     version = stage.data_version
     schema = file_schema(part.columns, _about(part, version, notice))
-    if part.prepare is not None:
-        part.prepare(stage)
+    alongside = nullcontext() if part.alongside is None else part.alongside(stage)
     with closing(stage.sql.cursor()) as sql:
-        rows, name = sql.sql(part.statement), file_name(part.key)
-        written = write(rows, schema, part.sort, part.period, place, version, name)
+        rows, name = rows_of(part, stage, sql), file_name(part.key)
+        with alongside as read:
+            written = write(rows, schema, part.sort, part.period, place, version, name, read=read)
         delta = None
         if previous is not None and same_columns(sql, place, previous, part, schema):
             changes = write_delta(sql, part, schema, place, previous, version)

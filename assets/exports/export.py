@@ -69,8 +69,13 @@ def export(
     _let_read(stage.sql, place)
     one = partial(entry, stage, place, address, notice)
     with _frugal(stage.sql), ThreadPoolExecutor(_AT_ONCE) as threads:
-        against = [previous if part.key in before else None for part in made]
-        artifacts = list(threads.map(one, made, against))
+        against = {part.key: previous if part.key in before else None for part in made}
+        written: dict[str, Artifact] = {}
+        for later in (False, True):
+            parts = [part for part in made if (part.after is not None) is later]
+            found = threads.map(one, parts, [against[part.key] for part in parts])
+            written.update((each.key, each) for each in found)
+    artifacts = [written[part.key] for part in made]
     manifest = Manifest(
         data_version=version,
         generated_at=(now or datetime.now(UTC)).astimezone(UTC),

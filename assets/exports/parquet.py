@@ -2,12 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import BinaryIO
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -17,9 +16,14 @@ from warehouse.exports.place import Place
 
 GROUP = 100_000
 # Small enough that no text column of a batch can pass the 2 GiB that Arrow's offsets reach.
-_BATCH = 10 * 2_048
+BATCH = 10 * 2_048
+# What sees the rows of a file while it is written.
+Reader = Callable[[pa.Table], None]
 # Nearly every row has its own: a dictionary of them is made in vain.
-_DISTINCT = ("fact_id", "record_id", "provenance_id", "source_ref", "source_url", "release")
+_DISTINCT = (
+    *("fact_id", "record_id", "provenance_id", "source_ref", "source_url"),
+    *("ocid", "release_id", "release"),
+)
 # Long texts: their least and greatest tell a reader nothing.
 _UNSORTABLE = ("release",)
 
@@ -67,20 +71,23 @@ def file_schema(columns: Iterable[Column], about: dict[str, str]) -> pa.Schema:
 
 
 def write(
-    rows: duckdb.DuckDBPyRelation,
+    rows: Iterable[pa.RecordBatch],
     schema: pa.Schema,
     sort: tuple[str, ...],
     period: tuple[str, ...],
     place: Place,
     *parts: str,
+    read: Reader | None = None,
 ) -> Written:
-    """Write rows that come in order; no more than a row group of them is held."""
+    """Write rows that come in order, ``read`` on their way; no more than a row group is held."""
     found: list[date] = []
     count = 0
     with place.create(*parts) as file:
         out = _Hashing(file)
         with _writer(out, schema, sort) as writer:
-            for group in groups(rows.to_arrow_reader(_BATCH), schema):
+            for group in groups(rows, schema):
+                if read is not None:
+                    read(group)
                 writer.write_table(group, row_group_size=GROUP)
                 count += len(group)
                 found += _days(group, period)

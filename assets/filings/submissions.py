@@ -14,6 +14,7 @@ from assets.exact import calendar_day, members_of, pointer, read_json, text_of
 from assets.filings.companyfacts import service_id_of
 from assets.filings.edgar_places import country_of, jurisdiction_of
 from assets.parsed import Parsed, provenance
+from quality.other_names import without_people
 from warehouse.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
@@ -35,6 +36,10 @@ def parse(document: Document, body: bytes) -> Parsed:
     except ValueError as error:
         parsed.reject(ENTITIES, document, "", str(error))
         return parsed
+    names, reasons = without_people(_former_names(filer), entity["country"], entity["jurisdiction"])
+    for reason in reasons:
+        parsed.reject(ENTITIES, document, "/formerNames", reason)
+    entity["other_names"] = json.dumps(names, ensure_ascii=False) if names else None
     entity["lei"] = _lei(parsed, document, filer, shared)
     parsed.add(ENTITIES, [shared | entity])
     parsed.add(IDENTIFIERS, [shared | _identifier("cik", _cik(filer), None)])
@@ -80,7 +85,6 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
     address = business if isinstance(business, dict) else {}
     return {
         "legal_name": text_of(filer.get("name")),
-        "other_names": _former_names(filer),
         "jurisdiction": jurisdiction_of(filer.get("stateOfIncorporation")),
         "country": country_of(address.get("countryCode") or address.get("stateOrCountry")),
         "entity_type": "company" if filer.get("entityType") == "operating" else None,
@@ -90,12 +94,11 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _former_names(filer: dict[str, Any]) -> str | None:
+def _former_names(filer: dict[str, Any]) -> list[str]:
     former = filer.get("formerNames")
     entries = former if isinstance(former, list) else []
     names = [entry.get("name") for entry in entries if isinstance(entry, dict)]
-    known = [name for name in names if isinstance(name, str) and name.isprintable()]
-    return json.dumps(known, ensure_ascii=False) if known else None
+    return [name for name in names if isinstance(name, str) and name.isprintable()]
 
 
 def _cik(filer: dict[str, Any]) -> str:

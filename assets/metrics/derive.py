@@ -1,11 +1,18 @@
-"""Every metric of every full year of every issuer, with the days for which it is the answer."""
+"""Every metric of every full year of every issuer, with the days for which it is the answer.
 
+A metric takes its inputs from one issuer: issuers are worked out some at a time, and what is
+made is put down in a file, so that memory does not grow with the record.
+"""
+
+from collections.abc import Iterator
 from contextlib import closing
 
+import duckdb
 import pyarrow as pa
 
 from assets.metrics import choice, years
 from assets.metrics.absent import ABSENT, NEEDED
+from assets.metrics.spool import Spool
 from assets.metrics.values import details, metric_rows, valued
 from warehouse.mart.stage import Stage
 from warehouse.methodology.metrics import SET
@@ -14,39 +21,57 @@ from warehouse.record.schema import arrow_schema
 from warehouse.tables import Metric, MetricAbsent
 
 VERSION = f"{SET} {code_version()}"
+# Facts of the issuers that are worked out at a time.
+AT_ONCE = 100_000
 
 _VALUED = pa.schema([("ending", pa.int64()), ("metric", pa.int32()), ("positive", pa.bool_())])
 
 
-def metrics(stage: Stage) -> dict[str, pa.Table]:
+def metrics(stage: Stage, at_once: int = AT_ONCE) -> dict[str, pa.Table]:
     """Derive ``metrics`` and ``metrics_absent`` from the staged fundamentals.
 
     A row of either holds for a half-open interval of ``as_of`` days. For a metric and a day,
     each issuer with a figure published by then has exactly one row in one of them. A year that
     never was the latest one keeps a row whose interval is empty.
     """
-    with closing(stage.sql.cursor()) as sql:
-        made = years.TABLES | choice.TABLES
-        for name, statement in made.items():
-            sql.execute(f"CREATE TEMP TABLE {name} AS {statement}")
-        for name in made.keys() - NEEDED:
-            sql.execute(f"DROP TABLE {name}")
-        told = details(sql)
-        found, judged = [], []
-        for formula, rows, values in valued(sql, told):
-            positive = values.is_valid()
-            marks = [rows["ending"], rows["metric"], positive]
-            judged.append(pa.table(marks, _VALUED.names).cast(_VALUED))
-            met = metric_rows(formula, rows.filter(positive), values.drop_null(), told)
-            found.append(_described(Metric, met))
-        sql.register("valued", pa.concat_tables(judged))
-        absent = sql.sql(ABSENT).to_arrow_table()
-    return {
-        "metrics": pa.concat_tables(found),
-        "metrics_absent": _described(MetricAbsent, absent),
-    }
+    values = Spool(stage.folder / "metrics.spool", arrow_schema(Metric))
+    absences = Spool(stage.folder / "metrics_absent.spool", arrow_schema(MetricAbsent))
+    with values, absences, closing(stage.sql.cursor()) as sql:
+        for first, last in _issuers(sql, at_once):
+            _choose(sql, first, last)
+            for rows in _values(sql):
+                values.write(rows)
+            absences.write(sql.sql(ABSENT).to_arrow_table())
+    return {"metrics": values.table(), "metrics_absent": absences.table()}
 
 
-def _described(row: type[Metric] | type[MetricAbsent], rows: pa.Table) -> pa.Table:
-    schema = arrow_schema(row)
-    return rows.select(schema.names).cast(schema)
+def _issuers(sql: duckdb.DuckDBPyConnection, at_once: int) -> list[tuple[str, str]]:
+    """Give the first and last issuer of each part; every part has about as many facts."""
+    return sql.execute(f"""
+SELECT min(service_id), max(service_id) FROM (
+    SELECT service_id, (sum(count(*)) OVER (ORDER BY service_id) - 1) // {at_once} AS part
+    FROM fundamentals GROUP BY service_id
+) GROUP BY part ORDER BY part""").fetchall()
+
+
+def _choose(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:
+    """Make the tables of one part, and leave those that are read after the choice."""
+    sql.execute(years.facts(), {"first": first, "last": last})
+    made = years.TABLES | choice.TABLES
+    for name, statement in made.items():
+        sql.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {statement}")
+    for name in made.keys() - NEEDED:
+        sql.execute(f"DROP TABLE {name}")
+
+
+def _values(sql: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
+    """Give the rows of each metric; in the end ``valued`` tells where its condition is met."""
+    told, judged = details(sql), []
+    for formula, rows, values in valued(sql, told):
+        positive = values.is_valid()
+        marks = [rows["ending"], rows["metric"], positive]
+        judged.append(pa.table(marks, _VALUED.names).cast(_VALUED))
+        yield metric_rows(formula, rows.filter(positive), values.drop_null(), told)
+    sql.register("judged", pa.concat_tables(judged))
+    sql.execute("CREATE OR REPLACE TEMP TABLE valued AS FROM judged")
+    sql.unregister("judged")

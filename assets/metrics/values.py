@@ -26,7 +26,7 @@ SELECT id, value_reported, available_at, source_ref, provenance_id, method, obse
         ',"period_end":"', period_end, '","vintage":', vintage, ',"available_at":"', available_at,
         '","source_ref":', to_json(source_ref), '}}') AS json
 FROM (SELECT id, figure, figure_check, vintage FROM inputs)
-JOIN fundamentals USING (figure, figure_check, vintage)
+JOIN facts USING (figure, figure_check, vintage)
 """
 _COMPUTABLE = """
 FROM outcomes WHERE metric = {} AND reason IS NULL ORDER BY service_id, period_end

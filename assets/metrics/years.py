@@ -33,8 +33,24 @@ def _items() -> str:
     return f"SELECT * FROM ({_values(rows)}) AS t(item, line_item, balance)"
 
 
+_KEPT = (
+    *("figure", "figure_check", "vintage", "row_id", "service_id", "line_item", "unit", "basis"),
+    *("currency_reported", "period_start", "period_end", "value_reported", "available_at"),
+    *("withdrawn", "source_ref", "provenance_id", "method", "observed_at"),
+    *("extraction_confidence", "license_class"),
+)
+
+
+def facts() -> str:
+    """Write what makes ``facts``: all vintages of the issuers from $first to $last."""
+    return (
+        f"CREATE OR REPLACE TEMP TABLE facts AS SELECT {', '.join(_KEPT)} FROM fundamentals "
+        "WHERE service_id BETWEEN $first AND $last"
+    )
+
+
 _GONE = f"""
-SELECT figure, figure_check, max(vintage) AS gone FROM fundamentals WHERE {_AWAY}
+SELECT figure, figure_check, max(vintage) AS gone FROM facts WHERE {_AWAY}
 GROUP BY figure, figure_check
 """
 
@@ -43,7 +59,7 @@ WITH histories AS (
     SELECT figure, figure_check, max(vintage) AS vintage,
         min(available_at) FILTER (NOT {_AWAY}) AS first_at,
         min(available_at) FILTER (NOT {_AWAY} AND vintage > coalesce(gone, 0)) AS since_at
-    FROM fundamentals LEFT JOIN gone USING (figure, figure_check)
+    FROM facts LEFT JOIN gone USING (figure, figure_check)
     WHERE available_at IS NOT NULL
     GROUP BY figure, figure_check
     HAVING first_at IS NOT NULL
@@ -52,16 +68,16 @@ SELECT figure, figure_check, vintage, service_id, item, balance, book, period_st
     first_at, since_at, available_at AS current_at, NOT {_AWAY} AS alive,
     period_end - period_start + 1 AS days,
     days BETWEEN {SHORTEST_YEAR} AND {LONGEST_YEAR} AS is_year
-FROM histories JOIN fundamentals USING (figure, figure_check, vintage)
+FROM histories JOIN facts USING (figure, figure_check, vintage)
 LEFT JOIN items USING (line_item)
 LEFT JOIN books ON books.currency = currency_reported AND books.currency = unit
-    AND books.basis = fundamentals.basis
+    AND books.basis = facts.basis
 """
 
 _BOOKS = """
 SELECT row_number() OVER (ORDER BY consolidated DESC, currency, basis) AS book, *
 FROM (SELECT DISTINCT unit AS currency, basis, starts_with(basis, 'consolidated') AS consolidated
-      FROM fundamentals WHERE unit = currency_reported)
+      FROM facts WHERE unit = currency_reported)
 """
 
 _INPUTS = """

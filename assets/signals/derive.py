@@ -23,6 +23,11 @@ from warehouse.tables.signals import Signal
 
 VERSION = f"{SET} {code_version()}"
 
+# What the releases were known as: the dataset of the manifest, and the day of the closing. The
+# measure of listed issuers is of their revenue too.
+_PLACE = """concat(sources, ' (AF-TENDER releases',
+    CASE WHEN changed.panel = 'listed-award-intensity' THEN ' and AF-FUND revenue' ELSE '' END,
+    ' known on ', shown.closed_at, ')')"""
 _KEY = "panel, c, m, dimension, dimension_value, party, measure, currency"
 
 
@@ -75,7 +80,9 @@ SELECT changed.panel AS signal_key, own.country, own.month, own.closed_at, dimen
     changed.measure, value, unit, money.word AS currency, changed.n_eligible, changed.n_observed,
     coverage, n_withheld, vintage, shown.closed_at AS available_at,
     next.closed_at AS superseded_at, concat('{SET}/', changed.panel) AS methodology_ref,
-    [{classes}][rank] AS license_class, sources AS source_ref
+    [{classes}][rank] AS license_class, {_PLACE} AS source_ref, observed_at, method,
+    extraction_confidence,
+    md5(concat_ws('#', changed.panel, own.country, own.month, vintage, {_PLACE})) AS provenance_id
 FROM changed
 JOIN closings AS own ON own.c = changed.c AND own.k = changed.m
 JOIN closings AS shown ON shown.c = changed.c AND shown.k = changed.k

@@ -31,7 +31,11 @@ def states(sql: duckdb.DuckDBPyConnection) -> None:
 
 
 def _parties(sql: duckdb.DuckDBPyConnection) -> None:
-    """Number the parties; one that no release establishes to be an organisation is withheld."""
+    """Number the parties; one that any release leaves unestablished is withheld.
+
+    That another release establishes it to be an organisation does not help it: the evidence may
+    be of someone else under the same key. It is withheld from the rows of past days too.
+    """
     sql.execute("""
 CREATE TEMP TABLE parties AS
 WITH written AS (

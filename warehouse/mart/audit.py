@@ -27,11 +27,11 @@ _OF_TABLE = {
 }
 
 
-class PublishRefused(SankofaError):
-    """A row that may not be served would have been; nothing was published."""
+class AuditFailed(SankofaError):
+    """What must hold does not; nothing was published, and what was staged is kept."""
 
 
-def audit(sql: duckdb.DuckDBPyConnection) -> None:
+def refuse(sql: duckdb.DuckDBPyConnection) -> None:
     """Refuse rows without their source or a licence to serve them, and unestablished parties."""
     every = {
         "coalesce(source_ref, '') = ''": "has no source_ref",
@@ -40,10 +40,10 @@ def audit(sql: duckdb.DuckDBPyConnection) -> None:
         ),
     }
     for table in (*(each.name for each in RECORD_TABLES), *_DERIVED):
-        _refuse(sql, table, every | _OF_TABLE.get(table, {}))
+        _look_through(sql, table, every | _OF_TABLE.get(table, {}))
 
 
-def _refuse(sql: duckdb.DuckDBPyConnection, table: str, reasons: Mapping[str, str]) -> None:
+def _look_through(sql: duckdb.DuckDBPyConnection, table: str, reasons: Mapping[str, str]) -> None:
     """Look once through a table for rows that any of the reasons holds of."""
     asked = ", ".join(
         f"count(*) FILTER ({which}), any_value(source_ref) FILTER ({which})" for which in reasons
@@ -51,6 +51,6 @@ def _refuse(sql: duckdb.DuckDBPyConnection, table: str, reasons: Mapping[str, st
     (counted,) = sql.execute(f"SELECT {asked} FROM {table}").fetchall()
     for why, number, place in zip(reasons.values(), counted[::2], counted[1::2], strict=True):
         if number:
-            raise PublishRefused(
+            raise AuditFailed(
                 f"{table}: {place or 'a row'} {why} ({number} such rows); nothing was published"
             )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from warehouse.errors import SankofaError
+from warehouse.mart.audit import AuditFailed, refuse
 from warehouse.mart.builds import Builds, builds_at, is_database, local_folder
 from warehouse.mart.derived import Derivation, Tables
 from warehouse.mart.notices import NOTICE
@@ -26,10 +26,6 @@ from warehouse.tables import DERIVED
 
 FAILED = "failed"
 _FAILED_KEPT = 3
-
-
-class AuditFailed(SankofaError):
-    """What must hold does not; nothing was published, and what was staged is kept."""
 
 
 def _nothing(_: Stage, __: str | None) -> Tables:
@@ -70,6 +66,7 @@ def publish(
             for derivation in derivations:
                 stage.add(derivation.derive(stage))
             stage.add(audit(stage, before))
+            refuse(stage.sql)
             made = {"notice": notice, "made_from": made_from(snapshot.loads, rules)}
             write_mart(stage, place, {**made, **export(stage, before)})
         builds.switch(data_version)

@@ -21,6 +21,8 @@ CREATE TABLE IF NOT EXISTS sankofa.current (
 );
 """
 CURRENT = "SELECT data_version FROM sankofa.current"
+HELD = "SELECT 1 FROM sankofa.builds WHERE data_version = %s"
+_SCHEMAS = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^build_[0-9]+_[0-9]+$'"
 # Any number that nobody else of the database takes.
 _LOCK = 7_265_632
 
@@ -28,6 +30,15 @@ _LOCK = 7_265_632
 def schema_of(data_version: str) -> str:
     """Give the schema of a build by its data_version."""
     return "build_" + checked(data_version).replace(".", "_")
+
+
+def listed(data_version: str) -> str:
+    """Write the statement that takes a build among those that can be read.
+
+    It belongs into the transaction that writes the schema: there is never one without the other.
+    """
+    named = f"INSERT INTO sankofa.builds VALUES ('{checked(data_version)}')"
+    return f"{named} ON CONFLICT DO NOTHING"
 
 
 @dataclass(frozen=True)
@@ -41,13 +52,6 @@ class Database:
         with self._connected() as sql, sql.transaction():
             sql.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK + 1,))
             sql.execute(_PREPARE)
-
-    def complete(self, name: str) -> None:
-        """Take a build whose schema is complete among those that can be read."""
-        with self._connected() as sql:
-            sql.execute(
-                "INSERT INTO sankofa.builds VALUES (%s) ON CONFLICT DO NOTHING", (checked(name),)
-            )
 
     def names(self) -> list[str]:
         """Name every complete build that is held, the oldest first."""
@@ -97,9 +101,13 @@ class Database:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let one publisher work at a time; a killed one left nothing, its work was undone."""
+        """Let one publisher work at a time, and drop schemas that are no build in the list."""
         with self._connected() as sql:
             sql.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+            held = {schema_of(name) for name in self.names()}
+            for (schema,) in sql.execute(_SCHEMAS).fetchall():
+                if schema not in held:
+                    sql.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
             yield
 
     @contextmanager

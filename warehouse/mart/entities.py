@@ -2,25 +2,30 @@
 
 # Where several registers speak of one, the record with an LEI goes first, then the newest;
 # members of two registers are never mixed, since a row has one source. Of two ids found to
-# be one organisation both have their record, and ``same_as`` of the one names the other.
+# be one organisation both have their record, and ``same_as`` of the one names the other; the
+# listings and the datasets are those of the organisation.
 CURRENT_ENTITIES = """
 WITH listed AS (
-    SELECT DISTINCT service_id, id_value, status
-    FROM identifiers WHERE latest AND id_type = 'ticker'
+    SELECT DISTINCT coalesce(same_as, service_id) AS organisation, id_value, status
+    FROM identifiers LEFT JOIN same_as USING (service_id) WHERE latest AND id_type = 'ticker'
 ),
 listings AS (
-    SELECT service_id, list({
+    SELECT organisation, list({
         'mic': split_part(id_value, ':', 1),
         'ticker': substr(id_value, strpos(id_value, ':') + 1),
         'status': status
     } ORDER BY id_value, status) AS listings
-    FROM listed GROUP BY service_id
+    FROM listed GROUP BY organisation
 ),
 spoken AS (
     SELECT service_id, 'AF-FUND' AS dataset FROM fundamentals WHERE latest
     UNION SELECT service_id, 'AF-TENDER' FROM party_matches WHERE service_id IS NOT NULL
 ),
-datasets AS (SELECT service_id, list(dataset ORDER BY dataset) AS datasets FROM spoken GROUP BY 1)
+datasets AS (
+    SELECT coalesce(same_as, service_id) AS organisation,
+        list(DISTINCT dataset ORDER BY dataset) AS datasets
+    FROM spoken LEFT JOIN same_as USING (service_id) GROUP BY 1
+)
 SELECT
     entity.* REPLACE (
         pointing.same_as AS same_as, CAST(entity.other_names AS JSON) AS other_names
@@ -29,9 +34,9 @@ SELECT
     coalesce(listings.listings, []) AS listings,
     coalesce(datasets.datasets, []) AS datasets
 FROM entities AS entity
-LEFT JOIN listings ON listings.service_id = entity.service_id
-LEFT JOIN datasets ON datasets.service_id = entity.service_id
 LEFT JOIN same_as AS pointing ON pointing.service_id = entity.service_id
+LEFT JOIN listings ON listings.organisation = coalesce(pointing.same_as, entity.service_id)
+LEFT JOIN datasets ON datasets.organisation = coalesce(pointing.same_as, entity.service_id)
 LEFT JOIN countries ON countries.country = entity.country
 WHERE latest
 QUALIFY row_number() OVER (

@@ -8,7 +8,7 @@ from typing import Self
 import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 
-from warehouse.mart.database import Database, schema_of
+from warehouse.mart.database import Database, listed, schema_of
 from warehouse.mart.load import Columns
 
 # In the order of bytes, as SQLite has it, whatever the language of the database.
@@ -38,14 +38,15 @@ class PostgresLoader(AbstractContextManager["PostgresLoader"]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is None:
-            self._mart.commit()
-        else:
-            self._mart.rollback()
-        self._sql.close()
-        self._mart.close()
-        if error is None:
-            self._database.complete(self._data_version)
+        try:
+            if error is None:
+                self._sql.execute(listed(self._data_version))
+                self._mart.commit()
+            else:
+                self._mart.rollback()
+        finally:
+            self._sql.close()
+            self._mart.close()
 
     def tell(self, about: Mapping[str, str]) -> None:
         """Keep what the build says of itself."""

@@ -1,7 +1,7 @@
 """Parties of tenders as they are served: one row for each party, role and organisation."""
 
 _STATED = ("source", "country", "party_key", "name", "identifier_scheme", "identifier_id")
-_SAME = " AND ".join(f"matched.{name} IS NOT DISTINCT FROM party.{name}" for name in _STATED)
+SAME_PARTY = " AND ".join(f"matched.{name} IS NOT DISTINCT FROM party.{name}" for name in _STATED)
 
 # What the newest release says of the party, and where.
 _SHOWN = (
@@ -22,7 +22,7 @@ _SHOWN = (
 # the data_version knows and follows no ``as_of``. Withheld ones have no name and are left out.
 RESOLVED = f"""
 SELECT party.*, matched.service_id, matched.match_method
-FROM tender_parties AS party LEFT JOIN party_matches AS matched ON {_SAME}
+FROM tender_parties AS party LEFT JOIN party_matches AS matched ON {SAME_PARTY}
 WHERE party.latest AND party.name IS NOT NULL
 """.strip()
 

@@ -6,13 +6,18 @@ together: ``place`` numbers them. Writing them belongs to ``write``.
 
 from dataclasses import dataclass
 
-from warehouse.mart.awards import AWARD_FACTS
+from warehouse.mart.award_facts import AWARD_FACTS
 from warehouse.mart.entities import CURRENT_ENTITIES, CURRENT_IDENTIFIERS
 from warehouse.mart.parties import PARTIES
 from warehouse.mart.releases import RELEASES, RELEASES_ORDER
 from warehouse.mart.shapes import PROVENANCE
 
 _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
+# What an organisation is asked by, whichever of its ids is given: the id that is pointed to.
+_OWNED = (
+    "SELECT held.*, coalesce(pointing.same_as, held.service_id) AS organisation "
+    "FROM ({}) AS held LEFT JOIN same_as AS pointing ON pointing.service_id = held.service_id"
+)
 _OBSERVED = (
     *("period_start", "period_end", "value", "unit", "base_period", "obs_status"),
     *("vintage", "available_at"),
@@ -40,10 +45,11 @@ class MartTable:
 MART_TABLES = (
     MartTable(
         "fundamentals",
-        "SELECT *, row_id AS fact_id FROM fundamentals",
-        "service_id, period_end DESC, line_item, period_start DESC, unit, basis, vintage",
-        ("service_id", "period_type", "line_item", *_VINTAGE),
-        ("(service_id, place)",),
+        _OWNED.format("SELECT *, row_id AS fact_id FROM fundamentals"),
+        "organisation, period_end DESC, line_item, period_start DESC, unit, basis, service_id, "
+        "vintage",
+        ("organisation", "service_id", "period_type", "line_item", *_VINTAGE),
+        ("(organisation, place)",),
         (
             *("fact_id", "service_id", "line_item", "statement", "value_reported"),
             *("currency_reported", "unit", "period_type", "period_start", "period_end"),
@@ -62,6 +68,8 @@ MART_TABLES = (
         (
             "(country, released_on DESC, place)",
             "(country, category, released_on DESC, place) WHERE latest = 1",
+            "(country, buyer_id, released_on DESC, place) WHERE buyer_id <> ''",
+            "(country, released_on DESC, place) WHERE tender_value <> ''",
         ),
         (
             *("ocid", "release_id", "date", "tag", "country", "category", "parties_withheld"),
@@ -71,10 +79,13 @@ MART_TABLES = (
     ),
     MartTable(
         "tender_parties",
-        PARTIES,
+        _OWNED.format(PARTIES),
         "country, role, releases DESC, name, party_id",
-        ("country", "role", "service_id"),
-        ("(country, role, place)", "(service_id, place) WHERE service_id <> ''"),
+        ("country", "role", "organisation", "service_id"),
+        (
+            *("(country, role, place)", "(country, place)", "(role, place)"),
+            "(organisation, place)",
+        ),
         (
             *("party_id", "service_id", "name", "role", "country", "identifier", "releases"),
             *("first_release", "last_release", "match_method", "org_evidence", *PROVENANCE),
@@ -82,10 +93,10 @@ MART_TABLES = (
     ),
     MartTable(
         "award_facts",
-        AWARD_FACTS,
-        "service_id, released_on DESC, fact_id, vintage",
-        ("service_id", "measure", *_VINTAGE),
-        ("(service_id, place)",),
+        _OWNED.format(AWARD_FACTS),
+        "organisation, released_on DESC, fact_id, vintage",
+        ("organisation", "service_id", "measure", *_VINTAGE),
+        ("(organisation, place)",),
         (
             *("fact_id", "entity_id", "entity_name", "country_iso3", "dataset", "measure"),
             *("value", "unit", "period_end", "period_type", "available_at", "vintage"),
@@ -108,7 +119,10 @@ MART_TABLES = (
             *("country", "country_iso3", "series", "series_type", "frequency", "period_end"),
             *("row_id", *_VINTAGE),
         ),
-        ("(series, place)", "(country, place)", "(country_iso3, place)"),
+        (
+            *("(series, place)", "(country, place)", "(country_iso3, place)"),
+            "(series_type, place)",
+        ),
         ("country", "country_iso3", "series", "series_type", "frequency", *_OBSERVED),
     ),
     MartTable(
@@ -136,7 +150,7 @@ MART_TABLES = (
         "SELECT * FROM same_as",
         "service_id",
         ("service_id", "same_as"),
-        ("(service_id)",),
+        ("(service_id)", "(same_as)"),
     ),
     MartTable(
         "countries",
@@ -147,12 +161,14 @@ MART_TABLES = (
     ),
     MartTable(
         "metrics",
-        f"SELECT held.* REPLACE (CAST(inputs AS JSON) AS inputs, CAST(value AS JSON) AS value), "
-        f"CAST(value AS DOUBLE) AS size, legal_name, country "
-        f"FROM metrics AS held LEFT JOIN ({CURRENT_ENTITIES}) AS entity USING (service_id)",
+        _OWNED.format(
+            "SELECT held.* REPLACE (CAST(inputs AS JSON) AS inputs, CAST(value AS JSON) AS value), "
+            "CAST(value AS DOUBLE) AS size, legal_name, country "
+            f"FROM metrics AS held LEFT JOIN ({CURRENT_ENTITIES}) AS entity USING (service_id)"
+        ),
         "metric, size DESC, service_id, period_end DESC, basis, currency",
-        ("metric", "service_id", "country", "answers_from", "answers_until"),
-        ("(metric, place)", "(service_id, place)"),
+        ("metric", "organisation", "service_id", "country", "answers_from", "answers_until"),
+        ("(metric, place)", "(organisation, place)"),
         (
             *("service_id", "legal_name", "country", "metric", "value", "unit", "period_type"),
             *("period_start", "period_end", "published_at", "available_at", "methodology_ref"),
@@ -181,15 +197,16 @@ MART_TABLES = (
             *("signal_key", "country", "month", "closed_at", "dimension", "dimension_value"),
             *("service_id", "measure", "value", "unit", "currency", "n_eligible", "n_observed"),
             *("coverage", "n_withheld", "vintage", "available_at", "methodology_ref"),
-            *("license_class", "source_ref"),
+            *PROVENANCE,
         ),
     ),
     MartTable(
         "quality",
         "SELECT * RENAME (value AS measured), CAST(CASE WHEN value IS NULL OR "
         "status = 'UNMEASURED' THEN '\"UNMEASURED\"' ELSE "
-        "rtrim(rtrim(CAST(value AS VARCHAR), '0'), '.') END AS JSON) AS value FROM quality",
-        "sku, dimension, metric, scope",
+        "rtrim(rtrim(CAST(value AS VARCHAR), '0'), '.') END AS JSON) AS value FROM quality "
+        "WHERE data_version = this_version()",
+        "sku, dimension, metric, scope, unit, measured_at",
         ("sku",),
         ("(sku, place)",),
         (

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pycountry
 
-from warehouse.mart.audit import audit
-from warehouse.mart.awards import awarded
+from warehouse.mart.awards import stage_awards
 from warehouse.mart.entities import CURRENT_ENTITIES
 from warehouse.mart.load import Columns, Loader, loader_at
 from warehouse.mart.search import NAMES, NAMES_SCHEMA, WORDS, WORDS_SCHEMA, names, postings
@@ -19,7 +18,7 @@ from warehouse.mart.tables import MART_TABLES, MartTable
 from warehouse.wire import encode
 
 # A number for the form of a build: with another one an unchanged record is published anew.
-LAYOUT = 3
+LAYOUT = 4
 _BATCH = 20_000
 
 
@@ -33,8 +32,7 @@ def write_mart(stage: Stage, place: str | Path, about: Mapping[str, str]) -> Non
     try:
         sql.execute("SET TimeZone = 'UTC'")
         sql.register("countries", _countries())
-        audit(sql)
-        sql.register("awarded", awarded(sql))
+        stage_awards(stage)
         with loader_at(place, stage.data_version) as loader:
             loader.tell({**about, "data_version": stage.data_version})
             for table in MART_TABLES:

@@ -82,7 +82,7 @@ def _scope(panel: Panel) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-_OTHERS = "".join(f", {days} for {source}" for source, days in CLOSES_AFTER.items())
+_OTHERS = "".join(f", {days} in {country}" for country, days in CLOSES_AFTER.items())
 _CLOSING = (
     f"A month closes {CLOSES_AFTER_DEFAULT} days after its end{_OTHERS}, once something was read "
     "from the country's portals on that day or later. Only what was public on that day is in it. "
@@ -96,7 +96,9 @@ _READING = (
     "published by the closing day, each as it read on that day, merged as OCDS does: of each "
     "member the newest release that states it counts, awards are united by their id, and the "
     "suppliers of an award are those of the newest release that names any.\n\n"
-    "Parties that are not established to be organisations are never named. They count by a keyed "
+    "Parties that are not established to be organisations are never named: a party is withheld "
+    "from every row as soon as one release, be it a later one, leaves it unestablished. They "
+    "count by a keyed "
     "hash, so that shares and concentrations are exact, and `n_withheld` says how many there are. "
     "A release with several awards does not tell which of them went to a withheld supplier: "
     "where it has one such supplier, those that show none are taken as its own; where it has "

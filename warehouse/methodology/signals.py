@@ -10,7 +10,8 @@ from typing import Literal
 SET = "signals-v1"
 DIGITS = 10
 
-# Days from the end of a month to its closing, by the key of the source where it is another.
+# Days from the end of a month to its closing, by country where they are others: enough for each
+# of its portals. A portal that is added changes nothing here, or months would close anew.
 CLOSES_AFTER_DEFAULT = 5
 CLOSES_AFTER: Mapping[str, int] = {}
 # So many later closings look at a month again.

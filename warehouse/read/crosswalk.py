@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from warehouse.read.mart import Build, Mart
+from warehouse.read.organisations import organisation
 from warehouse.read.rows import Rows, equal, found, one_of, select, storable
 from warehouse.wire import encode
 
@@ -39,11 +40,10 @@ def identifiers(mart: Mart, service_id: str, paid: bool) -> Crosswalk | None:
     Those of ids that point to it, or of the one it points to, are its own as well.
     """
     build = mart.build()
-    pointing = build.rows("SELECT same_as FROM same_as WHERE service_id = ?", service_id)
-    organisation = str(pointing[0][0]) if pointing else service_id
-    own = equal(organisation=organisation)
-    held = [str(each) for (each,) in _kinds(build, organisation)]
-    name = _named(build, service_id) or _named(build, organisation)
+    owner = organisation(build, service_id)
+    own = equal(organisation=owner)
+    held = [str(each) for (each,) in _kinds(build, owner)]
+    name = _named(build, service_id) or _named(build, owner)
     if not held and name is None:
         return None
     shown = [each for each in held if paid or each in FREE]
@@ -81,9 +81,9 @@ def matching(build: Build, id_type: str, id_value: str) -> list[str]:
     return list(dict.fromkeys(str(each) for (each,) in held))
 
 
-def _kinds(build: Build, organisation: str) -> list[tuple[str]]:
+def _kinds(build: Build, owner: str) -> list[tuple[str]]:
     asked = "SELECT DISTINCT id_type FROM identifiers WHERE organisation = ? ORDER BY id_type"
-    return build.rows(asked, organisation)
+    return build.rows(asked, owner)
 
 
 def _named(build: Build, service_id: str) -> tuple[str, str] | None:

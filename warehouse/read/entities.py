@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from warehouse.mart.words import AFTER, words
 from warehouse.read.crosswalk import MOST_MATCHES, matching
 from warehouse.read.mart import Build, Mart
+from warehouse.read.organisations import pointed_to
 from warehouse.read.rows import Rows, cut, equal, found, one_of, select
 from warehouse.read.search import places
 
@@ -39,19 +40,13 @@ def search(mart: Mart, query: str, country: str | None = None, limit: int | None
     place = None if country is None else country.upper()
     held: dict[int, bytes] = {}
     most = None if limit is None else limit + 1
-    for some in _chunks(_candidates(build, query, place, most)):
+    for some in _chunks(_candidates(build, query, place, most), most):
         asked = [one_of("place", some), *equal(country=place)]
         rows: dict[int, bytes] = dict(found(build, "place, row", "entities", asked))
         held |= {each: rows[each] for each in some if each in rows}
         if most is not None and len(held) >= most:
             break
     return cut(build, [(row,) for row in held.values()], limit)
-
-
-def pointed_to(build: Build, service_id: str) -> str | None:
-    """Give the id that another points to."""
-    held = build.rows("SELECT same_as FROM same_as WHERE service_id = ?", service_id)
-    return str(held[0][0]) if held else None
 
 
 def _record(build: Build, service_id: str) -> Rows:
@@ -77,13 +72,18 @@ def _candidates(build: Build, query: str, country: str | None, most: int | None)
     yield from places(build, "entity", query) or ()
 
 
-def _chunks(found_places: Iterable[int]) -> Iterator[list[int]]:
-    """Give places in their order, each once, some at a time."""
+def _chunks(found_places: Iterable[int], first: int | None) -> Iterator[list[int]]:
+    """Give places in their order, each once, some at a time; none is looked for in advance."""
     some: list[int] = []
-    for place in dict.fromkeys(found_places):
+    seen: set[int] = set()
+    most = min(first or _AT_ONCE, _AT_ONCE)
+    for place in found_places:
+        if place in seen:
+            continue
+        seen.add(place)
         some.append(place)
-        if len(some) == _AT_ONCE:
+        if len(some) == most:
             yield some
-            some = []
+            some, most = [], _AT_ONCE
     if some:
         yield some

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from datetime import date
 
-from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import Rows, equal, known_on, one_of, select
+from warehouse.read.mart import Mart
+from warehouse.read.organisations import is_known, organisation
+from warehouse.read.rows import Rows, equal, found, known_on, one_of, select
 from warehouse.record.as_of import Vintages
 
 
@@ -20,28 +21,25 @@ def facts_known(
     """Give the figures anyone could have known on ``as_of``, the newest period first.
 
     ``latest`` is the newest vintage of each figure unless it was withdrawn, ``as_reported`` the
-    first, ``all`` every one. None if nobody of that id is known at all.
+    first, ``all`` every one. Ids that are one organisation answer as one, each row under its
+    own. None if nobody of that id is known at all.
     """
     build = mart.build()
-    where = [*equal(service_id=service_id, period_type=period_type), *known_on(as_of, vintages)]
+    owner = organisation(build, service_id)
+    own = equal(organisation=owner)
+    where = [*own, *equal(period_type=period_type), *known_on(as_of, vintages)]
     if line_items:
         where.append(one_of("line_item", line_items))
     rows = select(build, "fundamentals", where, limit)
-    return rows if rows.rows or _exists(build, service_id) else None
+    if rows.rows or is_known(build, service_id) or found(build, "1", "fundamentals", own, limit=1):
+        return rows
+    return None
 
 
 def issuers(mart: Mart, limit: int) -> list[str]:
     """Name organisations that have reported figures."""
     held = mart.build().rows(
-        "SELECT DISTINCT service_id FROM fundamentals WHERE latest = 1 "
-        f"ORDER BY service_id LIMIT {limit:d}"
+        "SELECT DISTINCT organisation FROM fundamentals WHERE latest = 1 "
+        f"ORDER BY organisation LIMIT {limit:d}"
     )
     return [service_id for (service_id,) in held]
-
-
-def _exists(build: Build, service_id: str) -> bool:
-    asked = (
-        "SELECT 1 FROM fundamentals WHERE service_id = ? "
-        "UNION ALL SELECT 1 FROM entities WHERE service_id = ? LIMIT 1"
-    )
-    return bool(build.rows(asked, service_id, service_id))

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 from warehouse.mart.shapes import NEVER
 from warehouse.methodology.metrics import Reason
 from warehouse.read.mart import Build, Mart
+from warehouse.read.organisations import organisation
 from warehouse.read.rows import Rows, Where, by_today, equal, select
 from warehouse.wire import encode
 
@@ -30,8 +31,10 @@ def metrics(
     limit: int | None = None,
 ) -> Rows:
     """Give every metric of an issuer for its latest full year published by ``as_of``."""
-    where = [*equal(service_id=service_id, metric=metric), *_answering(as_of)]
-    rows = select(mart.build(), "metrics", where, limit)
+    build = mart.build()
+    owner = organisation(build, service_id)
+    where = [*equal(organisation=owner, metric=metric), *_answering(as_of)]
+    rows = select(build, "metrics", where, limit)
     return rows.written([_told(row, as_of) for row in rows.rows])
 
 

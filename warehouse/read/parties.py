@@ -1,6 +1,7 @@
 """Buyers and suppliers named in releases; as they are known now, whatever the day."""
 
 from warehouse.read.mart import Mart
+from warehouse.read.organisations import organisation
 from warehouse.read.rows import Rows, equal, select
 
 
@@ -12,7 +13,8 @@ def parties(
     limit: int | None = None,
 ) -> Rows:
     """Give parties that are organisations, those of the most releases first in each role."""
-    where = equal(
-        country=None if country is None else country.upper(), role=role, service_id=service_id
-    )
-    return select(mart.build(), "tender_parties", where, limit)
+    build = mart.build()
+    owner = None if service_id is None else organisation(build, service_id)
+    within = None if country is None else country.upper()
+    where = equal(country=within, role=role, organisation=owner)
+    return select(build, "tender_parties", where, limit)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import psycopg
 
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.mart.database import CURRENT, schema_of
+from warehouse.mart.database import CURRENT, HELD, schema_of
 from warehouse.read.engines import NOTHING, Ask, Found, named
 
 
@@ -38,8 +38,10 @@ class PostgresEngine:
                 return self._ask(statement.replace("?", "%s"), values)
 
         with named(psycopg.Error):
-            asked = "SELECT to_regclass(%s) IS NOT NULL"
-            ((held,),) = self._ask(asked, (f"{schema}.about",))
+            try:
+                held = self._ask(HELD, (data_version,))
+            except psycopg.errors.UndefinedTable:
+                held = []
         if not held:
             raise UnknownVersion(f"{data_version!r} is not held any more")
         return ask

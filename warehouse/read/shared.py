@@ -9,6 +9,7 @@ import msgspec
 from warehouse.errors import BadQuestion
 from warehouse.read.engines import Found
 from warehouse.read.mart import Build, Mart
+from warehouse.read.organisations import organisation
 from warehouse.read.rows import Rows, Where, cut, equal, found, known_on
 from warehouse.wire import encode, joined
 
@@ -62,20 +63,29 @@ def _subject(entity_id: str | None) -> str:
 def _financials(
     build: Build, issuer: str, as_of: date | None, measure: str | None, most: int | None
 ) -> Found:
-    where = [*equal(service_id=issuer, line_item=measure), *known_on(as_of)]
-    named = build.rows("SELECT legal_name, country_iso3 FROM entities WHERE service_id = ?", issuer)
-    name, country = (encode(each or None) for each in (named[0] if named else (None, None)))
-    entity = {"entity_id": encode(issuer), "entity_name": name, "country_iso3": country}
+    owner = organisation(build, issuer)
+    where = [*equal(organisation=owner, line_item=measure), *known_on(as_of)]
+    held = found(build, "row, service_id", "fundamentals", where, limit=most)
+    who = {each: _issuer(build, each, owner) for each in {service_id for _, service_id in held}}
     return [
-        (_fact(row, None, entity, b'"AF-FUND"', "line_item", "value_reported"),)
-        for (row,) in found(build, "row", "fundamentals", where, limit=most)
+        (_fact(row, None, who[service_id], b'"AF-FUND"', "line_item", "value_reported"),)
+        for row, service_id in held
     ]
+
+
+def _issuer(build: Build, service_id: str, owner: str) -> Members:
+    """Name who has an id, as a register does of that id or else of the organisation."""
+    asked = "SELECT legal_name, country_iso3 FROM entities WHERE service_id = ?"
+    named = build.rows(asked, service_id) or build.rows(asked, owner) or [(None, None)]
+    name, country = (encode(each or None) for each in named[0])
+    return {"entity_id": encode(service_id), "entity_name": name, "country_iso3": country}
 
 
 def _awards(
     build: Build, issuer: str, as_of: date | None, measure: str | None, most: int | None
 ) -> Found:
-    where = [*equal(service_id=issuer, measure=measure), *known_on(as_of)]
+    owner = organisation(build, issuer)
+    where = [*equal(organisation=owner, measure=measure), *known_on(as_of)]
     return found(build, "row", "award_facts", where, limit=most)
 
 

@@ -5,6 +5,7 @@ from datetime import date
 
 from warehouse.read.engines import Found
 from warehouse.read.mart import Build, Mart
+from warehouse.read.organisations import is_known, organisation
 from warehouse.read.rows import Rows, Where, between, cut, equal, found, one_of
 from warehouse.read.search import places
 
@@ -34,26 +35,28 @@ def releases(
     its buyer; the last word may be the beginning of one.
     """
     build, country = mart.build(), country.upper()
-    where = [Where("latest = 1"), *equal(country=country, category=category)]
+    where = equal(category=category)
     where += between("released_on", from_, to)
     where += [Where("released_on <> ''")] if to is not None else []
     if after is not None:
         newest, place = after
         where.append(Where("released_on <= ? AND place > ?", (newest, int(place))))
     named = None
-    if buyer is not None and _known(build, buyer):
-        where += equal(buyer_id=buyer)
+    if buyer is not None and is_known(build, buyer):
+        where += [Where("buyer_id <> ''"), *equal(buyer_id=organisation(build, buyer))]
     elif buyer is not None:
         named = places(build, "buyer", buyer) or []
     said = None if query is None else places(build, "tender", query)
     most = None if limit is None else limit + 1
     chosen = _both(named, said)
     if chosen is None:
+        where += [Where("latest = 1"), *equal(country=country)]
         held = found(build, _COLUMNS, "tender_releases", where, _NEWEST_FIRST, most)
     else:
         seen = 0 if after is None else int(after[1])
         within = [place for place in _within(build, country, chosen) if place > seen]
-        held = _among(build, within, where, most)
+        # By its place, and by no index: what is found lies within the country already.
+        held = _among(build, within, [Where("+latest = 1"), *where], most)
     return cut(build, held, limit, keys=True)
 
 
@@ -82,7 +85,3 @@ def _among(build: Build, left: list[int], where: list[Where], most: int | None) 
         if most is not None and len(held) >= most:
             break
     return held
-
-
-def _known(build: Build, service_id: str) -> bool:
-    return bool(build.rows("SELECT 1 FROM entities WHERE service_id = ?", service_id))

@@ -1,12 +1,12 @@
 """Procurement signals: what public tenders show of a country, month by month."""
 
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 
 from sqlmodel import SQLModel
 
 from warehouse.tables.column import column
-from warehouse.tables.sighting import LicenseClass
+from warehouse.tables.sighting import LicenseClass, Method
 
 
 class Signal(SQLModel):
@@ -44,5 +44,19 @@ class Signal(SQLModel):
         "The most restrictive licence class among the releases it is made from.", "cc-by"
     )
     source_ref: str = column(
-        "The portals whose releases it is made from, by their keys.", "za-etenders"
+        "The portals whose releases it is made from, by their keys; the dataset of the export "
+        "manifest that holds the releases; and the closing by which they were known.",
+        "za-etenders (AF-TENDER releases known on 2026-04-05)",
+    )
+    observed_at: datetime = column(
+        "When we read the last of the country's releases known at that closing, in UTC.",
+        "2026-11-14T02:10:00Z",
+    )
+    method: Method = column("How the releases were read; file where not all alike.", "api")
+    extraction_confidence: Decimal | None = column(
+        "The lowest score among the releases; null where none is scored.", None
+    )
+    provenance_id: str = column(
+        "Identifies the panel, country and month in this vintage, and what it is made from.",
+        "9f86d081884c7d659a2feaa0c55ad015",
     )

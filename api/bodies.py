@@ -1,0 +1,170 @@
+"""The shape of every answer, by the name that a declaration gives it."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any, get_args
+
+import msgspec
+
+from api import rows
+from api.members import Schema, example_of, member, of_type, or_null, some, whole
+from warehouse.exports.manifest import Artifact, Failed
+from warehouse.methodology.metrics import Reason
+from warehouse.read.crosswalk import ID_TYPES
+
+_NOTICE = "Licence-clean research data. No natural-person data."
+_COUNT = {**member(int, "Rows in this answer.", 1), "minimum": 0}
+_LICENSE = member(str, "Licence notice.", _NOTICE)
+_TRUNCATED = member(bool, "True where there are more rows; exact.", False)
+_VERSION = {
+    **member(str, "What we had loaded when this was published.", "20261114.3"),
+    "pattern": r"^[0-9]{8}\.[0-9]+$",
+}
+_ENVELOPE: Mapping[str, Schema] = {
+    "count": _COUNT,
+    "_license": _LICENSE,
+    "truncated": _TRUNCATED,
+    "limit": member(int | None, "Rows at most; null where there is no bound.", 100),
+    "as_of": member(date | None, "The day answered for; null for today's view.", "2024-06-30"),
+    "data_version": _VERSION,
+}
+
+
+def _envelope(row: str, under: str = "data", **more: Schema) -> Schema:
+    held = {"type": "array", "items": {"$ref": f"#/components/schemas/{row}"}}
+    return whole({under: held, **_ENVELOPE, **more})
+
+
+_NUMBER = {"type": "integer", "minimum": 0, "examples": [0]}
+_LEFT_OUT = whole(dict.fromkeys(get_args(Reason), _NUMBER), "Issuers left out, by reason.")
+
+
+ROWS: Mapping[str, Schema] = {
+    "Fact": rows.FACT,
+    "Release": rows.RELEASE,
+    "SharedFact": rows.SHARED_FACT,
+    "TenderParty": rows.PARTY,
+    "SeriesObservation": rows.MACRO_SERIES,
+    "AnnualObservation": rows.MACRO_ANNUAL,
+    "Entity": rows.ENTITY,
+    "Identifier": rows.IDENTIFIER,
+    "Match": rows.MATCH,
+    "RankedMetric": rows.RANKED,
+    "Metric": rows.METRIC,
+    "Observation": rows.SIGNAL,
+    "QualityRecord": rows.QUALITY,
+}
+_MACRO = [{"$ref": f"#/components/schemas/{each}Observation"} for each in ("Series", "Annual")]
+_CHECK = whole(
+    {"status": {"enum": ["ok", "failed"]}, "latency_ms": {"type": "number", "minimum": 0}}
+)
+_IDENTIFIERS = {"type": "array", "items": {"$ref": "#/components/schemas/Identifier"}}
+_WITHHELD = some(of_type(str), "Kinds that the tier may not see.", ["registry"])
+_UNIVERSE = whole(
+    {"covered": _NUMBER, "ranked": _NUMBER, "left_out": _LEFT_OUT},
+    "Of which issuers the ranking is one.",
+)
+
+
+PARTS: Mapping[str, Schema] = msgspec.json.schema_components(
+    (Artifact, Failed), ref_template="#/components/schemas/{name}"
+)[1]
+
+
+def _parts(name: str, meaning: str) -> Schema:
+    return some({"$ref": f"#/components/schemas/{name}"}, meaning, [])
+
+
+BODIES: Mapping[str, Schema] = {
+    "Health": whole({"status": {"const": "ok", "examples": ["ok"]}}),
+    "Status": whole(
+        {
+            "status": {"enum": ["ok", "degraded"], "examples": ["ok"]},
+            "build": member(str, "Build of the service.", "0.1.0"),
+            "version": member(str, "Version of this description.", "1.0.0"),
+            "data_version": or_null(dict(_VERSION)),
+            "checks": {
+                "type": "object",
+                "additionalProperties": _CHECK,
+                "description": "The result of a real read against each dependency.",
+                "examples": [{"datastore": {"status": "ok", "latency_ms": 0.4}}],
+            },
+            "degraded": some(of_type(str), "The dependencies that did not answer.", []),
+        }
+    ),
+    "Description": {"type": "object", "required": ["openapi", "info", "paths"]},
+    "Fundamentals": _envelope("Fact"),
+    "Tenders": _envelope(
+        "Release",
+        next_cursor=member(str | None, "Cursor of the next page; null on the last.", None),
+    ),
+    "SharedFacts": _envelope("SharedFact"),
+    "TenderParties": _envelope("TenderParty"),
+    "Macro": whole({"data": {"type": "array", "items": {"anyOf": _MACRO}}, **_ENVELOPE}),
+    "Entities": _envelope("Entity"),
+    "Crosswalk": whole(
+        {
+            "service_id": rows.MATCH["properties"]["service_id"],
+            "legal_name": rows.MATCH["properties"]["legal_name"],
+            "crosswalk_loaded": member(bool, "False until the crosswalk is loaded.", True),
+            "identifiers": _IDENTIFIERS,
+            "count": _COUNT,
+            "_license": _LICENSE,
+            "truncated": _TRUNCATED,
+            "withheld_id_types": _WITHHELD,
+            "data_version": _VERSION,
+        }
+    ),
+    "Lookup": whole(
+        {
+            "id_type": {"type": "string", "enum": list(ID_TYPES), "examples": ["lei"]},
+            "id_value": member(str, "As it was asked.", "2138002QX8KZTPLXS721"),
+            "ambiguous": member(bool, "True where several organisations match.", False),
+            "data": {
+                "type": "array",
+                "maxItems": 20,
+                "items": {"$ref": "#/components/schemas/Match"},
+            },
+            "count": _COUNT,
+            "_license": _LICENSE,
+            "truncated": _TRUNCATED,
+            "data_version": _VERSION,
+        }
+    ),
+    "Screen": _envelope("RankedMetric", universe=_UNIVERSE),
+    "Metrics": _envelope("Metric"),
+    "Observations": _envelope("Observation", "observations"),
+    "Quality": _envelope("QualityRecord"),
+    "Export": whole(
+        {
+            "data_version": _VERSION,
+            "generated_at": member(datetime | None, "When, in UTC.", "2026-11-14T02:20:00Z"),
+            "signature_url": member(str | None, "Signature of the manifest.", None),
+            "datapackage_url": member(str | None, "Description of the files.", None),
+            "artifacts": _parts("Artifact", "Every file, open or licensed."),
+            "failed": _parts("Failed", "Files that could not be made, and why."),
+            "count": _COUNT,
+            "_license": _LICENSE,
+        },
+        "Every file of one version.",
+    ),
+}
+
+
+def example(name: str) -> Any:
+    """Give an example of an answer, made of the examples of its members."""
+    held = _resolved(BODIES[name])
+    return example_of(held)
+
+
+def _resolved(schema: Any) -> Any:
+    """Put every row in the place of its reference; of several the first."""
+    if isinstance(schema, list):
+        return [_resolved(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _resolved({**ROWS, **PARTS}[schema["$ref"].rsplit("/", 1)[1]])
+    if "anyOf" in schema and "examples" not in schema:
+        return _resolved(schema["anyOf"][0])
+    return {name: each if name == "examples" else _resolved(each) for name, each in schema.items()}

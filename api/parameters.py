@@ -1,0 +1,127 @@
+"""The parameters that endpoints share, each described once."""
+
+from dataclasses import replace
+from typing import get_args
+
+from api.cursor import LONGEST
+from api.declared import Parameter
+from api.kinds import Choice, Day, Free, Opaque, Rows, Text, YearOrDay
+from warehouse.methodology.metrics import BY_SLUG
+from warehouse.read.crosswalk import ID_TYPES
+from warehouse.read.metrics import Order
+from warehouse.read.shared import Dataset
+from warehouse.record.as_of import Vintages
+from warehouse.tables.fundamentals import PeriodType
+from warehouse.tables.macro import Frequency
+from warehouse.tiers import TIERS
+
+_ID = Text("[A-Za-z0-9]+", "letters and digits only")
+_ALPHA_2 = Text("[A-Za-z]{2}", "two letters, ISO 3166-1 alpha-2", upper=True)
+_ALPHA_3 = Text("[A-Za-z]{3}", "three letters, ISO 3166-1 alpha-3", upper=True)
+_ALPHA = Text("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True)
+_CODE = Text("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -")
+
+SERVICE_ID = Parameter(
+    "service_id", _ID, "Organisation identifier.", "DC7Q2M4XK9", required=True, place="path"
+)
+OF_SERVICE_ID = Parameter("service_id", _ID, "Only parties resolved to this id.", "DC7Q2M4XK9")
+AS_OF = Parameter(
+    "as_of",
+    Day(by_today=True),
+    "Answer with what was knowable on that day, its end in UTC included. A day of the future "
+    "is read as today, and `as_of` of the answer says so.",
+    "2024-06-30",
+)
+PERIOD_TYPE = Parameter(
+    "period_type", Choice(get_args(PeriodType)), "Reporting cadence such as FY, H1, Q1.", "FY"
+)
+VINTAGES = Parameter(
+    "vintages",
+    Choice(get_args(Vintages)),
+    "`latest`: the latest vintage knowable by `as_of`; `as_reported`: the value as first filed; "
+    "`all`: every restatement.",
+    "latest",
+    default="latest",
+)
+COUNTRY = Parameter("country", _ALPHA_2, "ISO 3166-1 alpha-2, in any case.", "ZA")
+COUNTRY_ZA = replace(COUNTRY, default="ZA")
+COUNTRY_3 = Parameter(
+    "country", _ALPHA_3, "ISO 3166-1 alpha-3 such as ZAF, in any case; needs `dataset`."
+)
+COUNTRY_ANY = Parameter("country", _ALPHA, "ISO 3166-1 alpha-2 or alpha-3, in any case.", "ZA")
+LIMIT = Parameter(
+    "limit",
+    Rows(max(tier.ceiling for tier in TIERS.values())),
+    "How many rows at most. Left out, the tier's preview: see the documentation of tiers.",
+    10,
+)
+CURSOR = Parameter(
+    "cursor",
+    Opaque(LONGEST),
+    "`next_cursor` of the page before, verbatim, with the same filters.",
+)
+FROM_RELEASE = Parameter("from", Day(), "Earliest release date.", "2024-01-01")
+ENTITY_ID = Parameter(
+    "entity_id",
+    Text("(DC[A-Za-z0-9]+|[A-Z]{3})", "an issuer id that begins with DC, or a country, alpha-3"),
+    "An issuer id selects its facts, a country code its AF-MACRO facts.",
+    "ZAF",
+)
+DATASET = Parameter(
+    "dataset",
+    Choice(get_args(Dataset)),
+    "With `country`: AF-TENDER (tender values, newest release first) or AF-MACRO. With an issuer "
+    "`entity_id`: AF-FUND (default) or AF-TENDER (the contract awards it won).",
+    "AF-MACRO",
+)
+MEASURE = Parameter("measure", _CODE, "One measure only.", "FX.EUR.ZAR")
+ROLE = Parameter("role", _CODE, "Role of the party: buyer, supplier, tenderer …", "buyer")
+INDICATOR = Parameter("indicator", _CODE, "Annual mode: code such as NY.GDP.MKTP.CD.")
+SERIES = Parameter("series", _CODE, "Series mode: key, FX.<base>.<quote> for rates.", "FX.EUR.ZAR")
+SERIES_TYPE = Parameter("series_type", _CODE, "Series mode: family, such as fx or cpi.", "fx")
+FREQUENCY = Parameter("frequency", Choice(get_args(Frequency)), "Series mode.", "daily")
+FROM_PERIOD = Parameter(
+    "from", YearOrDay(), "Earliest observation: a date, in annual mode also a year.", "2020-01-01"
+)
+TO_PERIOD = Parameter(
+    "to", YearOrDay(), "Latest observation: a date, in annual mode also a year.", "2024-12-31"
+)
+ID_TYPE = Parameter(
+    "id_type",
+    Choice(ID_TYPES),
+    "Kind of identifier. `lei` and `ticker` work on any tier, the others from starter on.",
+    "lei",
+    required=True,
+)
+ID_VALUE = Parameter(
+    "id_value",
+    Free(64),
+    "The identifier, in any case; EXCHANGE:TICKER for a ticker.",
+    "2138002QX8KZTPLXS721",
+    required=True,
+)
+_SLUG = Choice(tuple(BY_SLUG))
+METRIC_RANKED = Parameter(
+    "metric", _SLUG, "Slug of the metrics-v1 set.", "net_margin", required=True
+)
+METRIC = Parameter("metric", _SLUG, "One slug; left out, every metric.", "net_margin")
+ORDER = Parameter("order", Choice(get_args(Order)), "Order by size.", "desc", default="desc")
+CATEGORY = Parameter("category", Free(200), "Category as published by the portal.", "works")
+FROM_MONTH = Parameter("from", Day(), "Earliest month; any day of it.", "2024-01-01")
+TO_MONTH = Parameter("to", Day(), "Latest month; any day of it.", "2024-12-31")
+SIGNAL_KEY = Parameter(
+    "signal_key",
+    Text("[a-z0-9-]+", "small letters, digits and hyphens only"),
+    "Key of a panel, as `/v1/export` lists it.",
+    "single-bid-rate",
+    required=True,
+    place="path",
+)
+SKU = Parameter(
+    "sku",
+    Text("[A-Za-z0-9-]+", "letters, digits and hyphens only"),
+    "Dataset, in any case: AF-FUND, AF-TENDER, AF-MACRO.",
+    "AF-FUND",
+    required=True,
+    place="path",
+)

@@ -1,0 +1,141 @@
+"""Pages for people and for models, without a key: reference, methodology, llms.txt."""
+
+import html
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import falcon
+
+from api import llms
+from api.markdown import to_html
+from api.problems import Problem
+from warehouse.errors import SankofaError
+from warehouse.methodology import metrics, signals
+from warehouse.methodology.metric_pages import metric_page
+from warehouse.methodology.signal_pages import page as signal_page
+
+_STATIC = Path(__file__).parents[1] / "static"
+_SETS = {
+    metrics.SET: (metric_page, tuple(metrics.BY_SLUG)),
+    signals.SET: (signal_page, tuple(signals.BY_KEY)),
+}
+_OWN_ONLY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HTML, _MARKDOWN = "text/html; charset=utf-8", "text/markdown; charset=utf-8"
+_SANDBOX_HELD = 60.0
+
+
+def routes(sandbox: Callable[[], str]) -> dict[str, object]:
+    """Give the addresses of the pages; ``sandbox`` names the public key."""
+    return {
+        "/docs": Docs(sandbox),
+        "/docs/docs.js": Static("docs.js", "text/javascript; charset=utf-8"),
+        "/docs/docs.css": Static("docs.css", "text/css; charset=utf-8"),
+        "/methodology": MethodologyIndex(),
+        "/methodology/{set_name}/{slug}": Methodology(),
+        "/llms.txt": LlmsTxt(),
+    }
+
+
+class Docs:
+    """The interactive reference; nothing it loads comes from another host."""
+
+    open = True
+
+    def __init__(self, sandbox: Callable[[], str]) -> None:
+        self._page = (_STATIC / "docs.html").read_text("utf-8")
+        self._sandbox = sandbox
+        self._key, self._until = "", 0.0
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Answer with the page, the sandbox key filled in where there is one."""
+        _show(resp, self._page.replace("{sandbox_key}", html.escape(self._sandbox_key())))
+
+    on_head = on_get
+
+    def _sandbox_key(self) -> str:
+        if time.monotonic() > self._until:
+            try:
+                self._key = self._sandbox()
+            except SankofaError:
+                self._key = ""
+            self._until = time.monotonic() + _SANDBOX_HELD
+        return self._key
+
+
+class Static:
+    """One file that a page loads."""
+
+    open = True
+
+    def __init__(self, name: str, content_type: str) -> None:
+        self._body = (_STATIC / name).read_bytes()
+        self._content_type = content_type
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Answer with the file."""
+        resp.data, resp.content_type = self._body, self._content_type
+        resp.set_header("X-Content-Type-Options", "nosniff")
+
+    on_head = on_get
+
+
+class MethodologyIndex:
+    """Every page of methodology by its ``methodology_ref``."""
+
+    open = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Answer with the list."""
+        refs = [f"{name}/{slug}" for name, (_, slugs) in _SETS.items() for slug in slugs]
+        lines = "\n".join(f"- [{ref}](/methodology/{ref})" for ref in refs)
+        _negotiate(req, resp, f"# Methodology\n\n{lines}\n", "Methodology")
+
+    on_head = on_get
+
+
+class Methodology:
+    """How one derived value is worked out."""
+
+    open = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, set_name: str, slug: str) -> None:
+        """Answer with the page: HTML for a browser, else Markdown."""
+        page = _SETS[set_name][0](slug) if set_name in _SETS else None
+        if page is None:
+            raise Problem("not_found", f"No page explains {set_name[:64]}/{slug[:64]}.")
+        _negotiate(req, resp, page, f"{set_name}/{slug}")
+
+    on_head = on_get
+
+
+class LlmsTxt:
+    """What a language model should know first (llmstxt.org)."""
+
+    open = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Answer with addresses of the host that was asked."""
+        refs = {name: slugs for name, (_, slugs) in _SETS.items()}
+        resp.text = llms.text(req.context.base_url, refs)
+        resp.content_type = "text/plain; charset=utf-8"
+
+    on_head = on_get
+
+
+def _negotiate(req: falcon.Request, resp: falcon.Response, markdown: str, title: str) -> None:
+    resp.append_header("Vary", "Accept")
+    if "text/html" in req.accept:
+        _show(resp, to_html(markdown, title))
+    else:
+        resp.text, resp.content_type = markdown, _MARKDOWN
+
+
+def _show(resp: falcon.Response, page: str) -> None:
+    resp.text, resp.content_type = page, _HTML
+    resp.set_header("Content-Security-Policy", _OWN_ONLY)
+    resp.set_header("X-Content-Type-Options", "nosniff")
+    resp.set_header("Referrer-Policy", "no-referrer")

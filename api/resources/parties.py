@@ -1,0 +1,26 @@
+"""Buyers and suppliers named in releases."""
+
+import falcon
+
+from api import endpoints, params
+from api.answers import answer, pinned, rows_allowed
+from warehouse.read.mart import Mart
+from warehouse.read.parties import parties
+
+
+class TenderParties:
+    """Answers with parties that are organisations, resolved where that is known."""
+
+    endpoint = endpoints.TENDER_PARTIES
+
+    def __init__(self, mart: Mart) -> None:
+        self._mart = mart
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Answer with parties, those of the most releases first in each role."""
+        asked = params.read(req, self.endpoint)
+        limit = rows_allowed(req, asked)
+        rows = parties(pinned(req, self._mart), **{**asked, "limit": limit})
+        answer(resp, rows, limit, None)
+
+    on_head = on_get

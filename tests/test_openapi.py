@@ -1,0 +1,170 @@
+"""The description is OpenAPI 3.1, says what is served, and its examples are true to it."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import falcon
+import msgspec
+import pytest
+from falcon import testing
+from jsonschema import Draft202012Validator, FormatChecker
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from api.bodies import BODIES
+from api.declared import Deprecation, Endpoint, Parameter
+from api.endpoints import ENDPOINTS
+from api.kinds import Kind, Rows
+from api.notices import Notices
+from api.openapi import document
+from api.problems import PROBLEMS
+from warehouse.exports.manifest import Manifest
+from warehouse.read.mart import Mart
+from warehouse.wire import encode
+
+DOCUMENT: dict[str, Any] = json.loads(encode(document(ENDPOINTS)))
+# Section 4 of the contract: the errors it lists for each endpoint.
+LISTED = {
+    "/v1/fundamentals/{service_id}": (400, 401, 404, 429, 503),
+    "/v1/tenders": (400, 401, 402, 429, 503),
+    "/v1/shared/facts": (400, 401, 402, 429, 503),
+    "/v1/tender-parties": (401, 429, 503),
+    "/v1/macro": (400, 401, 402, 429, 503),
+    "/v1/entities/{service_id}": (401, 404, 429, 503),
+    "/v1/crosswalk/{service_id}": (401, 404, 429, 503),
+    "/v1/crosswalk": (400, 401, 402, 429, 503),
+    "/v1/screen": (400, 401, 402, 429, 503),
+    "/v1/metrics/{service_id}": (400, 401, 402, 429, 503),
+    "/v1/signals/procurement-demand": (401, 402, 429, 503),
+    "/v1/signals/{signal_key}": (400, 401, 404, 429, 503),
+    "/v1/quality-metrics/{sku}": (401, 404, 429, 503),
+    "/v1/export": (401, 429, 503),
+    "/v1/status": (503,),
+    "/health": (),
+    "/openapi.json": (),
+}
+
+
+def checked(value: Any, schema: dict[str, Any]) -> None:
+    whole = {**schema, "components": DOCUMENT["components"]}
+    Draft202012Validator(whole, format_checker=FormatChecker()).validate(value)
+
+
+def test_it_validates_as_openapi_3_1() -> None:
+    assert list(OpenAPIV31SpecValidator(DOCUMENT).iter_errors()) == []
+
+
+def test_every_endpoint_of_the_contract_is_described_with_its_errors() -> None:
+    assert set(DOCUMENT["paths"]) == set(LISTED)
+    for path, statuses in LISTED.items():
+        described = DOCUMENT["paths"][path]["get"]["responses"]
+        assert {str(each) for each in (200, *statuses)} <= set(described), path
+
+
+def test_both_ways_to_send_a_key_are_described() -> None:
+    schemes = DOCUMENT["components"]["securitySchemes"]
+    assert schemes["ApiKey"] == {"type": "apiKey", "in": "header", "name": "X-API-Key"}
+    assert schemes["Bearer"] == {"type": "http", "scheme": "bearer"}
+    for endpoint in ENDPOINTS:
+        said = DOCUMENT["paths"][endpoint.path]["get"]["security"]
+        assert said == ([{"ApiKey": []}, {"Bearer": []}] if endpoint.needs_key else [])
+
+
+@pytest.mark.parametrize("path", LISTED)
+def test_every_example_is_true_to_its_schema(path: str) -> None:
+    operation = DOCUMENT["paths"][path]["get"]
+    for response in operation["responses"].values():
+        for content in response.get("content", {}).values():
+            if "example" in content:
+                checked(content["example"], content["schema"])
+    for parameter in operation["parameters"]:
+        if "example" in parameter:
+            checked(parameter["example"], parameter["schema"])
+
+
+def test_every_status_of_the_table_of_problems_is_described_somewhere() -> None:
+    described = {
+        int(status)
+        for path in DOCUMENT["paths"].values()
+        for status in path["get"]["responses"]
+        if int(status) >= 400
+    }
+    # Of files, of requests that no client of the description writes, and of our own failures.
+    assert {kind.status for kind in PROBLEMS.values()} - described <= {413, 416, 500}
+
+
+def test_the_manifest_is_described_member_by_member() -> None:
+    about = {"count", "_license"}
+    assert set(BODIES["Export"]["properties"]) - about == set(Manifest.__struct_fields__)
+    assert msgspec.json.schema(Manifest)["$defs"].keys() - {"Manifest"} <= set(
+        DOCUMENT["components"]["schemas"]
+    )
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [each for endpoint in ENDPOINTS for each in endpoint.parameters],
+    ids=lambda each: each.name,
+)
+def test_what_is_described_is_what_is_read(parameter: Parameter) -> None:
+    kind: Kind = parameter.kind
+    schema = Draft202012Validator(dict(kind.schema()), format_checker=FormatChecker())
+    tried = ["", "a", "ZA", "ZAF", "DC1", "2024", "0000", "2024-02-30", "2024-02-29", "x" * 65]
+    tried += ["latest", "net_margin", "fx daily", "0", "1", "1000", "é", "lei", "AF-FUND"]
+    for text in tried:
+        if isinstance(kind, Rows) and text.isdigit() and int(text) > kind.ceiling:
+            continue  # refused by the tier, with a code of its own
+        value = int(text) if isinstance(kind, Rows) and text.isdigit() else text
+        try:
+            read = bool(text) and kind.read(text) is not None
+        except ValueError:
+            read = False
+        assert schema.is_valid(value) is read, (parameter.name, text)
+    assert kind.expected
+
+
+class Going:
+    """An endpoint of the tests that will be removed."""
+
+    endpoint = Endpoint(
+        "getGoing",
+        "/v1/going",
+        "Goes",
+        "",
+        "Health",
+        "service",
+        needs_key=False,
+        deprecation=Deprecation(
+            datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC), "/v1/next"
+        ),
+    )
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        if req.params:
+            raise falcon.HTTPNotFound
+        resp.media = {"status": "ok"}
+
+
+def test_what_is_being_removed_says_so_on_every_answer(tmp_path: Any) -> None:
+    class Named:
+        def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
+            req.context.key = None
+
+    app = falcon.App()
+    app.add_middleware(Named())
+    app.add_middleware(Notices(Mart(tmp_path)))
+    app.add_route(Going.endpoint.path, Going())
+    for query in ("", "?x=1"):
+        headers = testing.TestClient(app).simulate_get(f"/v1/going{query}").headers
+        assert headers["deprecation"] == "@1767225600"
+        assert headers["sunset"] == "Wed, 01 Jul 2026 00:00:00 GMT"
+        assert headers["link"] == '</v1/next>; rel="successor-version"'
+    described = document([Going.endpoint])["paths"]["/v1/going"]["get"]
+    assert described["deprecated"] is True
+    assert {"Deprecation", "Sunset", "Link"} <= set(described["responses"]["200"]["headers"])
+
+
+def test_less_than_180_days_notice_is_refused() -> None:
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    with pytest.raises(ValueError, match="180 days"):
+        Deprecation(since, since + timedelta(days=179), "/v1/next")

@@ -1,0 +1,117 @@
+"""Keys in one SQLite file, for one machine."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from warehouse.keys.issued import Issued, KeyStoreUnavailable
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS issued (
+    prefix TEXT NOT NULL, sha256 BLOB PRIMARY KEY, key_id TEXT NOT NULL, tier TEXT NOT NULL,
+    label TEXT NOT NULL, created_at TEXT NOT NULL, ends_at TEXT, sandbox INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS issued_by_prefix ON issued (prefix);
+CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, secret BLOB NOT NULL);
+"""
+_COLUMNS = "prefix, sha256, key_id, tier, label, created_at, ends_at, sandbox"
+
+
+class FileKeys:
+    """The file that holds the keys."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._address = path.absolute().as_uri()
+
+    def held(self, prefix: str | None = None) -> list[Issued]:
+        """Give the keys with a prefix, or all."""
+        query = f"SELECT {_COLUMNS} FROM issued"
+        with self._open("ro") as connection:
+            if prefix is None:
+                return [_issued(*row) for row in connection.execute(f"{query} ORDER BY created_at")]
+            rows = connection.execute(f"{query} WHERE prefix = ?", (prefix,))
+            return [_issued(*row) for row in rows]
+
+    def keep(self, *rows: Issued) -> None:
+        """Keep keys in one step; a hash that is held already is replaced."""
+        with self._writing() as connection:
+            connection.executemany(
+                f"INSERT OR REPLACE INTO issued ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                map(_row, rows),
+            )
+
+    def secret(self, name: str, fresh: bytes) -> bytes:
+        """Keep a secret if none of that name is held; give the one that is."""
+        query = "SELECT secret FROM secrets WHERE name = ?"
+        with self._writing() as connection:
+            connection.execute("INSERT OR IGNORE INTO secrets VALUES (?, ?)", (name, fresh))
+            return bytes(connection.execute(query, (name,)).fetchone()[0])
+
+    def stamp(self) -> object:
+        """Give which file it is and when it was changed."""
+        try:
+            seen = self.path.stat()
+        except OSError as error:
+            raise KeyStoreUnavailable(f"the key store does not answer: {error.strerror}") from error
+        return seen.st_ino, seen.st_mtime_ns, seen.st_size
+
+    def check(self) -> None:
+        """Make a real read."""
+        with self._open("ro") as connection:
+            connection.execute("SELECT prefix FROM issued LIMIT 1").fetchone()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Open the store for one change, made with its tables if it was not there."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.touch(mode=0o600)
+        with self._open("rw") as connection:
+            connection.executescript(_TABLES)
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _open(self, mode: str) -> Iterator[sqlite3.Connection]:
+        try:
+            connection = sqlite3.connect(
+                f"{self._address}?mode={mode}", timeout=1, isolation_level=None, uri=True
+            )
+            try:
+                yield connection
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise KeyStoreUnavailable(f"the key store does not answer: {error}") from error
+
+
+def _issued(
+    prefix: str,
+    sha256: bytes,
+    key_id: str,
+    tier: str,
+    label: str,
+    created_at: str,
+    ends_at: str | None,
+    sandbox: int,
+) -> Issued:
+    ends = None if ends_at is None else datetime.fromisoformat(ends_at)
+    made = datetime.fromisoformat(created_at)
+    return Issued(prefix, sha256, key_id, tier, label, made, ends, bool(sandbox))
+
+
+def _row(issued: Issued) -> tuple[object, ...]:
+    ends = None if issued.ends_at is None else issued.ends_at.isoformat()
+    return (
+        issued.prefix,
+        issued.sha256,
+        issued.key_id,
+        issued.tier,
+        issued.label,
+        issued.created_at.isoformat(),
+        ends,
+        issued.sandbox,
+    )
