@@ -96,7 +96,8 @@ def _of_json(body: bytes) -> list[Entry]:
 
 def _of_csv(document: Document, text: str) -> tuple[str, list[Entry]]:
     rows = csv.reader(StringIO(text, newline=""), strict=True)
-    header = [_RENAMED.get(name.strip(), name.strip()) for name in next(rows)]
+    first = next(rows, []) or [""]
+    header = [_RENAMED.get(name.strip(), name.strip()) for name in first]
     columns = [name for name in header[1:] if name not in _RENAMED.values()]
     names = {found[1] if (found := _VINTAGE.fullmatch(name)) else name for name in columns}
     if header[0] not in _DATES or len(names) != 1 or len(set(header)) != len(header):
