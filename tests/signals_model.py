@@ -133,7 +133,9 @@ def _suppliers(stated: Row, suppliers: dict[str, str | None], awards: int) -> fr
 
 def ten(value: Fraction) -> Decimal:
     context = Context(prec=10, rounding=ROUND_HALF_EVEN)
-    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    exact = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    # the column keeps eighteen digits behind the point
+    return exact if exact.as_tuple().exponent >= -18 else exact.quantize(Decimal(1).scaleb(-18))  # type: ignore[operator]
 
 
 def shifted(month: date, months: int) -> date:

@@ -138,7 +138,7 @@ def test_a_source_is_fetched_by_one_run_at_a_time(here: Places, server: Replay) 
 
     def held(asked: Asked) -> Reply:
         asked_first.set()
-        go_on.wait(60)
+        go_on.wait(240)
         return Reply(RATES)
 
     server.answer("/service/data/EXR/D.ZAR.EUR.SP00.A", held)

@@ -26,7 +26,8 @@ class Signal(SQLModel):
     )
     measure: str = column("What is measured.", "single_bid_rate")
     value: Decimal | None = column(
-        "Ten significant digits, half even; null where nothing was observed.", Decimal("0.25")
+        "Ten significant digits, at most 18 behind the point; null where nothing was observed.",
+        Decimal("0.25"),
     )
     unit: str = column("share, ratio, days, tenderers, index …", "share")
     currency: str | None = column("ISO 4217 code of amounts; null where there are none.", "ZAR")
