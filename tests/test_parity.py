@@ -170,7 +170,9 @@ def same(read: list[Row], exported: list[Row], **renamed: str) -> int:
 def test_figures_are_those_of_the_file_on_any_day(world: World) -> None:
     """Figures of an organisation are those of every id that was found to be it."""
     compared = 0
-    pointed = dict(world.mart.build().rows("SELECT service_id, same_as FROM same_as"))
+    pointed: dict[Any, Any] = dict(
+        world.mart.build().rows("SELECT service_id, same_as FROM same_as")
+    )
     for day in days(8):
         exported = world.known("af-fund-facts", day)
         for issuer in Random(3).sample(issuers(world.mart, 100), 6):
