@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from datetime import datetime
 
 import pyarrow as pa
-import pycountry
 
 from quality.contacts import find_contacts
 from quality.floors import FLOORS, Floor
@@ -18,6 +17,7 @@ from quality.report import FLOORS_CHECK, Counts, Failure, Report
 from quality.rules import Suite
 from quality.suites import SUITES
 from warehouse.mart.awards import stage_awards
+from warehouse.mart.countries import countries
 from warehouse.mart.stage import Stage
 from warehouse.record.schema import arrow_schema
 from warehouse.tables import DERIVED, QualityMetric
@@ -104,7 +104,7 @@ def _everything_there(stage: Stage) -> Iterator[None]:
         for name, row in DERIVED.items():
             if name != "quality":
                 make(name, arrow_schema(row).empty_table)
-        make("countries", _countries)
+        make("countries", countries)
         stage_awards(stage)
         yield
     finally:
@@ -116,9 +116,3 @@ def _create(stage: Stage, name: str, rows: pa.Table) -> None:
     stage.sql.register("given_rows", rows)
     stage.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given_rows")
     stage.sql.unregister("given_rows")
-
-
-def _countries() -> pa.Table:
-    known = [(each.alpha_2, each.alpha_3, each.name) for each in pycountry.countries]
-    names = ("country", "country_iso3", "name")
-    return pa.table(dict(zip(names, map(list, zip(*known, strict=True)), strict=True)))

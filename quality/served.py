@@ -5,6 +5,7 @@ it gets by being served.
 """
 
 from collections.abc import Iterable
+from typing import get_args
 
 from quality.rules import (
     COUNTRY,
@@ -22,12 +23,10 @@ from quality.rules import (
     within,
 )
 from warehouse.mart.tables import MART_TABLES
+from warehouse.methodology.metrics import Reason
 
 _ROWS = {table.name: table.rows for table in MART_TABLES}
-_REASONS = (
-    *("revised_after_as_of", "completed_after_as_of", "input_not_reported"),
-    *("denominator_not_positive", "mixed_currency", "short_period"),
-)
+_REASONS = get_args(Reason)
 _SOURCED = (given("every row names the place it was read from", "source_ref"), LICENSED)
 _ORGANISATION = matches("ids of organisations start with DC", "service_id", SERVICE_ID)
 _COUNTRY = matches("countries are codes of two letters", "country", COUNTRY)

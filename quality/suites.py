@@ -55,6 +55,10 @@ _SOURCED = (
     within("vintages are counted from 1", "vintage", "vintage", 1, None),
 )
 
+_PERIOD = holds(
+    "a period ends on or after the day it starts", "period_end", "period_end >= period_start"
+)
+
 _OWN: Mapping[str, tuple[Rule, ...]] = {
     "fundamentals": (
         matches("ids of organisations start with DC", "service_id", SERVICE_ID),
@@ -64,11 +68,7 @@ _OWN: Mapping[str, tuple[Rule, ...]] = {
             "value_reported",
             "withdrawn = (value_reported IS NULL)",
         ),
-        holds(
-            "a period ends on or after the day it starts",
-            "period_end",
-            "period_end >= period_start",
-        ),
+        _PERIOD,
         holds(
             "a period of a known length has a first day",
             "period_start",
@@ -112,20 +112,12 @@ _OWN: Mapping[str, tuple[Rule, ...]] = {
     "macro_annual": (
         matches("countries are codes of two letters", "country", COUNTRY),
         matches("countries are codes of three letters", "country_iso3", ISO3),
-        holds(
-            "a period ends on or after the day it starts",
-            "period_end",
-            "period_end >= period_start",
-        ),
+        _PERIOD,
     ),
     "macro_series": (
         matches("countries are codes of two letters", "country", COUNTRY),
         matches("countries are codes of three letters", "country_iso3", ISO3),
-        holds(
-            "a period ends on or after the day it starts",
-            "period_end",
-            "period_end >= period_start",
-        ),
+        _PERIOD,
     ),
     "entities": (
         matches("ids of organisations start with DC", "service_id", SERVICE_ID),

@@ -1,20 +1,16 @@
 """Single values of a release: a date, an amount, a count; what is none of them is None."""
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 from assets.tenders.portals import Portal
+from warehouse.moments import days
 
 # Nothing here was published before, or ends later than this many years after it was read.
 _FIRST_YEAR, _YEARS_AHEAD = 1980, 50
 
-_DATE = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})"
-    r"(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:[.,]\d+)?)?\s?(Z|z|[+-]\d{2}:?\d{2})?)?"
-)
 _MONEY = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?")
 
 
@@ -40,7 +36,7 @@ def day(value: Any, portal: Portal, latest: date) -> date | None:
     Where the portal labels its local time with a zone that is not its own, the day is
     the one it states.
     """
-    found = _days(value) if isinstance(value, str) else None
+    found = days(value) if isinstance(value, str) else None
     if found is None:
         return None
     stated, utc = found
@@ -49,27 +45,6 @@ def day(value: Any, portal: Portal, latest: date) -> date | None:
     if not _FIRST_YEAR <= stated.year <= latest.year + _YEARS_AHEAD:
         return None
     return stated if portal.zone_label_is_wrong else utc
-
-
-@lru_cache(maxsize=1 << 14)
-def _days(value: str) -> tuple[date, date] | None:
-    """Give the day that a date states, and the one it was then in UTC."""
-    found = _DATE.fullmatch(value.strip())
-    if found is None:
-        return None
-    year, month, dom, hour, minute, zone = found.groups()
-    try:
-        stated = datetime(int(year), int(month), int(dom), int(hour or 0), int(minute or 0))
-        return stated.date(), (stated - _offset(zone)).date()
-    except (ValueError, OverflowError):
-        return None
-
-
-def _offset(zone: str | None) -> timedelta:
-    if zone is None or zone in "Zz":
-        return timedelta()
-    away = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
-    return -away if zone[0] == "-" else away
 
 
 def amount(value: Any, portal: Portal) -> Decimal | None:

@@ -4,13 +4,14 @@ Files of a version are written once. What replaces something that readers see is
 at once: by renaming in a folder, by one upload in an object store.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Self, cast
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
+
+from warehouse.mart.pointer import settle
 
 
 @dataclass(frozen=True)
@@ -79,21 +80,9 @@ class Place:
             self.files.pipe_file(place, body)
             return
         beside = Path(f"{place}.partial")
-        with beside.open("wb") as file:
-            file.write(body)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(place)
-        _sync(Path(place).parent)
+        beside.write_bytes(body)
+        settle(beside, Path(place))
 
     def remove(self, folder: str) -> None:
         """Remove a folder of the root with all that is in it."""
         self.files.rm(self.path(folder), recursive=True)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,7 +1,10 @@
 """Parties of tenders as they are served: one row for each party, role and organisation."""
 
+from warehouse.mart.shapes import PROVENANCE
+
 _STATED = ("source", "country", "party_key", "name", "identifier_scheme", "identifier_id")
 SAME_PARTY = " AND ".join(f"matched.{name} IS NOT DISTINCT FROM party.{name}" for name in _STATED)
+PARTY_ID = "md5(concat_ws('/', source, country, party_key, role, coalesce(service_id, '-')))"
 
 # What the newest release says of the party, and where.
 _SHOWN = (
@@ -10,12 +13,7 @@ _SHOWN = (
     "identifier_id",
     "match_method",
     "org_evidence",
-    "source_ref",
-    "license_class",
-    "observed_at",
-    "method",
-    "extraction_confidence",
-    "provenance_id",
+    *PROVENANCE,
 )
 
 # Each party of the latest releases with who it is, where that is known. Who it is, is what
@@ -37,7 +35,7 @@ WITH grouped AS (
     FROM ({RESOLVED}) GROUP BY ALL
 )
 SELECT
-    md5(concat_ws('/', source, country, party_key, role, coalesce(service_id, '-'))) AS party_id,
+    {PARTY_ID} AS party_id,
     source, country, party_key, role, service_id, releases, first_release, last_release,
     unnest(shown),
     CASE WHEN shown.identifier_id IS NOT NULL

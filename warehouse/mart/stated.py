@@ -4,18 +4,15 @@ They are read from JSON here and not in SQL, whose engines take a number in JSON
 """
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date
 from decimal import Context, Decimal, Inexact, InvalidOperation
-from functools import lru_cache
 
 import msgspec
 
+from warehouse.moments import days
+
 _PLAIN = re.compile(rb"-?[0-9]{1,20}(\.[0-9]{1,18})?")
 _STEP, _EXACT = Decimal(1).scaleb(-18), Context(prec=38, traps=[Inexact, InvalidOperation])
-_DATE = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})"
-    r"(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:[.,]\d+)?)?\s?(Z|z|[+-]\d{2}:?\d{2})?)?"
-)
 # Nothing was awarded before; a year that a source writes for "none" lies before it.
 _FIRST_YEAR = 1980
 
@@ -66,22 +63,7 @@ def exact(number: bytes) -> str | None:
         return None
 
 
-@lru_cache(maxsize=1 << 14)
 def day(text: str) -> date | None:
     """Give the day of a date in UTC; None for one that is impossible."""
-    found = _DATE.fullmatch(text.strip())
-    if found is None:
-        return None
-    year, month, dom, hour, minute, zone = found.groups()
-    try:
-        moment = datetime(int(year), int(month), int(dom), int(hour or 0), int(minute or 0))
-        return (moment - _offset(zone)).date() if int(year) >= _FIRST_YEAR else None
-    except (ValueError, OverflowError):
-        return None
-
-
-def _offset(zone: str | None) -> timedelta:
-    if zone is None or zone in "Zz":
-        return timedelta()
-    away = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
-    return -away if zone[0] == "-" else away
+    found = days(text)
+    return found[1] if found and found[0].year >= _FIRST_YEAR else None

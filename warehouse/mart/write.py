@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pycountry
 
 from warehouse.mart.awards import stage_awards
+from warehouse.mart.countries import countries
 from warehouse.mart.entities import CURRENT_ENTITIES
 from warehouse.mart.load import Columns, Loader, loader_at
 from warehouse.mart.search import NAMES, NAMES_SCHEMA, WORDS, WORDS_SCHEMA, names, postings
@@ -31,7 +31,7 @@ def write_mart(stage: Stage, place: str | Path, about: Mapping[str, str]) -> Non
     sql = stage.sql.cursor()
     try:
         sql.execute("SET TimeZone = 'UTC'")
-        sql.register("countries", _countries())
+        sql.register("countries", countries())
         stage_awards(stage)
         with loader_at(place, stage.data_version) as loader:
             loader.tell({**about, "data_version": stage.data_version})
@@ -91,12 +91,3 @@ def _placed(
             yield pa.RecordBatch.from_arrays([places, *typed], schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())
-
-
-def _countries() -> pa.Table:
-    """Give the two codes of each country and its name."""
-    known = [
-        {"country": each.alpha_2, "country_iso3": each.alpha_3, "name": each.name}
-        for each in pycountry.countries
-    ]
-    return pa.Table.from_pylist(known)

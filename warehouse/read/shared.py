@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from warehouse.errors import BadQuestion
+from warehouse.mart.shapes import PROVENANCE
 from warehouse.read.engines import Found
 from warehouse.read.mart import Build, Mart
 from warehouse.read.organisations import organisation
@@ -16,14 +17,6 @@ from warehouse.wire import encode, joined
 Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]
 Members = Mapping[str, bytes]
 
-_PROVENANCE = (
-    "source_ref",
-    "license_class",
-    "observed_at",
-    "method",
-    "extraction_confidence",
-    "provenance_id",
-)
 _RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NULL = b"null"
 
@@ -137,7 +130,7 @@ def _fact(
             "value": held[value],
             **{name: held[name] for name in ("unit", "period_end")},
             "period_type": period_type,
-            **{name: held[name] for name in ("available_at", "vintage", *_PROVENANCE)},
+            **{name: held[name] for name in ("available_at", "vintage", *PROVENANCE)},
         }
     )
 
@@ -159,7 +152,7 @@ def _tender_fact(
             "unit": encode(currency or None),
             "period_end": held["date"],
             "period_type": b'"INSTANT"',
-            **{name: held[name] for name in ("available_at", "vintage", *_PROVENANCE)},
+            **{name: held[name] for name in ("available_at", "vintage", *PROVENANCE)},
         }
     )
 
