@@ -5,7 +5,7 @@ from datetime import date
 import falcon
 
 from api.params import Asked
-from api.problems import Problem
+from warehouse.contract.problems import Problem
 from warehouse.read.mart import Mart
 from warehouse.read.rows import Rows
 from warehouse.tiers import Tier

@@ -11,7 +11,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import ErrorTask
 
 from api.middleware import API_VERSION
-from api.problems import PROBLEMS
+from warehouse.contract.problems import PROBLEMS
 from warehouse.wire import encode
 
 # Seconds in which a request must have come whole, and in which an answer must move on.

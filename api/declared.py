@@ -6,23 +6,9 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Literal
 
-from api.kinds import Kind
+from warehouse.contract.kinds import Parameter
 
 NOTICE = timedelta(days=180)
-Place = Literal["query", "path"]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter; the examples of an endpoint can all be sent together."""
-
-    name: str
-    kind: Kind
-    about: str
-    example: str | int | None = None
-    required: bool = False
-    default: str | None = None
-    place: Place = "query"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Every endpoint of the contract: one declaration each."""
 
-from api import parameters as p
 from api.declared import Endpoint
+from warehouse.contract import parameters as p
 
 # A malformed parameter is 400 everywhere, and a limit above the sample's cap is 402 wherever
 # there is a limit; a pinned data_version that is unknown is 400 too.

@@ -4,7 +4,7 @@ import logging
 
 import falcon
 
-from api.problems import Problem
+from warehouse.contract.problems import Problem
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.keys import KeyStoreUnavailable, hidden
 from warehouse.wire import encode

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import falcon
 
-from api.problems import Problem
+from warehouse.contract.problems import Problem
 from warehouse.keys import KeyStore, find, hidden
 from warehouse.usage import Standing, Usage
 from warehouse.wire import encode

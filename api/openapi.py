@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from api.bodies import BODIES, PARTS, ROWS, example
-from api.declared import Endpoint, Parameter
-from api.members import member, of_type, whole
+from api.declared import Endpoint
 from api.middleware import API_VERSION
-from api.problems import PROBLEMS
+from warehouse.contract.bodies import BODIES, PARTS, ROWS, example
+from warehouse.contract.kinds import Parameter
+from warehouse.contract.members import member, of_type, whole
+from warehouse.contract.problems import PROBLEMS
 
 _ABOUT = (
     "Point-in-time company fundamentals, public tenders, macroeconomic series, metrics and "

@@ -5,9 +5,9 @@ from typing import Any
 
 import falcon
 
-from api.declared import Endpoint, Parameter
-from api.kinds import Choice
-from api.problems import Problem
+from api.declared import Endpoint
+from warehouse.contract.kinds import Choice, Parameter
+from warehouse.contract.problems import Problem
 from warehouse.exports.published import VERSION
 
 Asked = dict[str, Any]

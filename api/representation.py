@@ -7,7 +7,7 @@ import falcon
 import xxhash
 import zstandard
 
-from api.problems import Problem
+from warehouse.contract.problems import Problem
 
 # Below this a compressed body is hardly smaller than what it costs.
 _WORTH_IT = 1_024

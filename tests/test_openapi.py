@@ -11,13 +11,13 @@ from falcon import testing
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from api.bodies import BODIES
-from api.declared import Deprecation, Endpoint, Parameter
+from api.declared import Deprecation, Endpoint
 from api.endpoints import ENDPOINTS
-from api.kinds import Kind, Rows
 from api.notices import Notices
 from api.openapi import document
-from api.problems import PROBLEMS
+from warehouse.contract.bodies import BODIES
+from warehouse.contract.kinds import Kind, Parameter, Rows
+from warehouse.contract.problems import PROBLEMS
 from warehouse.exports.manifest import Manifest
 from warehouse.read.mart import Mart
 from warehouse.wire import encode

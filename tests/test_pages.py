@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from api.problems import PROBLEMS
 from tests.browser import CHROMIUM, browser
 from tests.serving import Served, World, make_world, served
+from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology.metrics import BY_SLUG
 from warehouse.methodology.signals import BY_KEY
 

@@ -4,7 +4,7 @@ import falcon
 
 from api import endpoints, params
 from api.answers import nobody, pinned, tier_of, write
-from api.problems import Problem
+from warehouse.contract.problems import Problem
 from warehouse.read.crosswalk import FREE, identifiers, lookup
 from warehouse.read.mart import Mart
 

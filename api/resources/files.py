@@ -5,9 +5,9 @@ from typing import BinaryIO
 
 import falcon
 
-from api.problems import Problem
 from api.ranges import Unsatisfiable, part
 from api.representation import matches
+from warehouse.contract.problems import Problem
 from warehouse.errors import UnknownVersion
 from warehouse.exports.published import LATEST, PUBLIC_KEY, Published, PublishedFile
 from warehouse.tiers import TIERS, Tier

@@ -6,7 +6,7 @@ import falcon
 
 from api import endpoints, params
 from api.answers import answer, pinned, rows_allowed
-from api.kinds import Day, year_as_day
+from warehouse.contract.kinds import Day, year_as_day
 from warehouse.read.macro import annual, series_known
 from warehouse.read.mart import Mart
 

@@ -9,7 +9,7 @@ import falcon
 
 from api import llms
 from api.markdown import to_html
-from api.problems import Problem
+from warehouse.contract.problems import Problem
 from warehouse.errors import SankofaError
 from warehouse.methodology import metrics, signals
 from warehouse.methodology.metric_pages import metric_page

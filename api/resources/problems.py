@@ -2,7 +2,7 @@
 
 import falcon
 
-from api.problems import PROBLEMS
+from warehouse.contract.problems import PROBLEMS
 
 
 class ProblemPage:

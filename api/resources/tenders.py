@@ -2,9 +2,10 @@
 
 import falcon
 
-from api import cursor, endpoints, params
+from api import endpoints, params
 from api.answers import answer, pinned, rows_allowed
-from api.problems import Problem
+from warehouse.contract import cursor
+from warehouse.contract.problems import Problem
 from warehouse.errors import UnknownVersion
 from warehouse.read.mart import Mart
 from warehouse.read.tenders import releases

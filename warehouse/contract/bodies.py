@@ -6,8 +6,8 @@ from typing import Any, get_args
 
 import msgspec
 
-from api import rows
-from api.members import Schema, example_of, member, of_type, or_null, some, whole
+from warehouse.contract import rows
+from warehouse.contract.members import Schema, example_of, member, of_type, or_null, some, whole
 from warehouse.exports.manifest import Artifact, Failed
 from warehouse.methodology.metrics import Reason
 from warehouse.read.crosswalk import ID_TYPES

@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import get_args
 
-from api.cursor import LONGEST
-from api.declared import Parameter
-from api.kinds import Choice, Day, Free, Opaque, Rows, Text, YearOrDay
+from warehouse.contract.cursor import LONGEST
+from warehouse.contract.kinds import Choice, Day, Free, Opaque, Parameter, Rows, Text, YearOrDay
 from warehouse.methodology.metrics import BY_SLUG
 from warehouse.read.crosswalk import ID_TYPES
 from warehouse.read.metrics import Order

@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 Schema = Mapping[str, Any]
+Place = Literal["query", "path"]
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _YEAR = re.compile(r"[0-9]{4}")
@@ -158,6 +159,19 @@ class Rows:
     def schema(self) -> Schema:
         """Describe the kind by its bounds."""
         return {"type": "integer", "minimum": 1, "maximum": self.ceiling}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter; the examples of an endpoint can all be sent together."""
+
+    name: str
+    kind: Kind
+    about: str
+    example: str | int | None = None
+    required: bool = False
+    default: str | None = None
+    place: Place = "query"
 
 
 def year_as_day(text: str, month_day: str) -> date:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from api.problems import Problem
+from warehouse.contract.problems import Problem
 from warehouse.wire import encode
 
 _VERSION = 1

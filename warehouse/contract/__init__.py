@@ -1,0 +1,1 @@
+"""What both surfaces promise alike: parameters, problems, cursors and shapes of answers."""
