@@ -2,6 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+export VIRTUAL_ENV := $(abspath $(VENV))
 
 .PHONY: run test bench check lock clean
 
@@ -25,19 +27,22 @@ bench: $(STAMP)
 
 ## lock: pin every dependency with its hashes
 lock: $(STAMP)
-	@$(BIN)/python -m pip install --quiet uv
+	@echo uv | $(BIN)/uv pip compile - --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-annotate --output-file requirements/uv.lock
 	@for extras in "" "dev" "dev,postgres,redis,s3,spark"; do \
 	  name=$$(case "$$extras" in "") echo run;; dev) echo dev;; *) echo all;; esac); \
 	  $(BIN)/uv pip compile setup.cfg --quiet --universal --python-version 3.11 --generate-hashes \
 	    --no-strip-extras --no-header --no-annotate $${extras:+$$(printf -- '--extra %s ' $$(echo $$extras | tr , ' '))} \
 	    --output-file requirements/$$name.lock; done
 
-$(STAMP): requirements/dev.lock setup.cfg pyproject.toml
+$(STAMP): requirements/dev.lock requirements/uv.lock setup.cfg pyproject.toml
 	@echo "Setting up $(VENV), once"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Sankofa needs Python 3.11 or later; this is " + sys.version)'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(PIP) --require-hashes -r requirements/uv.lock
+	@$(BIN)/uv pip install --quiet --require-hashes -r requirements/dev.lock || \
+	  { echo "uv could not install; pip tries, which takes some minutes"; $(PIP) --require-hashes -r requirements/dev.lock; }
+	@$(PIP) --no-build-isolation --no-deps -e .
 	@touch $(STAMP)
 
 clean:
