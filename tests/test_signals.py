@@ -515,6 +515,23 @@ def test_a_party_that_one_release_leaves_unestablished_is_withheld(world: World)
     assert named == (number("0.3333333333"), 3, 3, 1)
 
 
+def test_an_award_published_later_leaves_no_trace_in_an_earlier_month(tmp_path: Path) -> None:
+    """Not even an empty row: that it is there would tell that the award came."""
+    march, read = date(2023, 3, 10), date(2023, 4, 5)
+
+    def known(folder: Path, *later: date) -> list[date]:
+        world = World(Record(str(folder / "record")), folder / "stage")
+        first = date(2023, 1, 15)
+        world.release("o1", first, awards=[award("a", first, "30", ("S1",))])
+        for day in later:
+            world.release("o2", day, awards=[award("a", march, "30", ("S1",))])
+        world.release("o3", date(2023, 6, 1), tender=False)
+        rows = [row for row in world.signals() if row["signal_key"] == "supplier-newcomer-rate"]
+        return [row["month"] for row in rows if row["available_at"] <= read]
+
+    assert known(tmp_path / "with", date(2023, 5, 20)) == known(tmp_path / "without")
+
+
 def test_every_panel_has_a_page_that_names_its_measures() -> None:
     assert len(PANELS) == len(BY_KEY) == len(pages()) == 13
     for panel in PANELS:

@@ -35,7 +35,7 @@ FROM lines WHERE len(suppliers) > 0""")
 SELECT * REPLACE (CASE WHEN m >= {NEW_AFTER} THEN den ELSE 0 END AS den) FROM (
     SELECT c, m, k, {", ".join(f"sum(sum({name})) OVER running AS {name}" for name in names)}
     FROM ({steps}) GROUP BY c, m, k WINDOW running AS (PARTITION BY c, m ORDER BY k)
-)"""
+) QUALIFY max(n_eligible) OVER (PARTITION BY c, m ORDER BY k) > 0"""
     add(sql, "supplier-newcomer-rate", "newcomer_award_share", rows, n_withheld="n_withheld")
 
 
