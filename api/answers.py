@@ -5,11 +5,12 @@ from datetime import date
 import falcon
 
 from api.params import Asked
-from warehouse.contract.problems import Problem
+from warehouse.contract import limits
+from warehouse.contract.refusals import nobody as nobody
 from warehouse.read.mart import Mart
 from warehouse.read.rows import Rows
 from warehouse.tiers import Tier
-from warehouse.wire import encode, joined
+from warehouse.wire import encode
 
 
 def tier_of(req: falcon.Request) -> Tier:
@@ -20,20 +21,7 @@ def tier_of(req: falcon.Request) -> Tier:
 
 def rows_allowed(req: falcon.Request, asked: Asked) -> int:
     """Give how many rows to answer with; more than the tier serves is refused."""
-    tier, limit = tier_of(req), asked["limit"]
-    if limit is None:
-        return tier.rows
-    if limit <= tier.ceiling:
-        return int(limit)
-    code = "limit_above_ceiling" if tier.paid else "row_cap_exceeded"
-    raise Problem(
-        code,
-        f"limit is {limit}; a key of the {tier.name} tier gets at most {tier.ceiling} rows.",
-        parameter="limit",
-        received=str(limit),
-        maximum=tier.ceiling,
-        tier=tier.name,
-    )
+    return limits.rows_allowed(tier_of(req), asked["limit"])
 
 
 def pinned(req: falcon.Request, mart: Mart) -> Mart:
@@ -64,10 +52,9 @@ def write(
 ) -> None:
     """Answer with rows and what is said around them."""
     held = {"count": len(rows.rows), "_license": rows.notice, "truncated": rows.truncated, **after}
-    members = {name: encode(value) for name, value in before.items()}
-    members[under] = b"[" + b",".join(rows.rows) + b"]"
-    members |= {name: encode(value) for name, value in held.items()}
-    send(resp, joined(members), rows.data_version)
+    first = encode(before)[:-1] + b"," if before else b"{"
+    parts = [first, encode(under), b":[", *rows.pieces(), b"],", encode(held)[1:]]
+    send(resp, b"".join(parts), rows.data_version)
 
 
 def send(resp: falcon.Response, body: bytes, data_version: str) -> None:
@@ -75,8 +62,3 @@ def send(resp: falcon.Response, body: bytes, data_version: str) -> None:
     resp.data = body
     resp.content_type = falcon.MEDIA_JSON
     resp.set_header("X-Data-Version", data_version)
-
-
-def nobody(named: str) -> Problem:
-    """Make the problem of an id that nobody has."""
-    return Problem("not_found", f"No record has the id {named[:64]!r}.")

@@ -4,12 +4,11 @@ import logging
 
 import falcon
 
+from warehouse.contract.failures import foreseen, unforeseen, written
 from warehouse.contract.problems import Problem
-from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
-from warehouse.keys import KeyStoreUnavailable, hidden
+from warehouse.keys import hidden
 from warehouse.wire import encode
 
-_RETRY_AFTER = 5
 _FAILED = logging.getLogger("sankofa.api")
 
 
@@ -27,28 +26,23 @@ def answer_errors(app: falcon.App[falcon.Request, falcon.Response], upgrade_url:
 
 def problem_of(error: Exception, req: falcon.Request) -> Problem:
     """Say in our words what went wrong; what we did not foresee is logged and not shown."""
-    if isinstance(error, Problem):
-        return error
-    if isinstance(error, KeyStoreUnavailable):
-        return _later("key_store_unavailable", "The key store is temporarily unavailable.")
-    if isinstance(error, NothingPublished | DatastoreUnavailable):
-        _FAILED.error("datastore: %s", error)
-        return _later("datastore_unavailable", "The data cannot be read at the moment.")
-    if isinstance(error, UnknownVersion):
-        return Problem("parameter_invalid", str(error), parameter="X-Data-Version")
+    problem = foreseen(error)
+    if problem is not None:
+        if problem.kind.status >= 500:
+            _FAILED.error("%s: %s", problem.code, error)
+        return problem
     if isinstance(error, falcon.HTTPError):
         return _of_falcon(error, req)
     _FAILED.error("unforeseen, request %s", req.context.request_id, exc_info=error)
-    return Problem("internal_error", "Something failed that we did not foresee.")
+    return unforeseen()
 
 
 def write(req: falcon.Request, resp: falcon.Response, problem: Problem, upgrade_url: str) -> None:
     """Write a problem as ``application/problem+json`` with the headers that go with it."""
-    kind, members = problem.kind, dict(problem.members)
+    kind, members = problem.kind, written(problem, req.context.request_id, upgrade_url)
     if kind.status == 401:
         resp.set_header("WWW-Authenticate", 'Bearer realm="sankofa"')
     if kind.status == 402:
-        members["upgrade_url"] = upgrade_url
         resp.set_header("X-Upgrade-URL", upgrade_url)
     if "retry_after" in members:
         resp.set_header("Retry-After", str(members["retry_after"]))
@@ -56,24 +50,7 @@ def write(req: falcon.Request, resp: falcon.Response, problem: Problem, upgrade_
         resp.set_header("Allow", "GET, HEAD, OPTIONS")
     resp.status = kind.status
     resp.content_type = "application/problem+json"
-    body = encode(_body(problem, req.context.request_id, members))
-    resp.data = hidden(body.decode()).encode()
-
-
-def _body(problem: Problem, instance: str, members: dict[str, object]) -> dict[str, object]:
-    return {
-        "type": f"/problems/{problem.code}",
-        "title": problem.kind.title,
-        "status": problem.kind.status,
-        "code": problem.code,
-        "detail": problem.detail,
-        "instance": instance,
-        **members,
-    }
-
-
-def _later(code: str, detail: str) -> Problem:
-    return Problem(code, detail, retry_after=_RETRY_AFTER, retryable=True)
+    resp.data = hidden(encode(members).decode()).encode()
 
 
 def _of_falcon(error: falcon.HTTPError, req: falcon.Request) -> Problem:

@@ -1,6 +1,5 @@
 """Reading of parameters by the declaration: each is right, or the problem names it."""
 
-from datetime import date
 from typing import Any
 
 import falcon
@@ -8,10 +7,13 @@ import falcon
 from api.declared import Endpoint
 from warehouse.contract.kinds import Choice, Parameter
 from warehouse.contract.problems import Problem
-from warehouse.exports.published import VERSION
+from warehouse.contract.refusals import check_pin, nobody, unknown
+from warehouse.contract.refusals import conflict as conflict
+from warehouse.contract.refusals import in_order as in_order
+from warehouse.contract.refusals import invalid as invalid
+from warehouse.contract.refusals import missing as missing
 
 Asked = dict[str, Any]
-_SHOWN = 64
 
 
 def read(req: falcon.Request, endpoint: Endpoint, **path: str) -> Asked:
@@ -22,59 +24,15 @@ def read(req: falcon.Request, endpoint: Endpoint, **path: str) -> Asked:
     if not req.client_accepts(falcon.MEDIA_JSON):
         raise Problem("not_acceptable", "The answer is application/json; let Accept allow it.")
     if endpoint.needs_key:
-        _check_pin(req.get_header("X-Data-Version"))
+        check_pin(req.get_header("X-Data-Version"))
     asked: Asked = {name: _in_path(endpoint, name, text) for name, text in path.items()}
     declared, sent = endpoint.query, req.params
     for name in sent:
         if name not in declared:
-            raise Problem(
-                "parameter_unknown",
-                f"{name[:_SHOWN]!r} is not a parameter of this endpoint.",
-                parameter=name[:_SHOWN],
-                allowed=list(declared),
-            )
+            raise unknown(name, declared, "this endpoint")
     for name, parameter in declared.items():
         asked[name] = _in_query(parameter, sent.get(name))
     return asked
-
-
-def in_order(from_: date | None, to: date | None) -> None:
-    """Refuse a span that ends before it begins."""
-    if from_ is not None and to is not None and from_ > to:
-        raise conflict("from", "from lies after to.")
-
-
-def conflict(name: str, detail: str) -> Problem:
-    """Make the problem of parameters that exclude each other."""
-    return Problem("parameter_conflict", detail, parameter=name)
-
-
-def missing(name: str, expected: str) -> Problem:
-    """Make the problem of a parameter that is needed and was not sent."""
-    return Problem(
-        "parameter_missing",
-        f"{name} is required: {expected}.",
-        parameter=name,
-        expected=expected,
-    )
-
-
-def invalid(name: str, received: str, expected: str, **members: object) -> Problem:
-    """Make the problem of a malformed parameter."""
-    return Problem(
-        "parameter_invalid",
-        f"{name} must be {expected}.",
-        parameter=name,
-        received=received[:_SHOWN],
-        expected=expected,
-        **members,
-    )
-
-
-def _check_pin(version: str | None) -> None:
-    if version is not None and not VERSION.fullmatch(version):
-        expected = "a data_version that an answer named, such as 20261114.3"
-        raise invalid("X-Data-Version", version, expected)
 
 
 def _in_path(endpoint: Endpoint, name: str, text: str) -> object:
@@ -83,7 +41,7 @@ def _in_path(endpoint: Endpoint, name: str, text: str) -> object:
         return parameter.kind.read(text)
     except ValueError:
         if endpoint.misfit == 404:
-            raise Problem("not_found", f"No record has the id {text[:_SHOWN]!r}.") from None
+            raise nobody(text) from None
         raise invalid(name, text, parameter.kind.expected) from None
 
 

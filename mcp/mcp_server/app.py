@@ -1,40 +1,131 @@
-"""The MCP server: the tools over a mart, and stdio for local agents."""
+"""The MCP server: tools and resources over a service, for whichever transport."""
 
-import argparse
-from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from mcp.server import MCPServer
-
-from mcp_server.tools import tools_over
-from warehouse.read.mart import Mart
-
-_INSTRUCTIONS = (
-    "Point-in-time data for African and emerging markets: what was knowable on a given day. "
-    "Pass as_of for any question about the past. Each row names its source_ref and "
-    "license_class: quote them. Null means not known, never zero; add no estimate of your own."
+from anyio import CapacityLimiter, to_thread
+from mcp.server import Server, ServerRequestContext
+from mcp.server.caching import CacheHint
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    TextResourceContents,
+    Tool,
+    ToolAnnotations,
 )
 
+from mcp_server import resources
+from mcp_server.calls import call_of, refused
+from mcp_server.schemas import input_schema, output_schema
+from mcp_server.service import Service
+from mcp_server.tools import TOOLS
+from warehouse.errors import SankofaError
 
-def create_server(mart: Mart) -> MCPServer[Any]:
-    """Make the server over a mart; the transport is chosen by who runs it."""
-    return MCPServer(
-        "sankofa",
-        instructions=_INSTRUCTIONS,
-        version=version("sankofa"),
-        tools=tools_over(mart),
-        log_level="WARNING",
+Context = ServerRequestContext[Any, Any]
+
+_INSTRUCTIONS = (
+    "Sankofa: point-in-time data for African and emerging markets (reported company figures, "
+    "public tenders, macro series): what was knowable on a given day. Begin with search_entities "
+    "to turn a name into a service_id. Pass as_of for any question about the past. Each row names "
+    "its source_ref and license_class: quote them. Null means not known, never zero; add no "
+    "estimate of your own. A result with isError holds a problem whose detail says what to mend."
+)
+_READS_ONLY = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_LISTED = [
+    Tool(
+        name=each.name,
+        title=each.title,
+        description=each.about,
+        input_schema=input_schema(each.parameters),
+        output_schema=output_schema(each.body),
+        annotations=_READS_ONLY,
     )
+    for each in TOOLS.values()
+]
+_AN_HOUR = CacheHint(ttl_ms=3_600_000, scope="public")
+# A read of a local build takes less time than to hand it to a thread; one of a database has to
+# wait, and a search by words may take long: neither stops the others. More at once would only
+# wait for each other.
+_SEARCHED = {"query", "buyer"}
+_AT_ONCE = 8
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve the published builds over stdio."""
-    parser = argparse.ArgumentParser(prog="mcp_server", description=main.__doc__)
-    parser.add_argument("--mart", required=True, help="folder or database of the published builds")
-    asked = parser.parse_args(arguments)
-    create_server(Mart(asked.mart)).run("stdio")
+def create_server(service: Service) -> Server[Any]:
+    """Make the server; every request must come with a call that was admitted."""
+    limiter = CapacityLimiter(_AT_ONCE)
 
+    async def list_tools(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=_LISTED)
 
-if __name__ == "__main__":
-    main()
+    async def call_tool(ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+        tool = TOOLS.get(params.name)
+        if tool is None:
+            raise MCPError(
+                code=INVALID_PARAMS,
+                message=f"Unknown tool: {params.name[:64]!r}; there are {', '.join(TOOLS)}.",
+            )
+        sent = params.arguments or {}
+        run = partial(service.run, tool, sent, call_of(ctx))
+        if service.is_near and not _SEARCHED & sent.keys():
+            return run()
+        return await to_thread.run_sync(run, limiter=limiter)
+
+    async def list_resources(
+        ctx: Context, params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        return ListResourcesResult(resources=resources.RESOURCES)
+
+    async def list_templates(
+        ctx: Context, params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+
+    async def read_resource(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        uri, call = str(params.uri), call_of(ctx)
+        try:
+            read = partial(resources.read, service.mart, uri)
+            held = await to_thread.run_sync(read, limiter=limiter)
+        except SankofaError as error:
+            raise refused(service, service.problem_of(error, call), call) from error
+        if held is None:
+            words = f"There is no resource {uri[:200]!r}; see resources/list."
+            raise MCPError(code=INVALID_PARAMS, message=words, data={"uri": uri[:200]})
+        text, mime_type = held
+        content = TextResourceContents(uri=uri, text=text, mime_type=mime_type)
+        return ReadResourceResult(contents=[content])
+
+    server: Server[Any] = Server(
+        "sankofa",
+        version=version("sankofa"),
+        title="Sankofa",
+        description="What was knowable on any past day, for African and emerging markets.",
+        instructions=_INSTRUCTIONS,
+        cache_hints={
+            "server/discover": _AN_HOUR,
+            "tools/list": _AN_HOUR,
+            "resources/list": _AN_HOUR,
+            "resources/templates/list": _AN_HOUR,
+            "resources/read": CacheHint(ttl_ms=60_000, scope="public"),
+        },
+        # No parameter is given by a header too, so that none has to be compared.
+        get_tool_input_schema=lambda name: None,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+    )
+    # What it writes for traces nobody here collects.
+    server.middleware.clear()
+    return server

@@ -1,81 +1,86 @@
-"""Results of tools: the same bytes as REST, of a bounded size, and problems in words."""
+"""Results: the body of REST, of a bounded size, with a way on where there is more."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
-from functools import wraps
-from typing import ParamSpec
 
-from mcp_types import CallToolResult, TextContent
-
-from warehouse.errors import DatastoreUnavailable, NothingPublished
+from mcp_server.exact import shown_size
 from warehouse.read.rows import Rows
-from warehouse.wire import encode, joined
+from warehouse.wire import encode
 
-# What a model can take in at once.
+# What a model can take in at once: the whole result, its text included.
 LARGEST = 50_000
-
-P = ParamSpec("P")
-
-
-class Refused(Exception):
-    """A call that cannot be answered: a code and a sentence that a model can act on."""
-
-    def __init__(self, code: str, detail: str, **members: object) -> None:
-        super().__init__(detail)
-        self.problem = {"code": code, "detail": detail, **members}
+# The frame of the protocol, the envelope, a resource link and a cursor take less than this.
+_AROUND = 3_500
 
 
-def answering(
-    tool: Callable[P, CallToolResult],
-) -> Callable[P, CallToolResult]:
-    """Let a tool answer a problem as a result that says so, never as a protocol error."""
+@dataclass(frozen=True)
+class Found:
+    """Rows and what is said around them; ``cursor_after`` a row, where rows can be walked.
 
-    @wraps(tool)
-    def answered(*args: P.args, **kwargs: P.kwargs) -> CallToolResult:
-        try:
-            with _datastore():
-                return tool(*args, **kwargs)
-        except Refused as refused:
-            return _result(encode(refused.problem), is_error=True)
+    ``files`` names the Parquet files that hold all of it, the first one the best.
+    """
 
-    return answered
+    rows: Rows
+    limit: int | None = None
+    as_of: date | None = None
+    files: tuple[str, ...] = ()
+    cursor_after: Callable[[int], str | None] | None = None
 
 
-def answer(rows: Rows, as_of: date | None) -> CallToolResult:
-    """Give rows in the envelope of REST; rows that do not fit are left out and told."""
-    fitting = list(_fitting(rows.rows))
+@dataclass(frozen=True)
+class Answer:
+    """An answer as it is written; ``text`` where the body itself is not shown as one."""
+
+    body: bytes
+    truncated: bool
+    text: str | None = None
+
+
+def bounded(found: Found) -> Answer:
+    """Write rows in the envelope of REST; rows that do not fit are left out, and told."""
+    rows = found.rows.rows
+    room = LARGEST - _AROUND - 2 * len(found.rows.notice.encode())
+    whole = b"".join(found.rows.pieces())
+    if shown_size(whole) <= room:
+        return _answer(found, whole, len(rows), len(rows))
+    fitting = _fitting(rows, room)
+    if fitting:
+        return _answer(found, b",".join(fitting), len(fitting), len(fitting))
+    # The first row alone is too large to be shown twice.
+    if len(rows[0]) <= room:
+        words = "The row is large: it stands in structuredContent only."
+        return _answer(found, rows[0], 1, 1, words)
+    words = (
+        f"The first row has {len(rows[0]):,} bytes, more than a result may hold, and is left out. "
+        "Read it over REST or in the Parquet file; the cursor goes on after it."
+    )
+    return _answer(found, b"", 0, 1, words)
+
+
+def _answer(found: Found, rows: bytes, count: int, passed: int, text: str | None = None) -> Answer:
+    """Write so many rows; ``passed`` says behind which one a walk goes on."""
+    held = found.rows
     about = {
-        "count": len(fitting),
-        "_license": rows.notice,
-        "truncated": rows.truncated or len(fitting) < len(rows.rows),
-        "as_of": as_of,
-        "data_version": rows.data_version,
+        "count": count,
+        "_license": held.notice,
+        "truncated": held.truncated or count < len(held.rows),
+        "limit": found.limit,
+        "as_of": found.as_of,
+        "data_version": held.data_version,
     }
-    members = {name: encode(value) for name, value in about.items()}
-    return _result(joined({"data": b"[" + b",".join(fitting) + b"]", **members}))
+    if found.cursor_after is not None:
+        more = held.truncated or passed < len(held.rows)
+        about["next_cursor"] = found.cursor_after(passed) if more and passed else None
+    body = b"".join((b'{"data":[', rows, b"],", encode(about)[1:]))
+    return Answer(body, bool(about["truncated"]), text)
 
 
-def _fitting(rows: list[bytes]) -> Iterator[bytes]:
-    # The envelope around the rows takes less than this.
-    left = LARGEST - 2_000
+def _fitting(rows: Sequence[bytes], room: int) -> list[bytes]:
+    fitting = []
     for row in rows:
-        left -= len(row) + 1
-        if left < 0:
-            return
-        yield row
-
-
-def _result(text: bytes, is_error: bool = False) -> CallToolResult:
-    # Text, not structured content: the SDK would write a number as a float or a string.
-    return CallToolResult(content=[TextContent(type="text", text=text.decode())], is_error=is_error)
-
-
-@contextmanager
-def _datastore() -> Iterator[None]:
-    try:
-        yield
-    except (NothingPublished, DatastoreUnavailable) as error:
-        raise Refused(
-            "datastore_unavailable", "The data cannot be read at the moment; try again later."
-        ) from error
+        room -= shown_size(row) + 2
+        if room < 0:
+            break
+        fitting.append(row)
+    return fitting

@@ -49,24 +49,25 @@ class Text:
 
 @dataclass(frozen=True)
 class Free:
-    """Any text up to a length."""
+    """Any text of some length."""
 
     longest: int
+    shortest: int = 1
 
     @property
     def expected(self) -> str:
         """Say what a value must be."""
-        return f"a text of 1 to {self.longest} characters"
+        return f"a text of {self.shortest} to {self.longest} characters"
 
     def read(self, text: str) -> str:
         """Read a text."""
-        if not 1 <= len(text) <= self.longest:
+        if not self.shortest <= len(text) <= self.longest:
             raise ValueError
         return text
 
     def schema(self) -> Schema:
         """Describe the kind by its length."""
-        return {"type": "string", "minLength": 1, "maxLength": self.longest}
+        return {"type": "string", "minLength": self.shortest, "maxLength": self.longest}
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,23 @@ CURSOR = Parameter(
     "`next_cursor` of the page before, verbatim, with the same filters.",
 )
 FROM_RELEASE = Parameter("from", Day(), "Earliest release date.", "2024-01-01")
+TO_RELEASE = Parameter("to", Day(), "Latest release date.", "2024-12-31")
+BUYER = Parameter("buyer", Free(200), "The buyer's service_id, or words of its name.", "roads")
+IN_TENDER = Parameter(
+    "query",
+    Free(128, shortest=2),
+    "Words that the title, the description or the buyer's name all have; the last word may be "
+    "the beginning of one.",
+    "road works",
+)
+NAMED = Parameter(
+    "query",
+    Free(128, shortest=2),
+    "A name or words of it, an LEI, or EXCHANGE:TICKER.",
+    "Ubuntu Mining",
+    required=True,
+)
+LINE_ITEM = Text("[a-z0-9_]{1,64}", "small letters, digits and _")
 ENTITY_ID = Parameter(
     "entity_id",
     Text("(DC[A-Za-z0-9]+|[A-Z]{3})", "an issuer id that begins with DC, or a country, alpha-3"),

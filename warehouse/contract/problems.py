@@ -60,7 +60,7 @@ PROBLEMS: dict[str, Kind] = {
         406, "The answer has no form that you accept", "Let Accept allow application/json."
     ),
     "body_too_large": Kind(
-        413, "The body is too large", "Send none: the service is read with GET."
+        413, "The body is too large", "Send less; REST is read with GET and needs no body."
     ),
     "uri_too_long": Kind(414, "The address is too long", "Ask for less at a time."),
     "range_not_satisfiable": Kind(

@@ -179,7 +179,7 @@ QUALITY = _row(
     [QualityMetric],
     {
         "value": {
-            "anyOf": [{"type": "number"}, {"const": "UNMEASURED"}],
+            "anyOf": [{"type": "number"}, {"type": "string", "enum": ["UNMEASURED"]}],
             "description": "What was measured, or the literal UNMEASURED.",
             "examples": [1],
         }

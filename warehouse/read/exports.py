@@ -1,12 +1,37 @@
 """The manifest of what a build exported, as it was written."""
 
-from warehouse.read.mart import Mart
+import msgspec
+
+from warehouse.read.mart import Build, Mart
+from warehouse.wire import encode, joined
 
 # Where the writer of a build keeps the manifest in what the build says of itself.
 MANIFEST = "export_manifest"
+
+_MEMBERS = ("generated_at", "signature_url", "datapackage_url")
+_RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ARTIFACTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def export_manifest(mart: Mart) -> bytes | None:
     """Give the manifest as JSON; None if the build exported nothing."""
     told = mart.build().about.get(MANIFEST)
     return None if told is None else told.encode()
+
+
+def export_body(build: Build) -> bytes:
+    """Give the manifest with the licence notice; an empty list of files if there are none."""
+    told = build.about.get(MANIFEST, "{}")
+    held = {name: bytes(each) for name, each in _RAW.decode(told).items()}
+    artifacts = held.pop("artifacts", b"[]")
+    return joined(
+        {
+            "data_version": encode(build.data_version),
+            **dict.fromkeys(_MEMBERS, b"null"),
+            "artifacts": artifacts,
+            "failed": b"[]",
+            **held,
+            "count": encode(len(_ARTIFACTS.decode(artifacts))),
+            "_license": encode(build.notice),
+        }
+    )

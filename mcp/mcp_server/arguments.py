@@ -1,0 +1,87 @@
+"""Reading of a tool's arguments by the declared parameters: each is right, or is named."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from warehouse.contract.kinds import Choice, Kind, Parameter, Rows, Schema
+from warehouse.contract.refusals import invalid, missing, unknown
+from warehouse.wire import encode
+
+Asked = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Several:
+    """A list of values of one kind."""
+
+    of: Kind
+    most: int
+
+    @property
+    def expected(self) -> str:
+        """Say what a value must be."""
+        return f"a list of 1 to {self.most} strings, each {self.of.expected}"
+
+    def read(self, text: str) -> object:
+        """Refuse a text: a list is none."""
+        raise ValueError
+
+    def schema(self) -> Schema:
+        """Describe the kind by its items."""
+        items = self.of.schema()
+        return {"type": "array", "items": items, "minItems": 1, "maxItems": self.most}
+
+
+def read(parameters: Sequence[Parameter], sent: Mapping[str, Any], tool: str) -> Asked:
+    """Give every declared parameter as its kind reads it, None where it is left out."""
+    declared = {each.name: each for each in parameters}
+    for name in sent:
+        if name not in declared:
+            raise unknown(name, declared, tool)
+    return {name: _value(each, sent) for name, each in declared.items()}
+
+
+def _value(parameter: Parameter, sent: Mapping[str, Any]) -> object:
+    name, kind = parameter.name, parameter.kind
+    if name not in sent:
+        if parameter.required:
+            raise missing(name, kind.expected)
+        return None if parameter.default is None else kind.read(parameter.default)
+    try:
+        return _read(kind, sent[name])
+    except ValueError:
+        more = {"allowed": list(kind.words)} if isinstance(kind, Choice) else {}
+        raise invalid(name, _shown(sent[name]), _expected(kind, sent[name]), **more) from None
+
+
+def _read(kind: Kind, value: object) -> object:
+    if isinstance(kind, Several):
+        if not isinstance(value, list) or not 1 <= len(value) <= kind.most:
+            raise ValueError
+        return [_read(kind.of, each) for each in value]
+    if isinstance(kind, Rows):
+        return kind.read(str(_whole(value)))
+    if not isinstance(value, str) or not value:
+        raise ValueError
+    # A lone surrogate can be written in JSON and in nothing else.
+    value.encode()
+    return kind.read(value)
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def _expected(kind: Kind, value: object) -> str:
+    in_words = isinstance(kind, Several | Rows) or isinstance(value, str)
+    return kind.expected if in_words else f"{kind.expected}, as a string"
+
+
+def _shown(value: object) -> str:
+    text = value if isinstance(value, str) else encode(value).decode()
+    return text.encode(errors="replace").decode()

@@ -1,0 +1,55 @@
+"""Answers that reach the wire as the bytes we wrote.
+
+The SDK writes JSON numbers through floats, or decimals as strings. So a result carries a mark
+instead, and what the SDK has written is filled in where it leaves the process.
+"""
+
+import secrets
+from collections import OrderedDict
+
+from mcp_types import CallToolResult, ContentBlock, TextContent
+
+from warehouse.wire import encode
+
+# Results of calls that were given up are never asked for.
+_MOST_WAITING = 1_000
+
+
+class Exact:
+    """The answers that wait to be filled in, each under a mark that nobody can guess."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[str, tuple[bytes, str | None]] = OrderedDict()
+
+    def result(
+        self, body: bytes, text: str | None, more: list[ContentBlock], is_error: bool
+    ) -> CallToolResult:
+        """Give a result that stands for a JSON object, beside its own text or ``text``."""
+        mark = secrets.token_hex(16)
+        self._waiting[mark] = (body, text)
+        if len(self._waiting) > _MOST_WAITING:
+            self._waiting.popitem(last=False)
+        return CallToolResult(
+            content=[TextContent(type="text", text=mark), *more],
+            structured_content={mark: True},
+            is_error=is_error,
+        )
+
+    def filled(self, written: bytes) -> bytes:
+        """Put the answer in the place of its mark."""
+        for mark in [each for each in self._waiting if each.encode() in written]:
+            body, text = self._waiting.pop(mark)
+            shown = encode(body.decode() if text is None else text)
+            written = _instead(written, f'{{"{mark}":true}}'.encode(), body)
+            written = _instead(written, f'"{mark}"'.encode(), shown)
+        return written
+
+
+def _instead(written: bytes, mark: bytes, body: bytes) -> bytes:
+    before, _, after = written.partition(mark)
+    return b"".join((before, body, after))
+
+
+def shown_size(body: bytes) -> int:
+    """Give the size of an object that is given as it is and as a JSON text beside it."""
+    return 2 * len(body) + body.count(b'"') + body.count(b"\\")

@@ -1,0 +1,121 @@
+"""One request and its answer, without the streams of a session.
+
+The SDK answers an older client through the tasks and streams that a session needs; here there are
+none. A request goes to the SDK's own checks and dispatch, and its answer is written once. Whatever
+is not plainly a good request is left to the SDK, which refuses it in the protocol's words.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import pydantic_core
+from mcp.server import Server
+from mcp.server.connection import Connection
+from mcp.server.runner import modern_error_data, serve_one
+from mcp.server.streamable_http import check_accept_headers
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    InboundLadderRejection,
+    classify_inbound_request,
+    find_duplicated_routing_header,
+)
+from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.transport_context import TransportContext
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.types import Scope
+
+_TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
+
+
+@dataclass
+class _Dispatched:
+    """What the SDK's dispatch wants to know of a request; nothing can be sent to its client."""
+
+    request_id: int | str
+    message_metadata: ServerMessageMetadata
+    transport: TransportContext = _TRANSPORT
+    can_send_request: bool = False
+    cancel_requested: anyio.Event = field(default_factory=anyio.Event)
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: Any = None
+    ) -> dict[str, Any]:
+        """Refuse to ask the client for anything."""
+        raise NoBackChannelError(method)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:
+        """Drop what has no place in an answer of one body."""
+
+    async def progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Drop what has no place in an answer of one body."""
+
+
+class Exchange:
+    """Answers requests to one server."""
+
+    def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
+        self._server, self._security = server, TransportSecurityMiddleware(security)
+
+    async def answer(self, scope: Scope, version: str, body: bytes) -> tuple[int, bytes] | None:
+        """Give a status and the answer as JSON; None of what the SDK is to answer."""
+        request = Request(scope)
+        if not check_accept_headers(request)[0]:
+            return None
+        if find_duplicated_routing_header(request.headers.items()) is not None:
+            return None
+        if await self._security.validate_request(request, is_post=True) is not None:
+            return None
+        try:
+            decoded = pydantic_core.from_json(body)
+            asked = JSONRPCRequest.model_validate(decoded, by_name=False)
+        except (ValueError, ValidationError):
+            return None
+        if version in HANDSHAKE_PROTOCOL_VERSIONS:
+            return await self._served(asked, request, Connection.from_envelope(version, None, None))
+        connection = self._routed(decoded, asked, request)
+        return None if connection is None else await self._served(asked, request, connection)
+
+    def _routed(self, decoded: Any, asked: JSONRPCRequest, request: Request) -> Connection | None:
+        """Let the SDK hold a request of today's clients against its headers."""
+        params = asked.params or {}
+        compared = self._server.get_tool_input_schema
+        if compared is None or compared(str(params.get("name"))) is not None:
+            return None
+        route = classify_inbound_request(decoded, headers=dict(request.headers))
+        if isinstance(route, InboundLadderRejection):
+            return None
+        return Connection.from_envelope(
+            route.protocol_version, route.client_info, route.client_capabilities
+        )
+
+    async def _served(
+        self, asked: JSONRPCRequest, request: Request, connection: Connection
+    ) -> tuple[int, bytes]:
+        metadata = ServerMessageMetadata(request_context=request, can_send_request=False)
+        said: JSONRPCResponse | JSONRPCError
+        status = 200
+        try:
+            result = await serve_one(
+                self._server,
+                _Dispatched(asked.id, metadata),
+                asked.method,
+                asked.params,
+                connection=connection,
+                lifespan_state={},
+            )
+            said = JSONRPCResponse(jsonrpc="2.0", id=asked.id, result=result)
+        except Exception as error:
+            told = modern_error_data(error)
+            said = JSONRPCError(jsonrpc="2.0", id=asked.id, error=told)
+            if connection.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+                status = ERROR_CODE_HTTP_STATUS.get(told.code, 200)
+        return status, said.model_dump_json(by_alias=True, exclude_unset=True).encode()

@@ -1,0 +1,151 @@
+"""Streamable HTTP: one endpoint for both generations of the protocol, without sessions."""
+
+import gc
+import logging
+import os
+import socket
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import uvicorn
+from mcp.server import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+from uvicorn.supervisors import Multiprocess
+
+from mcp_server.app import create_server
+from mcp_server.connections import Connection
+from mcp_server.exchange import Exchange
+from mcp_server.guard import LONGEST_BODY, Guard
+from mcp_server.service import Service
+from warehouse.contract.failures import UPGRADE_URL
+from warehouse.errors import SankofaError
+from warehouse.keys import KeyStore
+from warehouse.read.mart import Mart
+from warehouse.redis import SCHEMES
+from warehouse.usage import Usage
+
+PATH = "/mcp"
+_LOG = logging.getLogger("sankofa.mcp")
+# How a process that is started for a core is told what it serves.
+_TOLD = "SANKOFA_MCP_TOLD"
+_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_EXPOSED = ("X-Request-Id", "X-Service-Tier", "RateLimit", "RateLimit-Policy", "Retry-After")
+_IDLE, _PATIENCE, _CONNECTIONS = 75, 10, 2_000
+
+
+class Options(msgspec.Struct, frozen=True):
+    """The places that are served, and how; see ``python -m mcp_server --help``."""
+
+    marts: str
+    keys: str
+    usage: str | None = None
+    upgrade_url: str = UPGRADE_URL
+    bases: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    workers: int = 1
+
+    def service(self) -> Service:
+        """Open the places."""
+        usage = None if self.usage is None else Usage(self.usage)
+        return Service(Mart(self.marts), KeyStore(self.keys), usage, self.upgrade_url)
+
+
+def serve(options: Options, host: str, port: int) -> None:
+    """Serve until SIGTERM or SIGINT; requests that are under way are answered first."""
+    logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s")
+    logging.getLogger("mcp").setLevel(logging.WARNING)
+    security(options)
+    os.environ[_TOLD] = msgspec.json.encode(options).decode()
+    config = uvicorn.Config(
+        "mcp_server.http:told_app",
+        factory=True,
+        workers=options.workers,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        http=Connection,
+        timeout_keep_alive=_IDLE,
+        timeout_graceful_shutdown=_PATIENCE,
+        limit_concurrency=_CONNECTIONS,
+        proxy_headers=bool(options.proxies),
+        forwarded_allow_ips=list(options.proxies),
+    )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.create_server((host, port), family=family, backlog=1024)
+    bound.set_inheritable(True)
+    _LOG.info("listening at port %d, processes: %d", bound.getsockname()[1], options.workers)
+    server = uvicorn.Server(config)
+    if options.workers == 1:
+        server.run(sockets=[bound])
+    else:
+        Multiprocess(config, sockets=[bound]).run()
+
+
+def told_app() -> ASGIApp:
+    """Make the app in a process that was started to serve."""
+    logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s")
+    logging.getLogger("mcp").setLevel(logging.WARNING)
+    app = create_app(msgspec.json.decode(os.environ[_TOLD], type=Options))
+    # What was loaded stays; the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
+    return app
+
+
+def create_app(options: Options) -> ASGIApp:
+    """Make the ASGI app over the places."""
+    service = options.service()
+    return guarded(create_server(service), service, options)
+
+
+def guarded(server: Server[Any], service: Service, options: Options) -> ASGIApp:
+    """Give a server over HTTP to those who have a key; every answer is one JSON body."""
+    checked = security(options)
+    sessions = StreamableHTTPSessionManager(
+        server,
+        json_response=True,
+        stateless=True,
+        max_request_body_size=LONGEST_BODY,
+        security_settings=checked,
+    )
+    far = any(place.startswith(SCHEMES) for place in (options.keys, options.usage or ""))
+    app: ASGIApp = Guard(sessions, Exchange(server, checked), service, PATH, blocking=far)
+    if not options.origins:
+        return app
+    return CORSMiddleware(
+        app,
+        allow_origins=options.origins,
+        allow_methods=["POST"],
+        allow_headers=["*"],
+        expose_headers=_EXPOSED,
+    )
+
+
+def security(options: Options) -> TransportSecuritySettings:
+    """Name the hosts and origins that are answered: this machine's own, and those configured."""
+    bases = [_parts(base) for base in options.bases]
+    local = [f"{host}{port}" for host in _LOCAL for port in ("", ":*")]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[*local, *options.hosts, *(host for _, host in bases)],
+        allowed_origins=[
+            *(f"http://{each}" for each in local),
+            *options.origins,
+            *(f"{scheme}://{host}" for scheme, host in bases),
+        ],
+    )
+
+
+def _parts(base: str) -> tuple[str, str]:
+    parts = urlsplit(base)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise SankofaError(f"{base!r} is no address of a service; write it as https://host")
+    return parts.scheme, parts.netloc.lower()

@@ -1,0 +1,74 @@
+"""Resources: methodology pages, dataset cards, the licence notice, the export manifest."""
+
+from collections.abc import Callable
+
+from mcp_types import Resource, ResourceTemplate
+
+from warehouse.contract.datasets import DATASETS, card
+from warehouse.methodology import metrics, signals
+from warehouse.methodology.metric_pages import metric_page
+from warehouse.methodology.signal_pages import page as signal_page
+from warehouse.read.exports import export_body
+from warehouse.read.mart import Mart
+
+_MARKDOWN, _JSON, _PLAIN = "text/markdown", "application/json", "text/plain"
+_METHODOLOGY, _DATASET = "sankofa://methodology/", "sankofa://datasets/"
+_LICENCE, _MANIFEST = "sankofa://licence", "sankofa://exports/manifest"
+_PAGES: dict[str, tuple[Callable[[str], str | None], tuple[str, ...]]] = {
+    metrics.SET: (metric_page, tuple(metrics.BY_SLUG)),
+    signals.SET: (signal_page, tuple(signals.BY_KEY)),
+}
+
+TEMPLATES = [
+    ResourceTemplate(
+        uri_template=_METHODOLOGY + "{set}/{slug}",
+        name="methodology",
+        title="Methodology of a derived value",
+        description="How a metric or signal is worked out; methodology_ref of a row is {set}/"
+        "{slug}.",
+        mime_type=_MARKDOWN,
+    ),
+    ResourceTemplate(
+        uri_template=_DATASET + "{sku}",
+        name="dataset",
+        title="Card of a dataset",
+        description="What a dataset holds, member by member. sku: " + ", ".join(DATASETS) + ".",
+        mime_type=_MARKDOWN,
+    ),
+]
+
+
+def _resource(uri: str, name: str, title: str, mime_type: str) -> Resource:
+    return Resource(uri=uri, name=name, title=title, mime_type=mime_type)
+
+
+RESOURCES = [
+    _resource(_LICENCE, "licence", "Licence notice of the data", _PLAIN),
+    _resource(_MANIFEST, "export-manifest", "Every Parquet file of the build", _JSON),
+    *(
+        _resource(f"{_DATASET}{sku}", sku, f"{sku}: {each.title}", _MARKDOWN)
+        for sku, each in DATASETS.items()
+    ),
+    *(
+        _resource(
+            f"{_METHODOLOGY}{name}/{slug}", f"{name}/{slug}", f"How {slug} is made", _MARKDOWN
+        )
+        for name, (_, slugs) in _PAGES.items()
+        for slug in slugs
+    ),
+]
+
+
+def read(mart: Mart, uri: str) -> tuple[str, str] | None:
+    """Give the text of a resource and its media type; None if there is no such one."""
+    if uri == _LICENCE:
+        return mart.build().notice, _PLAIN
+    if uri == _MANIFEST:
+        return export_body(mart.build()).decode(), _JSON
+    if uri.startswith(_DATASET):
+        text = card(uri.removeprefix(_DATASET).upper())
+    else:
+        name, _, slug = uri.removeprefix(_METHODOLOGY).partition("/")
+        known = uri.startswith(_METHODOLOGY) and name in _PAGES
+        text = _PAGES[name][0](slug) if known else None
+    return None if text is None else (text, _MARKDOWN)

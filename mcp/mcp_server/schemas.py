@@ -1,0 +1,77 @@
+"""JSON Schemas of what tools take and give, from the contract that REST follows too."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from warehouse.contract.bodies import BODIES, PARTS, ROWS
+from warehouse.contract.kinds import Parameter
+from warehouse.contract.members import Schema, member
+
+_COMPONENTS = "#/components/schemas/"
+_PROBLEM: Schema = {
+    "type": "object",
+    "description": "Why the call cannot be answered (RFC 9457); isError is true.",
+    "properties": {
+        "type": member(str, "Page that explains the code.", "/problems/not_found"),
+        "title": member(str, "The code in words.", "No such record or page"),
+        "status": member(int, "HTTP status of the same answer in REST.", 404),
+        "code": member(str, "What is wrong.", "not_found"),
+        "detail": member(str, "What to mend.", "No record has the id 'DCX'."),
+        "instance": member(str, "Id of the request.", "6f1d2c"),
+    },
+    "required": ["type", "title", "status", "code", "detail", "instance"],
+}
+
+
+def input_schema(parameters: Sequence[Parameter]) -> Schema:
+    """Describe arguments with the patterns and enums of REST; others are refused."""
+    return {
+        "type": "object",
+        "properties": {each.name: _described(each) for each in parameters},
+        "required": [each.name for each in parameters if each.required],
+        "additionalProperties": False,
+    }
+
+
+def output_schema(body: str) -> Schema:
+    """Describe a result: the answer of REST, or the problem."""
+    answer = _local(BODIES[body])
+    held: dict[str, Schema] = {"Answer": answer, "Problem": _PROBLEM}
+    wanted = set(_named(answer))
+    while wanted:
+        name = wanted.pop()
+        held[name] = _local({**ROWS, **PARTS}[name])
+        wanted |= set(_named(held[name])) - set(held)
+    either = [{"$ref": "#/$defs/Answer"}, {"$ref": "#/$defs/Problem"}]
+    return {"type": "object", "anyOf": either, "$defs": held}
+
+
+def _described(parameter: Parameter) -> Schema:
+    schema = {**parameter.kind.schema(), "description": parameter.about}
+    if parameter.default is not None:
+        schema["default"] = parameter.default
+    if parameter.example is not None:
+        schema["examples"] = [parameter.example]
+    return schema
+
+
+def _local(schema: Any) -> Any:
+    """Let references point into the schema itself; examples stay in REST's description."""
+    if isinstance(schema, list):
+        return [_local(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return {"$ref": "#/$defs/" + str(schema["$ref"]).removeprefix(_COMPONENTS)}
+    return {name: _local(each) for name, each in schema.items() if name != "examples"}
+
+
+def _named(schema: Any) -> Iterator[str]:
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _named(each)
+    elif isinstance(schema, dict):
+        if "$ref" in schema:
+            yield str(schema["$ref"]).rsplit("/", 1)[1]
+        for each in schema.values():
+            yield from _named(each)

@@ -1,0 +1,159 @@
+"""What the server stands on: who may ask, what a call gives, and what is counted."""
+
+import logging
+from dataclasses import dataclass, field
+from functools import cache
+from uuid import uuid4
+
+import msgspec
+from mcp_types import CallToolResult, ContentBlock, ResourceLink
+
+from mcp_server import arguments
+from mcp_server.exact import Exact
+from mcp_server.results import Found, bounded
+from mcp_server.tools import Asking, Tool
+from warehouse.contract.credentials import admitted
+from warehouse.contract.failures import (
+    NOT_CHARGED,
+    UPGRADE_URL,
+    foreseen,
+    unforeseen,
+    written,
+)
+from warehouse.contract.limits import refuse_above
+from warehouse.contract.problems import Problem
+from warehouse.exports.manifest import Artifact, decode
+from warehouse.exports.published import PARQUET
+from warehouse.keys import Key, KeyStore, hidden, signing_secret
+from warehouse.mart.builds import is_database
+from warehouse.read.exports import export_manifest
+from warehouse.read.mart import Mart
+from warehouse.tiers import TIERS, Tier, TierName
+from warehouse.usage import Standing, Usage
+from warehouse.wire import encode
+
+_FAILED = logging.getLogger("sankofa.mcp")
+_MANIFESTS_KEPT = 8
+
+
+@dataclass
+class Call:
+    """One request: who asks, how the key stands, and what waits to be written for it."""
+
+    exact: Exact = field(default_factory=Exact)
+    request_id: str = field(default_factory=lambda: uuid4().hex)
+    key: Key | None = None
+    standing: Standing | None = None
+    pinned: str | None = None
+    refused: Problem | None = None
+    status: int = 200
+
+
+class Service:
+    """The mart, the keys and the counters, as both transports use them."""
+
+    def __init__(
+        self,
+        mart: Mart,
+        keys: KeyStore,
+        usage: Usage | None = None,
+        upgrade_url: str = UPGRADE_URL,
+    ) -> None:
+        self.mart, self._keys, self._usage, self._upgrade_url = mart, keys, usage, upgrade_url
+        # When it is first needed: the service starts while its key store is away.
+        self._secret = cache(lambda: signing_secret(keys, "cursor"))
+        self.is_near = not is_database(mart.place)
+        self._manifests: dict[str, dict[str, _File]] = {}
+
+    def admit(self, call: Call, sent: str | None) -> None:
+        """Let a call with a valid key in; a missing or unknown one is refused."""
+        call.key = admitted(self._keys, sent)
+
+    def count(self, call: Call, address: str | None, charge: bool) -> None:
+        """Count a call, and refuse it above a limit; ``charge`` counts the month too."""
+        if self._usage is not None and call.key is not None:
+            call.standing = self._usage.take(call.key, address, charge)
+            refuse_above(call.standing)
+
+    def settle(self, call: Call) -> None:
+        """Give back what a call was charged that turned out not to count."""
+        if self._usage is not None and call.standing is not None and call.status in NOT_CHARGED:
+            call.standing = self._usage.give_back(call.standing)
+
+    def run(self, tool: Tool, sent: dict[str, object], call: Call) -> CallToolResult:
+        """Answer a call of a tool; what cannot be answered is a problem that says why."""
+        try:
+            if call.refused is not None:
+                raise call.refused
+            assert call.key is not None
+            asked = arguments.read(tool.parameters, sent, tool.name)
+            asking = Asking(self.mart, call.key.tier, self._secret(), call.pinned)
+            found = tool.read(asking, asked)
+            answer = bounded(found)
+            links = self._links(found, call.key.tier) if answer.truncated else []
+            return call.exact.result(answer.body, answer.text, links, is_error=False)
+        except Exception as error:
+            problem = self.problem_of(error, call)
+            call.status = problem.kind.status
+            return call.exact.result(self.told(problem, call), None, [], is_error=True)
+
+    def problem_of(self, error: Exception, call: Call) -> Problem:
+        """Say in our words what went wrong; what we did not foresee is logged and not shown."""
+        problem = foreseen(error)
+        if problem is None:
+            _FAILED.error("unforeseen, request %s", call.request_id, exc_info=error)
+            return unforeseen()
+        if problem.kind.status >= 500:
+            _FAILED.error("%s: %s", problem.code, error)
+        return problem
+
+    def told(self, problem: Problem, call: Call) -> bytes:
+        """Write a problem; a key in it is cut to its public prefix."""
+        body = encode(written(problem, call.request_id, self._upgrade_url))
+        return hidden(body.decode()).encode()
+
+    def _links(self, found: Found, tier: Tier) -> list[ContentBlock]:
+        """Name the file that holds all of it: the first that the tier may read, or the first."""
+        held = self._files(found.rows.data_version)
+        named = [held[key] for key in found.files if key in held]
+        readable = [each for each in named if _may_read(tier, each.required_tier)]
+        return [each.link for each in (readable or named)[:1]]
+
+    def _files(self, data_version: str) -> dict[str, "_File"]:
+        held = self._manifests.get(data_version)
+        if held is None:
+            told = export_manifest(self.mart.at(data_version))
+            try:
+                artifacts = () if told is None else decode(told).artifacts
+            except msgspec.ValidationError:
+                artifacts = ()
+            held = {each.key: _File(each.required_tier, _link(each)) for each in artifacts}
+            if len(self._manifests) >= _MANIFESTS_KEPT:
+                self._manifests.clear()
+            self._manifests[data_version] = held
+        return held
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of a build: who may read it, and the link to it."""
+
+    required_tier: TierName | None
+    link: ResourceLink
+
+
+def _may_read(tier: Tier, required: TierName | None) -> bool:
+    order = list(TIERS)
+    return required is None or order.index(tier.name) >= order.index(required)
+
+
+def _link(artifact: Artifact) -> ResourceLink:
+    needs = f"a key of the {artifact.required_tier} tier" if artifact.requires_key else "no key"
+    return ResourceLink(
+        uri=artifact.url,
+        name=artifact.key,
+        title=artifact.title,
+        description=f"All {artifact.rows:,} rows as Parquet ({artifact.license}); needs {needs}.",
+        mime_type=PARQUET,
+        size=artifact.size_bytes,
+    )

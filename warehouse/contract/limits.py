@@ -1,0 +1,53 @@
+"""What a tier allows: how many rows, how many requests, and how a key stands."""
+
+from warehouse.contract.problems import Problem
+from warehouse.tiers import Tier
+from warehouse.usage import Standing
+
+
+def rows_allowed(tier: Tier, limit: int | None) -> int:
+    """Give how many rows to answer with; more than the tier serves is refused."""
+    if limit is None:
+        return tier.rows
+    if limit <= tier.ceiling:
+        return limit
+    raise Problem(
+        "limit_above_ceiling" if tier.paid else "row_cap_exceeded",
+        f"limit is {limit}; a key of the {tier.name} tier gets at most {tier.ceiling} rows.",
+        parameter="limit",
+        received=str(limit),
+        maximum=tier.ceiling,
+        tier=tier.name,
+    )
+
+
+def refuse_above(standing: Standing) -> None:
+    """Refuse a request that is above a limit of its tier."""
+    if violated := standing.violated:
+        raise Problem(
+            "rate_limited",
+            f"The limits of the {standing.tier.name} tier are reached: {_told(standing)}.",
+            violated_policies=violated,
+            retry_after=standing.retry_after,
+            retryable=True,
+            tier=standing.tier.name,
+        )
+
+
+def headers_of(standing: Standing) -> dict[str, str]:
+    """Give both windows and what is left of them, as the IETF draft writes them."""
+    tier, month = standing.tier, standing.month.seconds
+    left = (f'"{name}";r={each};t={seconds}' for name, each, seconds in standing.remaining())
+    return {
+        "RateLimit-Policy": f'"burst";q={tier.per_minute};w=60, '
+        f'"monthly";q={tier.per_month};w={month}',
+        "RateLimit": ", ".join(left),
+    }
+
+
+def _told(standing: Standing) -> str:
+    numbers = {
+        "burst": f"{standing.tier.per_minute} requests a minute",
+        "monthly": f"{standing.tier.per_month} requests a calendar month",
+    }
+    return ", ".join(numbers[name] for name in standing.violated)
