@@ -11,6 +11,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import ErrorTask
 
 from api.middleware import API_VERSION
+from api.task import Answer, Parser
 from warehouse.contract.problems import PROBLEMS
 from warehouse.wire import encode
 
@@ -20,6 +21,8 @@ TO_READ = 30.0
 # Bytes a second below which a client is not reading but holding on.
 _SLOWEST = 512
 _LAST_READS = 16
+# Bytes that a client may leave untaken before its next request is worked off.
+_UNTAKEN = 1 << 20
 _AT_ONCE = struct.pack("ii", 1, 0)
 _CODES = {413: "body_too_large", 431: "headers_too_large"}
 
@@ -58,18 +61,47 @@ class Refused(ErrorTask):
 class Channel(HTTPChannel):
     """A connection that knows since when it waits for its client, and for what."""
 
+    parser_class = Parser
+    task_class = Answer
     error_task_class = Refused
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._began: float | None = None
         self._sent, self._sent_at = 0, time.monotonic()
+        self.owed = False
 
     def received(self, data: bytes) -> bool:
         """Note when a request begins to come in."""
         if self.request is None:
             self._began = time.monotonic()
-        return bool(super().received(data))
+        taken = bool(super().received(data))
+        self.work()
+        return taken
+
+    def handle_write(self) -> None:
+        """Send what waits, then go on with the requests that waited for that."""
+        super().handle_write()
+        self.work()
+
+    def work(self) -> None:
+        """Work off what is owed; a client that does not take its answers gets no more of them."""
+        while self.owed and self.total_outbufs_len < _UNTAKEN:
+            self.owed = False
+            self.service()
+
+    def write_at_once(self, head: bytes, body: bytes) -> None:
+        """Send head and body from where they lie; only what the kernel does not take is kept."""
+        with self.outbuf_lock:
+            sent = 0
+            if self.connected and self.socket is not None and not self.total_outbufs_len:
+                with contextlib.suppress(OSError):
+                    sent = self.socket.sendmsg((head, body))
+                self._sent += sent
+            if sent < len(head):
+                self.write_soon(head[sent:])
+            if sent < len(head) + len(body):
+                self.write_soon(body[max(0, sent - len(head)) :])
 
     def send(self, data: bytes, do_close: bool = True) -> int:
         """Count what the client takes."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from functools import cached_property
 from typing import Literal
 
 from warehouse.contract.kinds import Parameter
@@ -52,12 +53,12 @@ class Endpoint:
     misfit: Literal[400, 404] = 400
     deprecation: Deprecation | None = None
 
-    @property
+    @cached_property
     def query(self) -> Mapping[str, Parameter]:
         """Give the parameters of the query by their names."""
         return {each.name: each for each in self.parameters if each.place == "query"}
 
-    @property
+    @cached_property
     def in_path(self) -> Mapping[str, Parameter]:
         """Give the parameters of the path by their names."""
         return {each.name: each for each in self.parameters if each.place == "path"}

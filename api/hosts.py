@@ -21,9 +21,11 @@ class Hosts:
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Believe a Host that is one of ours."""
-        host = req.get_header("Host", default="").lower()
-        req.context.base_url = self._by_host.get(host, self._own)
-        req.context.bases = self._bases
+        context = req.context
+        context.bases, context.base_url = self._bases, self._own
+        if self._bases:
+            host = req.get_header("Host", default="").lower()
+            context.base_url = self._by_host.get(host, self._own)
 
 
 def follow(req: falcon.Request, body: bytes) -> bytes:

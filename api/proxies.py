@@ -7,6 +7,7 @@ from typing import Any
 from warehouse.errors import SankofaError
 
 Network = IPv4Network | IPv6Network
+_HEARSAY = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED")
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
@@ -21,6 +22,11 @@ def networks(texts: Sequence[str]) -> list[Network]:
 def behind(trusted: Sequence[Network], app: Wsgi) -> Wsgi:
     """Give the app the client's own address and host where a trusted proxy names them."""
 
+    def unnamed(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        for name in _HEARSAY:
+            environ.pop(name, None)
+        return app(environ, start_response)
+
     def named(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         chain = environ.pop("HTTP_X_FORWARDED_FOR", "")
         host = environ.pop("HTTP_X_FORWARDED_HOST", "")
@@ -31,7 +37,7 @@ def behind(trusted: Sequence[Network], app: Wsgi) -> Wsgi:
                 environ["HTTP_HOST"] = host.rpartition(",")[2].strip()
         return app(environ, start_response)
 
-    return named
+    return named if trusted else unnamed
 
 
 def client(nearest: str, chain: str, trusted: Sequence[Network]) -> str:

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 
 import falcon
 import xxhash
@@ -36,27 +37,29 @@ class Representation:
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Refuse an address that no client of ours would write."""
-        if len(req.relative_uri) > _LONGEST_URL:
+        asked = req.query_string
+        if len(req.path) + len(asked) + bool(asked) > _LONGEST_URL:
             raise Problem("uri_too_long", f"The address is longer than {_LONGEST_URL} characters.")
 
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> None:
         """Settle how the answer travels; a file is settled already."""
-        _say_how_long(req, resp)
+        cached = _say_how_long(req, resp)
         if resp.stream is not None or resp.get_header("Accept-Ranges"):
             return
         body = resp.render_body()
         if not body:
             return
-        resp.append_header("Vary", "Accept-Encoding")
-        if req.context.key is not None:
-            resp.append_header("Vary", "X-Data-Version")
+        keyed = req.context.key is not None
+        resp.append_header(
+            "Vary", "Accept-Encoding, X-Data-Version" if keyed else "Accept-Encoding"
+        )
         coding = _coding(req, resp, body)
-        if resp.status_code == 200 and "no-store" not in (resp.get_header("Cache-Control") or ""):
+        if resp.status_code == 200 and "no-store" not in cached:
             etag = f'"{xxhash.xxh3_128_hexdigest(body)}{f"-{coding}" if coding else ""}"'
             resp.set_header("ETag", etag)
-            if matches(req.get_header("If-None-Match"), etag):
+            if matches(req.env.get("HTTP_IF_NONE_MATCH"), etag):
                 _say_unchanged(resp)
                 return
         resp.text, resp.data = None, _CODINGS[coding](body) if coding else body
@@ -72,6 +75,7 @@ def matches(if_none_match: str | None, etag: str) -> bool:
     return any(each in ("*", etag) for each in held)
 
 
+@lru_cache(256)
 def accepted(header: str | None) -> str | None:
     """Choose a coding that the client takes; None for the plain body."""
     weights: dict[str, float] = {}
@@ -92,14 +96,15 @@ def _weight(text: str) -> float:
 def _coding(req: falcon.Request, resp: falcon.Response, body: bytes) -> str | None:
     if len(body) < _WORTH_IT or not (resp.content_type or "").startswith(_TEXTS):
         return None
-    return accepted(req.get_header("Accept-Encoding"))
+    return accepted(req.env.get("HTTP_ACCEPT_ENCODING"))
 
 
-def _say_how_long(req: falcon.Request, resp: falcon.Response) -> None:
-    if resp.status_code >= 400:
-        resp.set_header("Cache-Control", "no-store")
-    elif resp.get_header("Cache-Control") is None:
-        resp.set_header("Cache-Control", "no-cache" if req.context.key is None else "private")
+def _say_how_long(req: falcon.Request, resp: falcon.Response) -> str:
+    said = "no-store" if resp.status_code >= 400 else resp.get_header("Cache-Control")
+    if said is None:
+        said = "no-cache" if req.context.key is None else "private"
+    resp.set_header("Cache-Control", said)
+    return said
 
 
 def _say_unchanged(resp: falcon.Response) -> None:

@@ -89,7 +89,8 @@ def killed(home: Path, marts: str, seconds: float, *, in_export: bool) -> bool:
 
 def answers(marts: str) -> list[str]:
     """Ask the build that is read."""
-    mart, found = Mart(marts), []
+    mart = Mart(marts)
+    found: list[bytes] = []
     for day in (None, _LATER):
         for issuer in ISSUERS:
             known = facts_known(mart, issuer, day)

@@ -489,7 +489,7 @@ def test_an_answer_reads_what_is_asked_by_an_index(
 ) -> None:
     publish(record, folder)
 
-    plan = Mart(folder).build().rows(f"EXPLAIN QUERY PLAN SELECT row FROM {statement}")
+    plan = Mart(folder).build().rows(f"EXPLAIN QUERY PLAN SELECT place FROM {statement}")
 
     steps = [step[3] for step in plan]
     assert len(steps) == 1 and steps[0].startswith("SEARCH"), steps

@@ -244,7 +244,8 @@ def test_walking_by_key_meets_each_release_once(
     limit: int, asked: dict[str, Any], published: Published
 ) -> None:
     whole = releases(published.mart, "ZA", **asked)
-    after, met = None, []
+    met: list[bytes] = []
+    after = None
     while True:
         page = releases(published.mart, "ZA", limit=limit, after=after, **asked)
         met += page.rows

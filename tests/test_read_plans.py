@@ -65,7 +65,7 @@ READS: dict[str, Callable[[Mart], object]] = {
 # One row says what is asked, or as many as are asked for lie at the front.
 ENOUGH = (
     "SELECT 1 FROM identifiers LIMIT 1",
-    "SELECT row FROM fundamentals LIMIT 1",
+    "SELECT place FROM fundamentals LIMIT 1",
     "SELECT name, value FROM about",
     "SELECT DISTINCT organisation FROM fundamentals WHERE latest = 1 ORDER BY organisation LIMIT 5",
 )
@@ -148,7 +148,7 @@ def test_values_of_tenders_are_read_past_those_that_state_none(mart: Watched, ba
     mart.asked.clear()
     READS["shared tenders"](mart)
 
-    (asked,) = [each for each in mart.asked if "FROM tender_releases" in each[0]]
+    (asked,) = [each for each in mart.asked if "FROM tender_releases " in each[0]]
     (step,) = plan(bare, *asked)
     indexes = "SELECT sql FROM sqlite_master WHERE name = ?"
     used = step.split("INDEX ")[1].split()[0]

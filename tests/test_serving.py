@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -267,3 +268,55 @@ def test_settings_that_mean_nothing_are_refused_in_words(world: World) -> None:
         served(world, "--base-url", "nonsense"),
     ):
         pass
+
+
+def asked_at_once(port: int, sent: bytes, rest: float = 0.0) -> bytes:
+    """Send several requests in one piece; read slowly, by a small window, to the end."""
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.settimeout(30)
+        connection.connect(("127.0.0.1", port))
+        sender = threading.Thread(target=connection.sendall, args=(sent,))
+        sender.start()
+        got = b""
+        while piece := connection.recv(1 << 16):
+            got += piece
+            time.sleep(rest)
+        sender.join()
+    return got
+
+
+def test_requests_sent_in_one_piece_are_answered_in_their_order(server: Served) -> None:
+    form = "GET /health HTTP/1.1\r\nHost: x\r\nX-Request-Id: n{}\r\n{}\r\n"
+    sent = "".join(form.format(n, "Connection: close\r\n" if n == 39 else "") for n in range(40))
+
+    got = asked_at_once(server.port, sent.encode())
+
+    told = [line.split(": ")[1] for line in got.decode().split("\r\n") if "X-Request-Id" in line]
+    assert told == [f"n{number}" for number in range(40)]
+
+
+def test_a_slow_reader_gets_every_byte_of_what_it_asked_for(server: Served, world: World) -> None:
+    body = server.get(FACTS, world.paid)[2]
+    form = "GET {} HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\n{}\r\n"
+    last = "Connection: close\r\n"
+    sent = "".join(form.format(FACTS, world.paid, last if n == 29 else "") for n in range(30))
+
+    got = asked_at_once(server.port, sent.encode(), rest=0.002)
+
+    assert got.count(b"HTTP/1.1 200 OK\r\n") == 30
+    assert got.count(body) == 30
+
+
+def test_a_body_is_never_taken_for_a_request_however_often_its_headers_come(
+    server: Served,
+) -> None:
+    inner = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    head = "POST /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    sized = f"POST /health HTTP/1.1\r\nHost: x\r\nContent-Length: {len(inner)}\r\n\r\n{inner}"
+    chunked = f"{head}{len(inner):x}\r\n{inner}\r\n0\r\n\r\n"
+    last = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+    got = asked_at_once(server.port, (chunked * 3 + sized * 3 + last).encode())
+
+    assert re.findall(rb"HTTP/1.1 (\d+) ", got) == [b"405"] * 6 + [b"200"]

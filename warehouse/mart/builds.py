@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from warehouse.errors import DatastoreUnavailable
 from warehouse.mart.pointer import build_file, builds, current, switch
 
 _SQLITE = "sqlite:///"
@@ -55,6 +56,11 @@ def is_database(place: str | Path) -> bool:
 
 def local_folder(place: str | Path) -> Path:
     """Give the folder that a place names."""
+    scheme, mark, _ = str(place).removeprefix(_SQLITE).partition("://")
+    if mark:
+        raise DatastoreUnavailable(
+            f"builds cannot lie at {scheme}://…; give a folder, sqlite:///folder or postgresql://…"
+        )
     return Path(place.removeprefix(_SQLITE)) if isinstance(place, str) else place
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import psycopg
 
-from warehouse.errors import UnknownVersion
+from warehouse.errors import DatastoreUnavailable, UnknownVersion
 from warehouse.mart.pointer import checked
 
 # Names of the builds and the pointer stand apart from the builds.
@@ -112,7 +112,12 @@ class Database:
 
     @contextmanager
     def _connected(self) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
-        connection = psycopg.connect(self.url, autocommit=True)
+        try:
+            connection = psycopg.connect(self.url, autocommit=True)
+        except psycopg.Error as error:
+            # What is said of a connection never repeats the password.
+            why = str(error).splitlines()[0]
+            raise DatastoreUnavailable(f"the database of the builds: {why}") from error
         try:
             yield connection
         finally:

@@ -13,10 +13,15 @@ _NAME = re.compile(r"[0-9]{8}\.[0-9]+")
 def current(folder: Path) -> Path | None:
     """Give the file of the build that is read now; None before the first."""
     try:
-        name = (folder / _POINTER).read_text("ascii").strip()
+        name = pointer(folder).read_text("ascii").strip()
     except FileNotFoundError:
         return None
     return build_file(folder, name)
+
+
+def pointer(folder: Path) -> Path:
+    """Give the file that names the build; each switch puts another file in its place."""
+    return folder / _POINTER
 
 
 def switch(folder: Path, name: str) -> None:
@@ -25,7 +30,7 @@ def switch(folder: Path, name: str) -> None:
         raise UnknownVersion(f"{name!r} is not a build that is held; see `sankofa builds`")
     beside = folder / f"{_POINTER}.partial"
     beside.write_text(name, "ascii")
-    settle(beside, folder / _POINTER)
+    settle(beside, pointer(folder))
 
 
 def builds(folder: Path) -> list[str]:

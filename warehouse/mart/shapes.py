@@ -12,6 +12,9 @@ Columns = Mapping[str, str]
 
 # What stands for a day that has not come, or is not known: no ``as_of`` reaches it.
 NEVER = "9999-12-31"
+# The same in days since 1970, and what stands for the end of a row that is known now.
+NEVER_DAY = 2_932_896
+LATEST_DAY = NEVER_DAY + 1
 _ENDS = ("available_at", "superseded_at", "answers_until", "holds_until")
 _WHOLE = ("BIGINT", "INTEGER", "SMALLINT", "HUGEINT", "UBIGINT", "BOOLEAN")
 

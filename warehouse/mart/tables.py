@@ -26,11 +26,20 @@ _OBSERVED = (
 
 
 @dataclass(frozen=True)
+class Packed:
+    """By which column neighbours are packed together, and how many at most."""
+
+    by: str
+    most: int
+
+
+@dataclass(frozen=True)
 class MartTable:
     """One table of a build, made by a statement over what is staged.
 
     ``members`` are those of a served row; of a release also ``inside``. ``keys`` stand beside
-    the row to be asked by. Without members there are keys only.
+    the row to be asked by. Without members there are keys only. Rows that are ``packed`` lie
+    in a table of packs, and only their keys in the table itself.
     """
 
     name: str
@@ -40,6 +49,12 @@ class MartTable:
     indexes: tuple[str, ...]
     members: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
+    packed: Packed | None = None
+
+    @property
+    def packs(self) -> str:
+        """Name the table of its packs."""
+        return f"{self.name}_packs"
 
 
 MART_TABLES = (
@@ -56,6 +71,7 @@ MART_TABLES = (
             *("fiscal_label", "basis", "accounting_standard", "vintage", "available_at"),
             *PROVENANCE,
         ),
+        packed=Packed("organisation", 1_000),
     ),
     MartTable(
         "tender_releases",
@@ -76,6 +92,7 @@ MART_TABLES = (
             *("vintage", "available_at", "source_url", *PROVENANCE),
         ),
         ("buyer", "tender", "awards", "contracts"),
+        packed=Packed("country", 100),
     ),
     MartTable(
         "tender_parties",
@@ -124,6 +141,7 @@ MART_TABLES = (
             "(series_type, place)",
         ),
         ("country", "country_iso3", "series", "series_type", "frequency", *_OBSERVED),
+        packed=Packed("series", 1_000),
     ),
     MartTable(
         "entities",

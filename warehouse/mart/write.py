@@ -11,6 +11,9 @@ from warehouse.mart.awards import stage_awards
 from warehouse.mart.countries import countries
 from warehouse.mart.entities import CURRENT_ENTITIES
 from warehouse.mart.load import Columns, Loader, loader_at
+from warehouse.mart.packs import COLUMNS as PACK_COLUMNS
+from warehouse.mart.packs import INDEXES as PACK_INDEXES
+from warehouse.mart.packs import KNOWN_FROM, KNOWN_UNTIL, Packer
 from warehouse.mart.search import NAMES, NAMES_SCHEMA, WORDS, WORDS_SCHEMA, names, postings
 from warehouse.mart.shapes import encoded, is_whole, key
 from warehouse.mart.stage import Stage
@@ -18,7 +21,7 @@ from warehouse.mart.tables import MART_TABLES, MartTable
 from warehouse.wire import encode
 
 # A number for the form of a build: with another one an unchanged record is published anew.
-LAYOUT = 4
+LAYOUT = 5
 _BATCH = 20_000
 
 
@@ -36,7 +39,7 @@ def write_mart(stage: Stage, place: str | Path, about: Mapping[str, str]) -> Non
         with loader_at(place, stage.data_version) as loader:
             loader.tell({**about, "data_version": stage.data_version})
             for table in MART_TABLES:
-                _write(sql, table, loader)
+                _write(sql, table, loader, stage.folder)
             _write_search(sql, loader)
     finally:
         sql.close()
@@ -48,16 +51,26 @@ def made_from(loads: Mapping[str, int], rules: Sequence[str] = ()) -> str:
     return encode(made).decode()
 
 
-def _write(sql: duckdb.DuckDBPyConnection, table: MartTable, loader: Loader) -> None:
+def _write(sql: duckdb.DuckDBPyConnection, table: MartTable, loader: Loader, folder: Path) -> None:
     described = sql.execute(f"DESCRIBE {table.rows}").fetchall()
     types = {name: kind for name, kind, *_ in described}
     columns: Columns = {name: "integer" if is_whole(types, name) else "text" for name in table.keys}
     asked = [f'{key(types, name)} AS "{name}"' for name in table.keys]
-    if table.members:
+    row = f"{encoded(types, table.members, table.inside)}"
+    if table.packed is not None:
+        asked += [f"{KNOWN_FROM} AS known_from", f"{KNOWN_UNTIL} AS known_until"]
+        asked.append(f"{row} || ',' AS row")
+    elif table.members:
         columns["row"] = "bytes"
-        asked.append(f"{encoded(types, table.members, table.inside)} AS row")
+        asked.append(f"{row} AS row")
     ordered = f"SELECT {', '.join(asked)} FROM ({table.rows}) ORDER BY {table.order}"
-    loader.load(table.name, columns, _placed(sql, ordered, columns), table.indexes)
+    if table.packed is None:
+        loader.load(table.name, columns, _placed(sql, ordered, columns), table.indexes)
+        return
+    packer = Packer(folder / f"{table.packs}.arrow", table.packed.most)
+    rows = _placed(sql, ordered, columns, packer, table.packed.by)
+    loader.load(table.name, columns, rows, table.indexes)
+    loader.load(table.packs, PACK_COLUMNS, packer.packs(), PACK_INDEXES)
 
 
 def _write_search(sql: duckdb.DuckDBPyConnection, loader: Loader) -> None:
@@ -71,9 +84,16 @@ def _write_search(sql: duckdb.DuckDBPyConnection, loader: Loader) -> None:
 
 
 def _placed(
-    sql: duckdb.DuckDBPyConnection, statement: str, columns: Columns
+    sql: duckdb.DuckDBPyConnection,
+    statement: str,
+    columns: Columns,
+    packer: Packer | None = None,
+    packed_by: str = "",
 ) -> pa.RecordBatchReader:
-    """Stream what a statement gives, each row with its place, counted from 1."""
+    """Stream what a statement gives, each row with its place, counted from 1.
+
+    What is packed goes to the packer, and its keys only are streamed.
+    """
     kinds = {"text": pa.string(), "integer": pa.int32(), "bytes": pa.binary()}
     schema = pa.schema(
         [("place", pa.int64()), *((name, kinds[kind]) for name, kind in columns.items())]
@@ -83,11 +103,11 @@ def _placed(
         first = 1
         for batch in sql.sql(statement).to_arrow_reader(_BATCH):
             places = pa.array(np.arange(first, first + batch.num_rows))
+            if packer is not None:
+                known = (batch["known_from"].to_numpy(), batch["known_until"].to_numpy())
+                packer.take(first, batch[packed_by], known, batch["row"].cast(pa.binary()))
             first += batch.num_rows
-            typed = [
-                each.cast(field.type)
-                for each, field in zip(batch.columns, list(schema)[1:], strict=True)
-            ]
+            typed = [batch[field.name].cast(field.type) for field in list(schema)[1:]]
             yield pa.RecordBatch.from_arrays([places, *typed], schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())

@@ -1,5 +1,6 @@
 """Reading a build by SQL, the same on both engines: ``?`` for a value, rows as tuples."""
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from typing import Any, Protocol
 
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.mart.builds import is_database, local_folder
-from warehouse.mart.pointer import build_file, current
+from warehouse.mart.pointer import build_file, current, pointer
 
 Found = list[tuple[Any, ...]]
 Ask = Callable[[str, Sequence[object]], Found]
@@ -23,7 +24,7 @@ class Engine(Protocol):
         """Name the build to read now."""
 
     def open(self, data_version: str) -> Ask:
-        """Open a build for asking."""
+        """Open a build for asking; the same ``Ask`` as long as it stays open."""
 
     def close(self) -> None:
         """Let go of what is open; the next read opens it again."""
@@ -40,6 +41,8 @@ def engine_at(place: str | Path) -> Callable[[], Engine]:
 
 # The current build, and the ones that walks by cursor still read.
 _HELD_OPEN = 4
+# As much as SQLite maps; what lies beyond is read page by page.
+_MAPPED = 0x7FFF0000
 
 
 class SqliteEngine:
@@ -47,38 +50,43 @@ class SqliteEngine:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._open: dict[Path, sqlite3.Connection] = {}
+        self._pointer = str(pointer(folder))
+        self._seen: tuple[int, int] | None = None
+        self._current = ""
+        self._open: dict[str, tuple[sqlite3.Connection, Ask]] = {}
 
     def current(self) -> str:
-        """Name the build that the pointer names."""
-        build = current(self._folder)
-        if build is None:
-            raise NothingPublished(NOTHING)
-        return build.stem
+        """Name the build that the pointer names; its file is read when it is another one."""
+        try:
+            stat = os.stat(self._pointer)  # noqa: PTH116
+        except FileNotFoundError:
+            raise NothingPublished(NOTHING) from None
+        seen = (stat.st_ino, stat.st_mtime_ns)
+        if seen != self._seen:
+            build = current(self._folder)
+            if build is None:
+                raise NothingPublished(NOTHING)
+            self._current, self._seen = build.stem, seen
+        return self._current
 
     def open(self, data_version: str) -> Ask:
         """Open the file of a build, or take the one that is open."""
-        path = build_file(self._folder, data_version)
-        held = self._open.pop(path, None)
+        held = self._open.pop(data_version, None)
         if held is None:
+            path = build_file(self._folder, data_version)
             if not path.is_file():
                 raise UnknownVersion(f"{data_version!r} is not held any more")
-            held = _opened(path)
-        self._open[path] = held
+            connection = _opened(path)
+            held = connection, _asking(connection)
+        self._open[data_version] = held
         while len(self._open) > _HELD_OPEN:
-            self._open.pop(next(iter(self._open))).close()
-        connection = held
-
-        def ask(statement: str, values: Sequence[object]) -> Found:
-            with named(sqlite3.Error):
-                return connection.execute(statement, values).fetchall()
-
-        return ask
+            self._open.pop(next(iter(self._open)))[0].close()
+        return held[1]
 
     def close(self) -> None:
         """Close every file that is open."""
         while self._open:
-            self._open.popitem()[1].close()
+            self._open.popitem()[1][0].close()
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -87,8 +95,20 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(
             address, uri=True, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA mmap_size = 1073741824")
+        connection.execute(f"PRAGMA mmap_size = {_MAPPED}")
         return connection
+
+
+def _asking(connection: sqlite3.Connection) -> Ask:
+    execute = connection.execute
+
+    def ask(statement: str, values: Sequence[object]) -> Found:
+        try:
+            return execute(statement, values).fetchall()
+        except sqlite3.Error as failed:
+            raise _unreadable(failed) from failed
+
+    return ask
 
 
 @contextmanager
@@ -97,4 +117,8 @@ def named(error: type[Exception]) -> Iterator[None]:
     try:
         yield
     except error as failed:
-        raise DatastoreUnavailable(f"the build cannot be read: {failed}") from failed
+        raise _unreadable(failed) from failed
+
+
+def _unreadable(failed: Exception) -> DatastoreUnavailable:
+    return DatastoreUnavailable(f"the build cannot be read: {failed}")

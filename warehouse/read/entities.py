@@ -6,7 +6,7 @@ from warehouse.mart.words import AFTER, words
 from warehouse.read.crosswalk import MOST_MATCHES, matching
 from warehouse.read.mart import Build, Mart
 from warehouse.read.organisations import pointed_to
-from warehouse.read.rows import Rows, cut, equal, found, one_of, select
+from warehouse.read.rows import Rows, cut, equal, found, one_of, storable
 from warehouse.read.search import places
 
 _AT_ONCE = 500
@@ -50,7 +50,8 @@ def search(mart: Mart, query: str, country: str | None = None, limit: int | None
 
 
 def _record(build: Build, service_id: str) -> Rows:
-    return select(build, "entities", equal(service_id=service_id), 1)
+    held = build.rows("SELECT row FROM entities WHERE service_id = ?", storable(service_id))
+    return cut(build, held, 1)
 
 
 def _candidates(build: Build, query: str, country: str | None, most: int | None) -> Iterator[int]:

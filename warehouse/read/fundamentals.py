@@ -5,7 +5,7 @@ from datetime import date
 
 from warehouse.read.mart import Mart
 from warehouse.read.organisations import is_known, organisation
-from warehouse.read.rows import Rows, equal, found, known_on, one_of, select
+from warehouse.read.rows import Rows, equal, found, known, known_on, one_of, select
 from warehouse.record.as_of import Vintages
 
 
@@ -27,10 +27,12 @@ def facts_known(
     build = mart.build()
     owner = organisation(build, service_id)
     own = equal(organisation=owner)
-    where = [*own, *equal(period_type=period_type), *known_on(as_of, vintages)]
-    if line_items:
-        where.append(one_of("line_item", line_items))
-    rows = select(build, "fundamentals", where, limit)
+    if vintages == "latest" and period_type is None and not line_items:
+        rows = known(build, "fundamentals", owner, as_of, limit)
+    else:
+        where = [*own, *equal(period_type=period_type), *known_on(as_of, vintages)]
+        where += [one_of("line_item", line_items)] if line_items else []
+        rows = select(build, "fundamentals", where, limit)
     if rows.rows or is_known(build, service_id) or found(build, "1", "fundamentals", own, limit=1):
         return rows
     return None

@@ -3,7 +3,7 @@
 from datetime import date
 
 from warehouse.read.mart import Mart
-from warehouse.read.rows import Rows, between, equal, in_country, known_on, select
+from warehouse.read.rows import Rows, between, equal, in_country, known, known_on, select
 
 
 def series_known(
@@ -21,6 +21,9 @@ def series_known(
 
     ``from_`` and ``to`` bound the day on which a period ends.
     """
+    others = (country, series_type, frequency, from_, to)
+    if series is not None and all(each is None for each in others):
+        return known(mart.build(), "macro_series", series, as_of, limit)
     where = [
         *in_country(country),
         *equal(series=series, series_type=series_type, frequency=frequency),

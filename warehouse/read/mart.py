@@ -4,6 +4,7 @@ Each thread has its own connection. Which build is current is looked up once for
 that a new one is seen by the next request and no answer mixes two.
 """
 
+import copy
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,9 +48,8 @@ class Mart:
 
     def at(self, data_version: str) -> "Mart":
         """Give the same mart, answering from one data_version whatever is published."""
-        pinned = Mart(self.place)
+        pinned = copy.copy(self)
         pinned._pinned = data_version
-        pinned._held, pinned._told = self._held, self._told
         return pinned
 
     def close(self) -> None:
@@ -65,10 +65,14 @@ class Mart:
             self._held.engine = engine = self._engine()
         data_version = engine.current() if self._pinned is None else self._pinned
         ask = engine.open(data_version)
+        last: Build | None = self._held.__dict__.get("build")
+        if last is not None and last.ask is ask:
+            return last
         about = self._told.get(data_version)
         if about is None:
             about = dict(ask("SELECT name, value FROM about", ()))
             while len(self._told) >= _ABOUT_KEPT:
                 self._told.pop(next(iter(self._told)), None)
             self._told[data_version] = about
-        return Build(ask, data_version, about)
+        self._held.build = build = Build(ask, data_version, about)
+        return build

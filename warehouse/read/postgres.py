@@ -1,12 +1,38 @@
 """Reading builds from PostgreSQL: one connection a thread, the schema of the build in front."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Generator, Sequence
+from typing import Any, TypeVar
 
 import psycopg
 
 from warehouse.errors import NothingPublished, UnknownVersion
 from warehouse.mart.database import CURRENT, HELD, schema_of
 from warehouse.read.engines import NOTHING, Ask, Found, named
+
+# Seconds in which a server must let us in, and in which it must answer: one that hangs would
+# else hold every thread of the service.
+_TO_CONNECT = 2
+_TO_ANSWER = 3.0
+T = TypeVar("T")
+
+
+class _Late(psycopg.OperationalError):
+    """The server did not answer in time."""
+
+
+class _Impatient(psycopg.Connection[tuple[Any, ...]]):
+    """A connection on which no answer is waited for longer than that."""
+
+    def wait(self, gen: Generator[Any, Any, T], *given: Any, **named: Any) -> T:
+        """Wait for an answer; one that is late is an error of the server."""
+        begun = time.monotonic()
+        try:
+            return super().wait(gen, *given, **{"timeout": _TO_ANSWER, **named})
+        except psycopg.OperationalError as error:
+            if time.monotonic() - begun < _TO_ANSWER:
+                raise
+            raise _Late(f"no answer within {_TO_ANSWER} s") from error
 
 
 class PostgresEngine:
@@ -21,7 +47,7 @@ class PostgresEngine:
         """Name the build that the pointer names."""
         with named(psycopg.Error):
             try:
-                found = self._ask(CURRENT, ())
+                found = self._ask_first(CURRENT, ())
             except psycopg.errors.UndefinedTable:
                 found = []
         if not found:
@@ -39,7 +65,7 @@ class PostgresEngine:
 
         with named(psycopg.Error):
             try:
-                held = self._ask(HELD, (data_version,))
+                held = self._ask_first(HELD, (data_version,))
             except psycopg.errors.UndefinedTable:
                 held = []
         if not held:
@@ -56,12 +82,30 @@ class PostgresEngine:
             self._ask(f"SET search_path TO {schema}", ())
             self._schema = schema
 
+    def _ask_first(self, statement: str, values: Sequence[object]) -> Found:
+        """Ask what a request begins with; on a connection that a restart cut, once more."""
+        held = self._connection
+        try:
+            return self._ask(statement, values)
+        except _Late:
+            raise
+        except psycopg.OperationalError:
+            if held is None:
+                raise
+            return self._ask(statement, values)
+
     def _ask(self, statement: str, values: Sequence[object]) -> Found:
         connection = self._connection
         if connection is None or connection.closed:
             with named(psycopg.OperationalError):
-                connection = psycopg.connect(self._url, autocommit=True)
+                connection = _Impatient.connect(
+                    self._url, autocommit=True, connect_timeout=_TO_CONNECT
+                )
             self._connection, self._schema = connection, None
-        with connection.cursor(binary=True) as cursor:
-            cursor.execute(statement.encode(), values)
-            return cursor.fetchall() if cursor.description else []
+        try:
+            with connection.cursor(binary=True) as cursor:
+                cursor.execute(statement.encode(), values)
+                return cursor.fetchall() if cursor.description else []
+        except psycopg.OperationalError:
+            connection.close()
+            raise

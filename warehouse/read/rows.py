@@ -3,10 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from re import compile as pattern
+from typing import Any
 
 from warehouse.read.engines import Found
 from warehouse.read.mart import Build
+from warehouse.read.packs import PACKED, PackedRows, known_rows, unpacked
 from warehouse.record.as_of import Vintages
+
+_ROW = pattern(r"row\b")
 
 
 @dataclass(frozen=True)
@@ -16,11 +21,21 @@ class Rows:
     ``last_key`` is the place of the last row where rows can be walked page by page.
     """
 
-    rows: list[bytes]
+    rows: Sequence[bytes]
     truncated: bool
     data_version: str
     notice: str
     last_key: tuple[str, ...] | None = None
+    keyed: Sequence[tuple[Any, ...]] | None = None
+
+    def key_of(self, number: int) -> tuple[str, ...] | None:
+        """Give the place of a row, counted from 1; None where rows cannot be walked."""
+        return None if self.keyed is None else _key(self.keyed[number - 1])
+
+    def pieces(self) -> Sequence[bytes | memoryview]:
+        """Give what, put together, is the rows with a comma between any two."""
+        rows = self.rows
+        return rows.runs() if isinstance(rows, PackedRows) else [b",".join(rows)]
 
     def written(self, rows: list[bytes]) -> "Rows":
         """Give the same answer with its rows written otherwise."""
@@ -97,8 +112,21 @@ def found(
     conditions = " AND ".join(each.sql for each in where) or "1 = 1"
     values = [value for each in where for value in each.values]
     most = "" if limit is None else f" LIMIT {limit:d}"
-    statement = f"SELECT {columns} FROM {table} WHERE {conditions} ORDER BY {order}{most}"
-    return build.rows(statement, *values)
+    asked = f"FROM {table} WHERE {conditions} ORDER BY {order}{most}"
+    if table not in PACKED or not _ROW.match(columns):
+        return build.rows(f"SELECT {columns} {asked}", *values)
+    held = build.rows(f"SELECT {_ROW.sub('place', columns)} {asked}", *values)
+    rows = unpacked(build, table, [place for place, *_ in held])
+    return [(row, *rest) for row, (_, *rest) in zip(rows, held, strict=True)]
+
+
+def known(
+    build: Build, table: str, name: str, as_of: date | None, limit: int | None, after: int = 0
+) -> Rows:
+    """Read the rows of a name that were the latest known on a day, from their packs."""
+    day = None if as_of is None else by_today(as_of)
+    rows, more = known_rows(build, table, storable(name), day, limit, after)
+    return Rows(rows, more, build.data_version, build.notice)
 
 
 def select(
@@ -115,9 +143,15 @@ def select(
 def cut(build: Build, held: Found, limit: int | None, keys: bool = False) -> Rows:
     """Give as many as were asked for of what was looked for; keys follow the row itself."""
     kept = held if limit is None else held[:limit]
-    last = tuple(str(each) for each in kept[-1][1:]) if kept and keys else None
+    last = _key(kept[-1]) if kept and keys else None
+    keyed = kept if keys else None
     rows = [row[0] for row in kept]
-    return Rows(rows, len(held) > len(kept), build.data_version, build.notice, last)
+    return Rows(rows, len(held) > len(kept), build.data_version, build.notice, last, keyed)
+
+
+def _key(row: tuple[Any, ...]) -> tuple[str, ...]:
+    """Give the columns behind the row itself, as a cursor keeps them."""
+    return tuple(str(each) for each in row[1:])
 
 
 def _one_more(limit: int | None) -> int | None:

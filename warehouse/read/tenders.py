@@ -1,12 +1,16 @@
 """Tender releases, the newest first, walked by the key of the last one seen."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date
+from typing import Any
 
 from warehouse.read.engines import Found
 from warehouse.read.mart import Build, Mart
 from warehouse.read.organisations import is_known, organisation
-from warehouse.read.rows import Rows, Where, between, cut, equal, found, one_of
+from warehouse.read.packs import PackedRows
+from warehouse.read.rows import Rows, Where, between, cut, equal, found, known, one_of
 from warehouse.read.search import places
 
 _COLUMNS = "row, released_on, place"
@@ -35,6 +39,8 @@ def releases(
     its buyer; the last word may be the beginning of one.
     """
     build, country = mart.build(), country.upper()
+    if all(each is None for each in (from_, to, category, buyer, query)):
+        return _page(build, country, limit, 0 if after is None else int(after[1]))
     where = equal(category=category)
     where += between("released_on", from_, to)
     where += [Where("released_on <> ''")] if to is not None else []
@@ -58,6 +64,32 @@ def releases(
         # By its place, and by no index: what is found lies within the country already.
         held = _among(build, within, [Where("+latest = 1"), *where], most)
     return cut(build, held, limit, keys=True)
+
+
+def _page(build: Build, country: str, limit: int | None, after: int) -> Rows:
+    """Read on in the packs of a country, where no filter leaves anything out."""
+    rows = known(build, "tender_releases", country, None, limit, after)
+    if not isinstance(rows.rows, PackedRows) or not rows.rows:
+        return rows
+    keyed = _Keyed(build, rows.rows)
+    _, newest, place = keyed[-1] if rows.truncated else (b"", "", 0)
+    return replace(rows, keyed=keyed, last_key=(newest, str(place)) if rows.truncated else None)
+
+
+@dataclass(frozen=True)
+class _Keyed(Sequence[tuple[Any, ...]]):
+    """The keys of rows, each read when it is asked for: of a page only the last one is."""
+
+    build: Build
+    rows: PackedRows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, at: Any) -> Any:
+        place = self.rows.place(at)
+        asked = "SELECT released_on FROM tender_releases WHERE place = ?"
+        return b"", str(self.build.rows(asked, place)[0][0]), place
 
 
 def _both(one: list[int] | None, other: list[int] | None) -> list[int] | None:

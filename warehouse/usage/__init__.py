@@ -6,10 +6,10 @@ counted: nobody is kept out because a counter is away.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
 from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
@@ -25,8 +25,7 @@ __all__ = ["Standing", "Usage", "UsageUnavailable", "month_at", "network_of"]
 _ASK_AGAIN_AFTER = 1.0
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True, dict=True):
     """How a key stands after a request was counted; times are seconds since 1970."""
 
     who: str
@@ -38,6 +37,9 @@ class Standing:
     @property
     def violated(self) -> list[str]:
         """The limits that the request is above."""
+        counted = self.counted
+        if counted.charged and counted.minute_used <= self.tier.per_minute:
+            return []
         return [name for name, left, _ in self._left if left < 0]
 
     @property

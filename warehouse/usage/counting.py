@@ -3,7 +3,7 @@
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from warehouse.errors import SankofaError
 from warehouse.tiers import Tier
@@ -54,8 +54,7 @@ def month_before(name: str) -> str:
         return ""
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """What a store says after a request: the counts, and whether the month was charged."""
 
     minute_used: int

@@ -10,8 +10,9 @@ import fcntl
 import os
 import struct
 import threading
+import time
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +26,9 @@ _BEGIN = 4_096
 _BUCKETS, _SLOTS = 32_768, 32
 _LAYOUT = struct.Struct("<16s16sdI8sQQ8x")
 _BUCKET = _SLOTS * _LAYOUT.size
+_REMEMBERED = 100_000
+# For so long it is not looked whether another file has taken the place.
+_A_MOMENT = 0.05
 
 
 class _Slot(NamedTuple):
@@ -67,29 +71,39 @@ class FileCounters:
         self.path, self._place, self._buckets = path, str(path), buckets
         self._turn = threading.Lock()
         self._opened: tuple[int, int] | None = None
+        self._looked = 0.0
+        self._asked: dict[str, _Bucket] = {}
 
     def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> Counted:
         """Count a request against the minute and, unless refused, against the month."""
-        with self._turn, _Bucket(self, who) as bucket:
+        with self._turn, self._bucket_of(who) as bucket:
             at, slot = bucket.find(now)
-            slot = slot.in_month(month.name)
-            used, ends = slot.minute_used, slot.minute_ends
+            mark, key, ends, used, named, spent, before = slot
+            if named != _month(month.name):
+                mark, key, ends, used, named, spent, before = slot.in_month(month.name)
             # A minute that ends later than it can was begun by a clock that has been set back.
             if not now < ends <= now + MINUTE:
                 used, ends = 0, now + MINUTE
-            spent = slot.month_used
-            charged = charge and used < tier.per_minute and spent < tier.per_month
+            used += 1
+            charged = charge and used <= tier.per_minute and spent < tier.per_month
             spent += charged
-            counted = slot._replace(minute_used=used + 1, minute_ends=ends, month_used=spent)
-            bucket.write(at, counted)
-        return Counted(used + 1, ends, spent, charged)
+            bucket.write(at, mark, key, ends, used, named, spent, before)
+        return Counted(used, ends, spent, charged)
+
+    def _bucket_of(self, who: str) -> "_Bucket":
+        bucket = self._asked.get(who)
+        if bucket is None:
+            if len(self._asked) >= _REMEMBERED:
+                self._asked.clear()
+            bucket = self._asked[who] = _Bucket(self, who)
+        return bucket
 
     def give_back(self, who: str, month: Month) -> None:
         """Take back what a request was charged."""
-        with self._turn, _Bucket(self, who) as bucket:
+        with self._turn, self._bucket_of(who) as bucket:
             at, slot = bucket.find(month.starts)
             if slot.month == _month(month.name) and slot.month_used:
-                bucket.write(at, slot._replace(month_used=slot.month_used - 1))
+                bucket.write(at, *slot._replace(month_used=slot.month_used - 1))
 
     def used(self, who: str, month: str) -> int:
         """Sum the month of a key, over all networks where it is the sandbox's."""
@@ -121,6 +135,7 @@ class FileCounters:
         """Make a real read."""
         with self._turn:
             try:
+                self._looked = 0.0
                 os.pread(self.file(), _LAYOUT.size, _BEGIN)
             except OSError as error:
                 raise self.failed(error) from error
@@ -129,7 +144,10 @@ class FileCounters:
         """Give the open file, opened anew where another has taken its place."""
         try:
             if self._opened is not None:
-                # Half the time that Path.stat takes, and asked for every request.
+                now = time.monotonic()
+                if now < self._looked + _A_MOMENT:
+                    return self._opened[0]
+                self._looked = now
                 if os.stat(self._place).st_ino == self._opened[1]:  # noqa: PTH116
                     return self._opened[0]
                 self._close()
@@ -170,6 +188,8 @@ class _Bucket:
         self._counters, self._who = counters, who
         self._mark = blake2b(who.encode(), digest_size=16).digest()
         self._begin = counters.bucket(self._mark)
+        # Where the slot was found; looked for again where another has taken its place.
+        self._at = -1
 
     def __enter__(self) -> "_Bucket":
         self._file = self._counters.file()
@@ -180,21 +200,26 @@ class _Bucket:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
+        if error is not None and isinstance(error, OSError):
             raise self._counters.failed(error) from error
         fcntl.lockf(self._file, fcntl.LOCK_UN, _BUCKET, self._begin)
 
     def find(self, now: float) -> tuple[int, _Slot]:
         """Find the slot; for a newcomer a free one, or that of whoever asked least."""
+        if self._at >= 0:
+            held = os.pread(self._file, _LAYOUT.size, self._begin + self._at)
+            if held.startswith(self._mark) and len(held) == _LAYOUT.size:
+                return self._at, _Slot._make(_LAYOUT.unpack(held))
         held = os.pread(self._file, _BUCKET, self._begin)
         at = held.find(self._mark)
         if at >= 0 and at % _LAYOUT.size == 0 and at + _LAYOUT.size <= len(held):
+            self._at = at
             return at, _Slot._make(_LAYOUT.unpack_from(held, at))
         slots = _slots(held)
         least = min(range(_SLOTS), key=lambda number: _weight(slots[number], now))
         return least * _LAYOUT.size, _Slot(self._mark, _key(self._who), 0.0, 0, _month(""), 0, 0)
 
-    def write(self, at: int, slot: _Slot) -> None:
+    def write(self, at: int, *slot: object) -> None:
         """Write a slot."""
         os.pwrite(self._file, _LAYOUT.pack(*slot), self._begin + at)
 
@@ -217,5 +242,6 @@ def _key(who: str) -> bytes:
     return who.partition("@")[0].encode()[:16].ljust(16, b"\0")
 
 
+@lru_cache(64)
 def _month(name: str) -> bytes:
     return name.encode().ljust(8, b"\0")

@@ -1,0 +1,19 @@
+"""``python -m tests.bench.serve``: the same with options, for development."""
+
+import argparse
+
+from tests.bench.serve.report import report
+
+
+def main() -> None:
+    """Run at a scale, for development a small one."""
+    parser = argparse.ArgumentParser(prog="tests.bench.serve")
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=5)
+    asked = parser.parse_args()
+    report(asked.scale, asked.rounds, asked.seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""The four questions, asked with random keys, in the words of each contender."""
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from urllib.parse import quote
+
+from tests.bench.serve.data import VERSION, Data
+from warehouse.contract import cursor
+from warehouse.keys import KeyStore, signing_secret
+
+ASKED = 20_000
+
+
+@dataclass(frozen=True)
+class Question:
+    """One request as each contender is asked it; ROAPI is sent SQL."""
+
+    ours: str
+    usual: str
+    datasette: str
+    roapi: str
+
+
+def questions(data: Data, case: str) -> list[Question]:
+    """Make the random requests of a case, the same ones in every run."""
+    chance = random.Random(case)
+    made = _CASES[case](data, chance)
+    return [next(made) for _ in range(ASKED)]
+
+
+def _fundamentals(data: Data, chance: random.Random) -> Iterator[Question]:
+    while True:
+        issuer = f"DC{chance.randrange(data.size.issuers):08d}"
+        as_of = date(2023, 4, 1) + timedelta(chance.randrange(360))
+        yield Question(
+            f"/v1/fundamentals/{issuer}?as_of={as_of}",
+            f"/fundamentals/{issuer}?as_of={as_of}",
+            f"/plain/fundamentals.json?id={issuer}&as_of={as_of}&_shape=objects",
+            f"SELECT * FROM facts WHERE service_id = '{issuer}' AND available_at <= '{as_of}' "
+            f"AND superseded_at > '{as_of}' ORDER BY period_end DESC, line_item",
+        )
+
+
+def _macro(data: Data, chance: random.Random) -> Iterator[Question]:
+    while True:
+        series = f"CPI.{chance.randrange(data.size.series)}"
+        as_of = date(2017, 1, 1) + timedelta(chance.randrange(1_200))
+        yield Question(
+            f"/v1/macro?series={series}&as_of={as_of}&limit=1000",
+            f"/macro?series={series}&as_of={as_of}",
+            f"/plain/macro.json?series={series}&as_of={as_of}&_shape=objects",
+            f"SELECT * FROM macro WHERE series = '{series}' AND available_at <= '{as_of}' "
+            f"AND superseded_at > '{as_of}' ORDER BY period_end DESC",
+        )
+
+
+def _tenders(data: Data, chance: random.Random) -> Iterator[Question]:
+    secret = signing_secret(KeyStore(data.keys), "cursor")
+    known = sqlite3.connect(data.build)
+    asked = "SELECT country, released_on FROM tender_releases WHERE place = ?"
+    while True:
+        place = chance.randrange(1, data.size.releases)
+        country, newest = known.execute(asked, (place,)).fetchone()
+        after = cursor.Place((newest, str(place)), VERSION)
+        sent = quote(cursor.write(secret, after, f"{country}|None"))
+        yield Question(
+            f"/v1/tenders?country={country}&limit=100&cursor={sent}",
+            f"/tenders?country={country}&after={place}",
+            f"/plain/tenders.json?country={country}&after={place}&_shape=objects",
+            f"SELECT * FROM releases WHERE country = '{country}' AND place > {place} "
+            "ORDER BY place LIMIT 100",
+        )
+
+
+def _entity(data: Data, chance: random.Random) -> Iterator[Question]:
+    while True:
+        who = f"DC{chance.randrange(data.size.entities):08d}"
+        yield Question(
+            f"/v1/entities/{who}",
+            f"/entities/{who}",
+            f"/plain/entity.json?id={who}&_shape=objects",
+            f"SELECT * FROM entities WHERE service_id = '{who}'",
+        )
+
+
+_CASES = {
+    "fundamentals": _fundamentals,
+    "tenders": _tenders,
+    "macro": _macro,
+    "entity": _entity,
+}
+CASES = tuple(_CASES)
+# The queries by which Datasette answers the same.
+DATASETTE = {
+    "fundamentals": "select * from facts where service_id = :id and available_at <= :as_of "
+    "and superseded_at > :as_of order by period_end desc, line_item",
+    "macro": "select * from macro where series = :series and available_at <= :as_of "
+    "and superseded_at > :as_of order by period_end desc",
+    "tenders": "select * from releases where country = :country "
+    "and place > cast(:after as integer) order by place limit 100",
+    "entity": "select * from entities where service_id = :id",
+}

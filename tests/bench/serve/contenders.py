@@ -1,0 +1,186 @@
+"""Who is measured, and how each is started; every server is kept to one core."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.serve.cases import DATASETTE
+from tests.bench.serve.data import Data
+
+ROOT = Path(__file__).parents[3]
+PEERS = ("datasette", "roapi", "fastapi", "uvicorn", "sqlalchemy", "granian")
+PORT = 9_400
+_GENEROUS = {"professional": {"per_minute": 10**9, "per_month": 10**12}}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A server that runs: its port, its process, and by which words it is asked."""
+
+    name: str
+    port: int
+    pid: int
+    words: str
+
+
+def peers_at(data: Data) -> Path:
+    """Give the environment of the peers, made the first time; ``SANKOFA_BENCH_PEERS`` names one."""
+    place = Path(os.environ.get("SANKOFA_BENCH_PEERS") or data.folder.parent / "peers")
+    if not (place / "bin" / "datasette").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        subprocess.run([str(place / "bin/pip"), "install", "--quiet", *PEERS], check=True)
+    return place
+
+
+@contextmanager
+def started(data: Data, core: int, sizes: Mapping[str, int]) -> Iterator[list[Contender]]:
+    """Start all of them until the end of the block; none works while it is not asked."""
+    commands = _commands(data, peers_at(data) / "bin", sizes)
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(_running(name, PORT + number, command, environ, core, words))
+            for number, (name, (command, environ, words)) in enumerate(commands.items())
+        ]
+
+
+@contextmanager
+def ours(data: Data, core: int) -> Iterator[Contender]:
+    """Start only our own service."""
+    command, environ, words = _ours(data)
+    with _running("sankofa", PORT + 50, command, environ, core, words) as contender:
+        yield contender
+
+
+Command = tuple[list[str], dict[str, str], str]
+
+
+def _commands(data: Data, peers: Path, sizes: Mapping[str, int]) -> dict[str, Command]:
+    python = sys.executable
+    told = [f"{name}={size}" for name, size in sizes.items()]
+    config = data.folder / "datasette.json"
+    queries = {name: {"sql": sql} for name, sql in DATASETTE.items()}
+    config.write_text(json.dumps({"databases": {"plain": {"queries": queries}}}))
+    here = str(Path(__file__).parent)
+    tables = [f"--table={name}={data.folder}/{name}.parquet" for name in _TABLES]
+    made: dict[str, Command] = {
+        "sankofa": _ours(data),
+        "waitress": ([python, "-m", "tests.bench.serve.constant", "{port}", *told], {}, "constant"),
+        "datasette": (
+            [
+                *(str(peers / "datasette"), "serve", "-i", str(data.plain), "-p", "{port}"),
+                *("-m", str(config)),
+            ],
+            {},
+            "datasette",
+        ),
+        "fastapi": (
+            [
+                *(str(peers / "uvicorn"), "usual:app", "--app-dir", here, "--port", "{port}"),
+                "--no-access-log",
+            ],
+            {"PLAIN": str(data.plain)},
+            "usual",
+        ),
+        "roapi": (
+            [str(peers / "roapi"), "--addr-http", "127.0.0.1:{port}", *tables],
+            {},
+            "roapi",
+        ),
+        "granian": (
+            [
+                *(str(peers / "granian"), "--interface", "wsgi", "--port", "{port}"),
+                *("--no-access-log", "tests.bench.serve.on_granian:app"),
+            ],
+            _places(data) | {"PYTHONPATH": os.pathsep.join([str(ROOT), *_own_packages()])},
+            "ours",
+        ),
+    }
+    if shutil.which("nginx"):
+        made["nginx"] = (_nginx(data, sizes), {}, "constant")
+    return made
+
+
+_TABLES = ("facts", "macro", "releases", "entities")
+
+
+def _places(data: Data) -> dict[str, str]:
+    tiers = data.folder / "tiers.json"
+    tiers.write_text(json.dumps(_GENEROUS))
+    return {
+        "SANKOFA_TIERS": str(tiers),
+        "SANKOFA_MARTS": str(data.marts),
+        "SANKOFA_KEYS": str(data.keys),
+        "SANKOFA_USAGE": str(data.folder / "usage.counts"),
+    }
+
+
+def _ours(data: Data) -> Command:
+    return (
+        [sys.executable, "-m", "api", "--workers", "1", "--port", "{port}"],
+        _places(data),
+        "ours",
+    )
+
+
+def _own_packages() -> list[str]:
+    return [each for each in sys.path if each.endswith("site-packages")]
+
+
+def _nginx(data: Data, sizes: Mapping[str, int]) -> list[str]:
+    """Let nginx serve constant bodies of the same size as static files."""
+    folder = data.folder / "nginx"
+    (folder / "static").mkdir(parents=True, exist_ok=True)
+    for name, size in sizes.items():
+        (folder / "static" / name).write_bytes(b"x" * size)
+    (folder / "nginx.conf").write_text(
+        f"daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;"
+        "events { worker_connections 64; } http { access_log off; keepalive_requests 100000000;"
+        f"sendfile on; open_file_cache max=64; client_body_temp_path {folder}/body;"
+        f"server {{ listen 127.0.0.1:{PORT + 6}; root {folder}/static; }} }}"
+    )
+    return ["nginx", "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
+
+
+@contextmanager
+def _running(
+    name: str, port: int, command: list[str], environ: Mapping[str, str], core: int, words: str
+) -> Iterator[Contender]:
+    process = subprocess.Popen(
+        [each.format(port=port) if "{port}" in each else each for each in command],
+        env={**os.environ, **environ},
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+    )
+    try:
+        _wait(name, port, process)
+        yield Contender(name, port, process.pid, words)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait(name: str, port: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a server answers anything at all."""
+    until = time.monotonic() + 300
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            raise RuntimeError(f"{name} ended at once: {process.args!r}")
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
+            return
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError(f"{name} does not answer")

@@ -1,0 +1,246 @@
+"""The data that all contenders serve: our build of it, its keys, and plain copies for peers."""
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+from adbc_driver_sqlite import dbapi
+
+from tests.bench.mart import _ADDED, _staged_schema
+from warehouse.keys import KeyStore, create
+from warehouse.mart.builds import builds_at
+from warehouse.mart.stage import Stage
+from warehouse.mart.write import LAYOUT, write_mart
+from warehouse.record.schema import arrow_schema, record_schema
+from warehouse.record.snapshot import Snapshot
+from warehouse.record.store import Record
+from warehouse.record.tables import RECORD_TABLES
+from warehouse.tables import DERIVED
+
+VERSION = "20260101.1"
+ITEMS, YEARS, MONTHS = 40, 10, 250
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is invented at a scale; 1.0 is what the goals speak of."""
+
+    scale: float
+
+    @property
+    def issuers(self) -> int:
+        return max(10, int(2_000 * self.scale))
+
+    @property
+    def releases(self) -> int:
+        return max(1_000, int(1_000_000 * self.scale))
+
+    @property
+    def series(self) -> int:
+        return max(10, int(1_000 * self.scale))
+
+    @property
+    def entities(self) -> int:
+        return max(100, int(50_000 * self.scale))
+
+
+# A vintage: known from a day, until a later one takes its place.
+_VINTAGE = """
+    CAST(available AS DATE) AS available_at, 'p' || (i % 1000) AS publication,
+    TIMESTAMPTZ '2026-01-01 06:00:00+00' AS observed_at, 'bench' AS source,
+    'https://example.org/documents/' || (i // 100) || '#/' || i AS source_ref,
+    md5(CAST(i // 100 AS VARCHAR)) AS document, 'cc-by' AS license_class, 'api' AS method,
+    CAST(NULL AS DECIMAL(38,18)) AS extraction_confidence, FALSE AS withdrawn,
+    CAST(hash(i) >> 1 AS BIGINT) AS figure, CAST(i % 1000 AS INTEGER) AS figure_check,
+    CAST(hash(i, v) >> 1 AS BIGINT) AS sighting, CAST(hash(i, v, 2) >> 1 AS BIGINT) AS content,
+    FALSE AS again, 'l' AS load_id, CAST(1 AS BIGINT) AS load_seq, CAST(v AS BIGINT) AS vintage,
+    CAST(superseded AS DATE) AS superseded_at, superseded IS NULL AS latest,
+    md5(i || '/' || v) AS row_id, md5('p' || i) AS provenance_id
+"""
+_COUNTRY = "CASE i % 3 WHEN 0 THEN 'ZA' WHEN 1 THEN 'KE' ELSE 'NG' END"
+_SAID = """
+CREATE MACRO said(i, n) AS array_to_string(list_transform(range(n), lambda k:
+    'word' || CAST(20000 * power(((hash(i * 31 + k) % 100000) / 100000.0), 3) AS INTEGER)), ' ')
+"""
+# Three figures in ten are restated a year later.
+_FUNDAMENTALS = f"""
+SELECT {{vintage}}, printf('DC%08d', i // {ITEMS * YEARS}) AS service_id,
+    'line_item_' || (i % {ITEMS}) AS line_item, 'income' AS statement,
+    CAST((hash(i, v) % 100000000) * 1234.25 AS DECIMAL(38,18)) AS value_reported,
+    'ZAR' AS currency_reported, 'ZAR' AS unit, 'FY' AS period_type,
+    make_date(y, 1, 1) AS period_start, make_date(y, 12, 31) AS period_end,
+    'FY' || y AS fiscal_label, 'consolidated/ifrs' AS basis, 'ifrs' AS accounting_standard
+FROM (
+    SELECT i, v, y, make_date(y + v, 3, 31) AS available,
+        CASE WHEN v = 1 AND hash(i) % 10 < 3 THEN make_date(y + 2, 3, 31) END AS superseded
+    FROM (SELECT i, v, CAST(2014 + i // {ITEMS} % {YEARS} AS INTEGER) AS y
+          FROM range({{number}} * {ITEMS * YEARS}) AS numbers(i), (VALUES (1), (2)) AS held(v))
+    WHERE v = 1 OR hash(i) % 10 < 3
+)"""
+# Every observation is published after a month and revised after seven.
+_MACRO = f"""
+SELECT {{vintage}}, 'ZA' AS country, 'ZAF' AS country_iso3, begins AS period_start,
+    last_day(begins) AS period_end,
+    CAST((hash(i, v) % 1000000) * 0.0125 AS DECIMAL(38,18)) AS value, 'index' AS unit,
+    CAST(NULL AS VARCHAR) AS base_period, 'A' AS obs_status,
+    'CPI.' || (i // {MONTHS}) AS series, 'cpi' AS series_type, 'monthly' AS frequency
+FROM (
+    SELECT i, v, begins, begins + to_months(CASE v WHEN 1 THEN 1 ELSE 7 END) AS available,
+        CASE WHEN v = 1 THEN begins + to_months(7) END AS superseded
+    FROM (SELECT i, v, CAST(DATE '2004-01-01' + to_months(CAST(i % {MONTHS} AS INTEGER)) AS DATE)
+              AS begins
+          FROM range({{number}} * {MONTHS}) AS numbers(i), (VALUES (1), (2)) AS held(v))
+)"""
+_RELEASES = f"""
+SELECT {{vintage}}, 'ocds-' || (i // 2) AS ocid, 'r' || i AS release_id, {_COUNTRY} AS country,
+    CAST(available AS DATE) AS released_on, 'tender' AS tag, 'works' AS category,
+    'active' AS tender_status, 'open' AS procurement_method, 'buyer' || (i % 500) AS buyer_key,
+    CAST(i * 10.5 AS DECIMAL(38,18)) AS tender_value, 'ZAR' AS tender_currency,
+    CAST(NULL AS DATE) AS tender_start, CAST(NULL AS DATE) AS tender_end,
+    CAST(NULL AS BIGINT) AS number_of_tenderers,
+    concat('{{{{"buyer":{{{{"id":"', i % 500, '","name":"Department ', i % 500,
+        '"}}}},"tender":{{{{"description":"', said(i, 24), '","id":"t', i, '","title":"',
+        said(i + 7, 8), '","value":{{{{"amount":', i, '.50,"currency":"ZAR"}}}}}}}}}}}}')
+        AS release,
+    CAST(0 AS BIGINT) AS parties_withheld, 'https://example.org/r/' || i AS source_url
+FROM (SELECT i, 1 AS v, DATE '2015-01-01' + CAST(i % 3650 AS INTEGER) AS available,
+          NULL AS superseded FROM range({{number}}) AS numbers(i))"""
+_ENTITIES = f"""
+SELECT {{vintage}}, printf('DC%08d', i) AS service_id, 'Fictional ' || said(i, 2) AS legal_name,
+    '["FI ' || i || '"]' AS other_names, {_COUNTRY} AS jurisdiction, {_COUNTRY} AS country,
+    'company' AS entity_type, 'ACTIVE' AS status, printf('2138%016d', i) AS lei,
+    'ISSUED' AS lei_status, CAST(NULL AS VARCHAR) AS same_as
+FROM (SELECT i, 1 AS v, DATE '2015-01-01' AS available, NULL AS superseded
+      FROM range({{number}}) AS numbers(i))"""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Where everything lies, and a key of the highest tier."""
+
+    folder: Path
+    size: Size
+
+    @property
+    def marts(self) -> Path:
+        return self.folder / "marts"
+
+    @property
+    def keys(self) -> Path:
+        return self.folder / "keys.sqlite"
+
+    @property
+    def key(self) -> str:
+        return (self.folder / "key").read_text()
+
+    @property
+    def build(self) -> Path:
+        return self.marts / f"{VERSION}.sqlite"
+
+    @property
+    def plain(self) -> Path:
+        return self.folder / "plain.db"
+
+
+def at(scale: float) -> Data:
+    """Give the data of a scale, made where it is not held; ``SANKOFA_BENCH_DATA`` names where."""
+    held = os.environ.get("SANKOFA_BENCH_DATA")
+    root = Path(held) if held else Path(tempfile.gettempdir(), "sankofa-bench-serve")
+    data = Data(root / f"{scale}-{LAYOUT}", Size(scale))
+    if not (data.folder / "key").exists():
+        _stage(data)
+        _publish(data)
+        _export(data)
+        key = create(KeyStore(data.keys), "professional")
+        (data.folder / "key").write_text(key)
+    return data
+
+
+def _stage(data: Data) -> None:
+    place = data.folder / "stage"
+    place.mkdir(parents=True, exist_ok=True)
+    rows = {
+        "fundamentals": (_FUNDAMENTALS, data.size.issuers),
+        "macro_series": (_MACRO, data.size.series),
+        "tender_releases": (_RELEASES, data.size.releases),
+        "entities": (_ENTITIES, data.size.entities),
+    }
+    with duckdb.connect() as sql:
+        sql.execute("SET TimeZone = 'UTC'")
+        sql.execute(_SAID)
+        for table in RECORD_TABLES:
+            path = place / f"{table.name}.parquet"
+            if table.name not in rows:
+                pq.write_table(_staged_schema(table.name).empty_table(), path)
+                continue
+            form, number = rows[table.name]
+            names = ", ".join([*record_schema(table).names, *_ADDED])
+            statement = form.format(vintage=_VINTAGE, number=number)
+            sql.execute(f"COPY (SELECT {names} FROM ({statement})) TO '{path}' (FORMAT parquet)")
+    for name, row in DERIVED.items():
+        pq.write_table(arrow_schema(row).empty_table(), place / f"{name}.parquet")
+
+
+def _publish(data: Data) -> None:
+    place = data.folder / "stage"
+    with Stage(place, Snapshot(Record(str(data.folder / "record")), {}), VERSION) as stage:
+        for name in (*(table.name for table in RECORD_TABLES), *DERIVED):
+            stage._show(name)
+        write_mart(stage, data.marts, {"notice": "Invented for a benchmark."})
+    builds_at(data.marts).switch(VERSION)
+
+
+# The members that we serve, as columns; releases in the order in which they are served.
+_PLAIN = {
+    "facts": """
+SELECT row_id AS fact_id, service_id, line_item, statement,
+    CAST(value_reported AS DOUBLE) AS value_reported, currency_reported, unit, period_type,
+    CAST(period_start AS VARCHAR) AS period_start, CAST(period_end AS VARCHAR) AS period_end,
+    fiscal_label, basis, accounting_standard, vintage, {provenance} FROM fundamentals
+ORDER BY service_id, period_end DESC, line_item, vintage""",
+    "macro": """
+SELECT country, country_iso3, series, series_type, frequency,
+    CAST(period_start AS VARCHAR) AS period_start, CAST(period_end AS VARCHAR) AS period_end,
+    CAST(value AS DOUBLE) AS value, unit, base_period, obs_status, vintage, {provenance}
+FROM macro_series ORDER BY series, period_end DESC, vintage""",
+    "releases": """
+SELECT row_number() OVER (ORDER BY country, released_on DESC, ocid DESC, release_id DESC) AS place,
+    ocid, release_id, CAST(released_on AS VARCHAR) AS date, tag, country, category,
+    parties_withheld, vintage, source_url, release, {provenance} FROM tender_releases
+ORDER BY place""",
+    "entities": """
+SELECT service_id, legal_name, other_names, jurisdiction, country, entity_type, status, lei,
+    lei_status, {provenance} FROM entities ORDER BY service_id""",
+}
+_PROVENANCE = """
+    CAST(available_at AS VARCHAR) AS available_at,
+    coalesce(CAST(superseded_at AS VARCHAR), '9999-12-31') AS superseded_at,
+    source_ref, license_class, CAST(observed_at AS VARCHAR) AS observed_at, method,
+    provenance_id"""
+_INDEXES = (
+    "CREATE INDEX facts_of ON facts (service_id, available_at)",
+    "CREATE INDEX macro_of ON macro (series, available_at)",
+    "CREATE INDEX releases_of ON releases (country, place)",
+    "CREATE UNIQUE INDEX entities_of ON entities (service_id)",
+    "ANALYZE",
+)
+
+
+def _export(data: Data) -> None:
+    """Write what peers read: the same rows as a plain SQLite file and as Parquet."""
+    data.plain.unlink(missing_ok=True)
+    stage = data.folder / "stage"
+    with duckdb.connect() as sql, dbapi.connect(str(data.plain), autocommit=True) as plain:
+        sql.execute("SET TimeZone = 'UTC'")
+        for name in ("fundamentals", "macro_series", "tender_releases", "entities"):
+            sql.execute(f"CREATE VIEW {name} AS FROM read_parquet('{stage / name}.parquet')")
+        with plain.cursor() as into:
+            for name, form in _PLAIN.items():
+                rows = sql.sql(form.format(provenance=_PROVENANCE)).to_arrow_table()
+                pq.write_table(rows, data.folder / f"{name}.parquet")
+                into.adbc_ingest(name, rows, mode="create")
+            for statement in _INDEXES:
+                into.execute(statement)

@@ -1,0 +1,16 @@
+"""Our service as a plain WSGI app, for granian: figures only."""
+
+import os
+
+from api.app import create_app
+from api.memory import keep_memory
+from warehouse.keys import KeyStore
+from warehouse.read.mart import Mart
+from warehouse.usage import Usage
+
+keep_memory()
+app = create_app(
+    Mart(os.environ["SANKOFA_MARTS"]),
+    KeyStore(os.environ["SANKOFA_KEYS"]),
+    usage=Usage(os.environ["SANKOFA_USAGE"]),
+)
