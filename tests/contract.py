@@ -2,22 +2,31 @@
 
 import json
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from http.client import HTTPMessage
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
 from tests import installed
 from tests.serving import Served, World, served
+from tests.stores import Kind, Stores, stores_of
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, TierName
 
+T = TypeVar("T")
+NEEDED = {
+    "/v1/shared/facts": "&entity_id=ZAF",
+    "/v1/crosswalk": "&id_type=lei&id_value=X",
+    "/v1/screen": "&metric=net_margin",
+}
 JSON, PROBLEM = "application/json", "application/problem+json"
 
 
@@ -44,19 +53,25 @@ class Contract:
     """A server that runs, asked with keys of a tier that are never used up."""
 
     server: Served
+    stores: Stores
     world: World
     document: dict[str, Any]
     _keys: dict[TierName, tuple[str, int]] = field(default_factory=dict)
+    _validators: dict[str, Draft202012Validator] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def mart(self) -> Mart:
-        return Mart(self.world.marts)
+        return Mart(self.stores.datastore.url)
+
+    @cached_property
+    def key_store(self) -> KeyStore:
+        return KeyStore(self.stores.key_store.url)
 
     def key(self, tier: TierName = "professional") -> str:
         """Give a key with requests left in this minute."""
         key, left = self._keys.get(tier, ("", 0))
         if left == 0:
-            key, left = create(KeyStore(self.world.keys), tier), TIERS[tier].per_minute
+            key, left = create(self.key_store, tier), TIERS[tier].per_minute // 2
         self._keys[tier] = key, left - 1
         return key
 
@@ -97,8 +112,11 @@ class Contract:
 
     def conforms(self, body: Any, schema: dict[str, Any]) -> None:
         """Hold a body against a schema of the description."""
-        whole = {**schema, "components": self.document["components"]}
-        Draft202012Validator(whole, format_checker=FormatChecker()).validate(body)
+        name = json.dumps(schema)
+        if name not in self._validators:
+            whole = {**schema, "components": self.document["components"]}
+            self._validators[name] = Draft202012Validator(whole, format_checker=FormatChecker())
+        self._validators[name].validate(body)
 
     def _operation(self, path: str) -> dict[str, Any] | None:
         # A path without a place in it goes before one with.
@@ -109,12 +127,31 @@ class Contract:
 
 
 @contextmanager
-def asked_of(factory: pytest.TempPathFactory) -> Iterator[Contract]:
-    """Serve a copy of the sample world."""
-    home: Path = installed.copy_of(installed.sample_home(factory), "contract", factory)
-    store = KeyStore(home / "keys.sqlite")
-    world = World(home, sandbox(store), create(store, "professional"))
-    with served(world) as server:
-        status, _, body = server.get("/openapi.json")
-        assert status == 200
-        yield Contract(server, world, json.loads(body))
+def asked_of(factory: pytest.TempPathFactory, kind: Kind = "embedded") -> Iterator[Contract]:
+    """Serve a copy of the sample world over stores of a kind."""
+    home: Path = installed.copy_of(installed.sample_home(factory), f"contract-{kind}", factory)
+    with stores_of(home, kind) as stores:
+        store = KeyStore(stores.key_store.url)
+        world = World(home, sandbox(store), create(store, "professional"))
+        with served(world, *stores.options()) as server:
+            status, _, body = server.get("/openapi.json")
+            assert status == 200
+            contract = Contract(server, stores, world, json.loads(body))
+            yield contract
+            contract.mart.close()
+
+
+def address(path: str, query: str = "") -> str:
+    """Fill the places of a path, and give what the endpoint needs beside a query."""
+    filled = path.replace("{service_id}", "DCNOBODY").replace("{sku}", "AF-FUND")
+    asked = f"{query}{NEEDED.get(path, '')}".lstrip("&")
+    return filled.replace("{signal_key}", "single-bid-rate") + (f"?{asked}" if asked else "")
+
+
+def eventually(found: Callable[[], T | None], seconds: float = 30) -> T:
+    """Give what is found, asking until there is something."""
+    until = time.monotonic() + seconds
+    while (each := found()) is None:
+        assert time.monotonic() < until, "it did not come about"
+        time.sleep(0.05)
+    return each

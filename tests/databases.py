@@ -1,10 +1,14 @@
 """A real PostgreSQL for tests, from PyPI: started once, with a database for whoever asks."""
 
+import os
+import signal
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -38,3 +42,47 @@ def new_database(server: Any) -> str:
     with psycopg.connect(server.get_uri(), autocommit=True) as sql:
         sql.execute(f"CREATE DATABASE {name}".encode())
     return str(server.get_uri(database=name))
+
+
+class Postgres:
+    """A server that can be killed and started again, with its data."""
+
+    def __init__(self, server: Any) -> None:
+        self._server = server
+        self.url = new_database(server)
+
+    def kill(self) -> None:
+        """End every process of it at once; nothing is written and nobody is told."""
+        ended = self._processes()
+        os.kill(ended[0], signal.SIGQUIT)
+        until = time.monotonic() + 20
+        while any(map(_runs, ended)):
+            assert time.monotonic() < until, "the PostgreSQL does not end"
+            time.sleep(0.02)
+
+    def start(self) -> None:
+        """Start it again, over what it left."""
+        self._server.ensure_postgres_running()
+
+    def freeze(self) -> None:
+        """Let it hang: connections stay, nothing is answered."""
+        for process in self._processes():
+            os.kill(process, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        for process in self._processes():
+            os.kill(process, signal.SIGCONT)
+
+    def _processes(self) -> list[int]:
+        first = int(self._server.get_pid())
+        told = Path(f"/proc/{first}/task/{first}/children").read_text()
+        return [first, *map(int, told.split())]
+
+
+def _runs(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"

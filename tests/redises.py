@@ -2,6 +2,7 @@
 
 import importlib.util
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -21,7 +22,9 @@ class Redis:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it and wait until it listens."""
+        """Start it, unless it runs, and wait until it listens."""
+        if self._process is not None:
+            return
         kept = ["--dir", str(self.folder), "--appendonly", "yes", "--appendfsync", self._flushed]
         self._process = subprocess.Popen(
             [_program(), "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", *kept],
@@ -46,6 +49,16 @@ class Redis:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def freeze(self) -> None:
+        """Let it hang: connections stay, nothing is answered."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
 
 def _program() -> str:

@@ -6,12 +6,16 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
+
+from waitress.server import create_server
 
 from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
@@ -95,12 +99,10 @@ def make_world(root: Path) -> World:
 
 
 @dataclass(frozen=True)
-class Served:
-    """A server that runs: where it is, its first process, what it logged."""
+class Asked:
+    """A server that runs, and where it is."""
 
     port: int
-    process: subprocess.Popen[bytes]
-    log: Path
 
     @property
     def address(self) -> str:
@@ -119,10 +121,39 @@ class Served:
         finally:
             connection.close()
 
+
+@dataclass(frozen=True)
+class Served(Asked):
+    """A server in processes of its own: the first of them, and what it logged."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
     def children(self) -> list[int]:
         """Give the processes that answer."""
         pid = self.process.pid
         return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@contextmanager
+def answering(app: Any) -> Iterator[Asked]:
+    """Let an app answer over HTTP from a thread of this process."""
+    server: Any = create_server(app, host="127.0.0.1", port=0)
+    stop = threading.Event()
+
+    def answer() -> None:
+        while not stop.is_set():
+            server.asyncore.loop(timeout=0.1, map=server._map, count=1)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    try:
+        yield Asked(int(server.effective_port))
+    finally:
+        stop.set()
+        thread.join(30)
+        server.task_dispatcher.shutdown()
+        server.asyncore.close_all(server._map, ignore_all=True)
 
 
 @contextmanager
@@ -137,7 +168,7 @@ def served(world: World, *options: str) -> Iterator[Served]:
             cwd=Path(__file__).parents[1],
         )
     try:
-        server = Served(_port(process, log), process, log)
+        server = Served(port_of(process, log), process, log)
         server.get("/health")
         yield server
     finally:
@@ -146,7 +177,7 @@ def served(world: World, *options: str) -> Iterator[Served]:
         process.wait(30)
 
 
-def _port(process: subprocess.Popen[bytes], log: Path) -> int:
+def port_of(process: subprocess.Popen[bytes], log: Path) -> int:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         if found := re.search(r"listening at port (\d+)", log.read_text()):

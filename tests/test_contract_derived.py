@@ -1,19 +1,11 @@
 """Section 4 of the contract, its second half: a test for each row of each table."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.contract import Contract, asked_of
+from tests.contract import Contract
 from warehouse.methodology.metrics import BY_SLUG
 
 DAY = "2024-06-30"
-
-
-@pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Contract]:
-    with asked_of(tmp_path_factory) as contract:
-        yield contract
 
 
 def bearer(api: Contract, id_type: str) -> tuple[str, str]:
@@ -23,12 +15,13 @@ def bearer(api: Contract, id_type: str) -> tuple[str, str]:
     return str(service_id), str(value)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def issuer(api: Contract) -> str:
     """Give an issuer with metrics."""
     return str(api.mart.build().rows("SELECT service_id FROM metrics ORDER BY 1")[0][0])
 
 
+@pytest.mark.every_store
 def test_entity_is_one_organisations_resolved_record(api: Contract, issuer: str) -> None:
     (row,) = api.get(f"/v1/entities/{issuer}").rows
     assert row["service_id"] == issuer and row["legal_name"] and row["license_class"]
@@ -47,6 +40,7 @@ def test_crosswalk_lei_and_ticker_are_free_on_every_tier(api: Contract, id_type:
 
 
 @pytest.mark.parametrize("id_type", ["registry", "aggregator"])
+@pytest.mark.every_store
 def test_crosswalk_registry_numbers_and_aggregator_ids_are_withheld_from_the_sample_tier(
     api: Contract, id_type: str
 ) -> None:
@@ -75,6 +69,7 @@ def test_lookup_id_type_is_required_and_one_of_six(api: Contract) -> None:
 
 
 @pytest.mark.parametrize("id_type", ["lei", "ticker", "registry", "aggregator", "isin"])
+@pytest.mark.every_store
 def test_lookup_id_value_finds_the_organisation(api: Contract, id_type: str) -> None:
     service_id, value = bearer(api, id_type)
     answer = api.get(f"/v1/crosswalk?id_type={id_type}&id_value={value}", "starter")
@@ -105,6 +100,7 @@ def test_lookup_by_lei_or_ticker_works_on_any_tier(api: Contract, id_type: str) 
     assert [row["service_id"] for row in rows] == [service_id]
 
 
+@pytest.mark.every_store
 def test_lookup_of_a_number_of_two_registries_is_ambiguous(api: Contract) -> None:
     shared = (
         "SELECT id_match FROM identifiers WHERE id_type = 'registry' "
@@ -128,6 +124,7 @@ def test_screen_metric_is_required_and_of_the_set(api: Contract) -> None:
     assert universe["covered"] == universe["ranked"] + sum(universe["left_out"].values())
 
 
+@pytest.mark.every_store
 def test_screen_order_is_desc_by_default(api: Contract) -> None:
     path = "/v1/screen?metric=net_margin"
     down = [row["value"] for row in api.get(path).rows]
@@ -138,6 +135,7 @@ def test_screen_order_is_desc_by_default(api: Contract) -> None:
     api.problem(f"{path}&order=up", 400, "parameter_invalid")
 
 
+@pytest.mark.every_store
 def test_screen_as_of_uses_only_what_was_available_by_then(api: Contract) -> None:
     answer = api.get(f"/v1/screen?metric=net_margin&as_of={DAY}")
     assert answer.rows and {row["as_of"] for row in answer.rows} == {DAY}
@@ -176,6 +174,7 @@ def test_metrics_metric_keeps_one_slug(api: Contract, issuer: str) -> None:
     api.problem(f"/v1/metrics/{issuer}?metric=Net", 400, "parameter_invalid")
 
 
+@pytest.mark.every_store
 def test_metrics_as_of_follows_the_rules_of_the_screen(api: Contract, issuer: str) -> None:
     rows = api.get(f"/v1/metrics/{issuer}?metric=net_margin&as_of={DAY}").rows
     ranked = api.get(f"/v1/screen?metric=net_margin&as_of={DAY}").rows
@@ -202,6 +201,7 @@ def test_procurement_demand_country_is_za_by_default(api: Contract) -> None:
     api.problem(f"{DEMAND}?country=KEN", 400, "parameter_invalid")
 
 
+@pytest.mark.every_store
 def test_procurement_demand_category_is_as_published(api: Contract) -> None:
     category = next(
         row["dimension_value"]
@@ -212,6 +212,7 @@ def test_procurement_demand_category_is_as_published(api: Contract) -> None:
     assert rows and {row["dimension_value"] for row in rows} == {category}
 
 
+@pytest.mark.every_store
 def test_procurement_demand_as_of_returns_months_closed_by_then(api: Contract) -> None:
     rows = api.get(f"{DEMAND}?as_of={DAY}&limit=1000").rows
     assert rows and max(row["closed_at"] for row in rows) <= DAY
@@ -250,12 +251,14 @@ def test_signal_panel_keys_are_those_that_export_lists(api: Contract) -> None:
     api.problem("/v1/signals/Upper", 400, "parameter_invalid")
 
 
+@pytest.mark.every_store
 def test_signal_panel_limit_is_at_least_1(api: Contract) -> None:
     assert len(api.get("/v1/signals/single-bid-rate?limit=2").rows) == 2
     api.problem("/v1/signals/single-bid-rate?limit=0", 400, "parameter_invalid")
 
 
 @pytest.mark.parametrize("sku", ["AF-FUND", "AF-TENDER", "AF-MACRO", "af-fund"])
+@pytest.mark.every_store
 def test_quality_metrics_sku_is_a_dataset_in_any_case(api: Contract, sku: str) -> None:
     rows = api.get(f"/v1/quality-metrics/{sku}").rows
     assert rows and {row["sku"] for row in rows} == {sku.upper()}
@@ -268,6 +271,7 @@ def test_quality_metrics_of_an_unknown_sku_is_404(api: Contract) -> None:
     api.problem("/v1/quality-metrics/AF_FUND", 404, "not_found")
 
 
+@pytest.mark.every_store
 def test_export_lists_open_panels_without_a_key_and_licensed_skus(api: Contract) -> None:
     body = api.get("/v1/export").body
     assert body["count"] == len(body["artifacts"]) and body["failed"] == []

@@ -33,7 +33,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[testing.
     yield client, create(store, "sample")
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.sampled_from(PATHS),
     named=VALUES,
@@ -58,7 +58,7 @@ def test_any_parameters_of_a_sample_key_are_answered_within_its_tier(
         assert kinds <= {"lei", "ticker"}
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cursor=st.one_of(TEXTS, st.binary(max_size=90).map(lambda held: held.hex())))
 def test_no_invented_cursor_is_ever_taken(
     service: tuple[testing.TestClient, str], cursor: str
@@ -70,7 +70,7 @@ def test_no_invented_cursor_is_ever_taken(
     assert answer.json["parameter"] == "cursor"
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=90))
 def test_no_invented_key_is_ever_let_in(service: tuple[testing.TestClient, str], key: str) -> None:
     client, _ = service

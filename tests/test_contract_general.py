@@ -1,44 +1,17 @@
-"""Sections 5, 7, 8 and 9 of the contract: a test for each row."""
+"""Sections 5 and 7 of the contract: a test for each row."""
 
 import base64
-import json
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
 from api.endpoints import ENDPOINTS
-from tests.contract import Contract, asked_of
-from tests.serving import World, served
-from tests.test_mart import load, sighting
-from warehouse.keys import KeyStore, create
-from warehouse.mart.build import publish
-from warehouse.record.store import Record
-from warehouse.record.tables import IDENTIFIERS
+from tests.contract import NEEDED, Answer, Contract, address, eventually
 from warehouse.tiers import TIERS
 
 OPEN = {"/health", "/v1/status", "/openapi.json"}
 KEYED = [each for each in ENDPOINTS if each.path not in OPEN]
 LIMITED = [each for each in ENDPOINTS if "limit" in each.query]
-NEEDED = {
-    "/v1/shared/facts": "&entity_id=ZAF",
-    "/v1/crosswalk": "&id_type=lei&id_value=X",
-    "/v1/screen": "&metric=net_margin",
-}
-
-
-def address(path: str, query: str = "") -> str:
-    """Fill the places of a path, and give what the endpoint needs beside a query."""
-    filled = path.replace("{service_id}", "DCNOBODY").replace("{sku}", "AF-FUND")
-    asked = f"{query}{NEEDED.get(path, '')}".lstrip("&")
-    return filled.replace("{signal_key}", "single-bid-rate") + (f"?{asked}" if asked else "")
-
-
-@pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Contract]:
-    with asked_of(tmp_path_factory) as contract:
-        yield contract
 
 
 @pytest.mark.parametrize("name", ["X-API-Key", "x-api-key", "X-Api-KEY"])
@@ -49,6 +22,7 @@ def test_5_1_the_key_is_sent_in_a_header_whose_case_does_not_matter(
 
 
 @pytest.mark.parametrize("path", [each.path for each in ENDPOINTS])
+@pytest.mark.every_store
 def test_5_2_every_endpoint_requires_a_key_except_three(api: Contract, path: str) -> None:
     if path in OPEN:
         assert api.get(path, None).status == 200
@@ -63,6 +37,7 @@ def test_5_3_keys_are_tier_scoped(api: Contract, tier: str) -> None:
     assert answer.body["limit"] == TIERS[tier].rows  # type: ignore[index]
 
 
+@pytest.mark.every_store
 def test_5_5_the_public_sandbox_key_is_a_real_key_of_the_sample_tier(api: Contract) -> None:
     answer = api.get("/v1/tenders", None, X_API_Key=api.world.sample)
     assert answer.headers["X-Service-Tier"] == "sample"
@@ -142,6 +117,7 @@ def test_7_400_an_altered_cursor_whatever_was_altered(api: Contract) -> None:
     assert api.problem(borrowed, 400, "cursor_invalid")["parameter"] == "cursor"
 
 
+@pytest.mark.every_store
 def test_7_404_no_record_with_that_identifier(api: Contract) -> None:
     for path in ("fundamentals/DCX", "entities/DCX", "crosswalk/DCX"):
         api.problem(f"/v1/{path}", 404, "not_found")
@@ -158,95 +134,33 @@ def test_7_405_and_406_are_problems_too(api: Contract) -> None:
     assert api.get("/v1/tenders", Accept="application/*;q=0.5").status == 200
 
 
-def test_7_503_the_key_store_and_the_datastore_are_named_and_come_back(api: Contract) -> None:
+@pytest.mark.every_store
+def test_7_503_each_store_that_is_away_is_named_and_comes_back(api: Contract) -> None:
     key = api.key()
-    for place, code, named in (
-        (api.world.keys, "key_store_unavailable", "key_store"),
-        (api.world.marts, "datastore_unavailable", "datastore"),
+    stores = vars(api.stores)
+
+    def answered(status: int, path: str = "/v1/tenders") -> Answer:
+        def found() -> Answer | None:
+            answer = api.get(path, None, X_API_Key=key)
+            return answer if answer.status == status else None
+
+        return eventually(found)
+
+    for named, code in (
+        ("datastore", "datastore_unavailable"),
+        ("key_store", "key_store_unavailable"),
+        ("usage_store", None),
     ):
-        away = place.with_name("away")
-        place.rename(away)
+        stores[named].kill()
         try:
-            answer = api.get("/v1/tenders", None, X_API_Key=key)
-            assert (answer.status, answer.body["code"]) == (503, code)
-            assert int(answer.headers["Retry-After"]) > 0
-            status = api.get("/v1/status", None)
-            assert (status.status, status.body["degraded"]) == (503, [named])
+            answer = answered(503 if code else 200)
+            if code:
+                assert answer.body["code"] == code and answer.body["retryable"] is True
+                assert int(answer.headers["Retry-After"]) > 0
+            status = answered(503, "/v1/status").body
+            assert (status["degraded"], status["checks"][named]["status"]) == ([named], "failed")
+            assert api.get("/health", None).status == 200
         finally:
-            away.rename(place)
-        assert api.get("/v1/tenders", None, X_API_Key=key).status == 200
-        assert api.get("/v1/status", None).status == 200
-
-
-@pytest.mark.parametrize("path", [each.path for each in LIMITED])
-def test_8_limit_is_at_least_1_and_at_most_the_ceiling(api: Contract, path: str) -> None:
-    assert api.get(address(path, "limit=1000")).body["limit"] == 1000
-    wrong = api.problem(address(path, "limit=1001"), 400, "limit_above_ceiling")
-    assert wrong["maximum"] == 1000
-    api.problem(address(path, "limit=0"), 400, "parameter_invalid", "sample")
-
-
-def test_9_1_everything_but_liveness_and_the_description_is_under_v1(api: Contract) -> None:
-    outside = {path for path in api.document["paths"] if not path.startswith("/v1/")}
-    assert outside == {"/health", "/openapi.json"}
-    assert (api.document["openapi"], api.document["info"]["version"]) == ("3.1.0", "1.0.0")
-
-
-def test_9_2_every_response_carries_the_version(api: Contract) -> None:
-    asked = [("/health", 200), ("/nothing", 404), ("/v1/tenders", 401), ("/v1/tenders?x=1", 401)]
-    for path, status in asked:
-        answer = api.get(path, None)
-        assert (answer.status, answer.headers["X-Service-API-Version"]) == (status, "1.0.0")
-    status, headers, _ = api.server.get("/v1/tenders", method="DELETE")
-    assert (status, headers["X-Service-API-Version"]) == (405, "1.0.0")
-
-
-def test_9_3_nothing_is_deprecated(api: Contract) -> None:
-    for path in (each.path for each in KEYED):
-        answer = api.get(address(path))
-        assert "Deprecation" not in answer.headers and "Sunset" not in answer.headers
-
-
-def test_9_4_a_pinned_data_version_answers_and_an_unknown_one_is_named(api: Contract) -> None:
-    version = api.mart.build().data_version
-    for path in (each.path for each in KEYED if "service_id" not in each.path):
-        pinned = api.get(address(path), X_Data_Version=version)
-        assert pinned.headers["X-Data-Version"] == version
-        assert pinned.raw == api.get(address(path)).raw
-        wrong = api.problem(address(path), 400, "parameter_invalid", X_Data_Version="20000101.1")
-        assert wrong["parameter"] == "X-Data-Version"
-
-
-def test_9_4_a_malformed_data_version_is_400_before_the_tier_is_asked(api: Contract) -> None:
-    path = "/v1/tenders?limit=26"
-    for wrong in ("0", "latest", "../keys", "20261114"):
-        body = api.problem(path, 400, "parameter_invalid", "sample", X_Data_Version=wrong)
-        assert body["parameter"] == "X-Data-Version"
-
-
-def test_9_5_pagination_is_by_keyset_only(api: Contract) -> None:
-    for name in ("offset", "page", "skip"):
-        api.problem(f"/v1/tenders?{name}=2", 400, "parameter_unknown")
-    cursors = [each.path for each in ENDPOINTS if "cursor" in each.query]
-    assert cursors == ["/v1/tenders"]
-
-
-def test_8_a_lookup_gives_at_most_20_matches(tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "record"))
-    for number in range(25):
-        borne = {"id_type": "registry", "id_value": "1/2", "issuer": f"RA{number:06}"}
-        row = {**sighting(service_id=f"DC{number:03}", status=None), **borne}
-        load(record, IDENTIFIERS, row)
-    publish(record, tmp_path / "marts")
-    key = create(KeyStore(tmp_path / "keys.sqlite"), "starter")
-    with served(World(tmp_path, "", key)) as server:
-        _, _, body = server.get("/v1/crosswalk?id_type=registry&id_value=1/2", key)
-    told = json.loads(body)
-    assert (told["count"], told["truncated"], told["ambiguous"]) == (20, True, True)
-    assert len(told["data"]) == 20
-
-
-def test_an_error_of_a_keyed_request_names_the_data_version(api: Contract) -> None:
-    version = api.mart.build().data_version
-    for path in ("/v1/tenders?limit=x", "/v1/entities/DCNOBODY"):
-        assert api.get(path).headers["X-Data-Version"] == version
+            stores[named].start()
+        assert answered(200).rows
+        assert answered(200, "/v1/status").body["degraded"] == []

@@ -1,23 +1,16 @@
 """Section 4 of the contract, its first half: a test for each row of each table."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from tests.contract import Contract, asked_of
+from tests.contract import Contract
 
 DAY = "2024-06-30"
 
 
-@pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Contract]:
-    with asked_of(tmp_path_factory) as contract:
-        yield contract
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def restated(api: Contract) -> str:
     """Give the issuer of which the most figures were restated."""
     most = (
@@ -35,6 +28,7 @@ def test_health_is_answered_without_a_key(api: Contract) -> None:
     assert api.get("/health", None).body == {"status": "ok"}
 
 
+@pytest.mark.every_store
 def test_status_is_answered_without_a_key_and_reads_each_dependency(api: Contract) -> None:
     answer = api.get("/v1/status", None)
     assert answer.status == 200
@@ -58,6 +52,7 @@ def test_fundamentals_service_id_is_required_letters_and_digits(
     api.problem("/v1/fundamentals/DCNOBODY", 404, "not_found")
 
 
+@pytest.mark.every_store
 def test_fundamentals_as_of_returns_what_was_knowable_on_that_date(
     api: Contract, restated: str
 ) -> None:
@@ -96,6 +91,7 @@ def test_fundamentals_vintages_as_reported_is_the_originally_filed_value(
     assert rows and {row["vintage"] for row in rows} == {1}
 
 
+@pytest.mark.every_store
 def test_fundamentals_vintages_all_is_every_restatement(api: Contract, restated: str) -> None:
     rows = api.get(f"/v1/fundamentals/{restated}?vintages=all").rows
     assert max(row["vintage"] for row in rows) > 1
@@ -123,6 +119,7 @@ def test_tenders_limit_is_at_least_1(api: Contract) -> None:
         assert api.problem(f"/v1/tenders?limit={wrong}", 400, "parameter_invalid")
 
 
+@pytest.mark.every_store
 def test_tenders_cursor_gives_the_next_page_and_an_altered_one_400(api: Contract) -> None:
     met, cursor, days = [], "", []
     while cursor is not None:
@@ -140,7 +137,7 @@ def test_tenders_cursor_gives_the_next_page_and_an_altered_one_400(api: Contract
     assert api.problem(f"/v1/tenders?cursor={altered}", 400, "cursor_invalid")["parameter"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def winner(api: Contract) -> str:
     """Give an issuer that won awards."""
     return str(api.mart.build().rows("SELECT service_id FROM award_facts ORDER BY 1")[0][0])
@@ -180,6 +177,7 @@ def test_shared_facts_dataset_of_a_country_is_tender_values_or_macro(api: Contra
     api.problem("/v1/shared/facts?country=KEN&dataset=AF-ALL", 400, "parameter_invalid")
 
 
+@pytest.mark.every_store
 def test_shared_facts_dataset_of_an_issuer_is_financials_or_awards_won(
     api: Contract, winner: str, restated: str
 ) -> None:
@@ -190,6 +188,7 @@ def test_shared_facts_dataset_of_an_issuer_is_financials_or_awards_won(
     api.problem(f"{asked}&dataset=AF-MACRO", 400, "parameter_conflict")
 
 
+@pytest.mark.every_store
 def test_shared_facts_as_of_leaves_out_annual_macro(api: Contract) -> None:
     rows = api.get(f"/v1/shared/facts?entity_id=ZAF&as_of={DAY}&limit=1000").rows
     assert rows and max(row["available_at"] for row in rows) <= DAY
@@ -219,6 +218,7 @@ def test_tender_parties_role_keeps_one(api: Contract) -> None:
     assert all(row["name"] and row["org_evidence"] for row in rows)
 
 
+@pytest.mark.every_store
 def test_tender_parties_service_id_keeps_those_resolved_to_it(api: Contract, winner: str) -> None:
     rows = api.get(f"/v1/tender-parties?service_id={winner}").rows
     assert rows and {row["service_id"] for row in rows} == {winner}
@@ -231,6 +231,7 @@ def test_tender_parties_limit_is_at_least_1(api: Contract) -> None:
     api.problem("/v1/tender-parties?limit=0", 400, "parameter_invalid")
 
 
+@pytest.mark.every_store
 def test_macro_country_is_alpha_2_or_alpha_3(api: Contract) -> None:
     assert api.get("/v1/macro?country=NG").rows == api.get("/v1/macro?country=nga").rows
     assert {row["country"] for row in api.get("/v1/macro?country=NG").rows} == {"NG"}
@@ -263,6 +264,7 @@ def test_macro_frequency_belongs_to_series_mode(api: Contract) -> None:
     api.problem("/v1/macro?frequency=daily", 400, "parameter_conflict")
 
 
+@pytest.mark.every_store
 def test_macro_as_of_never_looks_ahead(api: Contract) -> None:
     rows = api.get(f"/v1/macro?as_of={DAY}&limit=1000").rows
     assert rows and max(row["available_at"] for row in rows) <= DAY
@@ -270,6 +272,7 @@ def test_macro_as_of_never_looks_ahead(api: Contract) -> None:
     assert future["as_of"] == datetime.now(UTC).date().isoformat()
 
 
+@pytest.mark.every_store
 def test_macro_from_is_a_date_in_series_mode_and_a_year_or_a_date_in_annual_mode(
     api: Contract,
 ) -> None:

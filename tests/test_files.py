@@ -34,7 +34,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 @pytest.fixture(scope="module")
 def server(world: World) -> Iterator[Served]:
-    with served(world, "--workers", "2") as running:
+    usage = str(world.root / "usage.counts")
+    with served(world, "--workers", "2", "--usage", usage) as running:
         yield running
 
 
@@ -110,6 +111,17 @@ def test_a_part_is_206(
     first = range(len(whole))[start]
     assert headers["Content-Range"] == f"bytes {first}-{first + len(body) - 1}/{len(whole)}"
     assert int(headers["Content-Length"]) == len(body)
+
+
+def test_a_part_of_a_licensed_file_is_charged_to_the_month_as_the_whole_is(
+    server: Served, world: World
+) -> None:
+    path, left = path_of(of_kind(world, "licensed")[0]), []
+    for asked, expected in (("bytes=0-3", 206), ("lines=0-1", 200), ("bytes=0-3", 206)):
+        status, headers, _ = server.get(path, world.paid, Range=asked)
+        assert status == expected
+        left.append(int(headers["RateLimit"].partition('"monthly";r=')[2].partition(";")[0]))
+    assert left == [left[0], left[0] - 1, left[0] - 2]
 
 
 def test_a_part_that_is_not_there_is_416(server: Served, world: World) -> None:

@@ -1,21 +1,16 @@
 """Keys and limits over HTTP, with stores in files and in two real Redis servers."""
 
-import http.client
-import json
 import logging
 import re
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from falcon import testing
 
 from api.app import create_app
-from api.serve import Options, listen, run
 from tests.published import publish_world
 from tests.redises import Redis
 from warehouse.keys import KeyStore, create, revoke, rotate, sandbox
@@ -43,15 +38,6 @@ class Stores:
             path = Path((self.keys, self.usage)[number])
             path.rename(path.with_suffix(".away"))
             path.mkdir()
-
-    def bring_back(self, number: int) -> None:
-        """Bring a store back as it was."""
-        if self.servers:
-            self.servers[number].start()
-        else:
-            path = Path((self.keys, self.usage)[number])
-            path.rmdir()
-            path.with_suffix(".away").rename(path)
 
 
 @pytest.fixture(scope="module")
@@ -263,88 +249,3 @@ def key_id(service: Service, key: str) -> str:
 
 def this_month() -> str:
     return month_at(time.time()).name
-
-
-class Visitors:
-    """Clients that go on asking a real server, each on a connection of its own."""
-
-    def __init__(self, port: int, key: str, number: int = 3) -> None:
-        self._port, self._key = port, key
-        self._stop = threading.Event()
-        self.met: list[tuple[int, str | None]] = []
-        self._threads = [threading.Thread(target=self._ask) for _ in range(number)]
-        for thread in self._threads:
-            thread.start()
-
-    def _ask(self) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=20)
-        while not self._stop.is_set():
-            connection.request("GET", ENTITY, headers={"X-API-Key": self._key})
-            answer = connection.getresponse()
-            answer.read()
-            self.met.append((answer.status, answer.getheader("RateLimit")))
-        connection.close()
-
-    def meet(self, seconds: float = 0.5) -> list[tuple[int, str | None]]:
-        """Give what they met from now on."""
-        begin = len(self.met)
-        time.sleep(seconds)
-        return self.met[begin:]
-
-    def leave(self) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join(20)
-
-
-def status(port: int) -> tuple[int, list[str]]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    connection.request("GET", "/v1/status")
-    answer = connection.getresponse()
-    body: dict[str, Any] = json.loads(answer.read())
-    connection.close()
-    return answer.status, body["degraded"]
-
-
-def test_each_store_goes_and_comes_back_under_load(
-    mart: Mart, stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tiers = tmp_path / "tiers.json"
-    tiers.write_text('{"starter": {"per_minute": 1000000, "per_month": 1000000}}')
-    monkeypatch.setenv("SANKOFA_TIERS", str(tiers))
-    key = create(KeyStore(stores.keys), "starter")
-    options = Options(usage=stores.usage)
-    server, stop = listen(mart.place, stores.keys, "127.0.0.1", 0, options), threading.Event()
-    thread = threading.Thread(target=run, args=(server, stop))
-    thread.start()
-    port = int(server.effective_port)
-    visitors = Visitors(port, key)
-    try:
-        assert {each[0] for each in visitors.meet()} == {200}
-        assert status(port) == (200, [])
-
-        stores.end(1)
-        time.sleep(0.2)
-        met = visitors.meet()
-        assert {each[0] for each in met} == {200}
-        assert all("monthly" not in str(each[1]) for each in met)
-        assert status(port) == (503, ["usage_store"])
-        stores.bring_back(1)
-        time.sleep(1.3)
-        assert all("monthly" in str(each[1]) for each in visitors.meet())
-        assert status(port) == (200, [])
-
-        stores.end(0)
-        time.sleep(1)
-        assert {each[0] for each in visitors.meet()} == {503}
-        assert status(port) == (503, ["key_store"])
-        stores.bring_back(0)
-        time.sleep(0.3)
-        assert {each[0] for each in visitors.meet()} == {200}
-        assert status(port) == (200, [])
-        assert {each[0] for each in visitors.met} == {200, 503}
-    finally:
-        visitors.leave()
-        stop.set()
-        thread.join(20)
-    assert not thread.is_alive()

@@ -1,0 +1,131 @@
+"""What no answer may ever be: a failure, a row of another tier, a person."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+
+from assets.sample.names import person_name
+from tests.fuzz.service import Answer, Known, Request, Service
+from warehouse.contract.problems import PROBLEMS
+from warehouse.read.crosswalk import FREE, MOST_MATCHES
+from warehouse.tiers import TIERS
+
+EXPECTED = {200, 206, 304, 400, 401, 402, 404, 405, 406, 414, 416}
+GIVEN = (200, 206)
+ROWS = ("data", "observations", "identifiers", "artifacts")
+_FAMILIES = sorted({person_name(serial).rpartition("-")[2].lower() for serial in range(400)})
+_MARKS = (b"fictional-", b"@fictional.", b"555")
+# Names, addresses and telephones of the people of the sample world.
+_PERSON = re.compile(
+    rf"fictional-(?:{'|'.join(_FAMILIES)})|@fictional\.example|"
+    r"(?:\b11|0800|601)[ -]?555[ -]?\d{4}".encode()
+)
+
+
+def names_a_person(text: bytes) -> bool:
+    """Tell whether a person of the sample world is named, or how to reach one."""
+    small = text.lower()
+    return any(mark in small for mark in _MARKS) and _PERSON.search(small) is not None
+
+
+class Judge:
+    """Says what is wrong with an answer; it asks again with a paid key to know what is right."""
+
+    def __init__(self, service: Service, known: Known) -> None:
+        self._service, self._known = service, known
+        self._sample, self._paid = known.keys["sample"], known.keys["professional"]
+        self._valid = set(known.keys.values())
+        self._cursors = {cursor: filters for filters, cursor in known.cursors.items()}
+
+    def wrong(self, request: Request, answer: Answer) -> list[str]:
+        """Give every rule that the answer breaks."""
+        if answer.status not in EXPECTED:
+            return [f"status {answer.status}"]
+        rules = [_wrong_problem, self._wrong_rows]
+        if answer.status in GIVEN and request.method != "OPTIONS":
+            rules += [self._wrong_key, self._wrong_cursor]
+        return [each for rule in rules for each in rule(request, answer)]
+
+    def _wrong_key(self, request: Request, answer: Answer) -> Iterator[str]:
+        """Nothing but an open file is given without a key."""
+        key = request.key or next((v[7:] for n, v in request.headers if n == "Authorization"), "")
+        if request.path.startswith("/exports/"):
+            name = unquote(request.path).rpartition("/")[2]
+            if name in self._known.licensed_files and key not in (
+                self._paid,
+                self._known.keys["starter"],
+            ):
+                yield "a licensed file was given"
+            if answer.raw.startswith(b"SQLite"):
+                yield "a store was given"
+        elif key not in self._valid:
+            yield "rows were given without a key that holds"
+
+    def _wrong_cursor(self, request: Request, answer: Answer) -> Iterator[str]:
+        asked = dict(parse_qsl(request.query))
+        cursor = asked.get("cursor")
+        if request.path != "/v1/tenders" or cursor is None:
+            return
+        filters = dict(parse_qsl(self._cursors.get(cursor, "cursor=none")))
+        said = {name: asked[name] for name in ("country", "from") if name in asked}
+        if {"country": "ZA", **said} != filters:
+            yield "a cursor was taken that was not given for these filters"
+
+    def _wrong_rows(self, request: Request, answer: Answer) -> Iterator[str]:
+        rows = _rows(answer) if request.method == "GET" else None
+        # What was asked for is repeated beside the rows, and in problems.
+        mentioned = "ictional" in request.query + request.path
+        if names_a_person(msgspec.json.encode(rows) if mentioned else answer.plain):
+            yield "a person is named"
+        if rows is not None and request.key == self._sample:
+            yield from _above_the_tier(request, rows)
+            full = self._service.ask(replace(request, key=self._paid))
+            if rows != _seen_by_sample(request, _rows(full) or []):
+                yield "the rows are not the first of what a paid key gets"
+
+
+def _wrong_problem(request: Request, answer: Answer) -> Iterator[str]:
+    if answer.status < 400 or request.method == "HEAD":
+        return
+    if answer.headers.get("content-type") != "application/problem+json":
+        yield "an error is no problem"
+        return
+    body = answer.body
+    if body["status"] != answer.status or PROBLEMS[body["code"]].status != answer.status:
+        yield "a problem has another status than its answer"
+    if "x-service-api-version" not in answer.headers:
+        yield "the version of the interface is missing"
+
+
+def _above_the_tier(request: Request, rows: list[dict[str, Any]]) -> Iterator[str]:
+    kinds = {row["id_type"] for row in rows if "id_type" in row}
+    asked = dict(parse_qsl(request.query))
+    if request.path == "/v1/crosswalk":
+        kinds.add(asked["id_type"])
+        if len(rows) > MOST_MATCHES:
+            yield "a lookup gave more than its matches"
+    if not kinds <= set(FREE):
+        yield "the paid crosswalk was given"
+    if len(rows) > TIERS["sample"].ceiling and not _uncapped(request):
+        yield "more rows than the cap were given"
+
+
+def _seen_by_sample(request: Request, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    free = [row for row in rows if row.get("id_type", FREE[0]) in FREE]
+    return free if _uncapped(request) else free[: TIERS["sample"].ceiling]
+
+
+def _uncapped(request: Request) -> bool:
+    """Tell whether an endpoint takes no limit and answers with all it has."""
+    return request.path.startswith(("/v1/quality-metrics/", "/v1/export", "/v1/crosswalk/"))
+
+
+def _rows(answer: Answer) -> list[dict[str, Any]] | None:
+    if answer.headers.get("content-type") != "application/json" or answer.status != 200:
+        return None
+    body = answer.body
+    return next((body[name] for name in ROWS if name in body), None)

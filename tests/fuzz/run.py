@@ -1,0 +1,34 @@
+"""A run: so many requests from a seed, and what was wrong with their answers."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.fuzz.judged import Judge
+from tests.fuzz.made import Maker
+from tests.fuzz.service import Known, Request, Service
+
+
+@dataclass
+class Run:
+    """How many answers had each status, and what was wrong, with the request that showed it."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    wrong: list[tuple[str, Request]] = field(default_factory=list)
+
+
+def run(home: Path, known: Known, seed: int, requests: int) -> Run:
+    """Ask and judge; an error that leaves the app is wrong too."""
+    service, done = Service(home), Run()
+    maker, judge = Maker(seed, known), Judge(service, known)
+    for _ in range(requests):
+        request = maker.request()
+        try:
+            answer = service.ask(request)
+            found = judge.wrong(request, answer)
+        except Exception as error:  # whatever leaves the app, or cannot be read of its answer
+            done.wrong.append((f"{type(error).__name__}: {error}", request))
+            continue
+        done.statuses[answer.status] += 1
+        done.wrong += [(each, request) for each in found]
+    return done
