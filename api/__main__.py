@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from pathlib import Path
 
 from api.app import UPGRADE_URL
 from api.serve import Options, serve
@@ -15,6 +16,8 @@ def main() -> None:
     asked = _parser().parse_args()
     options = Options(
         exports=asked.exports,
+        docs=asked.docs,
+        mcp_url=asked.mcp_url,
         usage=asked.usage,
         bases=tuple(asked.base_url),
         proxies=tuple(asked.trusted_proxy),
@@ -35,6 +38,14 @@ def _parser() -> argparse.ArgumentParser:
     _place(parser, "keys", "file or Redis of the key store", required=True)
     _place(parser, "usage", "file or Redis of the usage store; nothing is counted without")
     parser.add_argument("--exports", help="folder or URL of the exports; none are served without")
+    parser.add_argument(
+        "--docs", type=Path, help="folder of the pages of each build; none are served without"
+    )
+    parser.add_argument(
+        "--mcp-url",
+        default=os.environ.get("SANKOFA_MCP_URL", ""),
+        help="address of the MCP server, for the pages; default: SANKOFA_MCP_URL",
+    )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8321)
     parser.add_argument("--workers", type=int, help="processes; by default one for each core")

@@ -1,15 +1,19 @@
 """The REST service: routes and what each is given."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 
 import falcon
 
 from api.errors import answer_errors
+from api.frame import SandboxKey
 from api.hosts import Hosts
 from api.middleware import Keys, Limits, Requests
 from api.notices import Notices
 from api.representation import Representation
-from api.resources import files, pages
+from api.resources import files, pages, site
 from api.resources.crosswalk import Crosswalk, Lookup
 from api.resources.entity import Entity
 from api.resources.export import Export
@@ -26,12 +30,12 @@ from api.resources.shared_facts import SharedFacts
 from api.resources.signals import ProcurementDemand, Signal
 from api.resources.status import Status
 from api.resources.tenders import Tenders
+from warehouse.contract.failures import UPGRADE_URL as UPGRADE_URL
 from warehouse.exports.published import Published
-from warehouse.keys import KeyStore, check, sandbox, signing_secret
+from warehouse.keys import KeyStore, KeyStoreUnavailable, check, sandbox, signing_secret
 from warehouse.read.mart import Mart
 from warehouse.usage import Usage
 
-UPGRADE_URL = "https://sankofa.example/upgrade"
 _EXPOSED = (
     "X-Service-API-Version",
     "X-Request-Id",
@@ -60,6 +64,8 @@ def create_app(
     exports: Published | None = None,
     bases: Sequence[str] = (),
     usage: Usage | None = None,
+    docs: Path | None = None,
+    mcp_url: str = "",
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """Make the WSGI app over a mart and a key store."""
     app = falcon.App()
@@ -75,12 +81,15 @@ def create_app(
     stores: dict[str, Callable[[], object]] = {"key_store": lambda: check(keys)}
     if usage is not None:
         stores["usage_store"] = usage.check
+    secret = cache(lambda: signing_secret(keys, "cursor"))
+    with suppress(KeyStoreUnavailable):
+        secret()
     described = (
         Health(),
         Status(mart, stores),
         OpenApi(),
         Fundamentals(mart),
-        Tenders(mart, signing_secret(keys, "cursor")),
+        Tenders(mart, secret),
         SharedFacts(mart),
         TenderParties(mart),
         Macro(mart),
@@ -94,11 +103,13 @@ def create_app(
         Quality(mart),
         Export(mart),
     )
+    public_key = SandboxKey(lambda: sandbox(keys))
     routes: dict[str, object] = {
         **{resource.endpoint.path: resource for resource in described},
         "/problems/{code}": ProblemPage(),
-        **pages.routes(lambda: sandbox(keys)),
+        **pages.routes(public_key, site=docs is not None),
         **({} if exports is None else files.routes(exports)),
+        **({} if docs is None else site.routes(docs, mart, public_key, mcp_url)),
     }
     for path, resource in routes.items():
         app.add_route(path, resource)

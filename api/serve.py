@@ -3,6 +3,7 @@
 import logging
 import signal
 import socket
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -11,10 +12,13 @@ from typing import Any
 
 from waitress.server import create_server
 
+from api.access import log_to_stderr, write_log
 from api.app import UPGRADE_URL, create_app
 from api.channel import Channel
 from api.hosts import Hosts
+from api.memory import keep_memory
 from api.proxies import behind, networks
+from api.task import AtOnce
 from api.workers import keep_working
 from warehouse.exports.published import Published
 from warehouse.keys import KeyStore
@@ -28,6 +32,8 @@ _LONGEST_BODY = 65_536
 _CONNECTIONS = 2_000
 _IDLE = 75
 _PATIENCE = 10.0
+_HIGH_WATERMARK = 16 << 20
+_FILES = ("sqlite:///", "file://")
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class Options:
     """What a server can be told beside its places; see ``python -m api --help``."""
 
     exports: str | None = None
+    docs: Path | None = None
+    mcp_url: str = ""
     usage: str | None = None
     bases: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
@@ -50,12 +58,14 @@ def serve(
     options: Options = Options(),  # noqa: B008
 ) -> None:
     """Serve until SIGTERM or SIGINT; requests that are under way are answered first."""
-    logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s")
+    log_to_stderr()
     # What is written wrong is said now, and not by every process that starts.
     Hosts(options.bases)
     networks(options.proxies)
+    keep_memory()
     bound, stop = bind(host, port), stopped_by_signal()
     _LOG.info("listening at port %d, processes: %d", bound.getsockname()[1], options.workers)
+    write_log()
 
     def work(stop: threading.Event) -> None:
         run(listen_on(bound, marts, keys_path, options), stop)
@@ -102,11 +112,17 @@ def listen_on(
         exports=None if options.exports is None else Published(options.exports),
         bases=options.bases,
         usage=None if options.usage is None else Usage(options.usage),
+        docs=options.docs,
+        mcp_url=options.mcp_url,
     )
+    at_once = all(map(_is_here, (marts, keys_path, options.exports, options.usage)))
     server: Any = create_server(
         behind(networks(options.proxies), app),
+        _dispatcher=AtOnce() if at_once else None,
         sockets=[bound],
         threads=_THREADS,
+        # The main loop must not wait for itself; ``Channel.work`` bounds what is kept.
+        outbuf_high_watermark=sys.maxsize if at_once else _HIGH_WATERMARK,
         ident=None,
         max_request_header_size=_LONGEST_HEADER,
         max_request_body_size=_LONGEST_BODY,
@@ -116,7 +132,14 @@ def listen_on(
         asyncore_use_poll=True,
     )
     server.channel_class = Channel
+    if at_once:
+        server.pull_trigger = lambda: None
     return server
+
+
+def _is_here(place: str | Path | None) -> bool:
+    """Say whether a store is read without waiting for anyone: a file or folder, or none."""
+    return place is None or "://" not in str(place) or str(place).startswith(_FILES)
 
 
 def run(server: Any, stop: threading.Event) -> None:
@@ -135,6 +158,7 @@ def run(server: Any, stop: threading.Event) -> None:
         _step(server, 0.05)
     server.task_dispatcher.shutdown()
     server.asyncore.close_all(server._map, ignore_all=True)
+    write_log()
 
 
 def let_go(server: Any, now: float) -> None:
@@ -146,6 +170,7 @@ def let_go(server: Any, now: float) -> None:
 
 def _step(server: Any, seconds: float) -> None:
     server.asyncore.loop(timeout=seconds, map=server._map, use_poll=True, count=1)
+    write_log()
 
 
 def _busy(channel: Any) -> bool:

@@ -13,30 +13,43 @@ from pathlib import Path
 from quality.report import Report
 from quality.suites import SUITES
 
-# Whatever makes a browser ask: scripts at all, and links, images and frames elsewhere.
+# Whatever makes a browser ask or a strict policy refuse: scripts and styles at all, in elements
+# and in attributes, and links, images and frames elsewhere.
 _CUT = re.compile(
-    r"<script\b.*?</script\s*>"
+    r"<script\b.*?</script\s*>|<style\b.*?</style\s*>|<title>\s*</title>"
     r"|<link\b[^>]*?href=\"(?:https?:)?//[^>]*>"
     r"|<link\b[^>]*?rel=\"(?:shortcut )?icon\"[^>]*>"
     r"|<img\b[^>]*>|<iframe\b.*?</iframe\s*>|<footer\b.*?</footer\s*>"
-    r"|@font-face\s*\{.*?\}|@import[^;]*;",
+    r"|<(?:label|button)\b.*?</(?:label|button)\s*>|<input\b[^>]*>",
     re.DOTALL | re.IGNORECASE,
 )
-_BACKGROUND = re.compile(r"url\(\s*['\"]?(?:https?:)?//[^)]*\)", re.IGNORECASE)
+_ATTRIBUTES = re.compile(r"(<[a-z][^<>]*?)\s(?:style|on[a-z]+)=\"[^\"]*\"", re.IGNORECASE)
 _ELSEWHERE = re.compile(r"<a\b[^>]*href=\"(?:https?:)?//[^>]*>(.*?)</a>", re.DOTALL | re.IGNORECASE)
+_STYLE_SHEET = "style.css"
 _STYLE = """
+:root { color-scheme: light dark; --ground: #fdfdfb; --ink: #1c2321 }
+:root { --line: #c9cfcb; --link: #0a6d5a; --bad: #a3211b }
+@media (prefers-color-scheme: dark) {
+  :root { --ground: #141917; --ink: #e4e9e6; --line: #37413d; --link: #6bd6bb; --bad: #ff9f97 }
+}
+html { background: var(--ground); color: var(--ink) }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 75em; padding: 1em }
-table { border-collapse: collapse; width: 100% }
-th, td { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-align: top }
+a { color: var(--link) }
+table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto }
+th, td { border: 1px solid var(--line); padding: .3em .6em; text-align: left; vertical-align: top }
+td, th, code { overflow-wrap: anywhere }
+h4 { font-size: 1.3em } h5 { font-size: 1.1em } h6 { font-size: 1em }
+nav ul { columns: 18em; padding-left: 1em } nav li { overflow-wrap: anywhere }
+ ol.breadcrumb { padding: 0; list-style: none }
+.sticky > .card.mb-3, .navbar-brand, .modal, .popover, .cooltip .top { display: none }
 .fa-check-circle::before { content: "met" } .fa-times::before { content: "not met" }
 .fa-exclamation-triangle::before { content: "could not be checked" }
-.fail { color: #a00 } .badge { font-weight: bold }
-@media (prefers-color-scheme: dark) { body { background: #111; color: #ddd } a { color: #8cf } }
+.fail, .fa-times { color: var(--bad) } .badge { font-weight: bold }
 """
 
 
-def write_docs(report: Report, folder: Path) -> None:
-    """Write the site of a report into a folder, anew."""
+def write_docs(report: Report, folder: Path, board: str | None = None) -> None:
+    """Write the site of a report into a folder, anew; ``board`` is a page to lead back to."""
     from great_expectations.render.renderer.site_builder import SiteBuilder
 
     shutil.rmtree(folder, ignore_errors=True)
@@ -51,26 +64,39 @@ def write_docs(report: Report, folder: Path) -> None:
     )
     builder.build(build_index=False)
     shutil.rmtree(folder / "static", ignore_errors=True)
+    (folder / _STYLE_SHEET).write_text(_STYLE, "utf-8")
     for page in folder.rglob("*.html"):
-        page.write_text(_alone(page.read_text("utf-8")), "utf-8")
-    (folder / "index.html").write_text(_index(report, folder), "utf-8")
+        up = "../" * (len(page.relative_to(folder).parts) - 1)
+        page.write_text(_alone(page.read_text("utf-8"), up), "utf-8")
+    (folder / "index.html").write_text(_index(report, folder, board), "utf-8")
 
 
-def _alone(page: str) -> str:
-    page = _BACKGROUND.sub("none", _ELSEWHERE.sub(r"\1", _CUT.sub("", page)))
-    return page.replace("</head>", f"<style>{_STYLE}</style></head>", 1)
+def _alone(page: str, up: str) -> str:
+    page = _ELSEWHERE.sub(r"\1", _CUT.sub("", page))
+    while (mended := _ATTRIBUTES.sub(r"\1", page)) != page:
+        page = mended
+    page = page.replace("<html>", '<html lang="en">', 1)
+    return page.replace("</head>", f"{_head(up)}</head>", 1)
 
 
-def _index(report: Report, folder: Path) -> str:
+def _head(up: str) -> str:
+    """Give the links of a page; the empty icon spares a browser from asking for one."""
+    return f'<link rel="icon" href="data:,"><link rel="stylesheet" href="{up}{_STYLE_SHEET}">'
+
+
+def _index(report: Report, folder: Path, board: str | None) -> str:
+    back = "" if board is None else f'<p><a href="{escape(board)}">Quality board</a></p>'
     rows = "\n".join(_rows(report, folder))
     return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Quality of '
-        f"{escape(report.data_version)}</title><style>{_STYLE}</style></head><body>"
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Quality of {escape(report.data_version)}</title>"
+        f"{_head('')}</head><body><main>{back}"
         f"<h1>Quality of {escape(report.data_version)}</h1>"
         f"<p>{'Every expectation is met.' if report.ok else 'Not to be published.'}</p>"
-        f"<pre class='fail'>{escape(report.words)}</pre>"
-        f"<table><tr><th>Table</th><th>Expectations</th><th>Result</th></tr>{rows}</table>"
-        "</body></html>"
+        + (f"<pre class='fail'>{escape(report.words)}</pre>" if report.words else "")
+        + f"<table><tr><th>Table</th><th>Expectations</th><th>Result</th></tr>{rows}</table>"
+        "</main></body></html>"
     )
 
 
@@ -82,8 +108,10 @@ def _rows(report: Report, folder: Path) -> Iterator[str]:
         found = report.results.get(suite.name)
         said = "no rows" if found is None else "met" if found.success else "not met"
         links = [f'<a href="{each.relative_to(folder).as_posix()}">{said}</a>' for each in results]
+        rules = str(len(suite.rules))
+        if folder.joinpath(expected).is_file():
+            rules = f'<a href="{expected}">{rules}</a>'
         yield (
-            f"<tr><td>{escape(suite.name)}</td>"
-            f'<td><a href="{expected}">{len(suite.rules)}</a></td>'
+            f"<tr><td>{escape(suite.name)}</td><td>{rules}</td>"
             f"<td>{' '.join(links) or said}</td></tr>"
         )

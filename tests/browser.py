@@ -1,5 +1,6 @@
 """A real browser, told what to do over the Chrome DevTools Protocol."""
 
+import base64
 import itertools
 import json
 import shutil
@@ -36,7 +37,9 @@ class Page:
 
     def evaluate(self, script: str) -> Any:
         """Run a script in the page and give its value."""
-        told = self._tell("Runtime.evaluate", expression=script, returnByValue=True)
+        told = self._tell(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in told, told
         return told["result"].get("value")
 
@@ -47,6 +50,30 @@ class Page:
             assert time.monotonic() < until, (script, self.complaints)
             time.sleep(0.05)
         return value
+
+    def look(self, width: int, scheme: str) -> None:
+        """Be as wide as some screen, in its light or its dark colours."""
+        phone = width < 600
+        self._tell(
+            "Emulation.setDeviceMetricsOverride",
+            **{"width": width, "height": 844 if phone else 800},
+            **{"deviceScaleFactor": 1, "mobile": phone},
+        )
+        scheme_is = {"name": "prefers-color-scheme", "value": scheme}
+        self._tell("Emulation.setEmulatedMedia", features=[scheme_is])
+
+    def press(self, key: str, code: int) -> None:
+        """Press and release a key, as someone at a keyboard does."""
+        named = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        if key == "Enter":
+            named["text"] = "\r"
+        for kind in ("keyDown", "keyUp"):
+            self._tell("Input.dispatchKeyEvent", type=kind, **named)
+
+    def picture(self) -> bytes:
+        """Give a picture of the whole page, as PNG."""
+        shot = self._tell("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+        return base64.b64decode(shot["data"])
 
     def _tell(self, method: str, **params: Any) -> dict[str, Any]:
         number = next(self._numbers)
@@ -65,6 +92,8 @@ class Page:
         if heard.get("method") == "Network.requestWillBeSent":
             self.asked.append(heard["params"]["request"]["url"])
         if heard.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown"):
+            self.complaints.append(json.dumps(heard["params"]))
+        if heard.get("method") == "Runtime.consoleAPICalled" and heard["params"]["type"] == "error":
             self.complaints.append(json.dumps(heard["params"]))
 
 

@@ -1,5 +1,6 @@
 """The audit: what must hold before a build is published, and in which words it says no."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
@@ -385,6 +386,7 @@ def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
         assert shown == (report.results[suite.name] is not None)
     text = "\n".join(page.read_text("utf-8") for page in pages.values())
     assert "//" not in text.replace("https://www.w3.org/2000/svg", "")
+    assert not re.search(r"<style|<script|<[^>]*\s(?:style|on[a-z]+)=", text)
     assert "every row has a licence under which it may be served" in text
 
 

@@ -1,16 +1,15 @@
 """Pages for people and for models, without a key: reference, methodology, llms.txt."""
 
 import html
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import falcon
 
 from api import llms
+from api.frame import guard, navigation
 from api.markdown import to_html
 from warehouse.contract.problems import Problem
-from warehouse.errors import SankofaError
 from warehouse.methodology import metrics, signals
 from warehouse.methodology.metric_pages import metric_page
 from warehouse.methodology.signal_pages import page as signal_page
@@ -20,22 +19,19 @@ _SETS = {
     metrics.SET: (metric_page, tuple(metrics.BY_SLUG)),
     signals.SET: (signal_page, tuple(signals.BY_KEY)),
 }
-_OWN_ONLY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 _HTML, _MARKDOWN = "text/html; charset=utf-8", "text/markdown; charset=utf-8"
-_SANDBOX_HELD = 60.0
 
 
-def routes(sandbox: Callable[[], str]) -> dict[str, object]:
-    """Give the addresses of the pages; ``sandbox`` names the public key."""
+def routes(sandbox: Callable[[], str], site: bool = False) -> dict[str, object]:
+    """Give the addresses; ``sandbox`` names the public key, ``site`` tells of pages of builds."""
+    above = navigation(site)
     return {
-        "/docs": Docs(sandbox),
+        "/docs": Docs(sandbox, above),
         "/docs/docs.js": Static("docs.js", "text/javascript; charset=utf-8"),
         "/docs/docs.css": Static("docs.css", "text/css; charset=utf-8"),
-        "/methodology": MethodologyIndex(),
-        "/methodology/{set_name}/{slug}": Methodology(),
+        "/docs/icon.svg": Static("icon.svg", "image/svg+xml"),
+        "/methodology": MethodologyIndex(above),
+        "/methodology/{set_name}/{slug}": Methodology(above),
         "/llms.txt": LlmsTxt(),
     }
 
@@ -45,25 +41,15 @@ class Docs:
 
     open = True
 
-    def __init__(self, sandbox: Callable[[], str]) -> None:
-        self._page = (_STATIC / "docs.html").read_text("utf-8")
+    def __init__(self, sandbox: Callable[[], str], above: str) -> None:
+        self._page = (_STATIC / "docs.html").read_text("utf-8").replace("{navigation}", above)
         self._sandbox = sandbox
-        self._key, self._until = "", 0.0
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer with the page, the sandbox key filled in where there is one."""
-        _show(resp, self._page.replace("{sandbox_key}", html.escape(self._sandbox_key())))
+        _show(resp, self._page.replace("{sandbox_key}", html.escape(self._sandbox())))
 
     on_head = on_get
-
-    def _sandbox_key(self) -> str:
-        if time.monotonic() > self._until:
-            try:
-                self._key = self._sandbox()
-            except SankofaError:
-                self._key = ""
-            self._until = time.monotonic() + _SANDBOX_HELD
-        return self._key
 
 
 class Static:
@@ -88,11 +74,14 @@ class MethodologyIndex:
 
     open = True
 
+    def __init__(self, above: str) -> None:
+        self._above = above
+
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer with the list."""
         refs = [f"{name}/{slug}" for name, (_, slugs) in _SETS.items() for slug in slugs]
         lines = "\n".join(f"- [{ref}](/methodology/{ref})" for ref in refs)
-        _negotiate(req, resp, f"# Methodology\n\n{lines}\n", "Methodology")
+        _negotiate(req, resp, f"# Methodology\n\n{lines}\n", "Methodology", self._above)
 
     on_head = on_get
 
@@ -102,12 +91,15 @@ class Methodology:
 
     open = True
 
+    def __init__(self, above: str) -> None:
+        self._above = above
+
     def on_get(self, req: falcon.Request, resp: falcon.Response, set_name: str, slug: str) -> None:
         """Answer with the page: HTML for a browser, else Markdown."""
         page = _SETS[set_name][0](slug) if set_name in _SETS else None
         if page is None:
             raise Problem("not_found", f"No page explains {set_name[:64]}/{slug[:64]}.")
-        _negotiate(req, resp, page, f"{set_name}/{slug}")
+        _negotiate(req, resp, page, f"{set_name}/{slug}", self._above)
 
     on_head = on_get
 
@@ -126,16 +118,16 @@ class LlmsTxt:
     on_head = on_get
 
 
-def _negotiate(req: falcon.Request, resp: falcon.Response, markdown: str, title: str) -> None:
+def _negotiate(
+    req: falcon.Request, resp: falcon.Response, markdown: str, title: str, above: str
+) -> None:
     resp.append_header("Vary", "Accept")
     if "text/html" in req.accept:
-        _show(resp, to_html(markdown, title))
+        _show(resp, to_html(markdown, title, above))
     else:
         resp.text, resp.content_type = markdown, _MARKDOWN
 
 
 def _show(resp: falcon.Response, page: str) -> None:
     resp.text, resp.content_type = page, _HTML
-    resp.set_header("Content-Security-Policy", _OWN_ONLY)
-    resp.set_header("X-Content-Type-Options", "nosniff")
-    resp.set_header("Referrer-Policy", "no-referrer")
+    guard(resp)

@@ -1,0 +1,33 @@
+// The list of issuers, narrowed as one types.
+import { root, element, say } from "./site.js";
+
+const SHOWN = 100;
+const issuers = await (await fetch(`${root}data/issuers.json`)).json();
+const field = document.getElementById("find").elements.wanted;
+const body = document.querySelector("#issuers tbody");
+
+function plain(text) {
+  return (text || "").normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+}
+
+const searched = issuers.map(([id, name]) => `${plain(name)} ${id.toLowerCase()}`);
+
+function show() {
+  const words = plain(field.value).split(/\s+/).filter(Boolean);
+  const found = issuers.filter((_, index) => words.every((word) => searched[index].includes(word)));
+  body.replaceChildren(...found.slice(0, SHOWN).map(([id, name, country, figures, restated]) => {
+    const line = element("tr"), first = element("th", null, { scope: "row" });
+    first.append(element("a", name || id, { href: `view/?id=${encodeURIComponent(id)}` }));
+    line.append(first, element("td", country || "–"));
+    const code = element("td");
+    code.append(element("code", id));
+    line.append(code, element("td", figures.toLocaleString("en"), { className: "right" }),
+      element("td", restated.toLocaleString("en"), { className: "right" }));
+    return line;
+  }));
+  say(found.length > SHOWN ? `The first ${SHOWN} of ${found.length.toLocaleString("en")}.` : `${found.length} found.`);
+}
+
+field.addEventListener("input", show);
+document.getElementById("find").addEventListener("submit", (event) => event.preventDefault());
+show();

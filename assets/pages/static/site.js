@@ -1,0 +1,106 @@
+// What every page has: where the API is, the key, snippets with both, buttons to copy them.
+// Text is only ever set as text, never as HTML.
+
+export const root = new URL(document.documentElement.dataset.root, location.href).href;
+
+async function readConfig() {
+  const told = await (await fetch(root + "config.json")).json();
+  const api = (told.api || root).replace(/\/$/, "");
+  return { api, elsewhere: Boolean(told.api), mcp: (told.mcp || api).replace(/\/$/, ""), key: told.sandbox_key || "" };
+}
+
+export const config = readConfig();
+
+export function element(name, text, attributes) {
+  const made = Object.assign(document.createElement(name), attributes || {});
+  if (text !== undefined && text !== null) made.append(text);
+  return made;
+}
+
+const isNumber = (cell) => typeof cell === "string" && /^-?[\d,]+(\.\d+)?$/.test(cell);
+
+export function table(target, heads, rows) {
+  const line = element("tr");
+  heads.forEach((name, index) => {
+    line.append(element("th", name, { scope: "col", className: isNumber(rows[0]?.[index]) ? "right" : "" }));
+  });
+  const head = element("thead"), body = element("tbody");
+  head.append(line);
+  for (const row of rows) {
+    const cells = element("tr");
+    for (const cell of row) {
+      const box = element("td", cell ?? null);
+      if (cell === null || cell === undefined) box.append(element("i", "null"));
+      if (isNumber(cell)) box.className = "right value";
+      if (typeof cell === "string" && /\d{4}-\d\d-\d\d$/.test(cell)) box.className = "day";
+      cells.append(box);
+    }
+    body.append(cells);
+  }
+  target.replaceChildren(head, body);
+}
+
+// A number whose digits a double does not keep stays the text it came as.
+export function exact(text) {
+  return JSON.parse(text, (_, value, context) =>
+    typeof value === "number" && context?.source && String(value) !== context.source ? context.source : value);
+}
+
+export function grouped(value) {
+  if (value === null || value === undefined) return null;
+  const [whole, part] = String(value).split(".");
+  return /^-?\d+$/.test(whole) ? whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part === undefined ? "" : "." + part) : String(value);
+}
+
+export async function ask(path, key) {
+  const { api } = await config;
+  const answer = await fetch(api + path, { headers: key ? { "X-API-Key": key } : {} });
+  const body = exact(await answer.text());
+  if (answer.ok) return body;
+  const wait = answer.headers.get("Retry-After");
+  throw new Error((body.detail || `The API answered ${answer.status}.`) + (wait ? ` Try again in ${wait} s.` : ""));
+}
+
+export function say(words, wrong) {
+  const said = document.getElementById("said");
+  said.textContent = words;
+  said.classList.toggle("wrong", Boolean(wrong));
+}
+
+// The key of a form: the sandbox's, or one of the visitor's own that stays in this tab.
+export async function keyOf(form) {
+  const field = form.elements.key;
+  if (!field.value) field.value = sessionStorage.getItem("key") || (await config).key;
+  sessionStorage.setItem("key", field.value);
+  return field.value.trim();
+}
+
+export const today = () => new Date().toISOString().slice(0, 10);
+
+function fillIn({ api, elsewhere, mcp, key }) {
+  const known = { api, mcp, key };
+  for (const [name, value] of Object.entries(known)) {
+    for (const span of document.querySelectorAll(`.fill.${name}`)) if (value) span.textContent = value;
+  }
+  if (!elsewhere) return;
+  for (const link of document.querySelectorAll("a[data-api]")) {
+    const path = link.href.startsWith(root) ? link.href.slice(root.length) : null;
+    if (path !== null) link.href = `${api}/${path}`;
+  }
+}
+
+function addCopying() {
+  for (const box of document.querySelectorAll(".snippet")) {
+    const tool = box.dataset.tool, button = element("button", "Copy", { type: "button", className: "copy" });
+    button.setAttribute("aria-label", `Copy: ${tool}`);
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(box.querySelector("code").textContent);
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    box.querySelector("pre").before(button);
+  }
+}
+
+addCopying();
+config.then(fillIn).catch(() => { /* The page stays as it was written. */ });
