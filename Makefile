@@ -7,9 +7,9 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 
 .PHONY: run test bench check lock clean
 
-## run: build the sample world, run the pipeline, publish, serve
+## run: REST, MCP and Dagster, on the sample world if nothing is there
 run: $(STAMP)
-	@$(BIN)/sankofa demo
+	@$(BIN)/sankofa up
 
 ## test: every check and every test
 test: check

@@ -12,14 +12,15 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets.fetching import Window
+from assets.fetching import Window, base_of
 from assets.filings.fetch import BATCHES
 from assets.folder import fetch_folder
 from assets.ground import Ground
 from assets.live import CADENCE, FETCH, land_live
 from assets.load import land_all, load_source
+from assets.manners import public
 from assets.sources import Source
-from assets.told import told
+from assets.told import described, told
 from warehouse.errors import SankofaError, WriteConflict
 from warehouse.record.tables import RecordTable
 
@@ -35,7 +36,7 @@ _FETCH_AGAIN = dg.RetryPolicy(
     max_retries=3, delay=60, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS
 )
 _LOAD_AGAIN = dg.RetryPolicy(max_retries=3, delay=5, backoff=dg.Backoff.EXPONENTIAL)
-_FRESH = dg.FreshnessPolicy.time_window(
+FRESH = dg.FreshnessPolicy.time_window(
     fail_window=timedelta(hours=48), warn_window=timedelta(hours=30)
 )
 
@@ -66,10 +67,14 @@ def landed_asset(source: Source) -> dg.AssetsDefinition:
         description=f"Documents of {source.title}, as they came.",
         partitions_def=_PARTITIONS.get(CADENCE.get(source.key, "")),
         retry_policy=_FETCH_AGAIN,
-        freshness_policy=_FRESH,
+        freshness_policy=FRESH,
         pool=source.key,
         kinds={"http"},
         tags=_tags(source),
+        metadata={
+            "address": dg.MetadataValue.url(public(base_of(source.key))),
+            "licence": source.license_name,
+        },
     )
     def landed(context: dg.AssetExecutionContext, ground: Ground) -> dg.MaterializeResult[None]:
         with _failing_in_words():
@@ -97,7 +102,8 @@ def loaded_assets(source: Source) -> dg.AssetsDefinition:
             group_name=source.subject,
             kinds={"deltalake"},
             tags=_tags(source),
-            freshness_policy=_FRESH,
+            freshness_policy=FRESH,
+            metadata=described(table.row),
         )
         for table in source.tables
     ]

@@ -7,7 +7,7 @@ one made a difference.
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from assets.parsed import Parsed, tabled
@@ -33,24 +33,39 @@ def land_all(landing: Landing, fetched: Iterable[Fetched]) -> tuple[int, int]:
     return len(new), sum(new)
 
 
+@dataclass(frozen=True)
+class Again:
+    """Documents to read although they were read, by key; all refusals met are gathered."""
+
+    documents: frozenset[str] = frozenset()
+    refused: set[str] = field(default_factory=set)
+
+
 def load_source(
-    record: Record, landing: Landing, source: Source, progress: Progress | None = None
+    record: Record,
+    landing: Landing,
+    source: Source,
+    progress: Progress | None = None,
+    again: Again | None = None,
 ) -> list[LoadEntry]:
     """Read the documents of a source that this version of the code has not read yet."""
     landed = landing.documents(source.key)
     if not landed:
         return []
+    again = again or Again()
     read_now, read_ever = read_documents(record, source.key, source.tables[-1])
+    read_now -= again.documents
     pending = _pending(landed, read_now)
     reread = not (read_ever - read_now).isdisjoint(document.key for document in pending)
     first_read = {document.url: document.observed_at for document in reversed(landed)}
     entries: list[LoadEntry] = []
     done = 0
     for batch in _batches(source, pending, first_read):
+        load = Load(source.key, tuple(each.key for each in batch), refused=again.refused)
         if source.stream is not None and batch[0].size > LARGE:
-            entries += _load_stream(record, landing, source, source.stream, batch[0])
+            entries += _load_stream(record, landing, source, source.stream, batch[0], load)
         else:
-            entries += _load(record, landing, source, batch, first_read, reread)
+            entries += _load(record, landing, source, batch, first_read, reread, load)
         done += len(batch)
         if progress is not None:
             progress(done, len(pending))
@@ -105,8 +120,8 @@ def _load(
     batch: list[Document],
     first_read: dict[str, datetime],
     reread: bool,
+    load: Load,
 ) -> list[LoadEntry]:
-    load = Load(source.key, tuple(document.key for document in batch))
     parsed = [_parsed(landing, source, document) for document in batch]
     complete = None
     if _may_withdraw(source, batch[0], first_read):
@@ -115,14 +130,19 @@ def _load(
 
 
 def _load_stream(
-    record: Record, landing: Landing, source: Source, stream: Stream, document: Document
+    record: Record,
+    landing: Landing,
+    source: Source,
+    stream: Stream,
+    document: Document,
+    load: Load,
 ) -> list[LoadEntry]:
     """Load a large document part by part; it counts as read with its last part."""
-    load, entries = Load(source.key, ()), []
+    partly, entries = replace(load, documents=()), []
     with landing.open(document) as body:
         for part in stream(document, body):
-            entries += _append(record, source, [part], load)
-    return entries + _append(record, source, [], replace(load, documents=(document.key,)))
+            entries += _append(record, source, [part], partly)
+    return entries + _append(record, source, [], load)
 
 
 def _append(

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
+from sqlmodel import SQLModel
 
 from assets.sources import Source
+from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import RecordTable
 from warehouse.tables import LoadEntry
@@ -32,6 +34,20 @@ def told(
         "quarantine": dg.MetadataValue.path(f"{record.root}/quarantine"),
         "why quarantined": dg.MetadataValue.md(_reasons(record, source, table)),
     }
+
+
+def described(row: type[SQLModel]) -> dict[str, Any]:
+    """Give the metadata that says what each column of a table means."""
+    columns = [
+        dg.TableColumn(
+            field.name,
+            str(field.type),
+            row.model_fields[field.name].description,
+            dg.TableColumnConstraints(nullable=field.nullable),
+        )
+        for field in arrow_schema(row)
+    ]
+    return {"dagster/column_schema": dg.TableSchema(columns)}
 
 
 def _sample(record: Record, source: Source, table: RecordTable) -> str:

@@ -23,6 +23,8 @@ def roll_back(here: Places, data_version: str | None = None) -> str:
 
 
 def _before(names: list[str], current: str | None) -> str:
+    if current is None:
+        raise NothingPublished("nothing has been published yet; run `sankofa publish`")
     older = names[: names.index(current)] if current in names else []
     if not older:
         raise UnknownVersion("there is no build before the current one; see `sankofa builds`")

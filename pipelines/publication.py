@@ -13,8 +13,11 @@ from assets.entities.derive import derivation
 from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
 from assets.metrics import derive as metrics
+from assets.pages.site import VERSION as PAGES
+from assets.pages.site import write_site
 from assets.signals import derive as signals
 from pipelines.builds import clear_unpublished
+from pipelines.held import COUNTS, MEASURED
 from quality.audit import audit
 from quality.docs import write_docs
 from quality.history import keep_history
@@ -34,9 +37,8 @@ DERIVATIONS = (
     derivation(),
     Derivation(metrics.VERSION, metrics.metrics),
     Derivation(signals.VERSION, signals.signals),
+    Derivation(PAGES, lambda _: {}),
 )
-# What a build says of itself beside its manifest.
-_COUNTS, _MEASURED = "served_counts", "measured"
 CONFIRMED = "confirmed_losses"
 _MEASUREMENTS = TypeAdapter(list[QualityMetric])
 
@@ -77,8 +79,8 @@ class Publication:
         with builds.alone():
             current = str(builds.current())
             told = builds.about(current)
-            if _MEASURED in told:
-                keep_history(record, _MEASUREMENTS.validate_json(told[_MEASURED]))
+            if MEASURED in told:
+                keep_history(record, _MEASUREMENTS.validate_json(told[MEASURED]))
             if current in Published(self.exports).versions():
                 switch_latest(self.exports, current)
 
@@ -96,7 +98,7 @@ class Publication:
         self.report = audit(
             stage,
             measured_at=datetime.now(UTC),
-            previous=msgspec.json.decode(told[_COUNTS]) if _COUNTS in told else None,
+            previous=msgspec.json.decode(told[COUNTS]) if COUNTS in told else None,
             confirmed=self.confirm_loss or None,
         )
         if not self.report.ok:
@@ -116,13 +118,20 @@ class Publication:
             previous=before if before in exported else None,
             notice=self.notice,
         )
-        write_docs(self.report, self.docs / stage.data_version / "quality")
+        pages = self.docs / stage.data_version
+        write_site(stage, self.manifest, Published(self.exports), pages, self._api, self.notice)
+        write_docs(self.report, pages / "quality" / "data-docs", board="../index.html")
         return {
             MANIFEST: encode(self.manifest).decode(),
-            _COUNTS: msgspec.json.encode(self.report.counts).decode(),
-            _MEASURED: _MEASUREMENTS.dump_json(list(self.report.quality)).decode(),
+            COUNTS: msgspec.json.encode(self.report.counts).decode(),
+            MEASURED: _MEASUREMENTS.dump_json(list(self.report.quality)).decode(),
             **self._confirmed(self.report),
         }
+
+    @property
+    def _api(self) -> str:
+        """Say where the service is reached, as far as the address of its exports tells."""
+        return self.exports_url.removesuffix("/exports")
 
     def _confirmed(self, report: Report) -> Mapping[str, str]:
         """Keep with the build which losses a person let pass, and why."""

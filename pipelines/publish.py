@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from assets.entities.derive import told_of_parties, told_of_same
 from assets.ground import Ground
-from assets.ingest import table_key
+from assets.ingest import FRESH, table_key
+from assets.told import described
 from pipelines.builds import let_go
 from pipelines.publication import Publication
 from pipelines.sources import SOURCES
@@ -30,6 +31,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     RecordTable,
 )
+from warehouse.tables import DERIVED
 
 BUILD = "published_build"
 _BUILD = dg.AssetKey(BUILD)
@@ -87,6 +89,7 @@ def _derived(
         description=description,
         kinds={"duckdb"},
         skippable=True,
+        metadata=described(DERIVED[name]),
     )
 
 
@@ -142,6 +145,7 @@ _SPECS = (
         group_name="published",
         description="Every vintage loaded so far, as one build that readers switch to at once.",
         kinds={"sqlite"},
+        freshness_policy=FRESH,
     ),
 )
 
@@ -163,7 +167,13 @@ def published_build(
     for name, told in _told(making).items():
         yield dg.MaterializeResult(asset_key=name, metadata=told)
     yield dg.MaterializeResult(
-        asset_key=BUILD, metadata={"data_version": data_version, "builds let go of": len(gone)}
+        asset_key=BUILD,
+        metadata={
+            "data_version": data_version,
+            "builds let go of": len(gone),
+            "manifest": dg.MetadataValue.url(f"{making.exports_url}/{data_version}/manifest.json"),
+            "pages": dg.MetadataValue.path(making.docs / data_version),
+        },
     )
     yield from _checked(making)
 

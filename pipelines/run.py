@@ -2,42 +2,25 @@
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import dagster as dg
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
+from dagster_shared.error import SerializableErrorInfo
 
+from pipelines.dagster_home import settle_dagster_home
 from pipelines.places import Places
 from warehouse.errors import SankofaError
+from warehouse.mart.audit import AuditFailed
 
-# Every source has a pool of its own name, in which one run at a time has its turn.
-_CONFIGURATION = """\
-telemetry:
-  enabled: false
-concurrency:
-  pools:
-    default_limit: 1
-    granularity: op
-  runs:
-    max_concurrent_runs: 4
-run_monitoring:
-  enabled: true
-  free_slots_after_run_end_seconds: 60
-  max_runtime_seconds: 86400
-"""
-# What was written before there were pools; it is replaced, what a person wrote is not.
-_FORMER = "telemetry:\n  enabled: false\n"
 _BY_COMMAND = {"sankofa/by": "command"}
 _FAILURES_ONLY = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 
 
 def instance(here: Places) -> dg.DagsterInstance:
     """Open the Dagster instance of an installation, made if it was not there."""
-    here.dagster.mkdir(parents=True, exist_ok=True)
-    settings = here.dagster / "dagster.yaml"
-    if not settings.exists() or settings.read_text() == _FORMER:
-        settings.write_text(_CONFIGURATION)
+    settle_dagster_home(here)
     os.environ["DAGSTER_HOME"] = str(here.dagster)
     return dg.DagsterInstance.get()
 
@@ -73,19 +56,29 @@ def run_job(
         }
         if not result.success:
             failed = [event for event in result.all_events if event.is_step_failure]
-            raise SankofaError(
+            raise _kind(failed)(
                 f"the job {name} failed in {', '.join(map(_why, failed))}. What does not depend "
-                f"on it is done. See run {result.run_id} in `dagster dev` "
-                f"(DAGSTER_HOME={here.dagster})"
+                f"on it is done. `sankofa up` shows run {result.run_id} on Dagster's page"
             )
         return said
 
 
-def _why(event: dg.DagsterEvent) -> str:
-    """Say which step failed and, in its own words, why."""
+def _kind(failed: Sequence[dg.DagsterEvent]) -> type[SankofaError]:
+    """Give the kind of error that a failed job is: Dagster hands on its name alone."""
+    names = {error.cls_name for event in failed if (error := _first_cause(event))}
+    return AuditFailed if names == {AuditFailed.__name__} else SankofaError
+
+
+def _first_cause(event: dg.DagsterEvent) -> SerializableErrorInfo | None:
     error = event.step_failure_data.error
     while error is not None and error.cause is not None:
         error = error.cause
+    return error
+
+
+def _why(event: dg.DagsterEvent) -> str:
+    """Say which step failed and, in its own words, why."""
+    error = _first_cause(event)
     words = "" if error is None else error.message.partition(": ")[2].strip()
     return f"{event.step_key}: {words}" if words else str(event.step_key)
 

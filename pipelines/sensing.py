@@ -16,8 +16,9 @@ from pipelines.sources import SOURCES
 
 def new_documents(ingest: Any, ground: Ground) -> dg.SensorDefinition:
     """Look for new files in the folder of documents, and for documents landed and not read."""
+    told = "Load a source as soon as a file of it came, or a document of it was landed."
 
-    @dg.sensor(job=ingest, minimum_interval_seconds=60)
+    @dg.sensor(job=ingest, minimum_interval_seconds=60, description=told)
     def new_files(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
         """Ask for a load of each source that has something new since the last look."""
         seen = json.loads(context.cursor or "{}")

@@ -1,8 +1,9 @@
 """Ingesting from a terminal: the same steps as the assets, with a progress bar."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from assets.fetching import Window
@@ -11,6 +12,7 @@ from assets.live import FETCH, land_live
 from assets.load import land_all, load_source
 from assets.sources import Source, refuse_restricted
 from assets.told import sums
+from pipelines.commands.shown import progress_console
 from pipelines.places import Places
 from pipelines.sources import SOURCES
 from warehouse.errors import SankofaError
@@ -18,20 +20,37 @@ from warehouse.landing import Landing
 from warehouse.record.store import Record
 
 
-def ingest(
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one source; ``failed`` says why nothing more did."""
+
+    source: str
+    documents: int = 0
+    documents_new: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    left_out: str | None = None
+    failed: str | None = None
+
+    @property
+    def words(self) -> str:
+        """Say it in a line."""
+        if self.failed is not None:
+            return f"failed: {self.failed}"
+        if self.left_out is not None:
+            return self.left_out
+        told = ", ".join(f"{number:,} {name}" for name, number in self.counts.items() if number)
+        return f"{self.documents} documents, {self.documents_new} new; {told or 'nothing new'}"
+
+
+def ingest_each(
     here: Places, keys: tuple[str, ...], live: bool, from_: date | None, to: date | None
-) -> None:
-    """Land and load each source; one that fails leaves the others running and is named."""
-    console = Console()
-    failed = []
+) -> Iterator[Outcome]:
+    """Land and load each source; one that fails is told and leaves the others running."""
     for source in _chosen(keys):
         try:
-            console.print(f"{source.key:22} {_one(here, source, live, from_, to)}", soft_wrap=True)
+            yield _one(here, source, live, Window(from_, to))
         except SankofaError as error:
-            failed.append(source.key)
-            console.print(f"{source.key:22} failed: {error}", style="red", soft_wrap=True)
-    if failed:
-        raise SankofaError(f"{', '.join(failed)} failed; what was landed before is kept")
+            yield Outcome(source.key, failed=str(error))
 
 
 def _chosen(keys: tuple[str, ...]) -> list[Source]:
@@ -43,36 +62,37 @@ def _chosen(keys: tuple[str, ...]) -> list[Source]:
     return [known[key] for key in keys or permitted]
 
 
-def _one(here: Places, source: Source, live: bool, from_: date | None, to: date | None) -> str:
+def _one(here: Places, source: Source, live: bool, window: Window) -> Outcome:
     refuse_restricted(source)
+    if live and source.key not in FETCH:
+        return Outcome(source.key, left_out="has no live address: left out")
     landing, record = Landing(here.landing), Record(here.record)
-    with _bar() as bar:
+    with progress_bar() as bar:
         step = bar.add_task(f"{source.key}: fetching", total=None)
-        if live and source.key not in FETCH:
-            return "has no live address: left out"
         if live:
             came, new = land_live(
                 landing,
                 source,
-                Window(from_, to),
+                window,
                 lambda read, whole: bar.update(step, completed=read, total=whole),
             )
         else:
             files = fetch_folder(here.sample, SAMPLE_URL, source)
             came, new = land_all(landing, files)
-        step = bar.add_task(f"{source.key}: loading", total=None)
+        loading = bar.add_task(f"{source.key}: loading", total=None)
         entries = load_source(
-            record, landing, source, lambda n, all_: bar.update(step, completed=n, total=all_)
+            record, landing, source, lambda n, all_: bar.update(loading, completed=n, total=all_)
         )
-    told = ", ".join(f"{number:,} {name}" for name, number in sums(entries).items() if number)
-    return f"{came} documents, {new} new; {told or 'nothing new'}"
+    return Outcome(source.key, came, new, sums(entries))
 
 
-def _bar() -> Progress:
+def progress_bar() -> Progress:
+    """Give a progress bar on standard error that leaves nothing behind."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         transient=True,
+        console=progress_console(),
     )

@@ -16,8 +16,14 @@ _LOOK_BACK: dict[type, int] = {
 def schedules(landed: Sequence[dg.AssetsDefinition], ingest: Any, publish: Any) -> list[Any]:
     """Fetch every source once a night, load what came, publish what is loaded."""
     nightly = [
-        dg.ScheduleDefinition(job=ingest, cron_schedule="0 5 * * *"),
-        dg.ScheduleDefinition(job=publish, cron_schedule="30 5 * * *"),
+        dg.ScheduleDefinition(
+            job=ingest, cron_schedule="0 5 * * *", description="Load each night what was landed."
+        ),
+        dg.ScheduleDefinition(
+            job=publish,
+            cron_schedule="30 5 * * *",
+            description="Publish each night what was loaded.",
+        ),
     ]
     return [*(_fetching(asset) for asset in landed), *nightly]
 
@@ -25,9 +31,13 @@ def schedules(landed: Sequence[dg.AssetsDefinition], ingest: Any, publish: Any) 
 def _fetching(asset: dg.AssetsDefinition) -> dg.ScheduleDefinition:
     """Fetch a source in a run of its own: one that fails stops no other."""
     name = f"fetch_{asset.key.to_user_string()}"
-    job: Any = dg.define_asset_job(name, dg.AssetSelection.assets(asset))
+    what = asset.descriptions_by_key[asset.key]
+    job: Any = dg.define_asset_job(
+        name, dg.AssetSelection.assets(asset), description=f"Fetch. {what}"
+    )
+    told = "Ask each night, in one run, for what the source may have changed."
 
-    @dg.schedule(job=job, cron_schedule="0 3 * * *", name=f"{name}_schedule")
+    @dg.schedule(job=job, cron_schedule="0 3 * * *", name=f"{name}_schedule", description=told)
     def nightly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
         """Ask for what may have changed, all in one run."""
         return dg.RunRequest(tags=_range(asset.partitions_def, context))

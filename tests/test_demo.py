@@ -1,13 +1,14 @@
 """The sample world goes the whole way through Dagster, and starting again does nothing twice."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipelines.demo import greeting, prepare
 from pipelines.places import Places, places
 from pipelines.run import run_job
+from pipelines.up import Addresses, greeting, is_ready, prepare
 from warehouse.errors import SankofaError
 from warehouse.mart.pointer import current
 from warehouse.record.store import Record
@@ -74,8 +75,14 @@ def test_no_withheld_name_of_the_sample_world_is_in_the_record(here: Places) -> 
 
 
 def test_the_greeting_has_a_key_and_three_commands(here: Places) -> None:
-    said = greeting(here, "http://127.0.0.1:8321")
+    said = greeting(here, Addresses("http://127.0.0.1:8321", "http://127.0.0.1:8322", None))
     assert said.count("curl -s -H 'X-API-Key: sk_") == 3
+    assert "http://127.0.0.1:8322/mcp" in said and "Runs" not in said
+
+
+def test_what_is_published_is_served_as_it_is(here: Places, tmp_path: Path) -> None:
+    assert is_ready(here)
+    assert not is_ready(replace(here, marts=str(tmp_path)))
 
 
 def test_a_source_that_fails_leaves_the_others_running_and_is_named(

@@ -39,7 +39,7 @@ _LAST_YEAR = {
 }
 _DAYS = 365
 
-_YEARS = """\
+YEARS = """\
 A full year has 350 to 380 days. All inputs of a value have the same basis and the same currency;
 flows span the same days, balances stand at the last of them. Nothing is annualised, converted or
 taken as zero. Last year is the year that ends the day before this one starts; a balance of last
@@ -57,7 +57,7 @@ Only figures of line items that some metric needs are counted; what is still equ
 first day of the year, then by the alphabet. Nothing published later can change the choice for
 an earlier day, unless the statement chosen is withdrawn."""
 
-_AS_OF = """\
+AS_OF = """\
 For each issuer and metric the year is the latest one of which any input was published by `as_of`.
 Its value is returned only if every input had, by then, the value it has today. Otherwise the value
 is left out, and never replaced by an older year:
@@ -102,7 +102,7 @@ def _page(formula: Formula) -> str:
 
 {_inputs(formula)}
 
-{_YEARS}
+{YEARS}
 
 ## Rounding
 
@@ -110,7 +110,7 @@ def _page(formula: Formula) -> str:
 
 ## What `as_of` means here
 
-{_AS_OF}
+{AS_OF}
 
 ## Example
 

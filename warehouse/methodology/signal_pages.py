@@ -50,16 +50,17 @@ def _page(panel: Panel) -> str:
         f"# {panel.title}",
         f"`{SET}/{panel.key}`. It is a measure of what portals publish, and no judgement on "
         "anybody.",
-        f"## Measures\n\n{_measures(panel)}",
-        f"## Scope\n\n{_scope(panel)}",
-        f"## When it was known\n\n{_CLOSING}",
-        f"## How a process is read\n\n{_READING}",
-        f"## Figures\n\n{_FIGURES}",
+        f"## Measures\n\n{measures(panel)}",
+        f"## Scope\n\n{scope(panel)}",
+        f"## When it was known\n\n{CLOSING}",
+        f"## How a process is read\n\n{READING}",
+        f"## Figures\n\n{FIGURES}",
     )
     return "\n\n".join(parts) + "\n"
 
 
-def _measures(panel: Panel) -> str:
+def measures(panel: Panel) -> str:
+    """Write the measures of a panel as a table."""
     head = "| measure | unit | meaning |\n|---|---|---|\n"
     return head + "\n".join(
         f"| `{each.key}` | {each.unit}{', per currency' if each.per_currency else ''} "
@@ -68,7 +69,8 @@ def _measures(panel: Panel) -> str:
     )
 
 
-def _scope(panel: Panel) -> str:
+def scope(panel: Panel) -> str:
+    """Write what a panel counts as a list."""
     broken_down = " and ".join(_DIMENSIONS[each] for each in panel.dimensions)
     undated = () if panel.month == "tender" else (_UNDATED,)
     lines = (
@@ -83,7 +85,7 @@ def _scope(panel: Panel) -> str:
 
 
 _OTHERS = "".join(f", {days} in {country}" for country, days in CLOSES_AFTER.items())
-_CLOSING = (
+CLOSING = (
     f"A month closes {CLOSES_AFTER_DEFAULT} days after its end{_OTHERS}, once something was read "
     "from the country's portals on that day or later. Only what was public on that day is in it. "
     f"Each of the {REEVALUATED} closings after it looks at the month again: where the value or a "
@@ -91,7 +93,7 @@ _CLOSING = (
     "out. Months before that of the first release of a country are not measured. With `as_of` a "
     "month appears once it was closed, in the vintage of that day."
 )
-_READING = (
+READING = (
     "A process is one ocid of one portal and counts once. What is known of it are its releases "
     "published by the closing day, each as it read on that day, merged as OCDS does: of each "
     "member the newest release that states it counts, awards are united by their id, and the "
@@ -104,7 +106,7 @@ _READING = (
     "where it has one such supplier, those that show none are taken as its own; where it has "
     "more, they are not observed."
 )
-_FIGURES = (
+FIGURES = (
     f"`value` has {DIGITS} significant digits (and at most 18 decimal places), half even, from "
     "exact sums. It is null where nothing was observed; then `n_observed` is 0. `coverage` is "
     "`n_observed` / `n_eligible`. Amounts are never converted: each currency has its own row, "

@@ -35,11 +35,15 @@ def _new_load_id() -> str:
 
 @dataclass(frozen=True)
 class Load:
-    """Who loads what: one id for all tables that a load touches."""
+    """Who loads what: one id for all tables that a load touches.
+
+    ``refused`` gathers the ids of all that it quarantines, whether they were held before or not.
+    """
 
     source: str
     documents: tuple[str, ...]
     load_id: str = field(default_factory=_new_load_id)
+    refused: set[str] = field(default_factory=set, compare=False)
 
 
 def append(
@@ -89,7 +93,8 @@ def _try(
     result = merge(record, table, delta, rows, reread)
     rejected = [*rejected, *_contradictory(rows, result.contradictions)]
     if rejected:
-        journal.quarantine(record, table, load.source, load.load_id, rejected)
+        ids = journal.quarantine(record, table, load.source, load.load_id, rejected)
+        load.refused.update(ids)
     gone = withdrawals(record, table, delta, rows, None if rejected else complete)
     fresh = pa.concat_tables([_appended(table, rows, result.new), gone])
     read = len(rows) + len(rejected) - len(result.contradictions)

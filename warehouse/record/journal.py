@@ -22,7 +22,7 @@ from warehouse.record.rows import Rejected
 from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record, commit, loaded
 from warehouse.record.tables import RecordTable
-from warehouse.tables import LoadEntry, Quarantined
+from warehouse.tables import LoadEntry, Quarantined, Retried
 
 ENTRY = "sankofa.load"
 TRIES = 50
@@ -73,8 +73,8 @@ def code_version() -> str:
 
 def quarantine(
     record: Record, table: RecordTable, source: str, load_id: str, rejected: Sequence[Rejected]
-) -> None:
-    """Keep what could not be read; the same refusal of the same place is kept once."""
+) -> list[str]:
+    """Keep what could not be read and give the id of each; the same refusal is kept once."""
     now = datetime.now(UTC)
     keys = _refusals(table, rejected)
     rows = {
@@ -96,12 +96,21 @@ def quarantine(
         new = [row for key, row in rows.items() if key not in held]
         if not new or _committed_rows(delta, new, {"quarantine": loaded(delta, "quarantine") + 1}):
             record.keep_small("quarantine")
-            return
+            return keys
     raise WriteConflict("the quarantine: other writers kept winning; run the load again")
 
 
+def enter_retries(record: Record, rows: Sequence[Retried]) -> None:
+    """Keep what became of quarantined records that were read again."""
+    if rows:
+        _committed_rows(record.table("retries"), rows, {})
+        record.keep_small("retries")
+
+
 def _committed_rows(
-    delta: DeltaTable, rows: Sequence[LoadEntry] | Sequence[Quarantined], marks: dict[str, int]
+    delta: DeltaTable,
+    rows: Sequence[LoadEntry] | Sequence[Quarantined] | Sequence[Retried],
+    marks: dict[str, int],
 ) -> bool:
     schema = arrow_schema(type(rows[0]))
     try:

@@ -31,11 +31,12 @@ from warehouse.record.alone import alone
 from warehouse.record.index import forget
 from warehouse.record.schema import arrow_schema, record_schema
 from warehouse.record.tables import RECORD_TABLES, RecordTable
-from warehouse.tables import LoadEntry, QualityMetric, Quarantined, Version
+from warehouse.tables import LoadEntry, QualityMetric, Quarantined, Retried, Version
 
 _JOURNALS: dict[str, type[SQLModel]] = {
     "loads": LoadEntry,
     "quarantine": Quarantined,
+    "retries": Retried,
     "versions": Version,
     "quality": QualityMetric,
 }

@@ -9,7 +9,7 @@ from warehouse.tables.entities import Entity, Identifier
 from warehouse.tables.fundamentals import Fundamental
 from warehouse.tables.macro import MacroAnnual, MacroSeries
 from warehouse.tables.metrics import Metric, MetricAbsent
-from warehouse.tables.operations import LoadEntry, Quarantined, Version
+from warehouse.tables.operations import Became, LoadEntry, Quarantined, Retried, Version
 from warehouse.tables.quality import QualityMetric
 from warehouse.tables.sighting import LICENSE_CLASSES, OPEN_CLASSES, LicenseClass, Sighting
 from warehouse.tables.signals import Signal
@@ -29,6 +29,7 @@ __all__ = [
     "DERIVED",
     "LICENSE_CLASSES",
     "OPEN_CLASSES",
+    "Became",
     "Entity",
     "Fundamental",
     "Identifier",
@@ -41,6 +42,7 @@ __all__ = [
     "PartyMatch",
     "QualityMetric",
     "Quarantined",
+    "Retried",
     "SameAs",
     "Sighting",
     "Signal",

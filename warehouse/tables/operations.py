@@ -1,6 +1,7 @@
-"""What the record writes about itself: loads, the quarantine, published versions."""
+"""What the record writes about itself: loads, the quarantine, retries, published versions."""
 
 from datetime import datetime
+from typing import Literal
 
 from sqlmodel import SQLModel
 
@@ -42,6 +43,18 @@ class Quarantined(SQLModel):
     reason: str = column("Why, in words.", "period_end: 2922-12-31 is not a date we can believe")
     load_id: str = column("Load that met it first.", "20261114T021000-3f9a")
     quarantined_at: datetime = column("When it was quarantined, in UTC.", "2026-11-14T02:10:04Z")
+
+
+Became = Literal["read", "refused again", "refused otherwise", "not landed"]
+
+
+class Retried(SQLModel):
+    """What became of one quarantined record when its document was read again."""
+
+    quarantine_id: str = column("The quarantined record.", "5d41402abc4b2a76b9719d911017c592")
+    became: Became = column("What became of it.", "read")
+    code_version: str = column("Version of the code that read it again.", "0.1.0")
+    retried_at: datetime = column("When it was read again, in UTC.", "2026-11-14T02:10:04Z")
 
 
 class Version(SQLModel):

@@ -1,0 +1,53 @@
+"""Whether a source answers us: its own first question, and not a byte more than needed."""
+
+from datetime import UTC, datetime, timedelta
+from typing import IO, Any
+
+from assets.fetching import Window, base_of
+from assets.http import Answer, Client, FetchError, Timeouts
+from assets.live import FETCH
+from assets.sources import Source, refuse_restricted
+
+_TIMES = Timeouts(connect=5.0, read=10.0, whole=20.0, download=20.0)
+
+
+class _Answered(Exception):
+    """The first piece of a good answer has come: there is nothing more to know."""
+
+
+class _Refused(Exception):
+    """The first question was refused; those that would follow are not asked."""
+
+    def __init__(self, error: FetchError) -> None:
+        self.error = error
+
+
+class Prober(Client):
+    """A client that asks each source one question."""
+
+    def __init__(self) -> None:
+        super().__init__(attempts=1, timeouts=_TIMES, progress=_stop)
+
+    def _fetch(self, ask: Any, sink: IO[bytes]) -> Answer:
+        try:
+            answer = super()._fetch(ask, sink)
+        except FetchError as error:
+            raise _Refused(error) from error
+        raise _Answered(answer.url)
+
+
+def probe(client: Prober, source: Source) -> None:
+    """Ask a source what it would be asked first; raise FetchError unless it answers well."""
+    refuse_restricted(source)
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    try:
+        for _ in FETCH[source.key](client, base_of(source.key), Window(yesterday, yesterday)):
+            return
+    except _Answered:
+        return
+    except _Refused as refused:
+        raise refused.error from None
+
+
+def _stop(received: int, length: int | None) -> None:
+    raise _Answered

@@ -1,0 +1,43 @@
+"""The measurements of the build that is read, and of those before it."""
+
+from decimal import Decimal
+
+from pydantic import TypeAdapter
+
+from pipelines.held import MEASURED
+from pipelines.places import Places
+from warehouse.errors import NothingPublished
+from warehouse.mart.builds import builds_at
+from warehouse.tables import QualityMetric
+
+_ROWS = TypeAdapter(list[QualityMetric])
+
+
+def board(here: Places) -> list[QualityMetric]:
+    """Give what was measured of the build that is read."""
+    builds = builds_at(here.marts)
+    current = builds.current()
+    if current is None:
+        raise NothingPublished("nothing has been published yet; run `sankofa publish`")
+    return _ROWS.validate_json(builds.about(current).get(MEASURED, "[]"))
+
+
+def measured(here: Places, builds: int) -> list[QualityMetric]:
+    """Give what was measured of the newest publications, the oldest of them first."""
+    from quality.history import history
+    from warehouse.record.store import Record
+
+    rows = _ROWS.validate_python(history(Record(here.record)).to_pylist())
+    if not rows:
+        raise NothingPublished("nothing has been published yet; run `sankofa publish`")
+    moments = {row.data_version: row.measured_at for row in rows}
+    newest = sorted(moments, key=moments.__getitem__)[-builds:]
+    chosen = [_plain(row) for row in rows if row.data_version in newest]
+    return sorted(chosen, key=lambda row: (row.measured_at, row.sku, row.metric, row.scope))
+
+
+def _plain(row: QualityMetric) -> QualityMetric:
+    """Take off the zeros that the column of the record puts behind every number."""
+    floor = None if row.floor is None else Decimal(f"{row.floor.normalize():f}")
+    value = None if row.value is None else Decimal(f"{row.value.normalize():f}")
+    return row.model_copy(update={"floor": floor, "value": value})

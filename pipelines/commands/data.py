@@ -1,0 +1,68 @@
+"""``sankofa sample`` and ``sankofa ingest``: what comes into the record."""
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from pipelines.commands.shown import Column, json_option, print_json, print_table
+from pipelines.places import places
+from warehouse.errors import SankofaError
+
+_DAY = click.DateTime(["%Y-%m-%d"])
+
+
+@click.command()
+@click.option("--scale", default=1, show_default=True, type=click.IntRange(1, 10_000))
+@click.option("--seed", default=7, show_default=True)
+@click.option("--folder", type=click.Path(path_type=Path), help="Default: sample/ in the home.")
+@json_option
+def sample(scale: int, seed: int, folder: Path | None, as_json: bool) -> None:
+    """Write the sample world: fictional documents in the formats of the real sources."""
+    from assets.sample.world import write_world
+
+    target = folder or places().sample
+    counts = write_world(target, scale, seed)
+    if as_json:
+        print_json({"folder": target, "written": counts})
+        return
+    columns = [Column("what"), Column("number", right=True, whole=True)]
+    print_table(columns, ((name, f"{number:,}") for name, number in counts.items()))
+    click.echo(f"written to {target}")
+
+
+@click.command()
+@click.argument("sources", nargs=-1, shell_complete=lambda *given: _matching(given[-1]))
+@click.option("--live/--sample", default=False, help="From the live sources, or the sample world.")
+@click.option("--from", "from_", type=_DAY, help="First day, for sources asked by days.")
+@click.option("--to", type=_DAY, help="Last day.")
+@json_option
+def ingest(
+    sources: tuple[str, ...],
+    live: bool,
+    from_: datetime | None,
+    to: datetime | None,
+    as_json: bool,
+) -> None:
+    """Bring what SOURCES have into the record; all of them where none is named."""
+    from pipelines.terminal import Outcome, ingest_each
+
+    first, last = (None if day is None else day.date() for day in (from_, to))
+    outcomes: list[Outcome] = []
+    for outcome in ingest_each(places(), sources, live, first, last):
+        outcomes.append(outcome)
+        if not as_json:
+            line = f"{outcome.source:22} {outcome.words}"
+            click.secho(line, fg="red" if outcome.failed else None)
+    if as_json:
+        print_json(outcomes)
+    failed = [outcome.source for outcome in outcomes if outcome.failed]
+    if failed:
+        raise SankofaError(f"{', '.join(failed)} failed; what was landed before is kept")
+
+
+def _matching(begun: str) -> list[str]:
+    """Complete the key of a source."""
+    from pipelines.sources import SOURCES
+
+    return [source.key for source in SOURCES if source.key.startswith(begun)]

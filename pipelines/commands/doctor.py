@@ -1,0 +1,69 @@
+"""``sankofa doctor``: what is wrong, in plain words, and what to do."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from pipelines import ports
+from pipelines.commands.exits import Exit
+from pipelines.commands.shown import console, json_option, print_json
+from pipelines.places import places
+
+if TYPE_CHECKING:
+    from pipelines.doctor.findings import Finding
+
+_MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "fault": ("✗", "bold red")}
+
+
+@click.command()
+@click.option("--live", is_flag=True, help="Ask every source once over the network.")
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", default=ports.REST, show_default=True, help="Of the REST service.")
+@click.option("--mcp-port", default=ports.MCP, show_default=True)
+@click.option("--dagster-port", default=ports.DAGSTER, show_default=True)
+@json_option
+@click.pass_context
+def doctor(
+    context: click.Context,
+    live: bool,
+    host: str,
+    port: int,
+    mcp_port: int,
+    dagster_port: int,
+    as_json: bool,
+) -> None:
+    """Look at the machine, the stores, the ports, the keys, the build and the sources.
+
+    Exits with 1 if there is a fault; a note is none.
+    """
+    from pipelines.doctor.examine import examine
+    from pipelines.doctor.findings import Asked
+
+    wanted = {"REST": port, "MCP": mcp_port, "Dagster": dagster_port}
+    told: list[tuple[str, Finding]] = []
+    for area, finding in examine(Asked(places(), host, wanted, live)):
+        if not as_json:
+            _show(finding, None if told and told[-1][0] == area else area)
+        told.append((area, finding))
+    counts = Counter(finding.state for _, finding in told)
+    if as_json:
+        print_json([{"area": area, **vars(finding)} for area, finding in told])
+    else:
+        faults = f"{counts['fault']} fault{'' if counts['fault'] == 1 else 's'}"
+        click.echo(f"\n{faults}, {counts['note']} to note, {counts['ok']} as it should be")
+    context.exit(Exit.FAILED if counts["fault"] else Exit.OK)
+
+
+def _show(finding: "Finding", area: str | None) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = console()
+    if area is not None:
+        out.print(Text(f"\n{area}", "bold"))
+    mark, style = _MARKS[finding.state]
+    line = Text.assemble((f"{mark} ", style), (finding.subject, "bold"), f": {finding.says}")
+    out.print(Padding(line, (0, 0, 0, 1), expand=False))
+    if finding.do is not None:
+        out.print(Padding(Text(f"→ {finding.do}", "cyan"), (0, 0, 0, 5), expand=False))

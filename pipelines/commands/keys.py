@@ -1,0 +1,172 @@
+"""``sankofa keys``: who may ask, and how much they have asked."""
+
+import os
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from pipelines.commands.shown import Column, Styled, json_option, print_json, print_table
+from pipelines.places import places
+from warehouse.errors import SankofaError
+from warehouse.tiers import TierName, configured_tiers
+
+if TYPE_CHECKING:
+    from warehouse.keys import Issued, KeyStore
+
+_NAME = click.argument("name", metavar="PREFIX_OR_ID")
+
+
+@click.group()
+def keys() -> None:
+    """Make, list and end API keys, and see what they have asked."""
+
+
+@keys.command("create")
+@click.option("--tier", type=click.Choice(get_args(TierName)), required=True)
+@click.option("--label", default="", help="Whose key it is; shown in the list only.")
+@json_option
+def create_key(tier: TierName, label: str, as_json: bool) -> None:
+    """Make a key and print it: the only time that it is shown."""
+    from warehouse.keys import create
+
+    _show(create(_store(), tier, label), as_json)
+
+
+@keys.command("list")
+@json_option
+def list_keys(as_json: bool) -> None:
+    """List every key that was made, by its public prefix."""
+    rows = _read(_store())
+    if as_json:
+        print_json(
+            [
+                {
+                    "prefix": row.prefix,
+                    "key_id": row.key_id,
+                    "tier": row.tier,
+                    "created_at": row.created_at,
+                    "ends_at": row.ends_at,
+                    "in_use": row.holds(),
+                    "label": row.label,
+                }
+                for row in rows
+            ]
+        )
+        return
+    columns = [
+        *(Column(title, whole=True) for title in ("prefix", "id", "tier", "made")),
+        *(Column("state"), Column("label")),
+    ]
+    print_table(
+        columns,
+        (
+            (
+                *(row.prefix, row.key_id, row.tier, f"{row.created_at:%Y-%m-%d}"),
+                Styled(_state(row), "green" if row.holds() else "red"),
+                row.label,
+            )
+            for row in rows
+        ),
+    )
+
+
+@keys.command("revoke")
+@_NAME
+@json_option
+def revoke_key(name: str, as_json: bool) -> None:
+    """End a key; within a second nobody gets in with it."""
+    from warehouse.keys import revoke
+
+    ended = revoke(_store(), name)
+    if as_json:
+        print_json({"prefix": ended.prefix, "ends_at": ended.ends_at})
+    else:
+        click.echo(f"{ended.prefix} is revoked")
+
+
+@keys.command("rotate")
+@_NAME
+@click.option(
+    "--overlap-hours",
+    default=0.0,
+    show_default=True,
+    type=click.FloatRange(0, 24 * 90),
+    help="For how long the key before still works.",
+)
+@json_option
+def rotate_key(name: str, overlap_hours: float, as_json: bool) -> None:
+    """Make a new key in place of one and print it; tier, label and use go on."""
+    from warehouse.keys import rotate
+
+    _show(rotate(_store(), name, timedelta(hours=overlap_hours)), as_json)
+
+
+@keys.command("usage")
+@click.option("--month", help="YYYY-MM, this month or the one before. Default: this month, UTC.")
+@json_option
+def show_usage(month: str | None, as_json: bool) -> None:
+    """Show what each key was charged in a month, and what its tier allows."""
+    from warehouse.usage import Usage, month_at
+
+    counted, tiers = Usage(places().usage), configured_tiers(os.environ)
+    asked = month or month_at(time.time()).name
+    allowed = {str(tier.name): tier.per_month for tier in tiers.values()}
+    shown = {row.key_id: row for row in _read(_store())}
+    used = {key_id: counted.used(key_id, asked) for key_id in shown}
+    if as_json:
+        print_json(
+            [
+                {
+                    "prefix": row.prefix,
+                    "key_id": row.key_id,
+                    "tier": row.tier,
+                    "label": row.label,
+                    "month": asked,
+                    "charged": used[row.key_id],
+                    "allowed": allowed[row.tier],
+                }
+                for row in shown.values()
+            ]
+        )
+        return
+    columns = [
+        *(Column(title, whole=True) for title in ("prefix", "tier")),
+        *(Column("charged", right=True), Column("of", right=True), Column(f"label   ({asked})")),
+    ]
+    print_table(
+        columns,
+        (
+            (row.prefix, row.tier, f"{used[row.key_id]:,}", f"{allowed[row.tier]:,}", row.label)
+            for row in shown.values()
+        ),
+    )
+
+
+def _store() -> "KeyStore":
+    from warehouse.keys import KeyStore
+
+    return KeyStore(places().keys)
+
+
+def _read(store: "KeyStore") -> "list[Issued]":
+    from warehouse.keys import issued
+
+    try:
+        return issued(store)
+    except SankofaError as error:
+        raise type(error)(f"{error}; `sankofa keys create` makes the store") from error
+
+
+def _show(key: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"key": key})
+    else:
+        click.echo(key)
+
+
+def _state(row: "Issued") -> str:
+    if row.ends_at is None:
+        return "in use"
+    return f"{'ends' if row.holds() else 'ended'} {row.ends_at:%Y-%m-%d %H:%M} UTC"

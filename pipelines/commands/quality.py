@@ -1,0 +1,93 @@
+"""``sankofa quality``: the quality board in the terminal."""
+
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import click
+
+from pipelines.commands.shown import Cell, Column, Styled, json_option, print_json, print_table
+from pipelines.places import places
+
+if TYPE_CHECKING:
+    from warehouse.tables import QualityMetric
+
+_COLOURS = {"PASS": "green", "FAIL": "bold red", "UNMEASURED": "yellow"}
+
+
+@click.command()
+@click.option("--sku", help="Of one dataset only: AF-FUND, AF-TENDER or AF-MACRO.")
+@click.option("--status", type=click.Choice(tuple(_COLOURS), case_sensitive=False))
+@click.option("--history", is_flag=True, help="How each measurement went, build by build.")
+@click.option("--builds", default=5, show_default=True, help="How many builds of the history.")
+@json_option
+def quality(sku: str | None, status: str | None, history: bool, builds: int, as_json: bool) -> None:
+    """Show what was measured of the build that is read, against its floors."""
+    from pipelines.board import board, measured
+
+    rows = [
+        row
+        for row in (measured(places(), builds) if history else board(places()))
+        if (sku is None or row.sku == sku.upper()) and (status is None or row.status == status)
+    ]
+    if as_json:
+        print_json([row.model_dump() for row in rows])
+    elif history:
+        _print_history(rows)
+    else:
+        _print_board(rows)
+
+
+def _print_board(rows: "Sequence[QualityMetric]") -> None:
+    columns = [
+        Column("dataset", whole=True),
+        *(Column("what is measured"), Column("of")),
+        *(Column("value", right=True), Column("floor", right=True), Column("unit")),
+        *(Column("passed", right=True), Column("status", whole=True)),
+    ]
+    print_table(
+        columns,
+        (
+            (
+                *(row.sku, row.metric, row.scope),
+                *(_number(row.value), _number(row.floor), row.unit, _share(row)),
+                Styled(row.status, _COLOURS[row.status]),
+            )
+            for row in rows
+        ),
+    )
+    counts = Counter(str(row.status) for row in rows)
+    told = ", ".join(f"{counts[status]} {status}" for status in _COLOURS)
+    versions = sorted({row.data_version for row in rows})
+    click.echo(f"\n{told}; data_version {', '.join(versions) or 'without measurements'}")
+
+
+def _print_history(rows: "Sequence[QualityMetric]") -> None:
+    """Print a line for each measurement and a column for each build, the newest first."""
+    versions = sorted({row.data_version for row in rows}, key=_order, reverse=True)
+    found = {(row.sku, row.metric, row.scope, row.data_version): row for row in rows}
+    lines = dict.fromkeys((row.sku, row.metric, row.scope) for row in rows)
+
+    def cell(line: tuple[str, str, str], version: str) -> Cell:
+        row = found.get((*line, version))
+        return "" if row is None else Styled(_number(row.value), _COLOURS[row.status])
+
+    columns = [Column("dataset", whole=True), Column("what is measured"), Column("of")]
+    columns += [Column(version, right=True) for version in versions]
+    print_table(columns, ((*line, *(cell(line, each) for each in versions)) for line in lines))
+
+
+def _number(value: Decimal | None) -> str:
+    """Write a number as it was measured, without digits that say nothing."""
+    if value is None:
+        return "–"
+    return f"{value.normalize():,f}" if value else "0"
+
+
+def _share(row: "QualityMetric") -> str:
+    return "" if row.n_checked is None else f"{row.n_passed or 0:,} of {row.n_checked:,}"
+
+
+def _order(data_version: str) -> tuple[int, ...]:
+    return tuple(map(int, data_version.split(".")))

@@ -1,0 +1,85 @@
+"""How results are shown: tables that fit the terminal, or JSON and nothing else."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+# What is not read by a person in a terminal is never cut or folded.
+_UNBOUNDED = 100_000
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON for scripts, and nothing else."
+)
+
+
+@dataclass(frozen=True)
+class Styled:
+    """A cell with a colour of its own."""
+
+    text: str
+    style: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table; ``whole`` is never folded, ``right`` is for numbers."""
+
+    title: str
+    right: bool = False
+    whole: bool = False
+
+
+Cell = str | Styled
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON; a decimal keeps its digits, a moment is written as ISO 8601."""
+    import msgspec
+
+    encoded = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode(value)
+    click.echo(msgspec.json.format(encoded, indent=2).decode())
+
+
+def print_table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
+    """Print rows under their titles, folded to the width of the terminal."""
+    from rich.table import Table
+    from rich.text import Text
+
+    titled = any(column.title for column in columns)
+    padding = (0, 2, 0, 0)
+    table = Table(
+        box=None, pad_edge=False, padding=padding, header_style="bold", show_header=titled
+    )
+    for column in columns:
+        table.add_column(
+            column.title,
+            justify="right" if column.right else "left",
+            no_wrap=column.whole,
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(
+            *(
+                Text(each.text, each.style) if isinstance(each, Styled) else Text(each)
+                for each in row
+            )
+        )
+    console().print(table)
+
+
+def console() -> Any:
+    """Give a console on standard output, as wide as the terminal where there is one."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _UNBOUNDED
+    return Console(width=width, highlight=False, soft_wrap=width is not None)
+
+
+def progress_console() -> Any:
+    """Give a console on standard error, for what a script must not read."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)

@@ -1,0 +1,199 @@
+"""``python -m pipelines.docs``: write the pages of ``docs/`` that follow from the code."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assets.exports.artifacts import PARTS, Part
+from assets.exports.columns import Column
+from assets.fetching import LIVE
+from assets.live import CADENCE, FETCH
+from assets.sources import Source
+from pipelines.sources import SOURCES
+from warehouse.contract.bodies import ROWS
+from warehouse.contract.members import Schema
+from warehouse.contract.problems import PROBLEMS
+from warehouse.methodology import metric_pages, metrics, signal_pages, signals
+from warehouse.record.tables import RECORD_TABLES, RecordTable
+from warehouse.tiers import TIERS
+
+FOLDER = Path(__file__).parents[1] / "docs"
+_WRITTEN = "<!-- Written by `python -m pipelines.docs`; change the code, not this page. -->"
+_encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=str)
+
+
+def pages() -> Mapping[str, str]:
+    """Give every generated page by its name."""
+    return {
+        "data-dictionary.md": data_dictionary(),
+        "methodology.md": methodology(),
+        "sources.md": sources(),
+    }
+
+
+def write(folder: Path = FOLDER) -> None:
+    """Write every generated page."""
+    for name, text in pages().items():
+        (folder / name).write_text(text, "utf-8")
+
+
+def data_dictionary() -> str:
+    """Describe every row that is served, every bulk file, and what makes a vintage."""
+    parts = (
+        "# Data dictionary",
+        _WRITTEN,
+        "What every member and column means, with an example. A member is always there; null "
+        "means not known. Numbers are exact decimals. REST and MCP serve the same rows. Below: "
+        "[Parquet files](#parquet-files), [tiers](#tiers-of-keys), [problems](#problems), "
+        "[what makes a vintage](#what-makes-a-vintage).",
+        "## Rows of REST and MCP",
+        *(_row(name, schema) for name, schema in ROWS.items()),
+        "## Parquet files",
+        "The manifest at `/v1/export` lists the files of a version; [bulk.md](bulk.md) shows how "
+        "they are read.",
+        *(_files(list(of_one)) for _, of_one in groupby(PARTS, key=lambda each: each.columns)),
+        "## Tiers of keys",
+        _tiers(),
+        "## Problems",
+        "Errors are `application/problem+json` (RFC 9457); `type` is the address of a page about "
+        "the code.",
+        _problems(),
+        "## What makes a vintage",
+        "Rows with the same identity speak of the same figure; a change of its content is a new "
+        "vintage.",
+        _table(("table", "identity", "content"), map(_identity, RECORD_TABLES)),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def methodology() -> str:
+    """Describe every metric and every panel; what they share is said once."""
+    formulas = (
+        (f"`{each.slug}`", each.words, f"`{each.shown}`", f"`{each.condition}`", each.unit)
+        for each in metrics.FORMULAS
+    )
+    parts = (
+        "# Methodology",
+        _WRITTEN,
+        "A running service shows a page for each `methodology_ref` at `/methodology/<ref>`, with "
+        "a worked example for each metric. Nothing here is a rating or a judgement.",
+        f"## Metrics: {metrics.SET}",
+        _table(("slug", "what it is", "formula", "condition", "unit"), formulas),
+        f"### Years and inputs\n\n{metric_pages.YEARS}",
+        f"### Rounding\n\n{metrics.DIGITS} significant digits, half to even, rounded once at the "
+        "end from exact decimal figures.",
+        f"### What `as_of` means for a metric\n\n{metric_pages.AS_OF}",
+        f"## Signals: {signals.SET}",
+        *(_panel(panel) for panel in signals.PANELS),
+        f"### When a month was known\n\n{signal_pages.CLOSING}",
+        f"### How a process is read\n\n{signal_pages.READING}",
+        f"### Figures\n\n{signal_pages.FIGURES}",
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def sources() -> str:
+    """List every source with its licence, its tables, and how it is asked."""
+    parts = (
+        "# Sources",
+        _WRITTEN,
+        "A source that is `restricted` is refused before anything is asked of it. How one is "
+        "asked live is in [operating.md](operating.md#live-sources), how one is added in "
+        "[add-a-source.md](add-a-source.md).",
+        _table(("key", "what it is", "licence", "tables", "asked live"), map(_source, SOURCES)),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _source(source: Source) -> tuple[str, ...]:
+    asked = "no: read from a folder"
+    if not source.permitted:
+        asked = "no: refused"
+    elif source.key in FETCH:
+        asked = f"{LIVE[source.key]}, {CADENCE.get(source.key, 'whole')}"
+    licence = f"{source.license_class}: {source.license_name}"
+    tables = ", ".join(table.name for table in source.tables)
+    return f"`{source.key}`", source.title, licence, tables, asked
+
+
+def _panel(panel: signals.Panel) -> str:
+    title = f"### {panel.key}\n\n{panel.title}."
+    return f"{title}\n\n{signal_pages.measures(panel)}\n\n{signal_pages.scope(panel)}"
+
+
+def _row(title: str, schema: Schema) -> str:
+    members = (
+        (f"`{name}`", _type(each), each.get("description", ""), _example(each.get("examples")))
+        for name, each in schema["properties"].items()
+    )
+    table = _table(("member", "type", "meaning", "example"), members)
+    return f"### {title}\n\n{schema['description']}\n\n{table}"
+
+
+def _tiers() -> str:
+    tiers = TIERS.values()
+    lines = (
+        ("rows when `limit` is left out", *(f"{tier.rows:,}" for tier in tiers)),
+        ("`limit` at most", *(f"{tier.ceiling:,}" for tier in tiers)),
+        ("requests a minute", *(f"{tier.per_minute:,}" for tier in tiers)),
+        ("requests a calendar month, UTC", *(f"{tier.per_month:,}" for tier in tiers)),
+        ("paid crosswalk, licensed files", *("yes" if tier.paid else "no" for tier in tiers)),
+    )
+    return _table(("", *TIERS), lines)
+
+
+def _problems() -> str:
+    kinds = sorted(PROBLEMS.items(), key=lambda each: each[1].status)
+    return _table(
+        ("status", "code", "what it is", "what to do"),
+        ((str(kind.status), f"`{code}`", kind.title, kind.advice) for code, kind in kinds),
+    )
+
+
+def _type(schema: Schema) -> str:
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if "anyOf" in schema:
+        return " or ".join(_type(each) for each in schema["anyOf"])
+    held = schema["type"]
+    names = [schema.get("format", held)] if isinstance(held, str) else list(held)
+    if not isinstance(held, str) and "format" in schema:
+        names = [schema["format"], "null"]
+    return " or ".join(names)
+
+
+def _example(given: Sequence[Any] | None) -> str:
+    return "" if not given or given[0] is None else f"`{_encoder.encode(given[0]).decode()}`"
+
+
+def _files(parts: Sequence[Part]) -> str:
+    title = "### " + ("Signal panels" if len(parts) > 1 else parts[0].key)
+    told = _table(
+        ("file", "what it holds", "who reads it", "sorted by"),
+        ((f"`{each.key}.parquet`", each.title, each.kind, ", ".join(each.sort)) for each in parts),
+    )
+    columns = _table(("column", "type", "meaning", "example"), map(_column, parts[0].columns))
+    return f"{title}\n\n{told}\n\n{columns}"
+
+
+def _column(column: Column) -> tuple[str, ...]:
+    kind = str(column.field.type) + (" or null" if column.field.nullable else "")
+    return f"`{column.name}`", kind, column.meaning, _example((column.example,))
+
+
+def _identity(table: RecordTable) -> tuple[str, ...]:
+    return f"`{table.name}`", ", ".join(table.identity), ", ".join(table.content)
+
+
+def _table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    drawn = (titles, ("---",) * len(titles), *lines)
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in drawn
+    )
+
+
+if __name__ == "__main__":
+    write()

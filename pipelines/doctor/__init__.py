@@ -1,0 +1,1 @@
+"""What can be wrong with an installation: looked at, and told in plain words."""

@@ -1,0 +1,61 @@
+"""The keys and settings: what we must be given, and what is written wrong."""
+
+import os
+from collections.abc import Iterator
+
+from pipelines.doctor.findings import Asked, Finding, fault, note, ok
+from pipelines.places import builds_kept
+from warehouse.errors import SankofaError
+
+
+def api_keys(asked: Asked) -> Iterator[Finding]:
+    """See whether anybody can get in."""
+    from warehouse.keys import KeyStore, issued
+
+    try:
+        held = [row for row in issued(KeyStore(asked.here.keys)) if row.holds()]
+    except SankofaError:
+        # Whether the store answers is told with the stores.
+        return
+    make = "`sankofa keys create --tier starter` makes one"
+    if not held:
+        yield fault("API keys", "no key is in use: nobody can ask", make)
+    else:
+        yield ok("API keys", f"{len(held)} in use")
+
+
+def contact(asked: Asked) -> Iterator[Finding]:
+    """See whether we say who we are to the sources that we ask."""
+    from assets.http import Client
+
+    given = os.environ.get("SANKOFA_CONTACT", "").strip()
+    if given:
+        Client().close()
+        yield ok("contact", f"SANKOFA_CONTACT is {given}")
+        return
+    tell = fault if asked.live else note
+    yield tell(
+        "contact",
+        "missing: SANKOFA_CONTACT is not set, and live sources block whoever does not say who asks",
+        "set it to an e-mail address or a web page of yours",
+    )
+
+
+def written(asked: Asked) -> Iterator[Finding]:
+    """See whether the settings that are read only later can be read."""
+    from warehouse.tiers import configured_tiers
+
+    kept, tiers = builds_kept(), configured_tiers(os.environ)
+    yield ok("settings", f"{kept} builds are held; tiers: {', '.join(tiers)}")
+
+
+def signing_key(asked: Asked) -> Iterator[Finding]:
+    """See whether the key that manifests are signed with is ours alone."""
+    path = asked.here.signing_key
+    if not path.exists():
+        yield note("signing key", f"{path} is not there yet", "the first publication makes it")
+    elif path.stat().st_mode & 0o077:
+        says = f"{path} can be read by others"
+        yield fault("signing key", says, f"make it yours alone: `chmod 600 {path}`")
+    else:
+        yield ok("signing key", "is there, and ours alone")

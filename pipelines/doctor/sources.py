@@ -1,0 +1,71 @@
+"""The sources: permitted, configured, landed; and, if asked for, whether they answer us."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from urllib.parse import urlsplit
+
+from assets.fetching import Window, base_of
+from assets.http import FetchError
+from assets.live import FETCH
+from assets.manners import LOOPBACK
+from assets.probe import Prober, probe
+from assets.sources import Source
+from pipelines.doctor.findings import Asked, Finding, fault, note, ok
+from pipelines.sources import SOURCES
+from warehouse.errors import SankofaError
+from warehouse.landing import Landing
+
+_BLOCKED = frozenset({401, 403, 407, 429, 451})
+_AT_ONCE = 8
+
+
+def sources(asked: Asked) -> Iterator[Finding]:
+    """See what is known of each source; ask it once where that is wanted."""
+    with closing(Prober()) as client, ThreadPoolExecutor(_AT_ONCE) as several:
+        yield from several.map(lambda source: _found(asked, source, client), SOURCES)
+
+
+def _found(asked: Asked, source: Source, client: Prober) -> Finding:
+    landed = _landed(asked, source)
+    if not source.permitted:
+        return note(
+            source.key,
+            f"refused: its licence ({source.license_name}) does not permit serving",
+            "once it is cleared, give the source its licence class in sources.py",
+        )
+    if source.key not in FETCH:
+        return ok(source.key, f"read from a folder; {landed}")
+    try:
+        # A fetcher says what it lacks before it asks anything.
+        FETCH[source.key](client, base_of(source.key), Window())
+    except SankofaError as error:
+        tell = fault if asked.live else note
+        do = "set it, or name the sources you want: `sankofa ingest SOURCE --live`"
+        return tell(source.key, f"a key or setting is missing: {error}", do)
+    return _asked(client, source, landed) if asked.live else ok(source.key, landed)
+
+
+def _asked(client: Prober, source: Source, landed: str) -> Finding:
+    host = urlsplit(base_of(source.key)).hostname
+    if not os.environ.get("SANKOFA_CONTACT", "").strip() and host not in LOOPBACK:
+        return note(source.key, "not asked, since no contact is set: see Keys and settings")
+    try:
+        probe(client, source)
+    except FetchError as error:
+        if error.status in _BLOCKED:
+            says = f"blocked: {error}"
+            do = "check SANKOFA_CONTACT and the key of this source, then write to its publisher"
+            return fault(source.key, says, do)
+        says = f"does not answer as it should: {error}"
+        return fault(source.key, says, "try again later; until then what is landed is served")
+    return ok(source.key, f"answers; {landed}")
+
+
+def _landed(asked: Asked, source: Source) -> str:
+    keys = Landing(asked.here.landing).keys(source.key)
+    if not keys:
+        return "nothing landed yet"
+    newest = max(key.rpartition("-")[2] for key in keys)
+    return f"{len(keys):,} documents landed, the newest of {newest[:4]}-{newest[4:6]}-{newest[6:8]}"

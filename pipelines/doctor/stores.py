@@ -1,0 +1,134 @@
+"""The stores: whether each is named as it must be, and answers a real read."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.doctor.findings import Asked, Finding, fault, note, ok
+from warehouse.errors import NothingPublished
+
+_LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(:|//)")
+_SECRET = re.compile(r"(?<=//).*@|\?.*")
+_REDIS = ("redis://", "rediss://", "unix://")
+_DATABASES = ("postgresql://", "postgres://", "sqlite:///")
+_OBJECTS = ("s3://", "gs://", "az://", "abfs://", "file://")
+_EXTRAS = {"psycopg": "postgres", "redis": "redis", "s3fs": "s3"}
+_SECONDS = "3"
+
+
+@dataclass(frozen=True)
+class _Store:
+    """A store: its setting, what its address may begin with, and how it is read."""
+
+    name: str
+    setting: str
+    place: str
+    schemes: tuple[str, ...]
+    otherwise: str
+    read: Callable[[str], str]
+
+    @property
+    def shown(self) -> str:
+        """Give the address without a password."""
+        return _SECRET.sub("", self.place)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Say whether it is written like an address, and like none that can be meant."""
+        meant = self.place.startswith(self.schemes) if self.schemes else False
+        return bool(_LIKE_URL.match(self.place)) and not meant and not Path(self.place).exists()
+
+
+def stores(asked: Asked) -> Iterator[Finding]:
+    """Read each store once."""
+    here = asked.here
+    # A database that is away must not keep a person waiting.
+    os.environ.setdefault("PGCONNECT_TIMEOUT", _SECONDS)
+    for store in (
+        _Store("datastore", "SANKOFA_MARTS", here.marts, _DATABASES, "a folder", _datastore),
+        _Store("key store", "SANKOFA_KEYS", here.keys, _REDIS, "a file", _key_store),
+        _Store("usage store", "SANKOFA_USAGE", here.usage, _REDIS, "a file", _usage_store),
+        _Store("record", "SANKOFA_RECORD_URL", here.record, (), "a folder", _record),
+        _Store("exports", "SANKOFA_EXPORTS", here.exports, _OBJECTS, "a folder", _exports),
+    ):
+        yield _found(store)
+
+
+def _found(store: _Store) -> Finding:
+    if store.is_wrong:
+        known = " or ".join([store.otherwise, *(f"{each}…" for each in store.schemes)])
+        return fault(
+            store.name,
+            f"wrong URL: {store.setting} is {store.shown}",
+            f"give {known}",
+        )
+    try:
+        return ok(store.name, store.read(store.place))
+    except NothingPublished as nothing:
+        return note(store.name, f"answers, but {nothing}")
+    except _Absent as absent:
+        return note(store.name, f"{store.shown} is not there yet", str(absent))
+    except ImportError as error:
+        extra = next((each for name, each in _EXTRAS.items() if name in str(error)), "dev")
+        return fault(store.name, f"its driver is missing ({error})", f"install the extra `{extra}`")
+    # A driver raises what it likes; whatever it is, the store does not answer.
+    except Exception as error:
+        return fault(
+            store.name,
+            f"is down, or its URL is wrong: {store.shown} does not answer ({error})",
+            f"start it, or mend {store.setting}",
+        )
+
+
+class _Absent(Exception):
+    """A store of files that nobody made yet."""
+
+
+def _datastore(place: str) -> str:
+    from warehouse.mart.builds import builds_at
+    from warehouse.read.health import answered_by
+    from warehouse.read.mart import Mart
+
+    if builds_at(place).current() is None:
+        raise NothingPublished("nothing has been published yet")
+    mart = Mart(place)
+    try:
+        return f"answers with data_version {answered_by(mart)}"
+    finally:
+        mart.close()
+
+
+def _key_store(place: str) -> str:
+    from warehouse.keys import KeyStore, check
+
+    if not place.startswith(_REDIS) and not Path(place).exists():
+        raise _Absent("`sankofa up` or `sankofa keys create` makes it")
+    check(KeyStore(place))
+    return "answers"
+
+
+def _usage_store(place: str) -> str:
+    from warehouse.usage import Usage
+
+    if not place.startswith(_REDIS) and not Path(place).exists():
+        raise _Absent("it is made by the first request")
+    Usage(place).check()
+    return "answers"
+
+
+def _record(place: str) -> str:
+    from warehouse.record.store import Record
+
+    if not Path(place, "loads").is_dir():
+        raise _Absent("`sankofa ingest` makes it")
+    held = Record(place)
+    (counted,) = held.query(f"SELECT count(*) AS loads FROM {held.relation('loads')}").to_pylist()
+    return f"answers; {counted['loads']:,} loads"
+
+
+def _exports(place: str) -> str:
+    from warehouse.exports.published import Published
+
+    return f"answers; the latest is {Published(place).latest()}"

@@ -1,0 +1,109 @@
+"""Ports: which ones are ours, whether they are free, and who holds one that is not."""
+
+import errno
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from warehouse.errors import SankofaError
+
+REST, MCP, DAGSTER = 8321, 8322, 8323
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The process that listens at a port."""
+
+    pid: int
+    command: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} ({self.command[:60]})"
+
+
+def refuse_taken(host: str, ports: dict[str, int]) -> None:
+    """Raise unless every port is free, naming each that is not, who has it, and what to do."""
+    if len(set(ports.values())) < len(ports):
+        raise SankofaError(f"{', '.join(ports)} need a port each; name other ones")
+    taken = [
+        f"port {port}, for {what}, is in use{_by(port)}"
+        for what, port in ports.items()
+        if not is_free(host, port)
+    ]
+    if taken:
+        raise SankofaError(
+            f"{'; '.join(taken)}. Stop what listens there, or name other ports "
+            "(`sankofa up --help`); nothing was started"
+        )
+
+
+def is_free(host: str, port: int) -> bool:
+    """Say whether we could listen at a port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.create_server((host, port), family=family):
+            return True
+    except OSError as error:
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            return False
+        raise SankofaError(
+            f"nobody can listen at {host}: {error.strerror}; check --host"
+        ) from error
+
+
+def listens(host: str, port: int) -> bool:
+    """Say whether anybody answers at a port."""
+    try:
+        socket.create_connection((reachable(host), port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def reachable(host: str) -> str:
+    """Give the address at which a listener on all addresses is reached from here."""
+    return _ANYWHERE.get(host, host)
+
+
+def url(host: str, port: int) -> str:
+    """Give the address of a server as a browser takes it."""
+    name = reachable(host)
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}"
+
+
+def holder(port: int) -> Holder | None:
+    """Find who listens at a port, where the system tells us."""
+    sockets = {f"socket:[{inode}]" for inode in _inodes(port)}
+    for process in Path("/proc").glob("[0-9]*") if sockets else ():
+        if not sockets.isdisjoint(_opened(process)):
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            command = b" ".join(words).decode("utf-8", "replace")
+            return Holder(int(process.name), " ".join(command.split()))
+    return None
+
+
+def _opened(process: Path) -> Iterator[str]:
+    """Give what a process has open; what it closes meanwhile, or hides from us, is left out."""
+    with suppress(OSError):
+        for file in list((process / "fd").iterdir()):
+            with suppress(OSError):
+                yield str(file.readlink())
+
+
+def _inodes(port: int) -> Iterator[str]:
+    """Give the sockets that listen at a port, as Linux lists them."""
+    for name in ("tcp", "tcp6"):
+        table = Path("/proc/net", name)
+        for line in table.read_text().splitlines()[1:] if table.exists() else ():
+            words = line.split()
+            if words[3] == "0A" and int(words[1].rpartition(":")[2], 16) == port:
+                yield words[9]
+
+
+def _by(port: int) -> str:
+    found = holder(port)
+    return f" by {found}" if found is not None and found.pid != os.getpid() else ""

@@ -1,0 +1,65 @@
+"""Quarantined records of every source: what is told of one, and another try at many."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from assets.quarantine import document_of, excerpt, may_name_people, retry
+from pipelines.places import Places
+from pipelines.sources import SOURCES
+from pipelines.terminal import progress_bar
+from warehouse.errors import SankofaError
+from warehouse.landing import Landing
+from warehouse.record.refusals import Refusal
+from warehouse.record.store import Record
+from warehouse.tables import Retried
+
+_SOURCES = {source.key: source for source in SOURCES}
+_HIDDEN = "not shown: a document of this source can hold personal data"
+
+
+def told(here: Places, refusal: Refusal) -> dict[str, object]:
+    """Say all that is known of a refusal, its document and its place in it."""
+    landing = Landing(here.landing)
+    document = document_of(landing, refusal)
+    if document is None:
+        shown = "not shown: the document is not landed; fetch it again"
+    elif may_name_people(_SOURCES.get(refusal.source)):
+        shown = _HIDDEN
+    else:
+        shown = excerpt(landing, document, refusal) or "not shown: it is no text, or too long"
+    return {
+        "id": refusal.quarantine_id,
+        "source": refusal.source,
+        "table": refusal.table_name,
+        "reason": refusal.reason,
+        "address": None if document is None else document.url,
+        "location": refusal.source_ref,
+        "sha256": refusal.document,
+        "observed_at": None if document is None else document.observed_at,
+        "quarantined_at": refusal.quarantined_at,
+        "load_id": refusal.load_id,
+        "became": refusal.became,
+        "retried_at": refusal.retried_at,
+        "excerpt": shown,
+    }
+
+
+def retry_each(
+    here: Places, record: Record, chosen: Sequence[Refusal]
+) -> Iterator[tuple[str, list[Retried]]]:
+    """Read again, source by source, and give what became of the records of each."""
+    landing = Landing(here.landing)
+    in_order = sorted(chosen, key=lambda each: each.source)
+    for key, refusals in groupby(in_order, key=lambda each: each.source):
+        if key not in _SOURCES:
+            raise SankofaError(f"{key} is no source any more; its documents cannot be read again")
+        with progress_bar() as bar:
+            step = bar.add_task(f"{key}: reading again", total=None)
+            rows = retry(
+                record,
+                landing,
+                _SOURCES[key],
+                list(refusals),
+                lambda n, all_, step=step: bar.update(step, completed=n, total=all_),  # type: ignore[misc]
+            )
+        yield key, rows

@@ -1,0 +1,126 @@
+"""Several servers as children of one process: started together, stopped together."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import FrameType
+from typing import IO
+
+from pipelines.ports import listens
+from warehouse.errors import SankofaError
+
+_LOOK_EVERY = 0.2
+_PATIENCE = 15.0
+_LINES_KEPT = 5
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Child:
+    """A server to run: what it is called, how it is started, where it will listen."""
+
+    name: str
+    words: Sequence[str]
+    host: str
+    port: int
+    environment: Mapping[str, str]
+
+
+class _Running:
+    """A child that was started, with the last lines it said."""
+
+    def __init__(self, child: Child) -> None:
+        self.child, self.listening = child, False
+        self.said: deque[str] = deque(maxlen=_LINES_KEPT)
+        self.process = subprocess.Popen(  # noqa: S603
+            child.words,
+            env={**os.environ, **child.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            # A Ctrl-C in the terminal is for the supervisor alone.
+            start_new_session=True,
+        )
+        self._pump = threading.Thread(target=self._hand_on, args=(self.process.stdout,))
+        self._pump.daemon = True
+        self._pump.start()
+
+    def _hand_on(self, said: IO[bytes]) -> None:
+        for line in said:
+            with suppress(ValueError, OSError):
+                sys.stderr.buffer.write(line)
+                sys.stderr.buffer.flush()
+            if words := line.decode("utf-8", "replace").strip():
+                self.said.append(words)
+
+    def why(self) -> str:
+        """Say how it ended, in its own last words."""
+        self._pump.join(1)
+        code = self.process.returncode
+        how = f"exit status {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+        last = self.said[-1] if self.said else "it said nothing"
+        return f"{self.child.name} ended by itself ({how}): {last}"
+
+    def finish(self, until: float) -> None:
+        """Wait for its end; what is left of it and of its own children then is killed."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(max(0.0, until - time.monotonic()))
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self._pump.join(1)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+def supervise(children: Sequence[Child], when_listening: Callable[[set[str]], None]) -> None:
+    """Run children until a signal comes; if one ends by itself, stop the others and raise.
+
+    ``when_listening`` is told the names of all that listen, whenever one more does.
+    """
+    stop = threading.Event()
+
+    def stopped(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, stopped) for number in _SIGNALS}
+    running: list[_Running] = []
+    try:
+        for child in children:
+            running.append(_Running(child))
+        _watch(running, stop, when_listening)
+    finally:
+        until = time.monotonic() + _PATIENCE
+        for each in running:
+            each.process.terminate()
+        for each in running:
+            each.finish(until)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _watch(
+    running: Sequence[_Running],
+    stop: threading.Event,
+    when_listening: Callable[[set[str]], None],
+) -> None:
+    while not stop.wait(_LOOK_EVERY):
+        for each in running:
+            if each.process.poll() is not None:
+                raise SankofaError(f"{each.why()}. The others were stopped")
+        new = [
+            each
+            for each in running
+            if not each.listening and listens(each.child.host, each.child.port)
+        ]
+        for each in new:
+            each.listening = True
+        if new:
+            when_listening({each.child.name for each in running if each.listening})

@@ -1,0 +1,103 @@
+"""All of it at once: from nothing to a published build, and what to say when it answers."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.places import Places
+from warehouse.read.mart import Mart
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where each server answers; None where it does not run."""
+
+    rest: str
+    mcp: str | None
+    dagster: str | None
+
+
+def is_ready(here: Places) -> bool:
+    """Say whether a build is published, in the form and by the rules of this code."""
+    from pipelines.publication import DERIVATIONS
+    from warehouse.mart.builds import builds_at
+    from warehouse.mart.write import LAYOUT
+
+    builds = builds_at(here.marts)
+    current = builds.current()
+    if current is None:
+        return False
+    made = json.loads(builds.about(current).get("made_from", "{}"))
+    ours = LAYOUT, [each.version for each in DERIVATIONS]
+    return (made.get("layout"), made.get("rules")) == ours
+
+
+def prepare(here: Places, say: Say) -> None:
+    """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
+    from assets.sample.world import write_world
+    from assets.told import COUNTS
+    from pipelines.run import run_job
+
+    if not any(Path(here.landing).glob("documents/*")) and "://" not in here.landing:
+        say("The sample world: fictional issuers, portals, series and registers")
+        write_world(here.sample)
+    say("The pipeline, through Dagster")
+    for asset, said in run_job(here, "ingest").items():
+        counts = ", ".join(f"{said[name]:,} {name}" for name in COUNTS if said[name])
+        say(f"  {asset:34} {said['documents']:>4} documents; {counts or 'nothing new'}")
+    told = run_job(here, "publish")
+    if parties := told.get("party_matches"):
+        say(f"  {parties['resolved']:,} of {parties['parties']:,} tender parties resolved")
+    say(f"Published as data_version {told['published_build']['data_version']}")
+
+
+def greeting(here: Places, at: Addresses) -> str:
+    """Say where everything answers, with a key that works and three commands to try."""
+    from warehouse import keys
+
+    key = keys.sandbox(keys.KeyStore(here.keys))
+    places = {
+        "Pages": f"{at.rest}/",
+        "REST": f"{at.rest}/docs",
+        "MCP": at.mcp and f"{at.mcp}/mcp",
+        "Runs": at.dagster and f"{at.dagster} (Dagster, a few seconds after the others)",
+        "Sandbox key": key,
+    }
+    ask = f"curl -s -H 'X-API-Key: {key}' '{at.rest}/v1"
+    questions = first_questions(Mart(here.marts))
+    return "\n".join(
+        (
+            *(f"{name:12}  {where}" for name, where in places.items() if where),
+            "",
+            *(f"{words}\n  {ask}{path}'" for words, path in questions),
+            "",
+            "Stop with Ctrl-C.",
+        )
+    )
+
+
+def first_questions(mart: Mart) -> list[tuple[str, str]]:
+    """Give three questions that this build can answer, each in words and as a path."""
+    build = mart.build()
+    restated = build.rows(
+        "SELECT service_id, available_at FROM fundamentals "
+        "WHERE vintage = 1 AND latest = 0 AND available_at > '' ORDER BY place LIMIT 1"
+    )
+    questions = [("How the service is", "/status")]
+    for service_id, day in restated:
+        known = f"/fundamentals/{service_id}"
+        questions = [
+            (f"What was known of an issuer on {day}, before it restated", f"{known}?as_of={day}"),
+            ("Every vintage of its figures", f"{known}?vintages=all"),
+        ]
+    series = build.rows(
+        "SELECT series, frequency FROM macro_series WHERE latest = 1 ORDER BY place LIMIT 1"
+    )
+    questions += [
+        ("A macroeconomic series", f"/macro?series={name}&frequency={frequency}&limit=5")
+        for name, frequency in series
+    ]
+    return questions

@@ -1,0 +1,86 @@
+"""Dagster's page explains the service: every asset, job and schedule says what it is."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from pipelines.dagster_home import settle_dagster_home
+from pipelines.definitions import definitions
+from pipelines.places import places
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_every_asset_has_a_group_a_description_and_its_kinds() -> None:
+    specs = definitions().resolve_all_asset_specs()
+    assert len(specs) > 40
+    for spec in specs:
+        assert spec.group_name in {
+            *("filings", "macro", "entities", "tenders"),
+            *("metrics", "signals", "published"),
+        }
+        assert spec.description and len(spec.description.split()) > 4, spec.key
+        assert spec.kinds, spec.key
+
+
+def test_every_table_says_what_each_of_its_columns_means() -> None:
+    for spec in definitions().resolve_all_asset_specs():
+        if spec.kinds & {"deltalake", "duckdb"}:
+            schema = spec.metadata["dagster/column_schema"]
+            assert isinstance(schema, dg.TableSchema)
+            assert schema.columns and all(column.description for column in schema.columns)
+
+
+def test_what_is_landed_links_to_its_source_and_names_the_licence() -> None:
+    for spec in definitions().resolve_all_asset_specs():
+        if "http" in spec.kinds:
+            assert spec.metadata["address"].url.startswith("http")
+            assert spec.metadata["licence"]
+
+
+def test_every_job_schedule_and_sensor_says_what_it_does() -> None:
+    repository = definitions().get_repository_def()
+    told = {
+        **{job.name: job.description for job in repository.get_all_jobs()},
+        **{schedule.name: schedule.description for schedule in repository.schedule_defs},
+        **{sensor.name: sensor.description for sensor in repository.sensor_defs},
+    }
+    assert [name for name, words in told.items() if not words and name != "__ASSET_JOB"] == []
+
+
+def test_every_check_of_the_build_blocks_and_is_described() -> None:
+    graph = definitions().resolve_asset_graph()
+    keys = [
+        key for key in graph.asset_check_keys if key.asset_key == dg.AssetKey("published_build")
+    ]
+    assert len(keys) > 10
+    for key in keys:
+        assert graph.get(key).description
+
+
+def test_the_definitions_load_without_a_warning() -> None:
+    script = "from pipelines.definitions import defs; defs.get_repository_def()"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_a_person_wrote_of_dagster_is_kept_and_what_we_wrote_before_is_renewed(
+    home: Path,
+) -> None:
+    settings = home / "dagster" / "dagster.yaml"
+    settings.parent.mkdir()
+    settings.write_text("telemetry:\n  enabled: false\n")
+    settle_dagster_home(places())
+    assert "default_limit: 1" in settings.read_text() and "nux:" in settings.read_text()
+    settings.write_text("telemetry:\n  enabled: true\n")
+    settle_dagster_home(places())
+    assert settings.read_text() == "telemetry:\n  enabled: true\n"

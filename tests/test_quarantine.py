@@ -1,0 +1,172 @@
+"""``sankofa quarantine``: what was not understood can be seen, and read again, and stays kept."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assets.load import load_source
+from assets.parsed import Parsed
+from assets.quarantine import retry
+from assets.sources import Source
+from pipelines.command import sankofa
+from pipelines.places import places
+from pipelines.sources import SOURCES
+from warehouse.landing import Document, Fetched, Landing
+from warehouse.record.refusals import refusals
+from warehouse.record.store import Record
+
+HEADER = "KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS"
+RATE = "EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-0{},{},A"
+TENDER = json.dumps({"releases": [{"ocid": 7, "buyer": {"name": "A. Person"}}]})
+KNOWN = {source.key: source for source in SOURCES}
+H10 = KNOWN["h10"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
+    rates = "\n".join((HEADER, RATE.format(2, "20.4"), RATE.format(3, "oops"))) + "\n"
+    for key, name, text in (("ecb", "zar.csv", rates), ("ke-ppip", "package.json", TENDER)):
+        file = tmp_path / "sample" / key / "2024-01-05" / name
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def ingested(home: Path) -> None:
+    assert run("ingest", "ecb", "ke-ppip").exit_code == 0
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(sankofa, words)
+
+
+def listed(*words: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run("quarantine", "list", "--json", *words).stdout)
+    return found
+
+
+def test_the_list_counts_by_source_and_reason(ingested: None) -> None:
+    assert {(each["source"], each["records"], each["open"]) for each in listed()} == {
+        ("ecb", 1, 1),
+        ("ke-ppip", 1, 1),
+    }
+    (rate,) = listed("--source", "ecb")
+    assert listed("--reason", rate["reason"].upper()) == [rate]
+    assert listed("--reason", "it's ' never so") == []
+    assert "2 records, 2 reasons" in run("quarantine", "list").output
+
+
+def test_an_entry_shows_its_place_its_bytes_and_what_stands_there(ingested: None) -> None:
+    (rate,) = listed("--source", "ecb")
+    shown = json.loads(run("quarantine", "show", rate["example"][:10], "--json").stdout)
+    (document,) = Landing(places().landing).documents("ecb")
+    assert shown["sha256"] == document.sha256 and shown["address"] == document.url
+    assert shown["location"] == f"{document.url}#line 3"
+    assert shown["reason"] == rate["reason"]
+    assert shown["excerpt"] == RATE.format(3, "oops")
+
+
+def test_of_a_document_that_can_name_people_only_the_location_is_shown(ingested: None) -> None:
+    (tender,) = listed("--source", "ke-ppip")
+    shown = run("quarantine", "show", tender["example"], "--json").stdout
+    assert "can hold personal data" in shown and "/releases/0" in shown
+    assert "A. Person" not in shown + run("quarantine", "show", tender["example"]).output
+
+
+def test_what_is_refused_again_stays_open_and_is_kept_once(ingested: None) -> None:
+    (rate,) = listed("--source", "ecb")
+    again = json.loads(run("quarantine", "retry", rate["example"], "--json").stdout)
+    assert again == {"chosen": 1, "became": {"ecb": {"refused again": 1}}}
+    assert listed("--source", "ecb") == [rate]
+    shown = json.loads(run("quarantine", "show", rate["example"], "--json").stdout)
+    assert shown["became"] == "refused again"
+
+
+def test_what_is_not_landed_any_more_is_said_so(ingested: None, home: Path) -> None:
+    (rate,) = listed("--source", "ecb")
+    (note,) = (home / "landing" / "documents" / "ecb").rglob("*.json")
+    note.unlink()
+    assert "1 not landed" in run("quarantine", "retry", "--source", "ecb").output
+    assert "is not landed; fetch it again" in run("quarantine", "show", rate["example"]).output
+
+
+def older(source: Source) -> Source:
+    """Give a source as code of before read it, which took no value above 18."""
+
+    def parse(document: Document, body: bytes) -> Parsed:
+        parsed = source.parse(document, body)
+        rows = parsed.rows.pop(source.tables[0].name, [])
+        for row in rows:
+            if row["value"] > 18:
+                parsed.reject(source.tables[0], document, "line 2", "above 18")
+            else:
+                parsed.add(source.tables[0], [row])
+        return parsed
+
+    return replace(source, parse=parse)
+
+
+def land_days(landing: Landing) -> None:
+    """Land what one address showed on three days: a value, another, and the first again."""
+    for day, value in enumerate(("17.5", "18.8", "17.5"), start=1):
+        landing.land(
+            Fetched(
+                "h10",
+                "https://example.org/monthly.csv",
+                f"Date,Country,Exchange rate\n2024-01-01,South Africa,{value}\n".encode(),
+                "public-domain",
+                datetime(2024, 2, day, tzinfo=UTC),
+                headers={"frequency": "monthly"},
+            )
+        )
+
+
+def known(record: Record) -> list[dict[str, Any]]:
+    """Give what is held, in the order in which it was observed."""
+    rows: list[dict[str, Any]] = record.query(
+        "SELECT value, available_at, observed_at "
+        f"FROM {record.relation(H10.tables[0].name)} ORDER BY observed_at, value"
+    ).to_pylist()
+    return rows
+
+
+def test_mended_code_reads_it_and_all_ends_as_if_it_always_had(tmp_path: Path) -> None:
+    landing, record = Landing(str(tmp_path / "landed")), Record(str(tmp_path / "mended"))
+    land_days(landing)
+    load_source(record, landing, older(H10))
+    (refused,) = refusals(record, "h10")
+    assert refused.reason == "above 18"
+
+    (became,) = retry(record, landing, H10, [refused])
+
+    fresh = Record(str(tmp_path / "fresh"))
+    load_source(fresh, landing, H10)
+    assert became.became == "read"
+    assert known(record) == known(fresh)
+    assert [str(row["value"])[:4] for row in known(record)] == ["17.5", "18.8", "17.5"]
+    (kept,) = refusals(record, "h10")
+    assert kept.quarantine_id == refused.quarantine_id and kept.became == "read"
+    wrong = record.query(
+        f"SELECT * FROM {record.relation('loads')} WHERE read <> appended + held + quarantined"
+    )
+    assert len(wrong) == 0
+
+
+def test_what_is_refused_for_another_reason_is_said_so(tmp_path: Path) -> None:
+    landing, record = Landing(str(tmp_path / "landed")), Record(str(tmp_path / "other"))
+    land_days(landing)
+    load_source(record, landing, older(H10))
+
+    def broken(document: Document, body: bytes) -> Parsed:
+        raise ValueError("a fault of today")
+
+    (became,) = retry(record, landing, replace(H10, parse=broken), refusals(record, "h10"))
+
+    assert became.became == "refused otherwise"
