@@ -7,6 +7,7 @@ import falcon
 from api.params import Asked
 from warehouse.contract import limits
 from warehouse.contract.refusals import nobody as nobody
+from warehouse.contract.walk import pinned_at
 from warehouse.read.mart import Mart
 from warehouse.read.rows import Rows
 from warehouse.tiers import Tier
@@ -26,8 +27,7 @@ def rows_allowed(req: falcon.Request, asked: Asked) -> int:
 
 def pinned(req: falcon.Request, mart: Mart) -> Mart:
     """Give the mart at the data_version that the request pins, or as it is now."""
-    version = req.get_header("X-Data-Version")
-    return mart if version is None else mart.at(version)
+    return pinned_at(mart, req.get_header("X-Data-Version"))
 
 
 def answer(

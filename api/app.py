@@ -32,7 +32,7 @@ from api.resources.status import Status
 from api.resources.tenders import Tenders
 from warehouse.contract.failures import UPGRADE_URL as UPGRADE_URL
 from warehouse.exports.published import Published
-from warehouse.keys import KeyStore, KeyStoreUnavailable, check, sandbox, signing_secret
+from warehouse.keys import KeyStore, KeyStoreUnavailable, check, public_key, signing_secret
 from warehouse.read.mart import Mart
 from warehouse.usage import Usage
 
@@ -103,13 +103,13 @@ def create_app(
         Quality(mart),
         Export(mart),
     )
-    public_key = SandboxKey(lambda: sandbox(keys))
+    shown_key = SandboxKey(lambda: public_key(keys))
     routes: dict[str, object] = {
         **{resource.endpoint.path: resource for resource in described},
         "/problems/{code}": ProblemPage(),
-        **pages.routes(public_key, site=docs is not None),
+        **pages.routes(shown_key, site=docs is not None),
         **({} if exports is None else files.routes(exports)),
-        **({} if docs is None else site.routes(docs, mart, public_key, mcp_url)),
+        **({} if docs is None else site.routes(docs, mart, shown_key, mcp_url)),
     }
     for path, resource in routes.items():
         app.add_route(path, resource)

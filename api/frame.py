@@ -41,7 +41,7 @@ def guard(resp: falcon.Response) -> None:
 class SandboxKey:
     """The public key, looked up once a minute; empty while the key store does not answer."""
 
-    def __init__(self, find: Callable[[], str]) -> None:
+    def __init__(self, find: Callable[[], str | None]) -> None:
         self._find = find
         self._key, self._until = "", 0.0
 
@@ -49,7 +49,7 @@ class SandboxKey:
         """Give the key."""
         if time.monotonic() > self._until:
             try:
-                self._key = self._find()
+                self._key = self._find() or ""
             except SankofaError:
                 self._key = ""
             self._until = time.monotonic() + _HELD

@@ -4,7 +4,9 @@ from contextlib import suppress
 
 import falcon
 
+from warehouse.contract.walk import pinned_at
 from warehouse.errors import SankofaError
+from warehouse.exports.published import VERSION
 from warehouse.read.mart import Mart
 
 _VERSIONED = (400, 402, 404, 406)
@@ -25,5 +27,9 @@ class Notices:
             for name, value in deprecation.headers().items():
                 resp.append_header(name, value)
         if not succeeded and req.context.key is not None and resp.status_code in _VERSIONED:
-            with suppress(SankofaError):
-                resp.set_header("X-Data-Version", self._mart.build().data_version)
+            pin = req.get_header("X-Data-Version")
+            for each in (pin, None) if pin and VERSION.fullmatch(pin) else (None,):
+                with suppress(SankofaError):
+                    told = pinned_at(self._mart, each).build().data_version
+                    resp.set_header("X-Data-Version", told)
+                    break

@@ -76,7 +76,7 @@ class Answer(WSGITask):
         """Write the head; that of an ordinary answer by a shorter way, to the same bytes."""
         request: Any = self.request
         ordinary = self.version == "1.1" and "CONNECTION" not in request.headers
-        if not ordinary or self.content_length is None or not self.has_body:
+        if not ordinary or (self.has_body and self.content_length is None):
             return bytes(super().build_response_header())
         lines = [f"{_written(name)}: {value}" for name, value in self.response_headers]
         lines.append(f"Date: {_date(int(self.start_time))}")

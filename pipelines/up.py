@@ -24,7 +24,7 @@ def is_ready(here: Places) -> bool:
     """Say whether a build is published, in the form and by the rules of this code."""
     from pipelines.publication import DERIVATIONS
     from warehouse.mart.builds import builds_at
-    from warehouse.mart.write import LAYOUT
+    from warehouse.mart.tables import LAYOUT
 
     builds = builds_at(here.marts)
     current = builds.current()

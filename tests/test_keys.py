@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.contract import eventually
 from tests.redises import Redis
 from warehouse.errors import SankofaError
 from warehouse.keys import (
@@ -22,6 +23,7 @@ from warehouse.keys import (
     create,
     find,
     issued,
+    public_key,
     revoke,
     rotate,
     sandbox,
@@ -124,6 +126,16 @@ def test_the_sandbox_key_is_made_once_and_is_a_real_sample_key(store: KeyStore) 
     assert len(issued(store)) == 1
     with pytest.raises(SankofaError, match="public"):
         rotate(store, public[:12])
+
+
+def test_the_sandbox_key_is_shown_to_visitors_as_long_as_it_lets_them_in(store: KeyStore) -> None:
+    create(store, "sample")
+    assert public_key(store) is None
+    key = sandbox(store)
+    assert public_key(store) == key
+    revoke(store, key[:12])
+    # A Redis is asked again within a second.
+    eventually(lambda: public_key(store) is None or None)
 
 
 def test_a_sandbox_key_that_was_revoked_stays_so(store: KeyStore) -> None:
@@ -248,6 +260,7 @@ def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
 
 
 def test_a_signing_secret_is_made_once_for_each_purpose(store: KeyStore) -> None:
+    create(store, "sample")
     secret = signing_secret(store, "cursor")
 
     assert len(secret) == 32

@@ -1,6 +1,7 @@
 """How answers travel: ETag and 304, HEAD, gzip and zstd, Vary and Cache-Control."""
 
 import gzip
+import http.client
 from collections.abc import Iterator
 
 import pytest
@@ -48,6 +49,20 @@ def test_head_is_answered_as_get_is_without_the_body(
         assert head[name] == headers[name]
     if path != "/v1/status" and status == 200:
         assert head["Content-Length"] == headers["Content-Length"] == str(len(body))
+
+
+def test_a_connection_outlives_a_304(server: Served, world: World) -> None:
+    _, headers, _ = server.get(FACTS, world.paid)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.connect()
+    held = connection.sock
+    for etag, status in ((headers["ETag"], 304), ("", 200), (headers["ETag"], 304)):
+        connection.request("GET", FACTS, headers={"X-API-Key": world.paid, "If-None-Match": etag})
+        answer = connection.getresponse()
+        answer.read()
+        assert (answer.status, answer.headers["Connection"]) == (status, None)
+        assert connection.sock is held
+    connection.close()
 
 
 def test_an_unchanged_answer_is_304_and_a_new_build_is_not(server: Served, world: World) -> None:

@@ -19,8 +19,8 @@ class Metrics:
     def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
         """Answer with the metrics of the latest full year."""
         asked = params.read(req, self.endpoint, service_id=service_id)
-        limit = rows_allowed(req, asked)
-        rows = metrics(pinned(req, self._mart), **{**asked, "limit": limit})
+        mart, limit = pinned(req, self._mart), rows_allowed(req, asked)
+        rows = metrics(mart, **{**asked, "limit": limit})
         answer(resp, rows, limit, asked["as_of"])
 
     on_head = on_get

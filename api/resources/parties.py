@@ -19,8 +19,8 @@ class TenderParties:
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer with parties, those of the most releases first in each role."""
         asked = params.read(req, self.endpoint)
-        limit = rows_allowed(req, asked)
-        rows = parties(pinned(req, self._mart), **{**asked, "limit": limit})
+        mart, limit = pinned(req, self._mart), rows_allowed(req, asked)
+        rows = parties(mart, **{**asked, "limit": limit})
         answer(resp, rows, limit, None)
 
     on_head = on_get

@@ -19,8 +19,8 @@ class Screen:
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer with ranked rows and the universe they come from."""
         asked = params.read(req, self.endpoint)
-        limit = rows_allowed(req, asked)
-        found = screen(pinned(req, self._mart), **{**asked, "limit": limit})
+        mart, limit = pinned(req, self._mart), rows_allowed(req, asked)
+        found = screen(mart, **{**asked, "limit": limit})
         answer(resp, found.rows, limit, asked["as_of"], universe=found.universe)
 
     on_head = on_get

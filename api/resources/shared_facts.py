@@ -6,7 +6,7 @@ from api import endpoints, params
 from api.answers import answer, pinned, rows_allowed
 from warehouse.errors import BadQuestion
 from warehouse.read.mart import Mart
-from warehouse.read.shared import shared_facts
+from warehouse.read.shared import check_dataset, shared_facts
 
 _COUNTRY_HAS = "AF-TENDER or AF-MACRO"
 
@@ -29,10 +29,11 @@ class SharedFacts:
         if asked["country"] is not None and asked["dataset"] is None:
             raise params.missing("dataset", f"with country it is {_COUNTRY_HAS}")
         try:
-            mart, limit = pinned(req, self._mart), rows_allowed(req, asked)
-            rows = shared_facts(mart, **{**asked, "limit": limit})
+            check_dataset(asked["entity_id"], asked["dataset"])
         except BadQuestion as error:
             raise params.conflict("dataset", f"{error}.") from error
+        mart, limit = pinned(req, self._mart), rows_allowed(req, asked)
+        rows = shared_facts(mart, **{**asked, "limit": limit})
         answer(resp, rows, limit, asked["as_of"])
 
     on_head = on_get

@@ -21,8 +21,7 @@ class ProcurementDemand:
         asked = params.read(req, self.endpoint)
         from_, to = asked.pop("from"), asked["to"]
         params.in_order(from_, to)
-        limit = rows_allowed(req, asked)
-        mart = pinned(req, self._mart)
+        mart, limit = pinned(req, self._mart), rows_allowed(req, asked)
         rows = procurement_demand(mart, **{**asked, "from_": from_, "limit": limit})
         answer(resp, rows, limit, asked["as_of"], "observations")
 
@@ -40,8 +39,8 @@ class Signal:
     def on_get(self, req: falcon.Request, resp: falcon.Response, signal_key: str) -> None:
         """Answer with the newest months first, or 404."""
         asked = params.read(req, self.endpoint, signal_key=signal_key)
-        limit = rows_allowed(req, asked)
-        rows = panel(pinned(req, self._mart), signal_key, limit=limit)
+        mart, limit = pinned(req, self._mart), rows_allowed(req, asked)
+        rows = panel(mart, signal_key, limit=limit)
         if rows is None:
             raise nobody(signal_key)
         answer(resp, rows, limit, None, "observations")

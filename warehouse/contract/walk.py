@@ -20,13 +20,22 @@ def filters_of(asked: Mapping[str, Any]) -> str:
     return f"{filters}|{encode(more).decode()}" if more else filters
 
 
+def pinned_at(mart: Mart, data_version: str | None) -> Mart:
+    """Give the mart at a data_version that is held, or as it is now."""
+    if data_version is None:
+        return mart
+    held = mart.at(data_version)
+    held.build()
+    return held
+
+
 def place_of(
     mart: Mart, secret: bytes, asked: Mapping[str, Any], pinned: str | None = None
 ) -> tuple[Mart, tuple[str, ...] | None]:
     """Give where to read on, and in which build; the one of a cursor may be gone."""
     sent = asked["cursor"]
     if sent is None:
-        return (mart if pinned is None else mart.at(pinned)), None
+        return pinned_at(mart, pinned), None
     place = cursor.read(secret, sent, filters_of(asked))
     if pinned not in (None, place.data_version):
         raise conflict(

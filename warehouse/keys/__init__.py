@@ -33,6 +33,7 @@ __all__ = [
     "find",
     "hidden",
     "issued",
+    "public_key",
     "revoke",
     "rotate",
     "sandbox",
@@ -106,11 +107,19 @@ def create(store: KeyStore, tier: TierName, label: str = "") -> str:
 
 def sandbox(store: KeyStore) -> str:
     """Give the public sandbox key, a real key of the sample tier, made the first time."""
-    key = store.backend.secret("sandbox", _fresh().encode()).decode()
+    store.backend.prepare()
+    key = _kept(store.backend.secret("sandbox", _fresh().encode())).decode()
     row = msgspec.structs.replace(_made(key, "sample", "sandbox"), sandbox=True)
     if all(held.sha256 != row.sha256 for held in store.backend.held(row.prefix)):
         store.backend.keep(row)
     return key
+
+
+def public_key(store: KeyStore) -> str | None:
+    """Give the sandbox key as visitors are shown it: only if there is one and it lets them in."""
+    held = store.backend.secret("sandbox")
+    key = None if held is None else held.decode()
+    return key if key is not None and find(store, key) is not None else None
 
 
 def find(store: KeyStore, key: str) -> Key | None:
@@ -163,7 +172,13 @@ def check(store: KeyStore) -> None:
 
 def signing_secret(store: KeyStore, name: str) -> bytes:
     """Give the secret with which the service signs for a purpose, made the first time."""
-    return store.backend.secret(f"signing:{name}", secrets.token_bytes(32))
+    return _kept(store.backend.secret(f"signing:{name}", secrets.token_bytes(32)))
+
+
+def _kept(secret: bytes | None) -> bytes:
+    if secret is None:
+        raise KeyStoreUnavailable("the key store did not keep a secret; is it read-only?")
+    return secret
 
 
 def _named(store: KeyStore, name: str) -> list[Issued]:

@@ -44,12 +44,20 @@ class FileKeys:
                 map(_row, rows),
             )
 
-    def secret(self, name: str, fresh: bytes) -> bytes:
-        """Keep a secret if none of that name is held; give the one that is."""
+    def secret(self, name: str, fresh: bytes | None = None) -> bytes | None:
+        """Give the secret of a name, or keep ``fresh`` where none is held."""
         query = "SELECT secret FROM secrets WHERE name = ?"
-        with self._writing() as connection:
-            connection.execute("INSERT OR IGNORE INTO secrets VALUES (?, ?)", (name, fresh))
-            return bytes(connection.execute(query, (name,)).fetchone()[0])
+        with self._open("ro" if fresh is None else "rw") as connection:
+            held = connection.execute(query, (name,)).fetchone()
+            if held is None and fresh is not None:
+                connection.execute("INSERT OR IGNORE INTO secrets VALUES (?, ?)", (name, fresh))
+                held = connection.execute(query, (name,)).fetchone()
+            return None if held is None else bytes(held[0])
+
+    def prepare(self) -> None:
+        """Make the file with its tables if it is not there."""
+        with self._writing():
+            pass
 
     def stamp(self) -> object:
         """Give which file it is and when it was changed."""

@@ -38,8 +38,11 @@ class Backend(Protocol):
     def keep(self, *rows: Issued) -> None:
         """Keep keys in one step; a hash that is held already is replaced."""
 
-    def secret(self, name: str, fresh: bytes) -> bytes:
-        """Keep a secret if none of that name is held; give the one that is."""
+    def prepare(self) -> None:
+        """Make the store if it is not there; only who administers keys does."""
+
+    def secret(self, name: str, fresh: bytes | None = None) -> bytes | None:
+        """Give the secret of a name, or keep ``fresh`` where none is held."""
 
     def stamp(self) -> object:
         """Give what differs once the store has changed, as far as that is free to see."""

@@ -35,14 +35,16 @@ class RedisKeys:
                 step.sadd(_PREFIXES, prefix)
             step.execute()
 
-    def secret(self, name: str, fresh: bytes) -> bytes:
-        """Keep a secret if none of that name is held; give the one that is."""
+    def prepare(self) -> None:
+        """Do nothing: a Redis that answers is there."""
+
+    def secret(self, name: str, fresh: bytes | None = None) -> bytes | None:
+        """Give the secret of a name, or keep ``fresh`` where none is held."""
         with _answering():
-            self._redis.set(f"sankofa:secret:{name}", fresh, nx=True)
+            if fresh is not None:
+                self._redis.set(f"sankofa:secret:{name}", fresh, nx=True)
             held = self._redis.get(f"sankofa:secret:{name}")
-        if held is None:
-            raise KeyStoreUnavailable("the key store did not keep a secret; is it read-only?")
-        return bytes(held)
+        return None if held is None else bytes(held)
 
     def stamp(self) -> object:
         """Give nothing: to see whether a Redis has changed is as dear as to ask it."""

@@ -25,6 +25,11 @@ _OBSERVED = (
 )
 
 
+# A number for the form of a build: one of another form is not read, and with another number an
+# unchanged record is published anew.
+LAYOUT = 5
+
+
 @dataclass(frozen=True)
 class Packed:
     """By which column neighbours are packed together, and how many at most."""

@@ -17,11 +17,9 @@ from warehouse.mart.packs import KNOWN_FROM, KNOWN_UNTIL, Packer
 from warehouse.mart.search import NAMES, NAMES_SCHEMA, WORDS, WORDS_SCHEMA, names, postings
 from warehouse.mart.shapes import encoded, is_whole, key
 from warehouse.mart.stage import Stage
-from warehouse.mart.tables import MART_TABLES, MartTable
+from warehouse.mart.tables import LAYOUT, MART_TABLES, MartTable
 from warehouse.wire import encode
 
-# A number for the form of a build: with another one an unchanged record is published anew.
-LAYOUT = 5
 _BATCH = 20_000
 
 
@@ -37,7 +35,7 @@ def write_mart(stage: Stage, place: str | Path, about: Mapping[str, str]) -> Non
         sql.register("countries", countries())
         stage_awards(stage)
         with loader_at(place, stage.data_version) as loader:
-            loader.tell({**about, "data_version": stage.data_version})
+            loader.tell({**about, "data_version": stage.data_version, "layout": str(LAYOUT)})
             for table in MART_TABLES:
                 _write(sql, table, loader, stage.folder)
             _write_search(sql, loader)

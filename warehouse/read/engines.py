@@ -72,10 +72,13 @@ class SqliteEngine:
     def open(self, data_version: str) -> Ask:
         """Open the file of a build, or take the one that is open."""
         held = self._open.pop(data_version, None)
-        if held is None:
+        if held is None or data_version != self._current:
             path = build_file(self._folder, data_version)
             if not path.is_file():
+                if held is not None:
+                    held[0].close()
                 raise UnknownVersion(f"{data_version!r} is not held any more")
+        if held is None:
             connection = _opened(path)
             held = connection, _asking(connection)
         self._open[data_version] = held

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
+from warehouse.mart.tables import LAYOUT
 from warehouse.read.engines import Ask, Engine, Found, engine_at
 
 _ABOUT_KEPT = 16
@@ -71,8 +73,16 @@ class Mart:
         about = self._told.get(data_version)
         if about is None:
             about = dict(ask("SELECT name, value FROM about", ()))
+            if about.get("layout") != str(LAYOUT):
+                raise self._of_another_form(data_version)
             while len(self._told) >= _ABOUT_KEPT:
                 self._told.pop(next(iter(self._told)), None)
             self._told[data_version] = about
         self._held.build = build = Build(ask, data_version, about)
         return build
+
+    def _of_another_form(self, data_version: str) -> SankofaError:
+        words = f"{data_version} was written by another version of the service"
+        if self._pinned is None:
+            return NothingPublished(f"{words}; run `sankofa publish`")
+        return UnknownVersion(f"{words} and cannot be read any more")

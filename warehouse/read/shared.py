@@ -39,12 +39,18 @@ def shared_facts(
         raise BadQuestion("give exactly one of entity_id and country")
     if country is not None and dataset is None:
         raise BadQuestion("country needs dataset: AF-TENDER or AF-MACRO")
+    read = _READS[check_dataset(entity_id, dataset)]
     build, most = mart.build(), None if limit is None else limit + 1
-    read = _READS.get((_subject(entity_id), dataset))
-    if read is None:
-        raise BadQuestion(f"{dataset} is not held by {_subject(entity_id)}")
     asked = str(entity_id or country)
     return cut(build, read(build, asked, as_of, measure, most), limit)
+
+
+def check_dataset(entity_id: str | None, dataset: Dataset | None) -> tuple[str, Dataset | None]:
+    """Give who is asked for what; a dataset that such an entity has not is refused."""
+    asked = (_subject(entity_id), dataset)
+    if asked not in _READS:
+        raise BadQuestion(f"{dataset} is not held by {asked[0]}")
+    return asked
 
 
 def _subject(entity_id: str | None) -> str:

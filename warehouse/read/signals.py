@@ -27,12 +27,25 @@ def panel(
     month. Panels that a build announces but has no rows of are empty.
     """
     build = mart.build()
+    rows = _panel(build, signal_key, country, category, as_of, from_, to, limit)
+    return rows if rows.rows or _exists(build, signal_key) else None
+
+
+def _panel(
+    build: Build,
+    signal_key: str,
+    country: str | None,
+    category: str | None,
+    as_of: date | None,
+    from_: date | None,
+    to: date | None,
+    limit: int | None,
+) -> Rows:
     where = equal(signal_key=signal_key, country=None if country is None else country.upper())
     if category is not None:
         where += equal(dimension="category", dimension_value=category)
     where += between("month", None if from_ is None else from_.replace(day=1), to)
-    rows = select(build, "signals", [*where, *_closed_by(as_of)], limit)
-    return rows if rows.rows or _exists(build, signal_key) else None
+    return select(build, "signals", [*where, *_closed_by(as_of)], limit)
 
 
 def procurement_demand(
@@ -45,11 +58,7 @@ def procurement_demand(
     limit: int | None = None,
 ) -> Rows:
     """Give category shares, buyer concentration and momentum of a country."""
-    rows = panel(mart, PROCUREMENT_DEMAND, country, category, as_of, from_, to, limit)
-    if rows is None:
-        build = mart.build()
-        return Rows([], False, build.data_version, build.notice)
-    return rows
+    return _panel(mart.build(), PROCUREMENT_DEMAND, country, category, as_of, from_, to, limit)
 
 
 def _closed_by(as_of: date | None) -> list[Where]:

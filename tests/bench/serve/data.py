@@ -13,7 +13,8 @@ from tests.bench.mart import _ADDED, _staged_schema
 from warehouse.keys import KeyStore, create
 from warehouse.mart.builds import builds_at
 from warehouse.mart.stage import Stage
-from warehouse.mart.write import LAYOUT, write_mart
+from warehouse.mart.tables import LAYOUT
+from warehouse.mart.write import write_mart
 from warehouse.record.schema import arrow_schema, record_schema
 from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
