@@ -226,7 +226,7 @@ def test_the_file_counts_as_a_list_of_requests_would(
             minute[who] += 1
             name = (who, standing.month.name)
             spent = month.get(name, 0)
-            violated = ["burst"] * (minute[who] > 3) + ["monthly"] * (spent >= 5)
+            violated = ["burst"] * (minute[who] > 3) + ["monthly"] * (charge and spent >= 5)
             assert standing.violated == violated
             if charge and not violated:
                 month[name] = spent + counts
@@ -234,6 +234,23 @@ def test_the_file_counts_as_a_list_of_requests_would(
                     usage.give_back(standing)
         for (who, name_of_month), spent in month.items():
             assert usage.used(who, name_of_month) == spent
+
+
+def test_what_is_not_charged_is_never_above_the_month(tmp_path: Path) -> None:
+    clock = Clock()
+    usage = Usage(tmp_path / "u", clock)
+    for _ in range(5):
+        usage.take(key(), None)
+        clock.now += 60
+    assert usage.take(key(), None).violated == ["monthly"]
+    free = [usage.take(key(), None, charge=False) for _ in range(3)]
+    assert [each.violated for each in free] == [[], [], ["burst"]]
+    assert [each.remaining()[1][:2] for each in free] == [("monthly", 0)] * 3
+    # Nor does it have to wait for the next month, or is above one that was made smaller.
+    assert free[-1].retry_after <= 61
+    less = Tier("sample", 25, 25, 3, 2, paid=False)
+    clock.now += 60
+    assert usage.take(key(tier=less), None, charge=False).violated == []
 
 
 def asking(place: str, times: int) -> subprocess.Popen[str]:

@@ -10,6 +10,9 @@ from mcp_server.results import LARGEST
 
 from tests.mcp_serving import MODES, Posted, call
 from tests.mcp_world import LARGE, TOO_LARGE, Agents
+from warehouse.read.mart import Mart
+from warehouse.read.search import places
+from warehouse.read.tenders import releases
 
 pytestmark = pytest.mark.xdist_group("agents")
 
@@ -164,6 +167,21 @@ def test_what_is_searched_is_narrowed(agents: Agents) -> None:
     title = rows[0]["tender"]["title"]
     found = call(agents.server, key, "search_tenders", {"query": title, "limit": 100})
     assert rows[0]["ocid"] in {row["ocid"] for row in json.loads(found.structured)["data"]}
+
+
+def test_no_word_of_a_search_is_left_out(agents: Agents) -> None:
+    mart = Mart(agents.world.marts)
+    assert releases(mart, "ZA").rows
+    for wordless in ("!!", "\u0301"):
+        assert not releases(mart, "ZA", query=wordless).rows
+        assert not releases(mart, "ZA", buyer=wordless).rows
+    title = json.loads(releases(mart, "ZA", limit=1).rows[0])["tender"]["title"]
+    again = f"{title} " * 17
+    assert releases(mart, "ZA", query=again).rows
+    sixteen = [word for (word,) in mart.build().rows("SELECT word FROM words LIMIT 16")]
+    assert places(mart.build(), "tender", " ".join([*sixteen, "nowhere"])) == []
+    many = call(agents.server, agents.world.paid, "search_tenders", {"query": again[:128]})
+    assert not many.result["isError"]
 
 
 def test_a_result_that_is_cut_links_to_the_file_with_all_rows(agents: Agents) -> None:

@@ -1,6 +1,7 @@
 """A request that is answered without a session's streams is answered as the SDK answers it."""
 
 import json
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -81,6 +82,48 @@ async def by_sdk(
 
     await sessions.handle_request(scope, receive, send)
     return sent[0]["status"], b"".join(each.get("body", b"") for each in sent[1:])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "in_a_thread"),
+    [
+        ("search_tenders", {"category": "works"}, True),
+        ("search_tenders", {"buyer": "Agency"}, True),
+        ("get_entity", {"service_id": "DCA1"}, False),
+    ],
+)
+def test_a_search_does_not_stop_the_others(
+    agents: Agents,
+    name: str,
+    arguments: dict[str, Any],
+    in_a_thread: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = Options(marts=str(agents.world.marts), keys=str(agents.world.keys))
+    service, ran = options.service(), []
+    told = service.run
+
+    def run(*given: Any) -> Any:
+        ran.append(threading.current_thread() is not threading.main_thread())
+        return told(*given)
+
+    monkeypatch.setattr(service, "run", run)
+
+    async def ask(is_tool: bool) -> Any:
+        exchange = Exchange(create_server(service), security(options))
+        params = {"name": name, "arguments": arguments}
+        scope = scope_of("tools/call", params, "2025-11-25")
+        scope[IN_SCOPE].is_tool = is_tool
+        service.admit(scope[IN_SCOPE], agents.world.paid)
+        body = json.dumps(request("tools/call", params)).encode()
+        said = await exchange.answer(scope, "2025-11-25", body)
+        assert said is not None
+        return json.loads(said[1])
+
+    assert not anyio.run(ask, True)["result"]["isError"]
+    assert ran == [in_a_thread]
+    # What was not counted as a call of a tool runs none.
+    assert anyio.run(ask, False)["error"]["code"] == -32600 and len(ran) == 1
 
 
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-11-25", MODERN])

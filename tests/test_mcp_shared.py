@@ -71,7 +71,11 @@ def test_a_call_here_and_a_call_there_count_together(
         # The month is over for tools, and lists are still given.
         for _ in range(6):
             assert ask_rest(second) == 200
-        assert call(server, second, *ENTITY).status == 429
+        over = call(server, second, *ENTITY)
+        assert over.status == 429
+        assert over.json()["error"]["data"]["violated_policies"] == ["monthly"]
+        listed = post(server, request("tools/list"), second)
+        assert listed.status == 200 and '"monthly";r=0;' in listed.headers["RateLimit"]
 
 
 def test_builds_change_under_agents_without_an_error_or_a_mixture(agents: Agents) -> None:

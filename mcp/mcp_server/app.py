@@ -10,6 +10,7 @@ from mcp.server.caching import CacheHint
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
+    INVALID_REQUEST,
     CallToolRequestParams,
     CallToolResult,
     ListResourcesResult,
@@ -55,9 +56,9 @@ _LISTED = [
 ]
 _AN_HOUR = CacheHint(ttl_ms=3_600_000, scope="public")
 # A read of a local build takes less time than to hand it to a thread; one of a database has to
-# wait, and a search by words may take long: neither stops the others. More at once would only
+# wait, and a search may take long: neither stops the others. More at once would only
 # wait for each other.
-_SEARCHED = {"query", "buyer"}
+_SEARCHED = {"query", "buyer", "category"}
 _AT_ONCE = 8
 
 
@@ -75,8 +76,11 @@ def create_server(service: Service) -> Server[Any]:
                 code=INVALID_PARAMS,
                 message=f"Unknown tool: {params.name[:64]!r}; there are {', '.join(TOOLS)}.",
             )
-        sent = params.arguments or {}
-        run = partial(service.run, tool, sent, call_of(ctx))
+        call, sent = call_of(ctx), params.arguments or {}
+        if not call.is_tool:
+            words = "The request was not counted as a call of a tool; send one plain request."
+            raise MCPError(code=INVALID_REQUEST, message=words)
+        run = partial(service.run, tool, sent, call)
         if service.is_near and not _SEARCHED & sent.keys():
             return run()
         return await to_thread.run_sync(run, limiter=limiter)
@@ -94,8 +98,9 @@ def create_server(service: Service) -> Server[Any]:
     async def read_resource(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri, call = str(params.uri), call_of(ctx)
         try:
-            read = partial(resources.read, service.mart, uri)
-            held = await to_thread.run_sync(read, limiter=limiter)
+            held = await to_thread.run_sync(
+                lambda: resources.read(service.mart_for(call), uri), limiter=limiter
+            )
         except SankofaError as error:
             raise refused(service, service.problem_of(error, call), call) from error
         if held is None:
@@ -116,7 +121,7 @@ def create_server(service: Service) -> Server[Any]:
             "tools/list": _AN_HOUR,
             "resources/list": _AN_HOUR,
             "resources/templates/list": _AN_HOUR,
-            "resources/read": CacheHint(ttl_ms=60_000, scope="public"),
+            "resources/read": CacheHint(ttl_ms=60_000, scope="private"),
         },
         # No parameter is given by a header too, so that none has to be compared.
         get_tool_input_schema=lambda name: None,

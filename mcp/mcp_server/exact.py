@@ -5,30 +5,24 @@ instead, and what the SDK has written is filled in where it leaves the process.
 """
 
 import secrets
-from collections import OrderedDict
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
 from warehouse.wire import encode
 
-# Results of calls that were given up are never asked for.
-_MOST_WAITING = 1_000
-
 
 class Exact:
-    """The answers that wait to be filled in, each under a mark that nobody can guess."""
+    """The answer to one call, which waits to be filled in under a mark that nobody can guess."""
 
     def __init__(self) -> None:
-        self._waiting: OrderedDict[str, tuple[bytes, str | None]] = OrderedDict()
+        self._waiting: tuple[str, bytes, str | None] | None = None
 
     def result(
         self, body: bytes, text: str | None, more: list[ContentBlock], is_error: bool
     ) -> CallToolResult:
         """Give a result that stands for a JSON object, beside its own text or ``text``."""
         mark = secrets.token_hex(16)
-        self._waiting[mark] = (body, text)
-        if len(self._waiting) > _MOST_WAITING:
-            self._waiting.popitem(last=False)
+        self._waiting = mark, body, text
         return CallToolResult(
             content=[TextContent(type="text", text=mark), *more],
             structured_content={mark: True},
@@ -37,17 +31,17 @@ class Exact:
 
     def filled(self, written: bytes) -> bytes:
         """Put the answer in the place of its mark."""
-        for mark in [each for each in self._waiting if each.encode() in written]:
-            body, text = self._waiting.pop(mark)
-            shown = encode(body.decode() if text is None else text)
-            written = _instead(written, f'{{"{mark}":true}}'.encode(), body)
-            written = _instead(written, f'"{mark}"'.encode(), shown)
-        return written
+        if self._waiting is None:
+            return written
+        mark, body, text = self._waiting
+        shown = encode(body.decode() if text is None else text)
+        written = _instead(written, f'{{"{mark}":true}}'.encode(), body)
+        return _instead(written, f'"{mark}"'.encode(), shown)
 
 
 def _instead(written: bytes, mark: bytes, body: bytes) -> bytes:
-    before, _, after = written.partition(mark)
-    return b"".join((before, body, after))
+    before, found, after = written.partition(mark)
+    return b"".join((before, body, after)) if found else written
 
 
 def shown_size(body: bytes) -> int:

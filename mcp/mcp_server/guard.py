@@ -11,7 +11,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types import DEFAULT_NEGOTIATED_VERSION
+from mcp_types import DEFAULT_NEGOTIATED_VERSION, PARSE_ERROR, ErrorData, JSONRPCError
 from starlette.types import Message, Receive, Scope, Send
 
 from mcp_server.access import write_log
@@ -27,7 +27,12 @@ from warehouse.keys import hidden
 LONGEST_BODY = 65_536
 _TO_SEND = 20.0
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
-
+_PARSE_ERROR = ErrorData(code=PARSE_ERROR, message="Parse error: the body is no JSON")
+_NO_JSON = (
+    JSONRPCError(jsonrpc="2.0", id=None, error=_PARSE_ERROR)
+    .model_dump_json(by_alias=True, exclude_unset=True)
+    .encode()
+)
 
 _PEEK = msgspec.json.Decoder(Peek)
 
@@ -88,11 +93,16 @@ class Guard:
         try:
             body = await _whole(headers, receive)
         except Problem:
-            await self._do(lambda: self._service.count(call, address, charge=False))
+            await self._do(lambda: self._service.count(call, address))
             raise
-        answer.message = _peek(body)
-        charge = answer.message.method == "tools/call"
-        await self._do(lambda: self._service.count(call, address, charge))
+        peeked = _peek(body)
+        answer.message = peeked or Peek()
+        call.is_tool = answer.message.method == "tools/call"
+        await self._do(lambda: self._service.count(call, address))
+        if peeked is None:
+            # The SDK takes more than JSON, and would run what nobody could count.
+            await answer.settled(400, _NO_JSON)
+            return
         call.pinned = headers.get("x-data-version")
         check_pin(call.pinned)
         scope = {**scope, IN_SCOPE: call}
@@ -150,11 +160,14 @@ def _too_large() -> Problem:
     return Problem("body_too_large", f"A body has at most {LONGEST_BODY:,} bytes.")
 
 
-def _peek(body: bytes) -> Peek:
+def _peek(body: bytes) -> Peek | None:
+    """Look into a message; None if it is no JSON."""
     try:
         return _PEEK.decode(body)
-    except (ValueError, RecursionError):
+    except msgspec.ValidationError:
         return Peek()
+    except (ValueError, RecursionError):
+        return None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

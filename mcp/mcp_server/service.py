@@ -45,6 +45,9 @@ class Call:
     key: Key | None = None
     standing: Standing | None = None
     pinned: str | None = None
+    # A call of a tool is charged; it must run for that, and no other request may run one.
+    is_tool: bool = False
+    ran: bool = False
     refused: Problem | None = None
     status: int = 200
 
@@ -69,19 +72,25 @@ class Service:
         """Let a call with a valid key in; a missing or unknown one is refused."""
         call.key = admitted(self._keys, sent)
 
-    def count(self, call: Call, address: str | None, charge: bool) -> None:
-        """Count a call, and refuse it above a limit; ``charge`` counts the month too."""
+    def mart_for(self, call: Call) -> Mart:
+        """Give the mart at the data_version that a call pins, or as it is now."""
+        return self.mart if call.pinned is None else self.mart.at(call.pinned)
+
+    def count(self, call: Call, address: str | None) -> None:
+        """Count a call, that of a tool against the month too, and refuse it above a limit."""
         if self._usage is not None and call.key is not None:
-            call.standing = self._usage.take(call.key, address, charge)
+            call.standing = self._usage.take(call.key, address, call.is_tool)
             refuse_above(call.standing)
 
     def settle(self, call: Call) -> None:
         """Give back what a call was charged that turned out not to count."""
-        if self._usage is not None and call.standing is not None and call.status in NOT_CHARGED:
+        counts = call.ran and call.status not in NOT_CHARGED
+        if self._usage is not None and call.standing is not None and not counts:
             call.standing = self._usage.give_back(call.standing)
 
     def run(self, tool: Tool, sent: dict[str, object], call: Call) -> CallToolResult:
         """Answer a call of a tool; what cannot be answered is a problem that says why."""
+        call.ran = True
         try:
             if call.refused is not None:
                 raise call.refused

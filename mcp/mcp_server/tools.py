@@ -7,7 +7,7 @@ from mcp_server.arguments import Asked, Several
 from mcp_server.results import Found
 from warehouse.contract import parameters as p
 from warehouse.contract.kinds import Parameter
-from warehouse.contract.limits import rows_allowed
+from warehouse.contract.limits import rows_allowed, words_allowed
 from warehouse.contract.macro import is_series, macro_rows
 from warehouse.contract.refusals import in_order, nobody
 from warehouse.contract.walk import next_cursor, place_of
@@ -57,6 +57,7 @@ class Tool:
 
 
 def _search_entities(asking: Asking, asked: Asked) -> Found:
+    words_allowed("query", asked["query"])
     limit = rows_allowed(asking.tier, asked["limit"])
     return Found(search(asking.mart, asked["query"], asked["country"], limit), limit)
 
@@ -79,6 +80,8 @@ def _get_fundamentals(asking: Asking, asked: Asked) -> Found:
 
 def _search_tenders(asking: Asking, asked: Asked) -> Found:
     in_order(asked["from"], asked["to"])
+    for name in ("buyer", "query"):
+        words_allowed(name, asked[name])
     mart, after = place_of(asking.builds, asking.secret, asked, asking.pinned)
     limit = rows_allowed(asking.tier, asked["limit"])
     more = {name: asked[name] for name in ("to", "category", "buyer", "query")}
@@ -160,10 +163,10 @@ TOOLS: Mapping[str, Tool] = {
             "Search public tenders",
             "Read Open Contracting (OCDS) releases of one country, South Africa if none is named, "
             "the newest first: what public bodies buy, from whom, for how much. Narrow by date, "
-            "category, buyer and words. While next_cursor is not null there are more: call again "
-            "with it and the same filters; all pages then come from one data_version. Amounts are "
-            "as published, in their own currency. Parties that are not established to be "
-            "organisations are withheld and counted in parties_withheld." + _ALWAYS + _BOUNDED,
+            "category, buyer and words (at most 16). While next_cursor is not null there are more: "
+            "call again with it and the same filters; all pages then come from one data_version. "
+            "Amounts are as published, in their own currency. Parties that are not established to "
+            "be organisations are withheld and counted in parties_withheld." + _ALWAYS + _BOUNDED,
             "Tenders",
             (
                 *(p.COUNTRY_ZA, p.FROM_RELEASE, p.TO_RELEASE, p.CATEGORY),

@@ -1,6 +1,8 @@
-"""What a tier allows: how many rows, how many requests, and how a key stands."""
+"""What is allowed: how many rows, requests and words, and how a key stands."""
 
 from warehouse.contract.problems import Problem
+from warehouse.contract.refusals import invalid
+from warehouse.read.search import MOST_WORDS, different_words
 from warehouse.tiers import Tier
 from warehouse.usage import Standing
 
@@ -19,6 +21,17 @@ def rows_allowed(tier: Tier, limit: int | None) -> int:
         maximum=tier.ceiling,
         tier=tier.name,
     )
+
+
+def words_allowed(name: str, text: str | None) -> None:
+    """Refuse a search that has no word, which would find all, or too many of them."""
+    if text is None:
+        return
+    asked = len(different_words(text))
+    if asked == 0:
+        raise invalid(name, text, "a text that holds at least one letter or digit")
+    if asked > MOST_WORDS:
+        raise invalid(name, text, f"a text of at most {MOST_WORDS} different words")
 
 
 def refuse_above(standing: Standing) -> None:

@@ -6,24 +6,28 @@ from array import array
 from warehouse.mart.words import AFTER, words
 from warehouse.read.mart import Build
 
+# What a surface lets a search ask for.
+MOST_WORDS = 16
 # A beginning of fewer letters is taken as a whole word.
 _BEGINNING = 3
-_MOST_WORDS = 16
 
 
-def places(build: Build, field: str, text: str) -> list[int] | None:
-    """Give the places of the rows that have every word, sorted; None if there is no word."""
-    asked = words(text)[:_MOST_WORDS]
-    if not asked:
-        return None
+def places(build: Build, field: str, text: str) -> list[int]:
+    """Give the places of the rows that have every word, sorted; none if there is no word."""
+    asked = different_words(text)
     kept: set[int] | None = None
-    for number, word in enumerate(dict.fromkeys(asked)):
-        last = number == len(dict.fromkeys(asked)) - 1 and len(word) >= _BEGINNING
+    for number, word in enumerate(asked):
+        last = number == len(asked) - 1 and len(word) >= _BEGINNING
         having = _having(build, field, word, beginning=last)
         kept = having if kept is None else kept & having
         if not kept:
             return []
     return sorted(kept or ())
+
+
+def different_words(text: str) -> list[str]:
+    """Give the words that are looked for, each once."""
+    return list(dict.fromkeys(words(text)))
 
 
 def _having(build: Build, field: str, word: str, beginning: bool) -> set[int]:

@@ -51,7 +51,7 @@ def releases(
     if buyer is not None and is_known(build, buyer):
         where += [Where("buyer_id <> ''"), *equal(buyer_id=organisation(build, buyer))]
     elif buyer is not None:
-        named = places(build, "buyer", buyer) or []
+        named = places(build, "buyer", buyer)
     said = None if query is None else places(build, "tender", query)
     most = None if limit is None else limit + 1
     chosen = _both(named, said)

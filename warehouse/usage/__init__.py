@@ -33,6 +33,8 @@ class Standing(msgspec.Struct, frozen=True, dict=True):
     month: Month
     counted: Counted
     now: float
+    # Whether the request was to count against the month; one that was not is never above it.
+    charge: bool = True
 
     @property
     def violated(self) -> list[str]:
@@ -57,8 +59,11 @@ class Standing(msgspec.Struct, frozen=True, dict=True):
         counted, tier = self.counted, self.tier
         left = [("burst", tier.per_minute - counted.minute_used, counted.minute_ends)]
         if counted.month_used is not None:
-            above = not counted.charged and counted.month_used >= tier.per_month
-            month = -1 if above else tier.per_month - counted.month_used
+            month = tier.per_month - counted.month_used
+            if not self.charge:
+                month = max(0, month)
+            elif not counted.charged and month <= 0:
+                month = -1
             left.append(("monthly", month, self.month.ends))
         return [(name, each, max(1, round(ends - self.now + 0.5))) for name, each, ends in left]
 
@@ -83,7 +88,7 @@ class Usage:
             self._month = month_at(now)
         who = f"{key.key_id}@{network_of(address)}" if key.sandbox else key.key_id
         counted = self._asked(who, key.tier, charge, now)
-        return Standing(who, key.tier, self._month, counted, now)
+        return Standing(who, key.tier, self._month, counted, now, charge)
 
     def give_back(self, standing: Standing) -> Standing:
         """Take back what a request was charged that turned out not to count."""
@@ -95,7 +100,7 @@ class Usage:
         except UsageUnavailable:
             self._ask_again_at = time.monotonic() + _ASK_AGAIN_AFTER
         less = Counted(counted.minute_used, counted.minute_ends, counted.month_used - 1, False)
-        return Standing(standing.who, standing.tier, standing.month, less, standing.now)
+        return msgspec.structs.replace(standing, counted=less)
 
     def used(self, key_id: str, month: str) -> int:
         """Give what a key was charged in a month, YYYY-MM."""
