@@ -13,7 +13,7 @@ run: $(STAMP)
 
 ## test: every check and every test
 test: check
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 ## check: style, types
 check: $(STAMP)

@@ -42,12 +42,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Ask the contract of embedded stores; of real servers what is marked, or everything."""
     if "api" not in metafunc.fixturenames:
         return
-    # One worker makes the sample world and the servers, and asks all.
-    alone = pytest.mark.xdist_group("contract")
-    kinds = [pytest.param("embedded", marks=alone)]
+    kinds = ["embedded"]
     marked = metafunc.definition.get_closest_marker("every_store") is not None
     if marked or "SANKOFA_EVERY_STORE" in os.environ:
-        kinds.append(pytest.param("servers", marks=alone))
+        kinds.append("servers")
     metafunc.parametrize("api", kinds, indirect=True)
 
 

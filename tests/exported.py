@@ -14,11 +14,6 @@ from assets.entities.derive import derive
 from assets.exports.export import export
 from assets.exports.panels import PANELS
 from assets.exports.signing import SigningKey
-from assets.folder import SAMPLE_URL, fetch_folder
-from assets.load import land_all, load_source
-from assets.sample.world import write_world
-from pipelines.sources import SOURCES
-from warehouse.landing import Landing
 from warehouse.mart.stage import Stage
 from warehouse.record.append import Load, append
 from warehouse.record.rows import to_arrow
@@ -29,17 +24,6 @@ from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.tables import DERIVED
 
 NOW = datetime(2026, 11, 14, 2, 20, tzinfo=UTC)
-
-
-def sample_record(folder: Path) -> Record:
-    """Load the documents of the sample world."""
-    write_world(folder / "sample")
-    landing, record = Landing(str(folder / "landing")), Record(str(folder / "record"))
-    for source in SOURCES:
-        if source.permitted:
-            land_all(landing, fetch_folder(folder / "sample", SAMPLE_URL, source))
-            load_source(record, landing, source)
-    return record
 
 
 def snapshot_of(record: Record) -> Snapshot:

@@ -1,12 +1,12 @@
 """Installations that hold the sample world: loaded, published, copied, asked by the command."""
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -78,17 +78,44 @@ def load_sample(home: Path, *keys: str) -> Record:
     return record
 
 
-@cache
-def _published_once(base: Path) -> Path:
-    home = base / "published-sample"
-    write_sample(home)
-    publication(at(home), Briefly).run(load_sample(home))
+def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Give a home that is made by whichever worker of a run first needs it."""
+    base = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    home, beginning = base / name, base / f"{name}.begun"
+    with (base / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not home.is_dir():
+            shutil.rmtree(beginning, ignore_errors=True)
+            make(beginning)
+            beginning.rename(home)
     return home
+
+
+def loaded_home(factory: pytest.TempPathFactory) -> Path:
+    """Give the home in which the sample world is loaded: made once, only to be copied."""
+
+    def make(home: Path) -> None:
+        write_sample(home)
+        load_sample(home)
+
+    return _made_once(factory, "loaded-sample", make)
 
 
 def sample_home(factory: pytest.TempPathFactory) -> Path:
     """Give the home in which the sample world is published: made once, only to be copied."""
-    return _published_once(factory.getbasetemp())
+
+    def make(home: Path) -> None:
+        shutil.copytree(loaded_home(factory), home)
+        publication(at(home), Briefly).run(Record(at(home).record))
+
+    return _made_once(factory, "published-sample", make)
+
+
+def loaded_record(factory: pytest.TempPathFactory) -> Record:
+    """Give a record of one's own that holds the sample world."""
+    return Record(at(copy_of(loaded_home(factory), "loaded", factory)).record)
 
 
 def copy_of(home: Path, name: str, factory: pytest.TempPathFactory) -> Path:

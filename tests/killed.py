@@ -13,6 +13,7 @@ from datetime import date, timedelta
 import pyarrow as pa
 
 from tests.facts import fact, facts
+from tests.thorough import THOROUGH
 from warehouse.record.append import Load, append
 from warehouse.record.rows import Rejected
 from warehouse.record.store import Record
@@ -62,5 +63,5 @@ def kill_after(folder: str, seconds: float) -> bool:
 if __name__ == "__main__":
     kills, delay = 0, 0.01
     while kill_after(sys.argv[1], delay):
-        kills, delay = kills + 1, delay + 0.02
+        kills, delay = kills + 1, delay + max(0.02, 0 if THOROUGH else delay / 4)
     print(kills)

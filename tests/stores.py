@@ -58,13 +58,16 @@ class Embedded:
         return self.path.with_suffix(".away")
 
     def kill(self) -> None:
-        self.path.rename(self._away)
+        if self.path.exists():
+            self.path.rename(self._away)
         self.path.mkdir()
 
     def start(self) -> None:
         if self._away.exists():
             self.path.rmdir()
             self._away.rename(self.path)
+        elif self.path.is_dir() and not any(self.path.iterdir()):
+            self.path.rmdir()
 
 
 def embedded(home: Path) -> Stores:

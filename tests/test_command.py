@@ -18,8 +18,6 @@ from pipelines.command import SECTIONS, sankofa
 from pipelines.commands.exits import MEANINGS, Exit
 from tests.installed import copy_of, said, sample_home
 
-pytestmark = pytest.mark.xdist_group("publication")
-
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:

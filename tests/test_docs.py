@@ -31,8 +31,6 @@ from tests.documented import (
 )
 from tests.installed import copy_of, sample_home
 
-pytestmark = pytest.mark.xdist_group("publication")
-
 NAMES = [str(page.relative_to(ROOT)) for page in pages()]
 TOLD = [name for name in NAMES if any(block.done for block in blocks(ROOT / name))]
 LEFT_OUT = [block for name in NAMES for block in blocks(ROOT / name) if block.mark]

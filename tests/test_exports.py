@@ -21,7 +21,8 @@ from assets.exports.artifacts import PARTS, Part
 from assets.exports.export import export
 from assets.exports.parquet import groups
 from assets.exports.signing import SigningKey
-from tests.exported import NOW, load, party_row, release_row, sample_record, snapshot_of, staged
+from tests.exported import NOW, load, party_row, release_row, snapshot_of, staged
+from tests.installed import loaded_record
 from warehouse.exports.manifest import Artifact, Manifest
 from warehouse.mart.stage import Stage
 from warehouse.record.as_of import known
@@ -59,7 +60,7 @@ class World:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("world")
-    record = sample_record(folder)
+    record = loaded_record(tmp_path_factory)
     with staged(record, folder, VERSION) as stage:
         manifest = exported(stage, folder)
         yield World(record, stage, folder / "out", manifest)

@@ -18,7 +18,6 @@ from tests.mcp_serving import MODERN, MODES, asking, call, post, request
 from tests.mcp_world import EXACT, EXAMPLES, Agents
 from warehouse.keys import KeyStore, create, revoke
 
-pytestmark = pytest.mark.xdist_group("agents")
 HINTS = {"server/discover", "tools/list", "resources/list", "resources/templates/list"}
 
 

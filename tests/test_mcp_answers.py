@@ -14,8 +14,6 @@ from warehouse.read.mart import Mart
 from warehouse.read.search import places
 from warehouse.read.tenders import releases
 
-pytestmark = pytest.mark.xdist_group("agents")
-
 DAYS = st.sampled_from(["2016-12-31", "2018-01-03", "2018-01-06", "2019-06-30", "2999-01-01"])
 LIMITS = st.integers(1, 30)
 COUNTRIES = st.sampled_from(["ZA", "za", "KE", "GH", "NA"])

@@ -15,7 +15,6 @@ from tests.test_mart import release_row
 from warehouse.keys import KeyStore, create, find
 from warehouse.usage import Usage
 
-pytestmark = pytest.mark.xdist_group("agents")
 ENTITY: tuple[str, dict[str, Any]] = ("get_entity", {"service_id": "DCA1"})
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,

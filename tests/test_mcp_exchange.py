@@ -18,7 +18,6 @@ from mcp_server.service import Call
 from tests.mcp_serving import ACCEPT, MODERN, request
 from tests.mcp_world import Agents
 
-pytestmark = pytest.mark.xdist_group("agents")
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientCapabilities": {},

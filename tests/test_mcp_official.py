@@ -20,7 +20,6 @@ from tests.key_adding import key_adding
 from tests.mcp_world import EXAMPLES, Agents
 
 pytestmark = [
-    pytest.mark.xdist_group("agents"),
     pytest.mark.slow,
     pytest.mark.timeout(600),
     pytest.mark.skipif("SANKOFA_NPM" not in os.environ, reason="left out: set SANKOFA_NPM=1"),

@@ -16,7 +16,6 @@ from mcp_types import jsonrpc_message_adapter
 from tests.mcp_serving import MODERN, MODES, request
 from tests.mcp_world import Agents
 
-pytestmark = pytest.mark.xdist_group("agents")
 MANY = 1_100
 BEGUN = {"capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
 META = {

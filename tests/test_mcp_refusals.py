@@ -16,7 +16,6 @@ from tests.mcp_world import EXAMPLES, Agents
 from warehouse.contract.cursor import Place, write
 from warehouse.keys import KeyStore, create, revoke
 
-pytestmark = pytest.mark.xdist_group("agents")
 TOOL_LIST = request("tools/list")
 SEVENTEEN = " ".join(f"w{number}" for number in range(17))
 

@@ -16,8 +16,6 @@ from tests.mcp_world import Agents
 from warehouse.contract.problems import Problem
 from warehouse.errors import SankofaError
 
-pytestmark = pytest.mark.xdist_group("agents")
-
 
 async def never() -> Any:
     """Receive nothing."""

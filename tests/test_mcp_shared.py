@@ -18,7 +18,6 @@ from warehouse.keys import KeyStore, create, find
 from warehouse.read.mart import Mart
 from warehouse.usage import Usage
 
-pytestmark = pytest.mark.xdist_group("agents")
 ENTITY: tuple[str, dict[str, Any]] = ("get_entity", {"service_id": "DCA1"})
 
 

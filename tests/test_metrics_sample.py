@@ -9,14 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from assets.filings.sources import SOURCES
-from assets.folder import SAMPLE_URL, fetch_folder
-from assets.load import land_all, load_source
 from assets.metrics.derive import metrics
-from assets.sample.world import write_world
+from tests.installed import loaded_record
 from tests.metric_answers import Answers, Row, staged
 from tests.metric_model import PLANS, Issuer, figures_of, worked_out
-from warehouse.landing import Landing
 from warehouse.mart.stage import Stage
 from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
@@ -25,13 +21,7 @@ from warehouse.record.tables import RECORD_TABLES
 
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
-    folder = tmp_path_factory.mktemp("world")
-    write_world(folder / "sample")
-    record, landing = Record(str(folder / "record")), Landing(str(folder / "landing"))
-    for source in SOURCES:
-        land_all(landing, fetch_folder(folder / "sample", SAMPLE_URL, source))
-        load_source(record, landing, source)
-    return record
+    return loaded_record(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

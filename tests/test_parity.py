@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,7 +18,7 @@ import duckdb
 import pytest
 
 from tests.databases import new_database, postgres
-from tests.installed import Briefly, at, load_sample, publication, write_sample
+from tests.installed import Briefly, at, loaded_record, publication
 from warehouse.exports.manifest import Artifact, Manifest
 from warehouse.exports.published import Published
 from warehouse.methodology.signals import PANELS
@@ -38,8 +37,6 @@ from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES
 from warehouse.tables import OPEN_CLASSES
-
-pytestmark = pytest.mark.xdist_group("parity")
 
 UNTIL = date(2024, 3, 31)
 FIRST, LAST = date(2018, 1, 1), date(2026, 7, 31)
@@ -79,15 +76,6 @@ def asked(statement: str) -> list[Row]:
         return list(sql.sql(statement).to_arrow_table().to_pylist())
 
 
-@cache
-def sample(base: Path) -> Path:
-    """Load the whole sample world once."""
-    home = base / "whole-sample"
-    write_sample(home)
-    load_sample(home)
-    return home
-
-
 def move(whole: Record, into: Record, which: str) -> None:
     """Append the rows of one record that meet a condition to another, by the one writer.
 
@@ -118,7 +106,7 @@ def world(
 
 def published(marts: str, factory: pytest.TempPathFactory) -> Iterator[World]:
     home = factory.mktemp("two") / "home"
-    whole, record = Record(at(sample(factory.getbasetemp())).record), Record(at(home).record)
+    whole, record = loaded_record(factory), Record(at(home).record)
     versions = []
     for which in (
         f"available_at IS NULL OR available_at <= '{UNTIL}'",

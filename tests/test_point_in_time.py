@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.facts import fact, facts
 from tests.model import Answer, Said, answer
+from tests.thorough import times
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import Vintages, known
 from warehouse.record.store import Record
@@ -21,7 +22,9 @@ from warehouse.tables import LoadEntry
 DAYS = [date(2019, 1, 1) + timedelta(days=30 * step) for step in range(6)]
 MODES: tuple[Vintages, ...] = get_args(Vintages)
 
-several = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+several = settings(
+    max_examples=times(12), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 said = st.builds(
     Said,
     item=st.sampled_from(["revenue", "profit"]),

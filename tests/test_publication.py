@@ -29,8 +29,6 @@ from warehouse.read.signals import procurement_demand
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_PARTIES
 
-pytestmark = pytest.mark.xdist_group("publication")
-
 PERSON = "Thandiwe Nomsa Mokoena"
 WHY = "the register was split in two"
 

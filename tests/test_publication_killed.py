@@ -13,10 +13,9 @@ from assets.exports.verify import problems
 from quality.history import history
 from tests.databases import new_database, postgres
 from tests.installed import at
+from tests.thorough import times
 from warehouse.exports.published import Published
 from warehouse.record.store import Record
-
-pytestmark = pytest.mark.xdist_group("publication killed")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -32,7 +31,7 @@ def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
     marts: str, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
-    moments = "3" if marts.startswith("postgres") else "7"
+    moments = "3" if marts.startswith("postgres") else str(times(5))
     told = subprocess.run(
         [sys.executable, "-m", "tests.killed_publishing", str(home), marts, moments],
         capture_output=True,

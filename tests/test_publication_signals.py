@@ -19,8 +19,6 @@ import pytest
 from tests.installed import at, sample_home
 from warehouse.exports.published import Published
 
-pytestmark = pytest.mark.xdist_group("publication")
-
 Row = dict[str, Any]
 FINAL = {"complete": False, "cancelled": True, "unsuccessful": True, "withdrawn": True}
 COUNTRIES = ("ZA", "KE", "CO")

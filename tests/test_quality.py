@@ -15,11 +15,7 @@ from hypothesis import strategies as st
 
 from assets.entities.derive import derive
 from assets.filings import companyfacts
-from assets.folder import fetch_folder
-from assets.load import land_all, load_source
 from assets.metrics.derive import metrics
-from assets.sample.world import write_world
-from pipelines.sources import SOURCES
 from quality.audit import audit
 from quality.checks import check_results, check_specs
 from quality.floors import FLOORS
@@ -30,11 +26,11 @@ from quality.report import Counts, Report
 from quality.suites import RECORD_SUITES, SUITES
 from tests.conftest import REAL
 from tests.facts import fact, facts
+from tests.installed import loaded_record
 from tests.test_real_record import REAL as REAL_FILINGS
 from tests.test_real_record import load as load_real
 from tests.test_real_record import read_file
 from tests.test_tenders_parse import real
-from warehouse.landing import Landing
 from warehouse.mart.stage import Stage
 from warehouse.mart.tables import MART_TABLES
 from warehouse.record.append import Load, append
@@ -352,15 +348,7 @@ def test_dagster_shows_each_check_with_its_first_rows(record: Record, tmp_path: 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Record:
-    home = tmp_path_factory.mktemp("sample")
-    write_world(home / "world")
-    landing, record = Landing(str(home / "landing")), Record(str(home / "record"))
-    for source in SOURCES:
-        if source.permitted:
-            files = fetch_folder(home / "world", "https://fictional.example", source)
-            land_all(landing, files)
-            load_source(record, landing, source)
-    return record
+    return loaded_record(tmp_path_factory)
 
 
 def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(

@@ -13,7 +13,7 @@ from warehouse.tiers import TIERS, TierName
 
 HERE = Path(__file__).parent
 # A person may ask for more; each hundred takes minutes.
-EXAMPLES = int(os.environ.get("SANKOFA_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("SANKOFA_EXAMPLES", "6"))
 # A schema cannot say of whom a row cap holds: 402 is the right answer to a sample key.
 ACCEPTED = {"professional": ["2xx", "304", "404"], "sample": ["2xx", "304", "402", "404"]}
 REFUSED = ["400", "401", "402", "404", "406", "414", "431"]

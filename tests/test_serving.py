@@ -116,6 +116,7 @@ def test_a_new_build_is_switched_to_between_two_requests(server: Served, world: 
                 wrong.append((status, version, newest))
             newest = version
             seen.append((version, answer["count"]))
+            time.sleep(0.005)
 
     threads = [threading.Thread(target=ask) for _ in range(3)]
     for thread in threads:

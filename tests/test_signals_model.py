@@ -13,14 +13,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from assets.entities.derive import derive
-from assets.folder import SAMPLE_URL, fetch_folder
-from assets.load import land_all, load_source
-from assets.sample.world import write_world
 from assets.signals.derive import signals
-from assets.tenders.sources import SOURCES
 from tests import signals_model as model
+from tests.installed import loaded_record
 from tests.signals_world import FIRST, SEEN, World, award
-from warehouse.landing import Landing
+from tests.thorough import times
 from warehouse.mart.stage import Stage
 from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
@@ -115,14 +112,7 @@ def told(row: Row) -> model.Told:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    folder = tmp_path_factory.mktemp("sample")
-    write_world(folder / "world")
-    record, landing = Record(str(folder / "record")), Landing(str(folder / "landing"))
-    for source in SOURCES:
-        if source.permitted:
-            land_all(landing, fetch_folder(folder / "world", SAMPLE_URL, source))
-            load_source(record, landing, source)
-    return derived(record, folder / "stage")
+    return derived(loaded_record(tmp_path_factory), tmp_path_factory.mktemp("stage"))
 
 
 @pytest.mark.parametrize("country", ["ZA", "KE", "CO"])
@@ -202,7 +192,7 @@ _WORLDS = st.lists(
 )
 # A world takes a second: making a failing one smaller would take longer than a test may.
 _FEW = settings(
-    max_examples=10,
+    max_examples=times(6),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

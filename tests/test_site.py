@@ -18,8 +18,6 @@ from warehouse.mart.builds import builds_at
 from warehouse.record.store import Record
 from warehouse.tables import Fundamental
 
-pytestmark = pytest.mark.xdist_group("publication")
-
 _LINK = re.compile(r'<a\b[^>]*?href="([^"]*)"')
 _LOADED = re.compile(r'<(?:script|link|img)\b[^>]*?(?:src|href)="([^"]*)"')
 

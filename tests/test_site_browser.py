@@ -17,7 +17,6 @@ from tests.serving import Served, World
 from tests.sites import MCP, addresses, often_restated, served_site, world_of
 
 pytestmark = [
-    pytest.mark.xdist_group("publication"),
     pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed; see .ci/run"),
 ]
 

@@ -19,8 +19,6 @@ from tests.mcp_serving import call, mcp_served, post, request
 from tests.serving import Served, World
 from tests.sites import MCP, Snippet, served_site, snippets, world_of
 
-pytestmark = pytest.mark.xdist_group("publication")
-
 _SECRET = re.compile(r"CREATE OR REPLACE SECRET \(.*?MAP \{'X-API-Key': '([^']+)'\}\);")
 
 

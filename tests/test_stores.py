@@ -31,7 +31,6 @@ WITHOUT: dict[str, Met] = {
     "key_store": (503, CODES["key_store"], False),
     "usage_store": (200, None, False),
 }
-pytestmark = pytest.mark.xdist_group("contract")
 
 
 @pytest.fixture(scope="module", params=["embedded", "servers"])

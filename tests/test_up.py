@@ -21,8 +21,6 @@ from pipelines.ports import holder, is_free, refuse_taken
 from tests.installed import at, copy_of, sample_home, sankofa
 from warehouse.errors import SankofaError
 
-pytestmark = pytest.mark.xdist_group("publication")
-
 CURL = re.compile(r"curl -s -H 'X-API-Key: (\S+)' '(\S+)'")
 
 
