@@ -46,4 +46,4 @@ $(STAMP): requirements/dev.lock requirements/uv.lock setup.cfg pyproject.toml
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) .sankofa
+	rm -rf $(VENV)

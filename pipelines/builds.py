@@ -9,16 +9,31 @@ from warehouse.errors import NothingPublished, UnknownVersion
 from warehouse.exports.published import VERSION, Published
 from warehouse.mart.build import retire
 from warehouse.mart.builds import builds_at
+from warehouse.read.mart import Mart
 
 
-def roll_back(here: Places, data_version: str | None = None) -> str:
-    """Switch every reader to an older build, the one before by default, and name it."""
+def roll_back(here: Places, data_version: str | None = None, drop: bool = False) -> str:
+    """Switch every reader to an older build, the one before by default, and name it.
+
+    With ``drop`` the one that was read until now is taken away, its exports and pages too.
+    """
     builds = builds_at(here.marts)
     with builds.alone():
+        left = builds.current()
         name = data_version or _before(builds.names(), builds.current())
+        if name in builds.names():
+            # A build that cannot be read is refused before anyone is switched to it.
+            mart = Mart(here.marts)
+            mart.at(name).build()
+            mart.close()
         builds.switch(name)
         if name in Published(here.exports).versions():
             switch_latest(here.exports, name)
+        if drop and left is not None and left != name:
+            builds.remove(left)
+            if left in Published(here.exports).versions():
+                Published(here.exports).remove(left)
+            shutil.rmtree(here.docs / left, ignore_errors=True)
     return name
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -204,6 +205,34 @@ def test_a_wrong_url_is_named_with_what_it_may_be(
     said = faults()[store]
     assert f"wrong URL: {setting} is " in said and "-> give a f" in said
     assert "hidden" not in said
+
+
+def test_a_wrong_url_never_shows_its_password(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANKOFA_MARTS", "postgresql:/me:hunter2@host/db")
+    monkeypatch.setenv("SANKOFA_KEYS", "redis:me:hunter2@host")
+    assert "hunter2" not in str(look())
+    assert "wrong URL: SANKOFA_MARTS is postgresql…" in faults()["datastore"]
+
+
+def test_a_landing_that_no_library_can_open_is_told_and_not_thrown(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANKOFA_LANDING_URL", "foo://x")
+    assert faults() != {}
+
+
+def test_a_key_store_that_was_lost_is_named(healthy: Path) -> None:
+    Path(at(healthy).keys).unlink()
+    assert "is gone, and every key with it" in faults()["API keys"]
+
+
+def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
+    (build,) = Path(at(healthy).marts).glob("*.sqlite")
+    with sqlite3.connect(build) as held:
+        held.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
+    assert "nobody can read it" in faults()["datastore"]
 
 
 def test_no_key_in_use_is_named(healthy: Path) -> None:

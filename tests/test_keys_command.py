@@ -13,6 +13,7 @@ from pipelines.command import sankofa
 from pipelines.places import places
 from warehouse.keys import KeyStore, find, sandbox
 from warehouse.usage import Usage, month_at
+from warehouse.usage.counting import month_before
 
 
 @pytest.fixture(autouse=True)
@@ -77,9 +78,9 @@ def test_usage_shows_what_each_key_was_charged() -> None:
     charged = {line.split()[0]: line.split()[2:4] for line in lines[1:]}
     assert charged == {rotated[:12]: ["3", "50,000"], public[:12]: ["3", "3,000"]}
     assert month_at(time.time()).name in lines[0]
-    assert [line.split()[2] for line in run("usage", "--month", "2001-01").output.splitlines()][
-        1:
-    ] == ["0", "0"]
+    before = run("usage", "--month", month_before(month_at(time.time()).name)).output.splitlines()
+    assert [line.split()[2] for line in before][1:] == ["0", "0"]
+    assert run("usage", "--month", "2001-01").exit_code == 2
 
 
 @pytest.mark.parametrize("words", [("revoke", "sk_live_none"), ("rotate", "x"), ("list",)])

@@ -69,12 +69,15 @@ def builds(as_json: bool) -> None:
 
 @click.command()
 @click.argument("data_version", required=False)
+@click.option(
+    "--drop", is_flag=True, help="Take the build that is read now away: its files, pages and pins."
+)
 @json_option
-def rollback(data_version: str | None, as_json: bool) -> None:
+def rollback(data_version: str | None, drop: bool, as_json: bool) -> None:
     """Let readers see DATA_VERSION again; the build before the current one by default."""
     from pipelines.builds import roll_back
 
-    name = roll_back(places(), data_version)
+    name = roll_back(places(), data_version, drop)
     if as_json:
         print_json({"data_version": name})
     else:

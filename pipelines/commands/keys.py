@@ -109,9 +109,13 @@ def rotate_key(name: str, overlap_hours: float, as_json: bool) -> None:
 def show_usage(month: str | None, as_json: bool) -> None:
     """Show what each key was charged in a month, and what its tier allows."""
     from warehouse.usage import Usage, month_at
+    from warehouse.usage.counting import month_before
 
     counted, tiers = Usage(places().usage), configured_tiers(os.environ)
-    asked = month or month_at(time.time()).name
+    now = month_at(time.time()).name
+    asked, counts = month or now, (now, month_before(now))
+    if asked not in counts:
+        raise click.BadParameter(f"{asked!r} is not counted; {' and '.join(counts)} are")
     allowed = {str(tier.name): tier.per_month for tier in tiers.values()}
     shown = {row.key_id: row for row in _read(_store())}
     used = {key_id: counted.used(key_id, asked) for key_id in shown}

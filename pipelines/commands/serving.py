@@ -141,6 +141,8 @@ def _serve(host: str, port: int, *more: str) -> NoReturn:
     server += ["--host", host, "--port", str(port), *more]
     if "--base-url" not in more:
         # A manifest may have been written for another port: its addresses are ours as well.
-        own = [] if "SANKOFA_BASE_URL" in os.environ else [f"http://{host}:{port}"]
+        anywhere = host in ("0.0.0.0", "::", "")  # noqa: S104
+        told = anywhere or "SANKOFA_BASE_URL" in os.environ
+        own = [] if told else [f"http://{host}:{port}"]
         server += [part for base in (*own, here.base_url) for part in ("--base-url", base)]
     os.execv(sys.executable, [sys.executable, *server])  # noqa: S606

@@ -1,5 +1,6 @@
 """How results are shown: tables that fit the terminal, or JSON and nothing else."""
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import click
 
 # What is not read by a person in a terminal is never cut or folded.
 _UNBOUNDED = 100_000
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON for scripts, and nothing else."
@@ -63,11 +65,18 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> No
     for row in rows:
         table.add_row(
             *(
-                Text(each.text, each.style) if isinstance(each, Styled) else Text(each)
+                Text(_plain(each.text), each.style)
+                if isinstance(each, Styled)
+                else Text(_plain(each))
                 for each in row
             )
         )
     console().print(table)
+
+
+def _plain(text: str) -> str:
+    """Leave out what would steer a terminal: texts of sources are shown too."""
+    return _STEERING.sub("\ufffd", text)
 
 
 def console() -> Any:

@@ -28,12 +28,14 @@ def build(asked: Asked) -> Iterator[Finding]:
         )
         return
     about = builds_at(asked.here.marts).about(current.data_version)
-    stale = [*_not_published(asked, about), *_too_old(current, about)]
-    yield from stale
     if held[0] != current:
+        # Whoever rolled back did not want what was loaded since.
         says = f"readers see {current.data_version}, rolled back from {held[0].data_version}"
         yield note("build", says, f"`sankofa rollback {held[0].data_version}` goes forward again")
-    elif not stale:
+        return
+    stale = [*_not_published(asked, about), *_too_old(current, about)]
+    yield from stale
+    if not stale:
         yield ok("build", f"readers see {current.data_version}, the newest")
 
 

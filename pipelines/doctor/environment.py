@@ -43,7 +43,11 @@ def libraries(asked: Asked) -> Iterator[Finding]:
         if (words := _missing(each))
     ]
     if wrong:
-        yield fault("libraries", "; ".join(wrong), "install again: `make clean && make run`")
+        yield fault(
+            "libraries",
+            "; ".join(wrong),
+            "install again: `make clean`, then `make run`; what was loaded stays",
+        )
     else:
         yield ok("libraries", f"Sankofa {version('sankofa')}, and all that it needs")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.places import Places
-from warehouse.errors import DatastoreUnavailable, SankofaError
+from warehouse.errors import DatastoreUnavailable
 
 State = Literal["ok", "note", "fault"]
 
@@ -55,5 +55,6 @@ def looked(look: Look, asked: Asked) -> Iterator[Finding]:
         yield from look(asked)
     except DatastoreUnavailable:
         yield note(subject, "not looked at, since the datastore does not answer: see Stores")
-    except (SankofaError, OSError) as error:
+    # A library raises what it likes; a person is told all the same.
+    except Exception as error:
         yield fault(subject, f"could not be looked at: {error}", "mend that, then look again")

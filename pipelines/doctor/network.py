@@ -6,7 +6,7 @@ from pipelines.doctor.findings import Asked, Finding, fault, ok
 from pipelines.ports import holder, is_free
 
 # How the command of each server of ours is recognised.
-_OURS = {"REST": "-m api ", "MCP": "mcp_server", "Dagster": "dagster"}
+_OURS = {"REST": ("-m api ",), "MCP": ("-m mcp_server",), "Dagster": ("bin/dagster", "-m dagster")}
 OPTIONS = {"REST": "--port", "MCP": "--mcp-port", "Dagster": "--dagster-port"}
 
 
@@ -17,7 +17,7 @@ def ports(asked: Asked) -> Iterator[Finding]:
             yield ok("ports", f"{port} is free ({name})")
             continue
         found = holder(port)
-        if found is not None and _OURS[name] in found.command:
+        if found is not None and any(each in found.command for each in _OURS[name]):
             yield ok("ports", f"our server answers at {port} ({name}): process {found.pid}")
             continue
         by = "" if found is None else f", by {found}"

@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from pipelines.doctor.findings import Asked, Finding, fault, note, ok
 from pipelines.places import builds_kept
 from warehouse.errors import SankofaError
+from warehouse.mart.builds import builds_at
 
 
 def api_keys(asked: Asked) -> Iterator[Finding]:
@@ -15,7 +17,11 @@ def api_keys(asked: Asked) -> Iterator[Finding]:
     try:
         held = [row for row in issued(KeyStore(asked.here.keys)) if row.holds()]
     except SankofaError:
-        # Whether the store answers is told with the stores.
+        # Whether the store answers is told with the stores; that it was lost is told here.
+        lost = "://" not in asked.here.keys and not Path(asked.here.keys).exists()
+        if lost and builds_at(asked.here.marts).current() is not None:
+            says = f"{asked.here.keys} is gone, and every key with it: nobody can ask"
+            yield fault("API keys", says, "bring it back from a backup, or make keys anew")
         return
     make = "`sankofa keys create --tier starter` makes one"
     if not held:

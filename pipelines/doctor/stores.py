@@ -31,7 +31,9 @@ class _Store:
 
     @property
     def shown(self) -> str:
-        """Give the address without a password."""
+        """Give the address without a password; of a wrong one, only how it begins."""
+        if self.is_wrong:
+            return f"{self.place.partition(':')[0].partition('//')[0]}…"
         return _SECRET.sub("", self.place)
 
     @property
@@ -66,6 +68,8 @@ def _found(store: _Store) -> Finding:
         )
     try:
         return ok(store.name, store.read(store.place))
+    except _Unreadable as error:
+        return fault(store.name, f"nobody can read it: {error}", "`sankofa publish`")
     except NothingPublished as nothing:
         return note(store.name, f"answers, but {nothing}")
     except _Absent as absent:
@@ -82,6 +86,10 @@ def _found(store: _Store) -> Finding:
         )
 
 
+class _Unreadable(Exception):
+    """A build that this version of the service cannot read."""
+
+
 class _Absent(Exception):
     """A store of files that nobody made yet."""
 
@@ -96,6 +104,8 @@ def _datastore(place: str) -> str:
     mart = Mart(place)
     try:
         return f"answers with data_version {answered_by(mart)}"
+    except NothingPublished as error:
+        raise _Unreadable(str(error)) from error
     finally:
         mart.close()
 

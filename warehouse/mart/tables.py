@@ -27,7 +27,7 @@ _OBSERVED = (
 
 # A number for the form of a build: one of another form is not read, and with another number an
 # unchanged record is published anew.
-LAYOUT = 5
+LAYOUT = 6
 
 
 @dataclass(frozen=True)

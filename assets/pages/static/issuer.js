@@ -74,10 +74,11 @@ function tabulate() {
 
 async function showItem() {
   const item = line.elements.line_item.value, key = await keyOf(form);
-  state.item = state.all.whole
+  const found = state.all.whole
     ? { rows: state.all.rows.filter((row) => row.line_item === item), whole: true }
     : await ofItem(issuer, item, key);
   if (item !== line.elements.line_item.value) return;
+  state.item = found;
   fillPeriods(state.item.rows);
   drawVintages();
 }

@@ -29,7 +29,7 @@ function tellUniverse({ covered, ranked, left_out: leftOut }) {
   }));
 }
 
-async function show() {
+async function show(isLast) {
   const query = new URLSearchParams();
   for (const name of NAMES) if (form.elements[name].value) query.set(name, form.elements[name].value);
   history.replaceState(null, "", `?${query}`);
@@ -37,6 +37,7 @@ async function show() {
   document.getElementById("formula").textContent = metric.selectedOptions[0].dataset.shown;
   document.getElementById("methodology").href = `${(await config).api}/methodology/metrics-v1/${metric.value}`;
   const body = await ask(`/v1/screen?${query}`, await keyOf(form));
+  if (!isLast()) return;
   const most = Math.max(...body.data.map((each) => Math.abs(Number(each.value))), 1e-9);
   table(document.getElementById("ranked"), ["rank", "issuer", "country", "value", "size", "year to", "exact since"],
     body.data.map((each) => row(each, most)));
@@ -49,7 +50,7 @@ let turn = 0;
 function again() {
   const mine = ++turn;
   say("Asking…");
-  show().catch((error) => { if (mine === turn) say(error.message, true); });
+  show(() => mine === turn).catch((error) => { if (mine === turn) say(error.message, true); });
 }
 
 begin();

@@ -70,8 +70,11 @@ export function say(words, wrong) {
 // The key of a form: the sandbox's, or one of the visitor's own that stays in this tab.
 export async function keyOf(form) {
   const field = form.elements.key;
-  if (!field.value) field.value = sessionStorage.getItem("key") || (await config).key;
-  sessionStorage.setItem("key", field.value);
+  const sandbox = (await config).key, untouched = !field.dataset.asked;
+  field.dataset.asked = "yes";
+  if (!field.value) field.value = (untouched && sessionStorage.getItem("key")) || sandbox;
+  if (field.value === sandbox) sessionStorage.removeItem("key");
+  else sessionStorage.setItem("key", field.value);
   return field.value.trim();
 }
 

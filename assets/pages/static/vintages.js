@@ -24,15 +24,16 @@ export async function everything(issuer, key) {
 
 export async function ofItem(issuer, item, key) {
   const held = new Map();
-  let asOf = null, whole = false;
+  let asOf = null, whole = false, capped = false;
   for (let turn = 0; turn < BACK; turn += 1) {
     const day = asOf ? `&as_of=${asOf}` : "";
     const body = await ask(`/v1/shared/facts?entity_id=${issuer}&dataset=AF-FUND&measure=${encodeURIComponent(item)}${day}`, key);
     const rows = body.data.map(fromShared);
     for (const row of rows) held.set(`${figure(row)}|${row.vintage}`, row);
     const restated = rows.filter((row) => row.vintage > 1 && !held.has(`${figure(row)}|${row.vintage - 1}`));
-    whole = !restated.length;
-    if (whole) break;
+    capped ||= body.truncated;
+    whole = !restated.length && !capped;
+    if (!restated.length) break;
     asOf = dayBefore(restated.map((row) => row.available_at).sort().at(-1));
   }
   return { rows: [...held.values()], whole };
