@@ -13,6 +13,7 @@ from warehouse.mart.load_sqlite import SqliteLoader
 from warehouse.mart.packs import COLUMNS, INDEXES, Packer
 from warehouse.mart.pointer import switch
 from warehouse.mart.shapes import LATEST_DAY, NEVER_DAY
+from warehouse.mart.tables import LAYOUT
 from warehouse.read.mart import Mart
 from warehouse.read.packs import known_rows, unpacked
 
@@ -37,7 +38,7 @@ def published(folder: Path, rows: list[tuple[str, tuple[int, int]]], batch: int,
         names = pa.array([name for name, _ in some])
         packer.take(begin + 1, names, (known[:, 0], known[:, 1]), pa.array(texts, pa.binary()))
     with SqliteLoader(folder, "20260101.1") as loader:
-        loader.tell({"notice": "invented"})
+        loader.tell({"notice": "invented", "layout": str(LAYOUT)})
         loader.load(f"{TABLE}_packs", COLUMNS, packer.packs(), INDEXES)
     switch(folder, "20260101.1")
     return Mart(folder)
