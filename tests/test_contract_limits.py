@@ -47,7 +47,6 @@ def used_up(api: Contract) -> str:
     raise AssertionError("the usage store counts no minute whole")
 
 
-@pytest.mark.every_store
 @pytest.mark.parametrize("tier", NUMBERS)
 def test_5_3_and_8_a_minute_and_a_month_are_limited_by_the_tier_of_a_key(
     api: Contract, tier: TierName
@@ -63,7 +62,6 @@ def test_5_3_and_8_a_minute_and_a_month_are_limited_by_the_tier_of_a_key(
     assert int(standing[2]) <= 61 and int(standing[4]) <= 31 * 86_400
 
 
-@pytest.mark.every_store
 def test_7_429_the_burst_limit_is_named_with_when_to_come_back(api: Contract) -> None:
     key = used_up(api)
     body = api.problem("/v1/tenders", 429, "rate_limited", None, X_API_Key=key)
@@ -92,7 +90,6 @@ def test_7_limits_are_asked_after_the_key_and_before_the_parameters(api: Contrac
     api.problem("/v1/nothing", 404, "not_found", None, X_API_Key=key)
 
 
-@pytest.mark.every_store
 def test_7_429_the_monthly_cap_is_named_alone_and_ends_with_the_month(
     api: Contract, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
