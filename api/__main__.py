@@ -9,6 +9,7 @@ from api.app import UPGRADE_URL
 from api.serve import Options, serve
 from api.workers import cores
 from warehouse.errors import SankofaError
+from warehouse.options import add_place
 
 
 def main() -> None:
@@ -34,9 +35,9 @@ def main() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="api", description=__doc__)
-    _place(parser, "marts", "folder or database of the builds", required=True)
-    _place(parser, "keys", "file or Redis of the key store", required=True)
-    _place(parser, "usage", "file or Redis of the usage store; nothing is counted without")
+    add_place(parser, "marts", "folder or database of the builds", required=True)
+    add_place(parser, "keys", "file or Redis of the key store", required=True)
+    add_place(parser, "usage", "file or Redis of the usage store; nothing is counted without")
     parser.add_argument("--exports", help="folder or URL of the exports; none are served without")
     parser.add_argument(
         "--docs", type=Path, help="folder of the pages of each build; none are served without"
@@ -63,16 +64,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--upgrade-url", default=UPGRADE_URL)
     return parser
-
-
-def _place(
-    parser: argparse.ArgumentParser, name: str, what: str, *, required: bool = False
-) -> None:
-    """Take a place from the environment too: an address with a password belongs there."""
-    variable = f"SANKOFA_{name.upper()}"
-    held = os.environ.get(variable)
-    help_ = f"{what}; default: {variable}"
-    parser.add_argument(f"--{name}", default=held, required=required and not held, help=help_)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,8 @@
 
 import http.client
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -17,7 +11,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from mcp import Client
-from tests.serving import Served, World, port_of
+from tests.serving import Served, World, started
 
 MODES = ("legacy", "2026-07-28")
 MODERN = "2026-07-28"
@@ -31,32 +25,8 @@ _META = {
 @contextmanager
 def mcp_served(world: World, *options: str) -> Iterator[Served]:
     """Run ``python -m mcp_server`` at a free port until the end of the block."""
-    log = world.root / f"mcp-log-{time.monotonic_ns()}"
-    places = ["--marts", str(world.marts), "--keys", str(world.keys)]
-    with log.open("wb") as file:
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "mcp_server",
-                *places,
-                "--port",
-                "0",
-                "--workers",
-                "1",
-                *options,
-            ],
-            stderr=file,
-            cwd=Path(__file__).parents[1],
-        )
-    try:
-        server = Served(port_of(process, log), process, log)
-        server.get("/health")
+    with started(world, "mcp_server", "--workers", "1", *options) as server:
         yield server
-    finally:
-        if process.poll() is None:
-            os.kill(process.pid, signal.SIGTERM)
-        process.wait(30)
 
 
 @asynccontextmanager

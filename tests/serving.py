@@ -159,11 +159,18 @@ def answering(app: Any) -> Iterator[Asked]:
 @contextmanager
 def served(world: World, *options: str) -> Iterator[Served]:
     """Run ``python -m api`` at a free port until the end of the block."""
-    log = world.root / f"log-{time.monotonic_ns()}"
-    places = ["--marts", str(world.marts), "--keys", str(world.keys), "--exports", world.exports]
+    with started(world, "api", "--exports", world.exports, *options) as server:
+        yield server
+
+
+@contextmanager
+def started(world: World, module: str, *options: str) -> Iterator[Served]:
+    """Run a server of ours at a free port until the end of the block."""
+    log = world.root / f"{module}-log-{time.monotonic_ns()}"
+    places = ["--marts", str(world.marts), "--keys", str(world.keys)]
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "api", *places, "--port", "0", *options],
+            [sys.executable, "-m", module, *places, "--port", "0", *options],
             stderr=file,
             cwd=Path(__file__).parents[1],
         )

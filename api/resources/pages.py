@@ -10,15 +10,9 @@ from api import llms
 from api.frame import guard, navigation
 from api.markdown import to_html
 from warehouse.contract.problems import Problem
-from warehouse.methodology import metrics, signals
-from warehouse.methodology.metric_pages import metric_page
-from warehouse.methodology.signal_pages import page as signal_page
+from warehouse.methodology.pages import REFS, SLUGS, page_of
 
 _STATIC = Path(__file__).parents[1] / "static"
-_SETS = {
-    metrics.SET: (metric_page, tuple(metrics.BY_SLUG)),
-    signals.SET: (signal_page, tuple(signals.BY_KEY)),
-}
 _HTML, _MARKDOWN = "text/html; charset=utf-8", "text/markdown; charset=utf-8"
 
 
@@ -79,8 +73,7 @@ class MethodologyIndex:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer with the list."""
-        refs = [f"{name}/{slug}" for name, (_, slugs) in _SETS.items() for slug in slugs]
-        lines = "\n".join(f"- [{ref}](/methodology/{ref})" for ref in refs)
+        lines = "\n".join(f"- [{ref}](/methodology/{ref})" for ref in REFS)
         _negotiate(req, resp, f"# Methodology\n\n{lines}\n", "Methodology", self._above)
 
     on_head = on_get
@@ -96,7 +89,7 @@ class Methodology:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, set_name: str, slug: str) -> None:
         """Answer with the page: HTML for a browser, else Markdown."""
-        page = _SETS[set_name][0](slug) if set_name in _SETS else None
+        page = page_of(set_name, slug)
         if page is None:
             raise Problem("not_found", f"No page explains {set_name[:64]}/{slug[:64]}.")
         _negotiate(req, resp, page, f"{set_name}/{slug}", self._above)
@@ -111,8 +104,7 @@ class LlmsTxt:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer with addresses of the host that was asked."""
-        refs = {name: slugs for name, (_, slugs) in _SETS.items()}
-        resp.text = llms.text(req.context.base_url, refs)
+        resp.text = llms.text(req.context.base_url, SLUGS)
         resp.content_type = "text/plain; charset=utf-8"
 
     on_head = on_get

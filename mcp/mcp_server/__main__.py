@@ -10,6 +10,7 @@ from mcp_server import http, stdio
 from warehouse.contract.failures import UPGRADE_URL
 from warehouse.contract.problems import Problem
 from warehouse.errors import SankofaError
+from warehouse.options import add_place
 
 _KEY = "SANKOFA_API_KEY"
 
@@ -51,9 +52,9 @@ def _serve_stdio(options: http.Options) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mcp_server", description=__doc__)
-    _place(parser, "marts", "folder or database of the builds", required=True)
-    _place(parser, "keys", "file or Redis of the key store", required=True)
-    _place(parser, "usage", "file or Redis of the usage store; nothing is counted without")
+    add_place(parser, "marts", "folder or database of the builds", required=True)
+    add_place(parser, "keys", "file or Redis of the key store", required=True)
+    add_place(parser, "usage", "file or Redis of the usage store; nothing is counted without")
     parser.add_argument(
         "--stdio", action="store_true", help=f"serve one local agent; its key is in {_KEY}"
     )
@@ -70,16 +71,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _several(parser: argparse.ArgumentParser, name: str, what: str) -> None:
     parser.add_argument(name, action="append", default=[], help=f"{what}; may be repeated")
-
-
-def _place(
-    parser: argparse.ArgumentParser, name: str, what: str, *, required: bool = False
-) -> None:
-    """Take a place from the environment too: an address with a password belongs there."""
-    variable = f"SANKOFA_{name.upper()}"
-    held = os.environ.get(variable)
-    help_ = f"{what}; default: {variable}"
-    parser.add_argument(f"--{name}", default=held, required=required and not held, help=help_)
 
 
 if __name__ == "__main__":

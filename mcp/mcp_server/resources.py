@@ -1,23 +1,15 @@
 """Resources: methodology pages, dataset cards, the licence notice, the export manifest."""
 
-from collections.abc import Callable
-
 from mcp_types import Resource, ResourceTemplate
 
 from warehouse.contract.datasets import DATASETS, card
-from warehouse.methodology import metrics, signals
-from warehouse.methodology.metric_pages import metric_page
-from warehouse.methodology.signal_pages import page as signal_page
+from warehouse.methodology.pages import REFS, page_of
 from warehouse.read.exports import export_body
 from warehouse.read.mart import Mart
 
 _MARKDOWN, _JSON, _PLAIN = "text/markdown", "application/json", "text/plain"
 _METHODOLOGY, _DATASET = "sankofa://methodology/", "sankofa://datasets/"
 _LICENCE, _MANIFEST = "sankofa://licence", "sankofa://exports/manifest"
-_PAGES: dict[str, tuple[Callable[[str], str | None], tuple[str, ...]]] = {
-    metrics.SET: (metric_page, tuple(metrics.BY_SLUG)),
-    signals.SET: (signal_page, tuple(signals.BY_KEY)),
-}
 
 TEMPLATES = [
     ResourceTemplate(
@@ -50,11 +42,8 @@ RESOURCES = [
         for sku, each in DATASETS.items()
     ),
     *(
-        _resource(
-            f"{_METHODOLOGY}{name}/{slug}", f"{name}/{slug}", f"How {slug} is made", _MARKDOWN
-        )
-        for name, (_, slugs) in _PAGES.items()
-        for slug in slugs
+        _resource(f"{_METHODOLOGY}{ref}", ref, f"How {ref.partition('/')[2]} is made", _MARKDOWN)
+        for ref in REFS
     ),
 ]
 
@@ -69,6 +58,5 @@ def read(mart: Mart, uri: str) -> tuple[str, str] | None:
         text = card(uri.removeprefix(_DATASET).upper())
     else:
         name, _, slug = uri.removeprefix(_METHODOLOGY).partition("/")
-        known = uri.startswith(_METHODOLOGY) and name in _PAGES
-        text = _PAGES[name][0](slug) if known else None
+        text = page_of(name, slug) if uri.startswith(_METHODOLOGY) else None
     return None if text is None else (text, _MARKDOWN)
