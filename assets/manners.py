@@ -1,21 +1,19 @@
 """How a host is asked: how often, by whom, after how long again, and without a key shown."""
 
-import fcntl
 import logging
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import IO
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 
 from warehouse.errors import SankofaError
+from warehouse.locks import file_lock
 
 # Requests a second that a host is asked at most; the longest ending that fits counts.
 RATES: dict[str, float] = {
@@ -54,7 +52,7 @@ class Bucket:
 
     def take(self) -> None:
         """Wait for the next turn."""
-        with _locked(self._file) as file:
+        with file_lock(self._file) as file:
             last = _moment(file.read())
             wait = min(self._gap, last + self._gap - self._clock())
             if wait > 0:
@@ -93,14 +91,6 @@ def _shared_folder() -> Path:
     if folder.stat().st_uid != os.getuid():
         raise SankofaError(f"{folder} belongs to somebody else: set TMPDIR to a folder of yours")
     return folder
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[IO[str]]:
-    with path.open("a+", encoding="ascii", errors="replace") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.seek(0)
-        yield file
 
 
 def _moment(written: str) -> float:

@@ -1,6 +1,5 @@
 """Running a job in this process, with its runs kept where ``dagster dev`` shows them."""
 
-import fcntl
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from dagster_shared.error import SerializableErrorInfo
 from pipelines.dagster_home import settle_dagster_home
 from pipelines.places import Places
 from warehouse.errors import SankofaError
+from warehouse.locks import file_lock
 from warehouse.mart.audit import AuditFailed
 
 _BY_COMMAND = {"sankofa/by": "command"}
@@ -90,8 +90,7 @@ def _only_one(here: Places, keeper: dg.DagsterInstance, name: str) -> Iterator[N
     The kernel releases the lock of a dead process; a run of ours that is not finished when
     nobody holds it has died, and would keep its place in the pools for ever.
     """
-    with (here.dagster / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with file_lock(here.dagster / f"{name}.lock"):
         mine = dg.RunsFilter(job_name=name, tags=_BY_COMMAND, statuses=NOT_FINISHED_STATUSES)
         for run in keeper.get_runs(mine):
             keeper.report_run_failed(run, "its process ended before it did")

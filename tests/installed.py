@@ -1,6 +1,5 @@
 """Installations that hold the sample world: loaded, published, copied, asked by the command."""
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ from pipelines.sources import SOURCES
 from quality.audit import audit
 from quality.report import Report
 from warehouse.landing import Landing
+from warehouse.locks import file_lock
 from warehouse.mart.derived import Tables
 from warehouse.mart.notices import SAMPLE_NOTICE
 from warehouse.mart.stage import Stage
@@ -84,8 +84,7 @@ def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path]
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
     home, beginning = base / name, base / f"{name}.begun"
-    with (base / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with file_lock(base / f"{name}.lock"):
         if not home.is_dir():
             shutil.rmtree(beginning, ignore_errors=True)
             make(beginning)

@@ -3,7 +3,6 @@
 A place is a folder of SQLite files (``sqlite:///folder``, or a path) or a PostgreSQL database.
 """
 
-import fcntl
 import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from warehouse.errors import DatastoreUnavailable
+from warehouse.locks import file_lock
 from warehouse.mart.pointer import build_file, builds, current, switch
 
 _SQLITE = "sqlite:///"
@@ -99,9 +99,7 @@ class Folder:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Let one publisher work at a time, and clear what a killed one left behind."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / "publish.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with file_lock(self.path / "publish.lock"):
             for left in self.path.glob("*.partial"):
                 left.unlink()
             yield

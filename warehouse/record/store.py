@@ -27,7 +27,7 @@ from deltalake.exceptions import CommitFailedError
 from sqlmodel import SQLModel
 
 from warehouse.errors import SankofaError
-from warehouse.record.alone import alone
+from warehouse.locks import try_file_lock
 from warehouse.record.index import forget
 from warehouse.record.schema import arrow_schema, record_schema
 from warehouse.record.tables import RECORD_TABLES, RecordTable
@@ -171,8 +171,8 @@ class Record:
 
     def _rewrite(self, name: str, way: Callable[[DeltaTable], Callable[..., Any]]) -> None:
         """Rewrite files alone: Delta lets two rewrites of the same files pass each other."""
-        with self.writing, alone(Path(self.root, ".locks", name)) as free:
-            if free:
+        with self.writing, try_file_lock(Path(self.root, ".locks", name)) as locked:
+            if locked:
                 delta = self.table(name)
                 way(delta)(target_size=_FILE_SIZE, writer_properties=_WRITER)
                 forget(self.index_folder(name), [file.path for file in self.files(name)])

@@ -193,6 +193,8 @@ class _Bucket:
 
     def __enter__(self) -> "_Bucket":
         self._file = self._counters.file()
+        # Locks one bucket, a range of bytes, not the whole file as warehouse.locks does: requests
+        # of different keys must not wait for each other.
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX, _BUCKET, self._begin)
         except OSError as error:

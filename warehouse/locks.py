@@ -1,0 +1,38 @@
+"""Exclusive file locks among the processes of one machine.
+
+They are ``flock`` locks: the kernel releases the lock of a process that dies, so a lock file
+left behind by a killed process never blocks anyone.
+"""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def file_lock(path: Path) -> Iterator[IO[str]]:
+    """Wait for the lock on a file and hold it; yield the file, open at its start."""
+    with _open(path) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        yield file
+
+
+@contextmanager
+def try_file_lock(path: Path) -> Iterator[bool]:
+    """Hold the lock on a file if it is free; yield False at once if another process holds it."""
+    with _open(path) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+def _open(path: Path) -> IO[str]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Append mode creates the file and keeps what an earlier holder wrote into it.
+    return path.open("a+", encoding="ascii", errors="replace")
