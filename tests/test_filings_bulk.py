@@ -14,11 +14,11 @@ from assets.filings import bulk, companyfacts, submissions
 from assets.filings.sources import SOURCES
 from assets.load import load_source
 from assets.parsed import Parsed
-from assets.sample.companyfacts import companyfacts as facts_of
-from assets.sample.issuers import filings_of
 from assets.sample.organisations import cik_of, issuer
-from assets.sample.submissions import submissions as submissions_of
-from assets.sample.write import exact_json
+from assets.sample.sec import companyfacts as facts_of
+from assets.sample.sec import filings_of
+from assets.sample.sec import submissions as submissions_of
+from assets.sample.writer import exact_json
 from tests.conftest import REAL
 from warehouse.landing import Document, Fetched, Landing
 from warehouse.record.rows import to_arrow

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from stdnum import isin, lei
 
-from assets.sample.issuers import FIRST_CRAWL
+from assets.sample.sec import FIRST_CRAWL
 from assets.sample.world import SOURCES, write_world
 
 Place = dict[str, Any]

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from assets.sample.countries import COUNTRIES, Country
-from assets.sample.write import Json, World
+from assets.sample.writer import Json, World
 
 SOURCE = "alfred"
 

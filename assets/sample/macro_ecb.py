@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 
-from assets.sample.write import World
+from assets.sample.writer import World
 
 SOURCE = "ecb"
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from assets.sample.countries import COUNTRIES
-from assets.sample.write import Json, World
+from assets.sample.writer import Json, World
 
 SOURCE = "worldbank"
 

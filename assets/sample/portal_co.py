@@ -1,10 +1,18 @@
 """The Colombian portal: packages with tender, award and contract releases of a process."""
 
+from decimal import Decimal
 from typing import Any
 
-from assets.sample.colombia_release import STAGES, release
-from assets.sample.tenders import Process, is_bought_by_issuer, monthly, processes, read_on
-from assets.sample.write import Json, World, exact_json
+from assets.sample.organisations import issuer, person_name, supplier
+from assets.sample.tenders import (
+    Process,
+    company_supplier,
+    is_bought_by_issuer,
+    monthly,
+    processes,
+    read_on,
+)
+from assets.sample.writer import Json, World, exact_json
 
 SOURCE = "co-secop"
 LICENSE = "https://opendefinition.org/licenses/odc-pddl/"
@@ -69,3 +77,134 @@ def _write_broken(world: World) -> None:
     path = "apiCCE2.0/rest/releases/tender/2025-10-part-2.json"
     world.write(SOURCE, day, path, exact_json(document).encode("latin-1"), 1)
     world.traps.note("broken_invalid_utf8", SOURCE, day, path)
+
+
+STAGES = {"tender": 0, "award": 45, "contract": 60}
+
+_CENT = Decimal("0.01")
+
+
+def release(world: World, stage: str, process: Process) -> Json:
+    """Give the release of one stage; a later one holds what the earlier ones said."""
+    number, day = 58_000 + process.number, process.day(STAGES[stage])
+    seller = _seller(world, process)
+    known: Json = {
+        "ocid": f"ocds-k50g02-{number}",
+        "id": f"{number}-{stage}",
+        "date": f"{day}T00:00:00.000Z",
+        "tag": [stage],
+        "initiationType": "tender",
+        "language": "es",
+        "lastUpdate": f"{day}T00:00:00.000Z",
+        "parties": [_buyer_party(process)],
+        "buyer": {"id": process.buyer.register_number, "name": process.buyer.name},
+        "planning": {"rationale": process.title, "budget": {"amount": {"currency": "COP"}}},
+        "tender": _tender(process, stage) | _tenderers(world, process, stage, seller),
+        "awards": [],
+        "contracts": [],
+    }
+    if stage != "tender":
+        known["parties"].append(seller)
+        known["awards"].append(_award(process, number, seller))
+    if stage == "contract":
+        known["contracts"].append(_contract(process, number))
+    return known
+
+
+def _buyer_party(process: Process) -> Json:
+    buyer = process.buyer
+    bare = {"id": buyer.register_number, "legalName": buyer.name}
+    identifier = buyer.identifier if buyer.kind == "issuer" else bare
+    return {
+        "name": process.buyer.name,
+        "id": process.buyer.register_number,
+        "identifier": identifier,
+        "address": {"locality": "FICTIONAL", "countryName": "COLOMBIA"},
+        "contactPoint": {"email": "compras@fictional.example", "telephone": "6015550000"},
+        "roles": ["procuringEntity", "buyer", "payer"],
+    }
+
+
+def _seller(world: World, process: Process) -> Json:
+    if process.number % 12 == 4:
+        return _seller_party(person_name(process.number + 3), {"id": "1"})
+    if process.number % 12 == 6:
+        shared = issuer(3 + process.number % 2)
+        return _seller_party(shared.name, {"id": shared.register_number})
+    company = company_supplier(world, process, "CO")
+    return _seller_party(company.name, company.identifier)
+
+
+def _seller_party(name: str, identifier: Json) -> Json:
+    return {
+        "name": name,
+        "id": "1",
+        "identifier": {**identifier, "legalName": name},
+        "address": {"locality": "Fictional", "countryName": "COLOMBIA"},
+        "roles": ["supplier", "payee"],
+    }
+
+
+def _tender(process: Process, stage: str) -> Json:
+    official = person_name(process.number + 11)
+    named = official if process.number % 12 == 1 else process.buyer.name
+    amount = process.amount * (11 if stage != "tender" and process.number % 7 == 2 else 10) // 10
+    return {
+        "id": str(103_000 + process.number),
+        "title": process.title,
+        "status": "active" if stage == "tender" else "complete",
+        "procuringEntity": {"id": process.buyer.register_number, "name": named},
+        "items": [
+            {"id": 1, "description": process.title, "quantity": 1, "unit": {"name": "Unidad"}}
+        ],
+        "value": {"amount": amount, "currency": "COP"},
+        "procurementMethod": ("open", "selective", "direct")[process.number % 3],
+        "mainProcurementCategory": process.category,
+        "tenderPeriod": {
+            "startDate": f"{process.opened}T00:00:00.000Z",
+            "endDate": f"{process.day(12 + process.number % 15)}T00:00:00.000Z",
+        },
+    }
+
+
+def _tenderers(world: World, process: Process, stage: str, seller: Json) -> Json:
+    if stage == "tender":
+        return {"numberOfTenderers": 0}
+    others = [supplier("CO", 20 * world.scale + n) for n in range(process.number % 5)]
+    named = [{"id": firm.register_number, "name": firm.name} for firm in others]
+    tenderers = [{"id": "1", "name": seller["name"]}, *named]
+    return {"tenderers": tenderers, "numberOfTenderers": len(tenderers)}
+
+
+def _award(process: Process, number: int, seller: Json) -> Json:
+    return {
+        "id": str(number),
+        "title": process.title,
+        "status": "active",
+        "date": f"{process.day(STAGES['award'])}T00:00:00.000Z",
+        "value": _value(process),
+        "suppliers": [{"id": 1, "name": seller["name"]}],
+    }
+
+
+def _contract(process: Process, number: int) -> Json:
+    ends = f"{process.day(STAGES['contract'] + 90)}"
+    ends = "2026-02-30" if process.number % 12 == 10 else ends
+    return {
+        "id": str(number),
+        "awardID": str(number),
+        "title": process.title,
+        "status": "active",
+        "period": {
+            "startDate": f"{process.day(STAGES['contract'])}T00:00:00.000Z",
+            "endDate": f"{ends}T00:00:00.000Z",
+        },
+        "value": _value(process),
+        "dateSigned": f"{process.day(STAGES['contract'])}T00:00:00.000Z",
+    }
+
+
+def _value(process: Process) -> Json:
+    amount = (Decimal(process.amount) * 97 / 100).quantize(_CENT)
+    written: Decimal | str = str(amount) if process.number % 12 == 9 else amount
+    return {"amount": written, "currency": "COP"}

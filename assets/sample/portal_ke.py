@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from assets.sample.names import person_name
-from assets.sample.organisations import supplier
+from assets.sample.organisations import person_name, supplier
 from assets.sample.tenders import (
     Process,
     company_supplier,
@@ -12,7 +11,7 @@ from assets.sample.tenders import (
     processes,
     read_on,
 )
-from assets.sample.write import Json, World, exact_json
+from assets.sample.writer import Json, World, exact_json
 
 SOURCE = "ke-ppip"
 

@@ -1,7 +1,7 @@
 """The Nigerian budget portal: one small package that may not be redistributed."""
 
 from assets.sample.tenders import Process, home_issuer, processes, read_on
-from assets.sample.write import Json, World
+from assets.sample.writer import Json, World
 
 SOURCE = "ng-budget"
 LICENSE = "https://fictional.example/licences/no-redistribution"

@@ -1,8 +1,8 @@
 """The South African portal: compiled releases in packages, a value of 0 not stated."""
 
-from assets.sample.names import person_name
+from assets.sample.organisations import person_name
 from assets.sample.tenders import Process, contact_text, monthly, processes, read_on
-from assets.sample.write import Json, World
+from assets.sample.writer import Json, World
 
 SOURCE = "za-etenders"
 LICENSE = "https://opendatacommons.org/licenses/pddl/1-0/111"

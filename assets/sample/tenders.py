@@ -7,9 +7,15 @@ from datetime import date, timedelta
 from itertools import groupby
 
 from assets.sample.countries import BY_CODE
-from assets.sample.names import person_name
-from assets.sample.organisations import ISSUERS_A_SCALE, Organisation, body, issuer, supplier
-from assets.sample.write import World
+from assets.sample.organisations import (
+    ISSUERS_A_SCALE,
+    Organisation,
+    body,
+    issuer,
+    person_name,
+    supplier,
+)
+from assets.sample.writer import World
 
 FIRST_DAY, LAST_DAY = date(2022, 1, 10), date(2026, 6, 10)
 LAST_CRAWL = date(2026, 6, 15)

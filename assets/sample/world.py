@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from assets.sample import portal_co, portal_ke, portal_ng, portal_za
-from assets.sample.issuers import write_issuers
 from assets.sample.macro_alfred import write_alfred
 from assets.sample.macro_ecb import write_ecb
 from assets.sample.macro_worldbank import write_worldbank
 from assets.sample.registers import write_registers
-from assets.sample.write import World
+from assets.sample.sec import write_issuers
+from assets.sample.writer import World
 
 GENERATOR = 1
 

@@ -10,10 +10,9 @@ from typing import Any
 import msgspec
 
 from assets.filings import bulk
-from assets.sample.companyfacts import companyfacts
-from assets.sample.issuers import filings_of
 from assets.sample.organisations import cik_of, issuer
-from assets.sample.write import exact_json
+from assets.sample.sec import companyfacts, filings_of
+from assets.sample.writer import exact_json
 from tests.bench.measure import measured
 from warehouse.landing import Document
 from warehouse.record.rows import to_arrow

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from assets.sample.names import person_name
+from assets.sample.organisations import person_name
 from tests.fuzz.service import Answer, Known, Request, Service
 from warehouse.contract.problems import PROBLEMS
 from warehouse.read.crosswalk import FREE, MOST_MATCHES

@@ -6,7 +6,7 @@ from urllib.parse import quote, quote_from_bytes
 
 from api.declared import Endpoint
 from api.endpoints import ENDPOINTS
-from assets.sample.names import person_name
+from assets.sample.organisations import person_name
 from tests.fuzz.service import Known, Request
 from warehouse.contract.kinds import Choice
 
