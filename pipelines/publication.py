@@ -19,7 +19,7 @@ from assets.signals import derive as signals
 from pipelines.builds import clear_unpublished
 from pipelines.held import COUNTS, MEASURED
 from quality.audit import audit
-from quality.docs import write_docs
+from quality.data_docs import write_docs
 from quality.history import keep_history
 from quality.report import Report
 from warehouse.exports.manifest import Manifest, encode

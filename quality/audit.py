@@ -7,14 +7,14 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from quality.contacts import find_contacts
 from quality.floors import FLOORS, Floor
-from quality.gate import find_persons
 from quality.history import as_table, history
 from quality.losses import losses, served_counts
 from quality.measure import measure
 from quality.report import FLOORS_CHECK, Counts, Failure, Report
 from quality.rules import Suite
+from quality.served_names_audit import find_persons
+from quality.served_text_audit import find_contacts
 from quality.suites import SUITES
 from warehouse.mart.awards import stage_awards
 from warehouse.mart.countries import countries

@@ -5,7 +5,7 @@ How they are read is in ``forms``.
 
 from dataclasses import dataclass
 
-from quality.phrases import phrases, words
+from quality.name_words import phrases, words
 
 
 @dataclass(frozen=True)

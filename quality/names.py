@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pycountry
 
-from quality.phrases import Phrase
+from quality.name_words import Phrase
 
 _DOTS = re.compile(
     r"(?<!\w)(?:(?:\w{1,2}\.)+\w{1,2}(?!\w)\.?|(?:\w\. )+\w\.(?!\w))"

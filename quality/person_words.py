@@ -1,6 +1,6 @@
 """Words that speak of a natural person, as data: titles, offices, sole traders, given names."""
 
-from quality.phrases import words
+from quality.name_words import words
 
 
 def _texts(text: str) -> tuple[str, ...]:

@@ -10,13 +10,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from quality import registers
-from quality.forms import legal_form, long_form
-from quality.joint import holds_an_office, is_named_as_a_person, parties, someone_beside
+from quality.contact_in_name import reaches_someone
+from quality.legal_form_rules import legal_form, long_form
 from quality.names import Word, beginning, fold, read, skeleton
+from quality.person_beside_firm import (
+    holds_an_office,
+    is_named_as_a_person,
+    parties,
+    someone_beside,
+)
 from quality.person_words import ACTS_FOR, FIRST_TITLES, LOOSE_TITLES, SOLE_TRADER, TITLES
 from quality.public_bodies import public_body
 from quality.public_words import NAMED_AFTER_SOMEONE
-from quality.reached import reaches_someone
 
 # The categories of an LEI record that are no natural person's.
 _CATEGORIES = frozenset(

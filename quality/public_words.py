@@ -1,6 +1,6 @@
 """Words by which public bodies are known, as data; how they are read is in ``public_bodies``."""
 
-from quality.phrases import phrases, words
+from quality.name_words import phrases, words
 
 # The word stands last, as in "Theewater Municipality", or before "of".
 LAST = phrases(

@@ -5,6 +5,7 @@ from typing import Literal, get_args, get_origin
 
 from sqlmodel import SQLModel
 
+from quality.mart_suites import SERVED
 from quality.rules import (
     COUNTRY,
     CURRENCY,
@@ -20,7 +21,6 @@ from quality.rules import (
     unique,
     within,
 )
-from quality.served import SERVED
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 
 PLACE = "concat(source_ref, ' (row ', row_id, ')')"

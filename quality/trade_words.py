@@ -1,6 +1,6 @@
 """Words that firms are named with and people are not: never evidence by themselves."""
 
-from quality.phrases import words
+from quality.name_words import words
 
 # Words of trade. They are no evidence (a sole trader uses them too): they only
 # tell that a short form after them is a form, and not a surname or initials.

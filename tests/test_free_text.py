@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from quality.contact_prefilter import suspects
 from quality.free_text import clean, suspect
-from quality.suspects import suspects
 
 # What must not be left of each text: the address, the number or the name in it.
 CONTACTS = [

@@ -354,7 +354,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Record:
 def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
     sample: Record, tmp_path: Path
 ) -> None:
-    from quality.docs import write_docs
+    from quality.data_docs import write_docs
 
     with staged(sample, tmp_path / "stage") as stage:
         stage.add(derive(stage))

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quality.contact_prefilter import suspects
 from quality.free_text import suspect
-from quality.suspects import suspects
 
 WORDS = st.sampled_from(
     (

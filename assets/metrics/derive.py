@@ -10,7 +10,7 @@ from contextlib import closing
 import duckdb
 import pyarrow as pa
 
-from assets.metrics import choice, years
+from assets.metrics import chosen_statements, yearly_inputs
 from assets.metrics.absent import ABSENT, NEEDED
 from assets.metrics.spool import Spool
 from assets.metrics.values import details, metric_rows, valued
@@ -56,8 +56,8 @@ SELECT min(service_id), max(service_id) FROM (
 
 def _choose(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:
     """Make the tables of one part, and leave those that are read after the choice."""
-    sql.execute(years.facts(), {"first": first, "last": last})
-    made = years.TABLES | choice.TABLES
+    sql.execute(yearly_inputs.facts(), {"first": first, "last": last})
+    made = yearly_inputs.TABLES | chosen_statements.TABLES
     for name, statement in made.items():
         sql.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {statement}")
     for name in made.keys() - NEEDED:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-from assets.pages.board import board
 from assets.pages.cards import CARDS, DATASETS, PANELS, Card
 from assets.pages.coverage import Fresh, Grid, country_name, freshness, grid
 from assets.pages.examples import examples
 from assets.pages.files import File, files_of
 from assets.pages.panels import write_panels
+from assets.pages.quality_board import board
 from assets.pages.render import STATIC, Pages
 from assets.pages.snippets import snippets
 from warehouse.exports.manifest import Manifest

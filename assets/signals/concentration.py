@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import duckdb
 
 from assets.signals.calendar import NEVER
-from assets.signals.moving import PRESENT, moving, stepped
-from assets.signals.raw import add
+from assets.signals.raw_measures import add
+from assets.signals.rolling_windows import PRESENT, moving, stepped
 from warehouse.methodology.signals import TRAILING
 
 HALF = 100_000_000_000

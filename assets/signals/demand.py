@@ -4,7 +4,7 @@ import duckdb
 
 from assets.signals.calendar import SPAN
 from assets.signals.concentration import hhi_of_buyers
-from assets.signals.raw import add
+from assets.signals.raw_measures import add
 from warehouse.methodology.signals import MOMENTUM_NEEDS
 
 _PANEL = "procurement-demand"

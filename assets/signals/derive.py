@@ -5,14 +5,14 @@ from contextlib import closing
 import duckdb
 import pyarrow as pa
 
-from assets.signals import raw
+from assets.signals import raw_measures
 from assets.signals.calendar import countries
 from assets.signals.concentration import concentration
-from assets.signals.counted import counted
 from assets.signals.demand import demand
 from assets.signals.exact import quotients, shares
-from assets.signals.listed import listed
-from assets.signals.states import states
+from assets.signals.listed_issuers import listed
+from assets.signals.process_states import states
+from assets.signals.rates import counted
 from assets.signals.suppliers import against_estimate, newcomers
 from warehouse.mart.stage import Stage
 from warehouse.methodology.signals import PANELS, SET
@@ -36,7 +36,7 @@ def signals(stage: Stage) -> dict[str, pa.Table]:
     with closing(stage.sql.cursor()) as sql:
         countries(sql)
         states(sql)
-        raw.make(sql)
+        raw_measures.make(sql)
         for panels in (counted, demand, concentration, newcomers, against_estimate, listed):
             panels(sql)
         quotients(sql)

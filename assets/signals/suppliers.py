@@ -3,8 +3,8 @@
 import duckdb
 
 from assets.signals.calendar import SPAN
-from assets.signals.moving import PRESENT, moving, stepped
-from assets.signals.raw import add, at_each_closing, in_both_dimensions, with_ends
+from assets.signals.raw_measures import add, at_each_closing, in_both_dimensions, with_ends
+from assets.signals.rolling_windows import PRESENT, moving, stepped
 from warehouse.methodology.signals import NEW_AFTER
 
 _KEYS = "c, m, dimension, dimension_value"

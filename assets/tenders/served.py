@@ -15,8 +15,8 @@ from assets.tenders.parties import Parties
 from assets.tenders.portals import Portal
 from assets.tenders.shapes import Body, Money, Organisation, Release
 from assets.tenders.values import amount, day, ident, text
+from quality.contact_prefilter import suspects
 from quality.free_text import clean
-from quality.suspects import suspects
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _SHORT, _MOST = 40, 1 << 14

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from quality.contact_in_name import reaches_someone
 from quality.free_text import clean
-from quality.reached import reaches_someone
 from warehouse.mart.stage import Stage
 
 # Members that no served release has.

@@ -8,10 +8,10 @@ a letter ("K2013123456 (South Africa) (Pty) Ltd") or comes after the word for it
 import re
 
 from quality import contact_patterns as patterns
-from quality.forms import FINE
 from quality.free_text import suspect
+from quality.legal_form_rules import FINE
+from quality.name_words import words
 from quality.names import seen
-from quality.phrases import words
 from quality.trade_words import NOBODY
 
 _CUTS = (

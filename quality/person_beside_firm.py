@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from quality.forms import FINE, FORM_WORDS, SHORT_WORDS
+from quality.legal_form_rules import FINE, FORM_WORDS, SHORT_WORDS
 from quality.legal_forms import LEADING_FORMS, PARTNERS_FORMS, PROFESSIONS_FORMS
+from quality.name_words import words as words_of
 from quality.names import Word, beginning, is_place, read
 from quality.person_words import GIVEN_NAMES, OFFICE_HOLDERS
-from quality.phrases import words as words_of
 from quality.public_words import FIRST, LAST, SUBJECTS
 from quality.trade_words import AND, KIN, NOBODY, PARTICLES, SURNAMES_TOO
 

@@ -6,7 +6,7 @@ looked at closing by closing grows with the months and not with the processes.
 
 import duckdb
 
-from assets.signals.raw import add, at_each_closing, in_both_dimensions, with_ends
+from assets.signals.raw_measures import add, at_each_closing, in_both_dimensions, with_ends
 from warehouse.methodology.signals import METHODS, SHORT_WINDOW
 
 _KEYS = "c, m, dimension, dimension_value"

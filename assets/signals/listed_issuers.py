@@ -3,7 +3,7 @@
 import duckdb
 
 from assets.signals.calendar import NEVER, SPAN, at_closing, number_of_month, until_closing
-from assets.signals.raw import add, with_ends
+from assets.signals.raw_measures import add, with_ends
 from warehouse.methodology.signals import MONEY_BELOW, YEAR_DAYS
 
 _UNITS = (
