@@ -1,4 +1,4 @@
-"""What an agent does over MCP: find a company, read a past figure, then learn from a refusal.
+"""An agent session over MCP: find a company, read a past figure, correct a rejected call.
 
 Set SANKOFA_API_KEY first; the sandbox key is enough.
 """
@@ -17,7 +17,7 @@ KEY = {"X-API-Key": os.environ["SANKOFA_API_KEY"]}
 
 
 async def main() -> None:
-    """Ask as a model would, one call after another."""
+    """Call tools one after another, as a model would."""
     async with (
         httpx2.AsyncClient(headers=KEY, timeout=30) as http,
         Client(streamable_http_client(SERVER, http_client=http)) as agent,
@@ -25,22 +25,23 @@ async def main() -> None:
         tools = (await agent.list_tools()).tools
         print("tools:", ", ".join(sorted(tool.name for tool in tools)))
 
-        found = await ask(agent, "search_entities", query="Ubuntu Fictional Mining")
-        issuer = found["data"][0]
+        entities = await call(agent, "search_entities", query="Ubuntu Fictional Mining")
+        issuer = entities["data"][0]
         print("found:", issuer["legal_name"], issuer["service_id"])
 
         for as_of in ("2020-12-31", "2021-12-31"):
-            asked = {"service_id": issuer["service_id"], "line_items": ["revenue"]}
-            known = await ask(agent, "get_fundamentals", as_of=as_of, period_type="FY", **asked)
-            row = next(each for each in known["data"] if each["period_end"] == "2020-06-30")
+            arguments = {"service_id": issuer["service_id"], "line_items": ["revenue"]}
+            facts = await call(agent, "get_fundamentals", as_of=as_of, period_type="FY", **arguments)
+            row = next(fact for fact in facts["data"] if fact["period_end"] == "2020-06-30")
             print(f"revenue to June 2020, as of {as_of}:", row["value_reported"], row["unit"])
 
-        problem = await ask(agent, "get_fundamentals", service_id="DC3V3GC5W0W7", as_of="June 2020")
-        print("refused:", problem["code"], "-", problem["detail"])
+        wrong = {"service_id": issuer["service_id"], "as_of": "June 2020"}
+        problem = await call(agent, "get_fundamentals", **wrong)
+        print("rejected:", problem["code"], "-", problem["detail"])
 
 
-async def ask(agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """Call a tool; a problem comes back as an answer that a model can mend its call by."""
+async def call(agent: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """Call a tool and return its result: rows, or a problem that says how to correct the call."""
     result = await agent.call_tool(tool, arguments)
     return result.structured_content or {}
 

@@ -1,8 +1,8 @@
-"""A point-in-time backtest: hold the three issuers whose profit grew most, year by year.
+"""A point-in-time backtest: pick the three issuers whose profit grew most, year by year.
 
 The service has no prices, so the growth that the three report in the following year stands in
-for a return. Run it twice over: with what was known at each year-end, and with look-ahead, the
-figures of years that had ended by then but were published months later.
+for a return. Each year is run twice: with what was known at the year-end, and with look-ahead,
+that is with figures for years that had ended by then but were published months later.
 
 Set SANKOFA_API_KEY first; the sandbox key is enough.
 """
@@ -21,26 +21,27 @@ Ranked = dict[str, dict[str, Any]]
 
 @cache
 def screen(as_of: str) -> Ranked:
-    """Rank issuers by the growth of profit that was computable on a day."""
+    """Return issuers ranked by profit growth, as computable on a day."""
     query = urlencode({"metric": "profit_growth", "as_of": as_of})
     request = Request(f"{SERVICE}/v1/screen?{query}", headers={"X-API-Key": KEY})
-    with urlopen(request) as answer:
-        return {row["service_id"]: row for row in json.load(answer)["data"]}
+    with urlopen(request) as response:
+        return {row["service_id"]: row for row in json.load(response)["data"]}
 
 
-def mean_growth(picks: list[str], later: Ranked) -> float:
-    """Give what those picked reported in the year that followed."""
-    found = [float(later[issuer]["value"]) for issuer in picks if issuer in later]
-    return sum(found) / len(found)
+def mean_growth(picks: list[str], outcome: Ranked) -> float:
+    """Return the mean growth that the picked issuers reported in the following year."""
+    growth = [float(outcome[issuer]["value"]) for issuer in picks if issuer in outcome]
+    return sum(growth) / len(growth)
 
 
-honest, cheating = [], []
+point_in_time, look_ahead = [], []
 for year in range(2019, 2025):
     year_end = f"{year}-12-31"
-    known, published_later = screen(year_end), screen(f"{year + 1}-06-30")
-    ended = [each for each, row in published_later.items() if row["period_end"] <= year_end]
+    known_then, published_later = screen(year_end), screen(f"{year + 1}-06-30")
+    ended = [issuer for issuer, row in published_later.items() if row["period_end"] <= year_end]
     outcome = screen(f"{year + 1}-12-31")
-    honest.append(mean_growth(list(known)[:3], outcome))
-    cheating.append(mean_growth(ended[:3], outcome))
-    print(f"{year_end}  known then {honest[-1]:+8.1%}   with look-ahead {cheating[-1]:+8.1%}")
-print(f"mean        known then {sum(honest) / 6:+8.1%}   with look-ahead {sum(cheating) / 6:+8.1%}")
+    point_in_time.append(mean_growth(list(known_then)[:3], outcome))
+    look_ahead.append(mean_growth(ended[:3], outcome))
+    print(f"{year_end}  known then {point_in_time[-1]:+8.1%}   with look-ahead {look_ahead[-1]:+8.1%}")
+means = [sum(growth) / len(growth) for growth in (point_in_time, look_ahead)]
+print("mean        known then {:+8.1%}   with look-ahead {:+8.1%}".format(*means))

@@ -1,6 +1,6 @@
--- A procurement dashboard: one line for each country and year, from the open panels, without a key.
+-- A procurement dashboard: one row per country and year, from the open panels, without a key.
 --     duckdb < docs/examples/procurement.sql
--- Every share stands beside the processes it was measured on; change as_of to see an older view.
+-- Every share is shown with the number of processes it was measured on. Change as_of for an older view.
 SET VARIABLE as_of = DATE '2026-06-30';
 
 WITH panels AS (
@@ -23,7 +23,7 @@ yearly AS (
 SELECT country, year,
     any_value(processes) FILTER (measure = 'single_bid_rate') AS processes,
     any_value(observed) FILTER (measure = 'single_bid_rate') AS with_bids,
-    any_value(share) FILTER (measure = 'single_bid_rate') AS one_bid,
+    any_value(share) FILTER (measure = 'single_bid_rate') AS single_bid,
     any_value(share) FILTER (measure = 'share_under_15_days') AS under_15_days,
     any_value(share) FILTER (measure = 'cancellation_rate') AS cancelled,
     any_value(at_year_end) FILTER (measure = 'supplier_hhi') AS supplier_hhi
