@@ -1,0 +1,452 @@
+"""Settings: every ``SANKOFA_*`` environment variable with its type, default and meaning.
+
+``read_settings`` is called once, at each entry point: the ``sankofa`` command, ``python -m api``,
+``python -m mcp_server`` and the Dagster definitions. Everything below them is passed the values;
+nothing else reads the environment. To add a setting, add a field to ``Settings`` and run
+``python -m pipelines.docs``, which writes the table in ``docs/operating.md``.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+from warehouse.errors import SankofaError
+
+# Nobody outside development should hash under this key: it is public.
+DEVELOPMENT_WITHHELD_KEY = "sankofa development"
+_PREFIX = "SANKOFA_"
+
+
+class SettingError(SankofaError):
+    """A setting has a value that is not allowed; ``name`` is the environment variable."""
+
+    def __init__(self, name: str, text: str, allowed: str) -> None:
+        super().__init__(f"{name} is {text!r:.120}; give {allowed}")
+        self.name = name
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of setting: how its text is parsed (ValueError if it cannot), and what is allowed."""
+
+    parse: Callable[[str], Any]
+    allowed: str = "any text"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The declaration of one setting.
+
+    ``default`` is a text that is parsed like a given one, or a function of the settings declared
+    before it. A name that ends in ``<SOURCE>`` or ``<PORTAL>`` is a family: one variable for each
+    source, collected into a mapping by source key.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    default: str | Callable[[Mapping[str, Any]], str] = ""
+    default_meaning: str = ""
+
+    @property
+    def is_family(self) -> bool:
+        """True if there is one variable for each source."""
+        return self.name.endswith(">")
+
+    @property
+    def prefix(self) -> str:
+        """The part of a family's name that all its variables share."""
+        return self.name.partition("<")[0]
+
+
+def variable_of(family: str, source: str) -> str:
+    """Return the environment variable of one source in a family such as ``SANKOFA_BASE_``."""
+    return family + source.upper().replace("-", "_")
+
+
+def _whole_number(least: int) -> Kind:
+    def parse(text: str) -> int:
+        number = int(text) if text.isdecimal() else -1
+        if number < least:
+            raise ValueError
+        return number
+
+    return Kind(parse, f"a whole number of at least {least}")
+
+
+def _list_of(*choices: str) -> Kind:
+    def parse(text: str) -> tuple[str, ...]:
+        words = tuple(text.replace(",", " ").split())
+        if choices and not set(words) <= set(choices):
+            raise ValueError
+        return words
+
+    one_of = f"one or more of {', '.join(choices)}" if choices else "a list"
+    return Kind(parse, f"{one_of}, separated by commas or spaces")
+
+
+def _choice(*choices: str) -> Kind:
+    def parse(text: str) -> str:
+        if text.strip() not in choices:
+            raise ValueError
+        return text.strip()
+
+    return Kind(parse, " or ".join(choices))
+
+
+def _parse_url(text: str) -> str:
+    if not text.strip().startswith(("http://", "https://")):
+        raise ValueError
+    return text.strip().rstrip("/")
+
+
+def _parse_contact(text: str) -> str:
+    # It is sent as part of the User-Agent header.
+    contact = text.strip()
+    if not (contact.isascii() and contact.isprintable() and "." in contact):
+        raise ValueError
+    return contact
+
+
+# A secret is taken as it is, byte for byte: trimming one would change what it hashes to.
+_SECRET = Kind(str)
+_TEXT = Kind(str.strip)
+_TOKEN = Kind(str.strip)
+_FOLDER = Kind(lambda text: Path(text).resolve(), "a folder")
+_PATH = Kind(Path, "a path")
+_FILE = Kind(lambda text: Path(text) if text else None, "a file")
+_URL = Kind(_parse_url, "an http:// or https:// URL")
+_CONTACT = Kind(
+    lambda text: _parse_contact(text) if text else "", "an e-mail address or a web page"
+)
+_LIST = _list_of()
+
+
+def _in_home(name: str) -> dict[str, Any]:
+    return {
+        "default": lambda settings: str(settings["home"] / name),
+        "default_meaning": f"`{name}` in `SANKOFA_HOME`",
+    }
+
+
+# No repr: the URLs of stores can hold passwords.
+@dataclass(frozen=True, repr=False)
+class Settings:
+    """The settings of one installation. Stores are each a path or a URL."""
+
+    home: Annotated[
+        Path, Setting("SANKOFA_HOME", _FOLDER, "Folder that holds everything.", ".sankofa")
+    ]
+    landing: Annotated[
+        str,
+        Setting(
+            "SANKOFA_LANDING_URL",
+            _TEXT,
+            "Documents as fetched: a folder or the URL of an object store.",
+            **_in_home("landing"),
+        ),
+    ]
+    record: Annotated[
+        str, Setting("SANKOFA_RECORD_URL", _TEXT, "Folder of the record.", **_in_home("record"))
+    ]
+    marts: Annotated[
+        str,
+        Setting(
+            "SANKOFA_MARTS", _TEXT, "Builds: a folder or `postgresql://…`.", **_in_home("marts")
+        ),
+    ]
+    exports: Annotated[
+        str,
+        Setting(
+            "SANKOFA_EXPORTS",
+            _TEXT,
+            "Bulk files: a folder or an object store such as `s3://…`.",
+            **_in_home("exports"),
+        ),
+    ]
+    keys: Annotated[
+        str,
+        Setting(
+            "SANKOFA_KEYS",
+            _TEXT,
+            "Key store: a file or `redis://…`.",
+            **_in_home("keys.sqlite"),
+        ),
+    ]
+    usage: Annotated[
+        str,
+        Setting(
+            "SANKOFA_USAGE",
+            _TEXT,
+            "Usage counters: a file or `redis://…`.",
+            **_in_home("usage.counts"),
+        ),
+    ]
+    base_url: Annotated[
+        str,
+        Setting(
+            "SANKOFA_BASE_URL",
+            _URL,
+            "Public URL of the service.",
+            "http://127.0.0.1:8321",
+        ),
+    ]
+    exports_url: Annotated[
+        str,
+        Setting(
+            "SANKOFA_EXPORTS_URL",
+            _URL,
+            "Public URL of the bulk files.",
+            lambda settings: f"{settings['base_url']}/exports",
+            "`SANKOFA_BASE_URL` followed by `/exports`",
+        ),
+    ]
+    mcp_url: Annotated[
+        str, Setting("SANKOFA_MCP_URL", _TEXT, "URL of the MCP server, shown on the pages.")
+    ]
+    keep_builds: Annotated[
+        int,
+        Setting(
+            "SANKOFA_KEEP_BUILDS",
+            _whole_number(1),
+            "Number of builds to keep; requests can pin them.",
+            "30",
+        ),
+    ]
+    tiers_file: Annotated[
+        Path | None,
+        Setting("SANKOFA_TIERS", _FILE, "JSON file that changes the row caps and limits of tiers."),
+    ]
+    withheld_key: Annotated[
+        str,
+        Setting(
+            "SANKOFA_WITHHELD_KEY",
+            _SECRET,
+            "Secret under which withheld parties are hashed. *Required* for real data; never "
+            "change it afterwards.",
+            DEVELOPMENT_WITHHELD_KEY,
+            "a public word, for development",
+        ),
+    ]
+    stale_hours: Annotated[
+        int,
+        Setting(
+            "SANKOFA_STALE_HOURS",
+            _whole_number(0),
+            "Age at which `doctor` calls a build stale.",
+            "48",
+        ),
+    ]
+    least_free_mb: Annotated[
+        int,
+        Setting(
+            "SANKOFA_LEAST_FREE_MB",
+            _whole_number(0),
+            "Free disk space below which `doctor` reports a fault.",
+            "1024",
+        ),
+    ]
+    api_key: Annotated[
+        str,
+        Setting(
+            "SANKOFA_API_KEY",
+            _TOKEN,
+            "API key of `sankofa mcp --stdio` and of the examples in these pages.",
+        ),
+    ]
+    contact: Annotated[
+        str,
+        Setting(
+            "SANKOFA_CONTACT",
+            _CONTACT,
+            "Your e-mail address or web page, sent to sources. *Required* for live sources.",
+        ),
+    ]
+    turns: Annotated[
+        Path,
+        Setting(
+            "SANKOFA_TURNS",
+            _PATH,
+            "Folder through which processes share the rate limit of each host.",
+            lambda settings: str(Path(tempfile.gettempdir(), f"sankofa-turns-{os.getuid()}")),
+            "a folder of the user in the system's temporary folder",
+        ),
+    ]
+    source_urls: Annotated[
+        Mapping[str, str],
+        Setting(
+            "SANKOFA_BASE_<SOURCE>",
+            _URL,
+            "Replaces the URL of a source, by a mirror or a test server.",
+            default_meaning="see [sources.md](sources.md)",
+        ),
+    ]
+    ciks: Annotated[
+        tuple[str, ...],
+        Setting("SANKOFA_CIKS", _LIST, "SEC issuers, by CIK.", default_meaning="a built-in list"),
+    ]
+    xbrl_countries: Annotated[
+        tuple[str, ...],
+        Setting(
+            "SANKOFA_XBRL_COUNTRIES",
+            _LIST,
+            "Countries of filings.xbrl.org (currently refused).",
+            default_meaning="a built-in list",
+        ),
+    ]
+    indicators: Annotated[
+        tuple[str, ...],
+        Setting(
+            "SANKOFA_INDICATORS", _LIST, "World Bank indicators.", default_meaning="a built-in list"
+        ),
+    ]
+    ecb_keys: Annotated[
+        tuple[str, ...],
+        Setting("SANKOFA_ECB_KEYS", _LIST, "ECB series keys.", default_meaning="a built-in list"),
+    ]
+    fred_key: Annotated[
+        str,
+        Setting(
+            "SANKOFA_FRED_KEY",
+            _TOKEN,
+            "FRED API key. *Required* for `alfred`.",
+        ),
+    ]
+    fred_series: Annotated[
+        tuple[str, ...],
+        Setting("SANKOFA_FRED_SERIES", _LIST, "FRED series.", default_meaning="a built-in list"),
+    ]
+    h10_cadences: Annotated[
+        tuple[str, ...],
+        Setting(
+            "SANKOFA_H10_CADENCES",
+            _list_of("daily", "monthly", "annual"),
+            "Files of H.10 to fetch.",
+            "daily, monthly, annual",
+        ),
+    ]
+    gleif_form: Annotated[
+        str,
+        Setting(
+            "SANKOFA_GLEIF_FORM",
+            _choice("json", "csv"),
+            "Format of GLEIF's golden copy: json or csv.",
+            "json",
+        ),
+    ]
+    gleif_countries: Annotated[
+        tuple[str, ...],
+        Setting(
+            "SANKOFA_GLEIF_COUNTRIES",
+            _LIST,
+            "Countries of `gleif-api`.",
+            default_meaning="a built-in list",
+        ),
+    ]
+    isins: Annotated[
+        tuple[str, ...],
+        Setting(
+            "SANKOFA_ISINS",
+            _LIST,
+            "ISINs to look up at OpenFIGI.",
+            default_meaning="a built-in list",
+        ),
+    ]
+    openfigi_key: Annotated[
+        str,
+        Setting(
+            "SANKOFA_OPENFIGI_KEY",
+            _TOKEN,
+            "OpenFIGI API key; allows larger requests.",
+        ),
+    ]
+    publications: Annotated[
+        Mapping[str, str],
+        Setting(
+            "SANKOFA_PUBLICATION_<PORTAL>",
+            _TEXT,
+            "Number of a portal at data.open-contracting.org. *Required* for `co-secop`.",
+            default_meaning="built in for `ng-budget`",
+        ),
+    ]
+    addresses: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Setting(
+            "SANKOFA_ADDRESSES_<PORTAL>",
+            _LIST,
+            "URLs or files to read instead of the portal's publication.",
+        ),
+    ]
+    from_environment: frozenset[str] = frozenset()
+
+    @property
+    def sample(self) -> Path:
+        """Folder of the sample world."""
+        return self.home / "sample"
+
+    @property
+    def dagster(self) -> Path:
+        """Folder of Dagster's own storage."""
+        return self.home / "dagster"
+
+    @property
+    def work(self) -> Path:
+        """Folder in which builds are staged and failed ones are kept."""
+        return self.home / "stage"
+
+    @property
+    def docs(self) -> Path:
+        """Folder of the HTML pages of each build."""
+        return self.home / "docs"
+
+    @property
+    def signing_key(self) -> Path:
+        """Private key that signs manifests."""
+        return self.home / "signing-key.pem"
+
+
+# By field, in the order in which they are read and documented.
+SETTINGS: dict[str, Setting] = {
+    name: hint.__metadata__[0]
+    for name, hint in get_type_hints(Settings, include_extras=True).items()
+    if hasattr(hint, "__metadata__")
+}
+
+
+def read_settings(environment: Mapping[str, str]) -> Settings:
+    """Read all settings from ``environment``; raise SettingError for a value not allowed.
+
+    An empty variable counts as not set.
+    """
+    texts = {
+        name: text
+        for name, text in environment.items()
+        if name.startswith(_PREFIX) and text.strip()
+    }
+    plain_names = {setting.name for setting in SETTINGS.values()}
+    values: dict[str, Any] = {}
+    for field_name, setting in SETTINGS.items():
+        if setting.is_family:
+            values[field_name] = {
+                name.removeprefix(setting.prefix).lower().replace("_", "-"): _parse(
+                    setting.kind, name, text
+                )
+                for name, text in texts.items()
+                # SANKOFA_BASE_URL is a setting of its own, not the URL of a source "url".
+                if name.startswith(setting.prefix) and name not in plain_names
+            }
+            continue
+        default = setting.default if isinstance(setting.default, str) else setting.default(values)
+        text = texts.get(setting.name, default)
+        values[field_name] = _parse(setting.kind, setting.name, text)
+    return Settings(**values, from_environment=frozenset(texts))
+
+
+def _parse(kind: Kind, name: str, text: str) -> Any:
+    try:
+        return kind.parse(text)
+    except ValueError:
+        raise SettingError(name, text, kind.allowed) from None
