@@ -7,7 +7,7 @@ from pathlib import Path
 
 from api.app import UPGRADE_URL
 from api.serve import Options, serve
-from api.workers import cores
+from api.server.workers import cores
 from warehouse.errors import SankofaError
 from warehouse.options import add_place
 

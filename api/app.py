@@ -7,11 +7,9 @@ from pathlib import Path
 
 import falcon
 
+from api.base_url import Hosts
 from api.errors import answer_errors
-from api.frame import SandboxKey
-from api.hosts import Hosts
 from api.middleware import Keys, Limits, Requests
-from api.notices import Notices
 from api.representation import Representation
 from api.resources import files, pages, site
 from api.resources.crosswalk import Crosswalk, Lookup
@@ -19,6 +17,7 @@ from api.resources.entity import Entity
 from api.resources.export import Export
 from api.resources.fundamentals import Fundamentals
 from api.resources.health import Health
+from api.resources.html import SandboxKey
 from api.resources.macro import Macro
 from api.resources.metrics import Metrics
 from api.resources.openapi import OpenApi
@@ -30,6 +29,7 @@ from api.resources.shared_facts import SharedFacts
 from api.resources.signals import ProcurementDemand, Signal
 from api.resources.status import Status
 from api.resources.tenders import Tenders
+from api.version_headers import Notices
 from warehouse.contract.failures import UPGRADE_URL as UPGRADE_URL
 from warehouse.exports.published import Published
 from warehouse.keys import KeyStore, KeyStoreUnavailable, check, public_key, signing_secret

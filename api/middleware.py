@@ -7,7 +7,7 @@ from random import getrandbits
 import falcon
 from msgspec.json import encode
 
-from api.access import log_access
+from api.server.access_log import log_access
 from warehouse.contract.credentials import admitted, sent_key
 from warehouse.contract.limits import headers_of, refuse_above
 from warehouse.keys import KeyStore, hidden

@@ -12,14 +12,14 @@ from typing import Any
 
 from waitress.server import create_server
 
-from api.access import log_to_stderr, write_log
 from api.app import UPGRADE_URL, create_app
-from api.channel import Channel
-from api.hosts import Hosts
-from api.memory import keep_memory
-from api.proxies import behind, networks
-from api.task import AtOnce
-from api.workers import keep_working
+from api.base_url import Hosts
+from api.server.access_log import log_to_stderr, write_log
+from api.server.channel import Channel
+from api.server.memory import keep_memory
+from api.server.proxies import behind, networks
+from api.server.task import AtOnce
+from api.server.workers import keep_working
 from warehouse.exports.published import Published
 from warehouse.keys import KeyStore
 from warehouse.read.mart import Mart

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.app import create_app
-from api.endpoints import ENDPOINTS
+from api.endpoints.declarations import ENDPOINTS
 from tests.published import publish_world
 from warehouse.keys import KeyStore, create
 from warehouse.read.mart import Mart

@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from api.endpoints import ENDPOINTS
+from api.endpoints.declarations import ENDPOINTS
 from tests.contract import NEEDED, Answer, Contract, address, eventually
 from warehouse.tiers import TIERS
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from api.app import create_app
-from api.endpoints import ENDPOINTS
+from api.endpoints.declarations import ENDPOINTS
 from tests.contract import Answer, Contract, address
 from tests.serving import answering, served
 from tests.test_mart import entity_row, load, sighting

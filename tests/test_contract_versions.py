@@ -8,10 +8,10 @@ from typing import Any
 import falcon
 import pytest
 
-from api import params
 from api.app import create_app
-from api.declared import Deprecation, Endpoint
-from api.endpoints import ENDPOINTS
+from api.endpoints import request
+from api.endpoints.declarations import ENDPOINTS
+from api.endpoints.endpoint import Deprecation, Endpoint
 from tests.contract import Answer, Contract, address
 from tests.facts import fact
 from tests.published import publish_world
@@ -64,7 +64,7 @@ class Going:
     )
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        params.read(req, self.endpoint)
+        request.read(req, self.endpoint)
         resp.media = {"status": "ok"}
 
 

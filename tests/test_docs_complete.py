@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from api.declared import Endpoint
-from api.endpoints import ENDPOINTS
+from api.endpoints.declarations import ENDPOINTS
+from api.endpoints.endpoint import Endpoint
 from pipelines import docs
 from pipelines.command import sankofa
 from pipelines.commands.exits import MEANINGS

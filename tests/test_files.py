@@ -20,7 +20,7 @@ from fsspec.implementations.http import HTTPFileSystem
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.ranges import Unsatisfiable, part
+from api.resources.ranges import Unsatisfiable, part
 from tests.serving import Served, World, make_world, served
 from warehouse.exports.manifest import Artifact
 

@@ -11,10 +11,10 @@ from falcon import testing
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from api.declared import Deprecation, Endpoint
-from api.endpoints import ENDPOINTS
-from api.notices import Notices
-from api.openapi import document
+from api.endpoints.declarations import ENDPOINTS
+from api.endpoints.endpoint import Deprecation, Endpoint
+from api.endpoints.openapi import document
+from api.version_headers import Notices
 from warehouse.contract.bodies import BODIES
 from warehouse.contract.kinds import Kind, Parameter, Rows
 from warehouse.contract.problems import PROBLEMS

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-import api.channel
-from api.hosts import Hosts
-from api.proxies import client, networks
+import api.server.channel
+from api.base_url import Hosts
 from api.serve import Options, bind, listen_on, run
+from api.server.proxies import client, networks
 from tests.serving import Served, World, make_world, served
 from tests.test_mart import release_row
 from warehouse.errors import SankofaError
@@ -186,7 +186,7 @@ def in_this_process(world: World, *proxies: str) -> Iterator[int]:
 def test_a_client_that_sends_its_request_drop_by_drop_is_let_go(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api.channel, "TO_SEND", 0.5)
+    monkeypatch.setattr(api.server.channel, "TO_SEND", 0.5)
     with (
         in_this_process(world) as port,
         socket.create_connection(("127.0.0.1", port), timeout=30) as slow,
@@ -207,7 +207,7 @@ def test_a_client_that_sends_its_request_drop_by_drop_is_let_go(
 def test_a_client_that_does_not_read_its_answer_is_let_go(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api.channel, "TO_READ", 0.5)
+    monkeypatch.setattr(api.server.channel, "TO_READ", 0.5)
     with in_this_process(world) as port:
         with socket.socket() as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -9,7 +9,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.endpoints import ENDPOINTS
+from api.endpoints.declarations import ENDPOINTS
 from api.representation import accepted, matches
 from tests.serving import Served, World, make_world, served
 from tests.test_mart import release_row

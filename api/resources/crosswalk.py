@@ -2,8 +2,8 @@
 
 import falcon
 
-from api import endpoints, params
-from api.answers import nobody, pinned, tier_of, write
+from api.endpoints import declarations, request
+from api.endpoints.response import nobody, pinned, tier_of, write
 from warehouse.contract.problems import Problem
 from warehouse.read.crosswalk import FREE, identifiers, lookup
 from warehouse.read.mart import Mart
@@ -12,14 +12,14 @@ from warehouse.read.mart import Mart
 class Crosswalk:
     """Answers with every identifier of one organisation that the tier may see."""
 
-    endpoint = endpoints.CROSSWALK
+    endpoint = declarations.CROSSWALK
 
     def __init__(self, mart: Mart) -> None:
         self._mart = mart
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
         """Answer with identifiers, and name the kinds that are withheld."""
-        params.read(req, self.endpoint, service_id=service_id)
+        request.read(req, self.endpoint, service_id=service_id)
         found = identifiers(pinned(req, self._mart), service_id, tier_of(req).paid)
         if found is None:
             raise nobody(service_id)
@@ -40,14 +40,14 @@ class Crosswalk:
 class Lookup:
     """Answers with the organisations that bear an outside identifier."""
 
-    endpoint = endpoints.LOOKUP
+    endpoint = declarations.LOOKUP
 
     def __init__(self, mart: Mart) -> None:
         self._mart = mart
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer with matches, 20 at most; the paid crosswalk is 402 for a sample key."""
-        asked = params.read(req, self.endpoint)
+        asked = request.read(req, self.endpoint)
         id_type, tier = asked["id_type"], tier_of(req)
         if id_type not in FREE and not tier.paid:
             raise Problem(

@@ -5,8 +5,8 @@ from typing import BinaryIO
 
 import falcon
 
-from api.ranges import Unsatisfiable, part
 from api.representation import matches
+from api.resources.ranges import Unsatisfiable, part
 from warehouse.contract.problems import Problem
 from warehouse.errors import UnknownVersion
 from warehouse.exports.published import LATEST, PUBLIC_KEY, Published, PublishedFile

@@ -2,13 +2,13 @@
 
 import falcon
 
-from api import endpoints
+from api.endpoints import declarations
 
 
 class Health:
     """Says that the process answers."""
 
-    endpoint = endpoints.HEALTH
+    endpoint = declarations.HEALTH
     open = not endpoint.needs_key
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:

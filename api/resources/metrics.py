@@ -2,8 +2,8 @@
 
 import falcon
 
-from api import endpoints, params
-from api.answers import answer, pinned, rows_allowed
+from api.endpoints import declarations, request
+from api.endpoints.response import answer, pinned, rows_allowed
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics
 
@@ -11,14 +11,14 @@ from warehouse.read.metrics import metrics
 class Metrics:
     """Answers with the values that the screen ranks; an id that nobody has has none."""
 
-    endpoint = endpoints.METRICS
+    endpoint = declarations.METRICS
 
     def __init__(self, mart: Mart) -> None:
         self._mart = mart
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
         """Answer with the metrics of the latest full year."""
-        asked = params.read(req, self.endpoint, service_id=service_id)
+        asked = request.read(req, self.endpoint, service_id=service_id)
         mart, limit = pinned(req, self._mart), rows_allowed(req, asked)
         rows = metrics(mart, **{**asked, "limit": limit})
         answer(resp, rows, limit, asked["as_of"])

@@ -2,23 +2,23 @@
 
 import falcon
 
-from api import endpoints, params
-from api.openapi import document
+from api.endpoints import declarations, request
+from api.endpoints.openapi import document
 from warehouse.wire import encode
 
 
 class OpenApi:
     """Answers with what the declarations say, written once."""
 
-    endpoint = endpoints.OPENAPI
+    endpoint = declarations.OPENAPI
     open = not endpoint.needs_key
 
     def __init__(self) -> None:
-        self._body = encode(document(endpoints.ENDPOINTS))
+        self._body = encode(document(declarations.ENDPOINTS))
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer with the document."""
-        params.read(req, self.endpoint)
+        request.read(req, self.endpoint)
         resp.data = self._body
         resp.content_type = falcon.MEDIA_JSON
 

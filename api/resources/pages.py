@@ -6,9 +6,9 @@ from pathlib import Path
 
 import falcon
 
-from api import llms
-from api.frame import guard, navigation
-from api.markdown import to_html
+from api.resources import llms
+from api.resources.html import guard, navigation
+from api.resources.markdown import to_html
 from warehouse.contract.problems import Problem
 from warehouse.methodology.pages import REFS, SLUGS, page_of
 

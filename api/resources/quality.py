@@ -2,8 +2,8 @@
 
 import falcon
 
-from api import endpoints, params
-from api.answers import answer, nobody, pinned
+from api.endpoints import declarations, request
+from api.endpoints.response import answer, nobody, pinned
 from warehouse.read.mart import Mart
 from warehouse.read.quality import quality_metrics
 
@@ -11,14 +11,14 @@ from warehouse.read.quality import quality_metrics
 class Quality:
     """Answers with every measurement of a dataset, named in any case."""
 
-    endpoint = endpoints.QUALITY
+    endpoint = declarations.QUALITY
 
     def __init__(self, mart: Mart) -> None:
         self._mart = mart
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, sku: str) -> None:
         """Answer with measurements, or 404."""
-        params.read(req, self.endpoint, sku=sku)
+        request.read(req, self.endpoint, sku=sku)
         rows = quality_metrics(pinned(req, self._mart), sku)
         if rows is None:
             raise nobody(sku)

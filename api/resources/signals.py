@@ -2,8 +2,8 @@
 
 import falcon
 
-from api import endpoints, params
-from api.answers import answer, nobody, pinned, rows_allowed
+from api.endpoints import declarations, request
+from api.endpoints.response import answer, nobody, pinned, rows_allowed
 from warehouse.read.mart import Mart
 from warehouse.read.signals import panel, procurement_demand
 
@@ -11,16 +11,16 @@ from warehouse.read.signals import panel, procurement_demand
 class ProcurementDemand:
     """Answers with category share, buyer concentration and momentum of a country."""
 
-    endpoint = endpoints.PROCUREMENT_DEMAND
+    endpoint = declarations.PROCUREMENT_DEMAND
 
     def __init__(self, mart: Mart) -> None:
         self._mart = mart
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer with months closed by ``as_of``."""
-        asked = params.read(req, self.endpoint)
+        asked = request.read(req, self.endpoint)
         from_, to = asked.pop("from"), asked["to"]
-        params.in_order(from_, to)
+        request.in_order(from_, to)
         mart, limit = pinned(req, self._mart), rows_allowed(req, asked)
         rows = procurement_demand(mart, **{**asked, "from_": from_, "limit": limit})
         answer(resp, rows, limit, asked["as_of"], "observations")
@@ -31,14 +31,14 @@ class ProcurementDemand:
 class Signal:
     """Answers with one published panel."""
 
-    endpoint = endpoints.SIGNAL
+    endpoint = declarations.SIGNAL
 
     def __init__(self, mart: Mart) -> None:
         self._mart = mart
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, signal_key: str) -> None:
         """Answer with the newest months first, or 404."""
-        asked = params.read(req, self.endpoint, signal_key=signal_key)
+        asked = request.read(req, self.endpoint, signal_key=signal_key)
         mart, limit = pinned(req, self._mart), rows_allowed(req, asked)
         rows = panel(mart, signal_key, limit=limit)
         if rows is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import falcon
 
-from api.frame import guard
+from api.resources.html import guard
 from warehouse.contract.problems import Problem
 from warehouse.read.mart import Mart
 from warehouse.wire import encode

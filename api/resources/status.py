@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 import falcon
 
-from api import endpoints, params
+from api.endpoints import declarations, request
 from api.middleware import API_VERSION
 from warehouse.errors import SankofaError
 from warehouse.read.health import answered_by
@@ -24,7 +24,7 @@ _AT_ONCE = 12
 class Status:
     """Reads the datastore and every other store, and names those that fail."""
 
-    endpoint = endpoints.STATUS
+    endpoint = declarations.STATUS
     open = not endpoint.needs_key
 
     def __init__(self, mart: Mart, stores: Mapping[str, Callable[[], object]]) -> None:
@@ -34,7 +34,7 @@ class Status:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer 200 if every dependency answered in time, else 503 with ``degraded``."""
-        params.read(req, self.endpoint)
+        request.read(req, self.endpoint)
         until = time.monotonic() + _DEADLINE
         begun = {name: self._readers.submit(_timed, read) for name, read in self._checks.items()}
         found = {name: _checked(each, until) for name, each in begun.items()}

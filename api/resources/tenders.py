@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import falcon
 
-from api import endpoints, params
-from api.answers import answer, rows_allowed
+from api.endpoints import declarations, request
+from api.endpoints.response import answer, rows_allowed
 from warehouse.contract.walk import next_cursor, place_of
 from warehouse.read.mart import Mart
 from warehouse.read.tenders import releases
@@ -14,7 +14,7 @@ from warehouse.read.tenders import releases
 class Tenders:
     """Answers with a page of releases; a whole walk is made in one data_version."""
 
-    endpoint = endpoints.TENDERS
+    endpoint = declarations.TENDERS
 
     def __init__(self, mart: Mart, secret: Callable[[], bytes]) -> None:
         self._mart = mart
@@ -22,7 +22,7 @@ class Tenders:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Answer with a page and, unless it is the last, ``next_cursor``."""
-        asked = params.read(req, self.endpoint)
+        asked = request.read(req, self.endpoint)
         mart, after = place_of(self._mart, self._secret(), asked, req.get_header("X-Data-Version"))
         limit = rows_allowed(req, asked)
         rows = releases(mart, asked["country"], asked["from"], limit, after)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from random import Random
 from urllib.parse import quote, quote_from_bytes
 
-from api.declared import Endpoint
-from api.endpoints import ENDPOINTS
+from api.endpoints.declarations import ENDPOINTS
+from api.endpoints.endpoint import Endpoint
 from assets.sample.organisations import person_name
 from tests.fuzz.service import Known, Request
 from warehouse.contract.kinds import Choice

@@ -3,7 +3,7 @@
 import os
 
 from api.app import create_app
-from api.memory import keep_memory
+from api.server.memory import keep_memory
 from warehouse.keys import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.usage import Usage

@@ -11,7 +11,7 @@ from waitress.channel import HTTPChannel
 from waitress.task import ErrorTask
 
 from api.middleware import API_VERSION
-from api.task import Answer, Parser
+from api.server.task import Answer, Parser
 from warehouse.contract.problems import PROBLEMS
 from warehouse.wire import encode
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import falcon
 
-from api.declared import Endpoint
+from api.endpoints.endpoint import Endpoint
 from warehouse.contract.kinds import Choice, Parameter
 from warehouse.contract.problems import Problem
 from warehouse.contract.refusals import check_pin, nobody, unknown

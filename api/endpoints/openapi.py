@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from api.declared import Endpoint
+from api.endpoints.endpoint import Endpoint
 from api.middleware import API_VERSION
 from warehouse.contract.bodies import BODIES, PARTS, ROWS, example
 from warehouse.contract.kinds import Parameter

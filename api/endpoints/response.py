@@ -4,7 +4,7 @@ from datetime import date
 
 import falcon
 
-from api.params import Asked
+from api.endpoints.request import Asked
 from warehouse.contract import limits
 from warehouse.contract.refusals import nobody as nobody
 from warehouse.contract.walk import pinned_at

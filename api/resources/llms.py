@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from api.declared import Endpoint
-from api.endpoints import ENDPOINTS
+from api.endpoints.declarations import ENDPOINTS
+from api.endpoints.endpoint import Endpoint
 
 _HEAD = """\
 # Sankofa

@@ -1,6 +1,6 @@
 """Every endpoint of the contract: one declaration each."""
 
-from api.declared import Endpoint
+from api.endpoints.endpoint import Endpoint
 from warehouse.contract import parameters as p
 
 # A malformed parameter is 400 everywhere, and a limit above the sample's cap is 402 wherever
