@@ -31,7 +31,9 @@ async def main() -> None:
 
         for as_of in ("2020-12-31", "2021-12-31"):
             arguments = {"service_id": issuer["service_id"], "line_items": ["revenue"]}
-            facts = await call(agent, "get_fundamentals", as_of=as_of, period_type="FY", **arguments)
+            facts = await call(
+                agent, "get_fundamentals", as_of=as_of, period_type="FY", **arguments
+            )
             row = next(fact for fact in facts["data"] if fact["period_end"] == "2020-06-30")
             print(f"revenue to June 2020, as of {as_of}:", row["value_reported"], row["unit"])
 

@@ -42,6 +42,8 @@ for year in range(2019, 2025):
     outcome = screen(f"{year + 1}-12-31")
     point_in_time.append(mean_growth(list(known_then)[:3], outcome))
     look_ahead.append(mean_growth(ended[:3], outcome))
-    print(f"{year_end}  known then {point_in_time[-1]:+8.1%}   with look-ahead {look_ahead[-1]:+8.1%}")
+    print(
+        f"{year_end}  known then {point_in_time[-1]:+8.1%}   with look-ahead {look_ahead[-1]:+8.1%}"
+    )
 means = [sum(growth) / len(growth) for growth in (point_in_time, look_ahead)]
 print("mean        known then {:+8.1%}   with look-ahead {:+8.1%}".format(*means))
