@@ -28,7 +28,7 @@ from warehouse.mart.audit import AuditFailed
 from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
 from warehouse.mart.derived import Derivation, Tables
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.read.exports import MANIFEST
 from warehouse.record.store import Record
 from warehouse.tables import QualityMetric
@@ -85,41 +85,41 @@ class Publication:
                 switch_latest(self.exports, current)
 
     def _kept(self, derivation: Derivation) -> Derivation:
-        def derive(stage: Stage) -> Tables:
-            made = derivation.derive(stage)
+        def derive(snapshot: Snapshot) -> Tables:
+            made = derivation.derive(snapshot)
             self.derived |= made
             return made
 
         return replace(derivation, derive=derive)
 
-    def _audit(self, stage: Stage, before: str | None) -> Tables:
+    def _audit(self, snapshot: Snapshot, before: str | None) -> Tables:
         """Measure, and refuse what must not be published; ``audit`` stages what it measured."""
         told = {} if before is None else builds_at(self.marts).about(before)
         self.report = audit(
-            stage,
+            snapshot,
             measured_at=datetime.now(UTC),
             previous=msgspec.json.decode(told[COUNTS]) if COUNTS in told else None,
             confirmed=self.confirm_loss or None,
         )
         if not self.report.ok:
-            write_docs(self.report, stage.folder / "quality")
+            write_docs(self.report, snapshot.folder / "quality")
             raise AuditFailed(f"the audit failed; nothing was published.\n{self.report.words}")
         return {}
 
-    def _export(self, stage: Stage, before: str | None) -> Mapping[str, str]:
+    def _export(self, snapshot: Snapshot, before: str | None) -> Mapping[str, str]:
         assert self.report is not None
         clear_unpublished(self.marts, self.exports, self.docs)
         exported = Published(self.exports).versions()
         self.manifest = export(
-            stage,
+            snapshot,
             self.exports,
             base_url=self.exports_url,
             signing_key=SigningKey.at(self.signing_key),
             previous=before if before in exported else None,
             notice=self.notice,
         )
-        pages = self.docs / stage.data_version
-        write_site(stage, self.manifest, Published(self.exports), pages, self._api, self.notice)
+        pages = self.docs / snapshot.data_version
+        write_site(snapshot, self.manifest, Published(self.exports), pages, self._api, self.notice)
         write_docs(self.report, pages / "quality" / "data-docs", board="../index.html")
         return {
             MANIFEST: encode(self.manifest).decode(),

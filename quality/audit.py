@@ -16,9 +16,9 @@ from quality.rules import Suite
 from quality.served_names_audit import find_persons
 from quality.served_text_audit import find_contacts
 from quality.suites import SUITES
-from warehouse.mart.awards import stage_awards
+from warehouse.mart.awards import add_awards
 from warehouse.mart.countries import countries
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.schema import arrow_schema
 from warehouse.tables import DERIVED, QualityMetric
 
@@ -32,7 +32,7 @@ FOUND = (
 
 
 def audit(
-    stage: Stage,
+    snapshot: Snapshot,
     *,
     measured_at: datetime,
     previous: Counts | None = None,
@@ -50,24 +50,24 @@ def audit(
         warnings.simplefilter("ignore", DeprecationWarning)
         from quality.expectations import new_context, validate
 
-    counts = served_counts(stage)
-    with _everything_there(stage):
-        find_persons(stage)
-        find_contacts(stage)
-        measured = measure(stage, measured_at, floors)
+    counts = served_counts(snapshot)
+    with _everything_there(snapshot):
+        find_persons(snapshot)
+        find_contacts(snapshot)
+        measured = measure(snapshot, measured_at, floors)
         rows = [row for _, row in measured]
-        before = history(stage.snapshot.record)
-        stage.add({"quality": pa.concat_tables([before, as_table(rows)])})
+        before = history(snapshot.record)
+        snapshot.add({"quality": pa.concat_tables([before, as_table(rows)])})
         failures = list(_missed(measured))
         context, results = new_context(), {}
         for suite in suites:
-            results[suite.name], failed = validate(context, stage, suite)
+            results[suite.name], failed = validate(context, snapshot, suite)
             failures += failed
     return Report(
-        data_version=stage.data_version,
+        data_version=snapshot.data_version,
         quality=rows,
         failures=failures,
-        losses=losses(stage, counts, previous),
+        losses=losses(snapshot, counts, previous),
         counts=counts,
         confirmed=confirmed,
         results=results,
@@ -90,14 +90,14 @@ def _missed(measured: Sequence[tuple[Floor, QualityMetric]]) -> Iterator[Failure
 
 
 @contextmanager
-def _everything_there(stage: Stage) -> Iterator[None]:
+def _everything_there(snapshot: Snapshot) -> Iterator[None]:
     """Let the statements of the mart be asked before it is written; clear up afterwards."""
-    here = {name for (name,) in stage.sql.execute("SHOW TABLES").fetchall()}
+    here = {name for (name,) in snapshot.sql.execute("SHOW TABLES").fetchall()}
     made: list[str] = []
 
     def make(name: str, rows: Callable[[], pa.Table]) -> None:
         if name not in here:
-            _create(stage, name, rows())
+            _create(snapshot, name, rows())
             made.append(name)
 
     try:
@@ -105,14 +105,14 @@ def _everything_there(stage: Stage) -> Iterator[None]:
             if name != "quality":
                 make(name, arrow_schema(row).empty_table)
         make("countries", countries)
-        stage_awards(stage)
+        add_awards(snapshot)
         yield
     finally:
         for name in (*made, *FOUND):
-            stage.sql.execute(f"DROP TABLE IF EXISTS {name}")
+            snapshot.sql.execute(f"DROP TABLE IF EXISTS {name}")
 
 
-def _create(stage: Stage, name: str, rows: pa.Table) -> None:
-    stage.sql.register("given_rows", rows)
-    stage.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given_rows")
-    stage.sql.unregister("given_rows")
+def _create(snapshot: Snapshot, name: str, rows: pa.Table) -> None:
+    snapshot.sql.register("given_rows", rows)
+    snapshot.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given_rows")
+    snapshot.sql.unregister("given_rows")

@@ -26,7 +26,7 @@ from great_expectations.data_context.types.base import (
 
 from quality.report import Failure
 from quality.rules import Rule, Suite
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 
 # So many unexpected values of a rule are kept, and so many places of rows are told.
 MOST_VALUES, MOST_PLACES = 200, 5
@@ -45,13 +45,13 @@ def new_context() -> EphemeralDataContext:
 
 
 def validate(
-    context: EphemeralDataContext, stage: Stage, suite: Suite
+    context: EphemeralDataContext, snapshot: Snapshot, suite: Suite
 ) -> tuple[ExpectationSuiteValidationResult | None, list[Failure]]:
     """Check a table against its suite; give the result, and each failure with its rows.
 
     A table without rows has no result: nothing was looked at.
     """
-    frame = _frame(stage, suite)
+    frame = _frame(snapshot, suite)
     with _quiet():
         expected = context.suites.add(_suite(suite))
         if frame.empty:
@@ -70,7 +70,7 @@ def validate(
         )
     rules = {column(suite, rule): rule for rule in suite.rules}
     failed = [each for each in result.results if not each.success]
-    return result, [_failure(stage, suite, rules, each) for each in failed]
+    return result, [_failure(snapshot, suite, rules, each) for each in failed]
 
 
 def column(suite: Suite, rule: Rule) -> str:
@@ -90,9 +90,9 @@ def _suite(suite: Suite) -> gx.ExpectationSuite:
     return gx.ExpectationSuite(name=suite.name, expectations=expectations)
 
 
-def _frame(stage: Stage, suite: Suite) -> pd.DataFrame:
+def _frame(snapshot: Snapshot, suite: Suite) -> pd.DataFrame:
     """Give each distinct value of each rule once, the columns filled up with nulls."""
-    found = {column(suite, rule): _values(stage, suite, rule) for rule in suite.rules}
+    found = {column(suite, rule): _values(snapshot, suite, rule) for rule in suite.rules}
     longest = max(map(len, found.values()))
     padded = {
         name: pa.concat_arrays([values, pa.nulls(longest - len(values), values.type)])
@@ -102,8 +102,8 @@ def _frame(stage: Stage, suite: Suite) -> pd.DataFrame:
     return frame
 
 
-def _values(stage: Stage, suite: Suite, rule: Rule) -> pa.Array:
-    held = stage.read(f"SELECT DISTINCT {rule.value} AS value FROM {_relation(suite, rule)}")
+def _values(snapshot: Snapshot, suite: Suite, rule: Rule) -> pa.Array:
+    held = snapshot.read(f"SELECT DISTINCT {rule.value} AS value FROM {_relation(suite, rule)}")
     return held["value"].combine_chunks().drop_null()
 
 
@@ -111,13 +111,13 @@ def _relation(suite: Suite, rule: Rule) -> str:
     return f"({rule.relation})" if rule.relation else suite.relation
 
 
-def _failure(stage: Stage, suite: Suite, rules: dict[str, Rule], result: Any) -> Failure:
+def _failure(snapshot: Snapshot, suite: Suite, rules: dict[str, Rule], result: Any) -> Failure:
     rule = rules[result.expectation_config.kwargs["column"]]
     if result.exception_info.get("raised_exception"):
         raise RuntimeError(f"{suite.name}: {rule.words}: {result.exception_info}")
     unexpected = ", ".join(_literals(result.result["partial_unexpected_list"]))
     place = "place" if rule.relation else suite.place
-    found = stage.read(
+    found = snapshot.read(
         f"SELECT count(*) AS failing, min(place, {MOST_PLACES}) AS places FROM ("
         f"SELECT {rule.value} AS value, {place} AS place FROM {_relation(suite, rule)}"
         f") WHERE value IN ({unexpected})"

@@ -12,16 +12,16 @@ import pyarrow as pa
 
 from quality.history import last_published
 from quality.report import Counts, Loss
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.tables import RECORD_TABLES
 
 
-def served_counts(stage: Stage) -> Counts:
+def served_counts(snapshot: Snapshot) -> Counts:
     """Count the rows of each table and source that are served as latest."""
     return {
         table.name: {
             row["source"]: row["held"]
-            for row in stage.read(
+            for row in snapshot.read(
                 f"SELECT source, count(*) AS held FROM {table.name} WHERE latest "
                 "GROUP BY source ORDER BY source"
             ).to_pylist()
@@ -30,9 +30,9 @@ def served_counts(stage: Stage) -> Counts:
     }
 
 
-def losses(stage: Stage, counts: Counts, previous: Counts | None) -> list[Loss]:
+def losses(snapshot: Snapshot, counts: Counts, previous: Counts | None) -> list[Loss]:
     """Give every loss since the build before and since the loads it was made from."""
-    return [*_fewer_served(counts, previous or {}), *_fewer_read(stage)]
+    return [*_fewer_served(counts, previous or {}), *_fewer_read(snapshot)]
 
 
 def too_few(before: int, now: int) -> bool:
@@ -48,11 +48,11 @@ def _fewer_served(counts: Counts, previous: Counts) -> Iterator[Loss]:
                 yield Loss(table, source, before, now, "rows served")
 
 
-def _fewer_read(stage: Stage) -> Iterator[Loss]:
+def _fewer_read(snapshot: Snapshot) -> Iterator[Loss]:
     """Compare the newest load of some addresses with the one before it."""
-    published_at = last_published(stage.snapshot.record)
+    published_at = last_published(snapshot.record)
     of_addresses: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for load in _loads(stage).to_pylist():
+    for load in _loads(snapshot).to_pylist():
         key = (load["table_name"], load["source"], *load["addresses"])
         of_addresses.setdefault(key, []).append(load)
     for (table, source, *_), loads in of_addresses.items():
@@ -63,14 +63,14 @@ def _fewer_read(stage: Stage) -> Iterator[Loss]:
             yield Loss(table, source, earlier["held"], newest["held"], words)
 
 
-def _loads(stage: Stage) -> pa.Table:
+def _loads(snapshot: Snapshot) -> pa.Table:
     """Give each load of each table in order: its addresses and the records of one reading.
 
     A large document is loaded in parts, of which the last names it. Several readings of an
     address that are loaded at once count as their mean. The key of a document is its SHA-256,
     the mark of its address and the moment, joined by dashes.
     """
-    record, seen = stage.snapshot.record, stage.snapshot.loads
+    record, seen = snapshot.record, snapshot.loads
     visible = " OR ".join(
         f"(table_name = '{table}' AND load_seq <= {int(seq)})" for table, seq in seen.items()
     )

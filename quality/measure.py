@@ -6,7 +6,7 @@ from decimal import ROUND_DOWN, Context, Decimal
 from typing import Any
 
 from quality.floors import FLOORS, MOMENT, Floor
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.tables.quality import QualityMetric, QualityStatus
 
 # Cut and not rounded: one row that fails among any number must never look like none.
@@ -14,17 +14,17 @@ _TEN_DIGITS = Context(prec=10, rounding=ROUND_DOWN)
 
 
 def measure(
-    stage: Stage, measured_at: datetime, floors: Iterable[Floor] = FLOORS
+    snapshot: Snapshot, measured_at: datetime, floors: Iterable[Floor] = FLOORS
 ) -> list[tuple[Floor, QualityMetric]]:
     """Measure every floor; what finds nothing to look at is UNMEASURED, and never a pass."""
-    return [(floor, row) for floor in floors for row in _measured(stage, floor, measured_at)]
+    return [(floor, row) for floor in floors for row in _measured(snapshot, floor, measured_at)]
 
 
-def _measured(stage: Stage, floor: Floor, measured_at: datetime) -> Iterator[QualityMetric]:
+def _measured(snapshot: Snapshot, floor: Floor, measured_at: datetime) -> Iterator[QualityMetric]:
     moment = f"TIMESTAMPTZ '{measured_at.astimezone(UTC).isoformat()}'"
     found = [
         row
-        for row in stage.read(floor.statement.replace(MOMENT, moment)).to_pylist()
+        for row in snapshot.read(floor.statement.replace(MOMENT, moment)).to_pylist()
         if row["n_checked"]
     ]
     for row in sorted(found, key=lambda each: str(each["scope"])) or [{"scope": floor.scope}]:
@@ -41,7 +41,7 @@ def _measured(stage: Stage, floor: Floor, measured_at: datetime) -> Iterator[Qua
             n_checked=_count(row, "n_checked"),
             n_passed=_count(row, "n_passed"),
             measured_at=measured_at,
-            data_version=stage.data_version,
+            data_version=snapshot.data_version,
         )
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pycountry
 
 from quality.persons import Evidence, Withheld, established, named_person
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 
 _COUNTRIES = tuple(country.alpha_2 for country in pycountry.countries)
 # The rules whose verdict hangs on the country, of which a party may have another one.
@@ -85,38 +85,38 @@ def not_established(parties: Iterable[Shown]) -> Iterator[tuple[Shown, str]]:
             yield party, verdict.rule
 
 
-def find_persons(stage: Stage) -> None:
+def find_persons(snapshot: Snapshot) -> None:
     """Make the tables of the rows that must not be served.
 
     ``found_persons`` of parties, ``found_named_persons`` and ``found_other_names`` of
     organisations, ``found_in_releases`` of releases.
     """
-    _keep(stage, "unestablished_parties", _PARTIES)
-    stage.sql.execute("""
+    _keep(snapshot, "unestablished_parties", _PARTIES)
+    snapshot.sql.execute("""
 CREATE OR REPLACE TABLE found_persons AS
 SELECT row_id FROM tender_parties AS party JOIN unestablished_parties AS found
   ON found.name = party.name AND found.country IS NOT DISTINCT FROM party.country
  AND found.scheme IS NOT DISTINCT FROM party.identifier_scheme
  AND found.identifier IS NOT DISTINCT FROM party.identifier_id""")
-    _keep(stage, "unestablished_entities", _UNVOUCHED)
-    stage.sql.execute("""
+    _keep(snapshot, "unestablished_entities", _UNVOUCHED)
+    snapshot.sql.execute("""
 CREATE OR REPLACE TABLE found_named_persons AS
 SELECT row_id FROM entities JOIN unestablished_entities AS found
   ON found.name = entities.legal_name
  AND found.country IS NOT DISTINCT FROM coalesce(entities.country, left(jurisdiction, 2))
 WHERE entity_type IS NULL
     AND service_id NOT IN (SELECT service_id FROM identifiers WHERE id_type = 'cik')""")
-    stage.sql.execute(_NAMED)
-    _keep(stage, "unestablished_elsewhere", _ELSEWHERE)
-    stage.sql.execute("""
+    snapshot.sql.execute(_NAMED)
+    _keep(snapshot, "unestablished_elsewhere", _ELSEWHERE)
+    snapshot.sql.execute("""
 CREATE OR REPLACE TABLE found_in_releases AS
 SELECT DISTINCT row_id FROM named_elsewhere AS named JOIN unestablished_elsewhere AS found
   ON found.name = named.name AND found.country IS NOT DISTINCT FROM named.country""")
-    _find_other_names(stage)
+    _find_other_names(snapshot)
 
 
-def _find_other_names(stage: Stage) -> None:
-    shown = stage.read(f"SELECT DISTINCT name, country FROM ({_OTHER_NAMES})")
+def _find_other_names(snapshot: Snapshot) -> None:
+    shown = snapshot.read(f"SELECT DISTINCT name, country FROM ({_OTHER_NAMES})")
     found = [
         pair
         for batch in shown.to_batches()
@@ -126,17 +126,17 @@ def _find_other_names(stage: Stage) -> None:
     names, countries = zip(*found, strict=True) if found else ((), ())
     columns = {"name": names, "country": countries}
     held = pa.table({key: pa.array(each, pa.string()) for key, each in columns.items()})
-    stage.sql.register("spoken_of", held)
-    stage.sql.execute(f"""
+    snapshot.sql.register("spoken_of", held)
+    snapshot.sql.execute(f"""
 CREATE OR REPLACE TABLE found_other_names AS
 SELECT DISTINCT row_id FROM ({_OTHER_NAMES}) AS other JOIN spoken_of AS found
   ON found.name = other.name AND found.country IS NOT DISTINCT FROM other.country""")
-    stage.sql.unregister("spoken_of")
+    snapshot.sql.unregister("spoken_of")
 
 
-def _keep(stage: Stage, name: str, statement: str) -> None:
+def _keep(snapshot: Snapshot, name: str, statement: str) -> None:
     """Keep whoever of a statement's answer is not established, as a table."""
-    shown = stage.read(statement)
+    shown = snapshot.read(statement)
     found = [party for party, _ in not_established(_shown(shown))]
     columns = zip(*found, strict=True) if found else [[]] * len(Shown._fields)
     held = pa.table(
@@ -145,9 +145,9 @@ def _keep(stage: Stage, name: str, statement: str) -> None:
             for field, values in zip(Shown._fields, columns, strict=True)
         }
     )
-    stage.sql.register("unestablished", held)
-    stage.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM unestablished")
-    stage.sql.unregister("unestablished")
+    snapshot.sql.register("unestablished", held)
+    snapshot.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM unestablished")
+    snapshot.sql.unregister("unestablished")
 
 
 def _shown(rows: pa.Table) -> Iterator[Shown]:

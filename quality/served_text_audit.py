@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from quality.contact_in_name import reaches_someone
 from quality.free_text import clean
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 
 # Members that no served release has.
 _MEMBERS = ("contactPoint", "telephone", "faxNumber", "email", "legalName")
@@ -23,10 +23,10 @@ _POSSIBLE = (
 _BATCH = 10_000
 
 
-def find_contacts(stage: Stage) -> None:
+def find_contacts(snapshot: Snapshot) -> None:
     """Make ``found_contacts``: the releases in which a contact is left."""
     pattern = _POSSIBLE.replace("'", "''")
-    possible = stage.read(
+    possible = snapshot.read(
         f"SELECT row_id, release FROM tender_releases "
         f"WHERE release IS NOT NULL AND regexp_matches(release, '{pattern}')"
     )
@@ -36,9 +36,9 @@ def find_contacts(stage: Stage) -> None:
         for row in batch.to_pylist()
         if holds_a_contact(json.loads(row["release"]))
     ]
-    stage.sql.register("left_over", pa.table({"row_id": pa.array(found, pa.string())}))
-    stage.sql.execute("CREATE OR REPLACE TABLE found_contacts AS FROM left_over")
-    stage.sql.unregister("left_over")
+    snapshot.sql.register("left_over", pa.table({"row_id": pa.array(found, pa.string())}))
+    snapshot.sql.execute("CREATE OR REPLACE TABLE found_contacts AS FROM left_over")
+    snapshot.sql.unregister("left_over")
 
 
 def holds_a_contact(member: Any) -> bool:

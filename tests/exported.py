@@ -14,11 +14,10 @@ from assets.entities.derive import derive
 from assets.exports.export import export
 from assets.exports.panels import PANELS
 from assets.exports.signing import SigningKey
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.rows import to_arrow
 from warehouse.record.schema import arrow_schema
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.tables import DERIVED
@@ -26,19 +25,19 @@ from warehouse.tables import DERIVED
 NOW = datetime(2026, 11, 14, 2, 20, tzinfo=UTC)
 
 
-def snapshot_of(record: Record) -> Snapshot:
-    """See what is loaded now."""
-    return Snapshot(record, {table.name: record.load_seq(table) for table in RECORD_TABLES})
+def current_loads(record: Record) -> dict[str, int]:
+    """Return the last load of each table."""
+    return {table.name: record.load_seq(table) for table in RECORD_TABLES}
 
 
-def staged(record: Record, folder: Path, data_version: str, *left_out: str) -> Stage:
+def staged(record: Record, folder: Path, data_version: str, *left_out: str) -> Snapshot:
     """Stage every vintage of a record, what is derived from it, and signals and measurements."""
-    snapshot = snapshot_of(record)
-    stage = Stage(folder / f"stage-{data_version}", snapshot, data_version)
-    stage.stage_record()
-    tables = {**derive(stage), "signals": signals(), "quality": quality(data_version)}
-    stage.add({name: rows for name, rows in tables.items() if name not in left_out})
-    return stage
+    folder = folder / f"stage-{data_version}"
+    snapshot = Snapshot(folder, record, current_loads(record), data_version)
+    snapshot.copy_record()
+    tables = {**derive(snapshot), "signals": signals(), "quality": quality(data_version)}
+    snapshot.add({name: rows for name, rows in tables.items() if name not in left_out})
+    return snapshot
 
 
 def derived_rows(name: str, rows: list[dict[str, Any]]) -> pa.Table:
@@ -174,9 +173,9 @@ class SlowKey(SigningKey):
 
 if __name__ == "__main__":
     home = Path(sys.argv[1])
-    with staged(Record(str(home / "record")), home, sys.argv[2]) as stage:
+    with staged(Record(str(home / "record")), home, sys.argv[2]) as snapshot:
         export(
-            stage,
+            snapshot,
             str(home / "out"),
             base_url="https://api.fictional.example/exports",
             signing_key=SlowKey.at(home / "keys" / "signing.pem"),

@@ -22,7 +22,7 @@ from warehouse.landing import Landing
 from warehouse.locks import file_lock
 from warehouse.mart.derived import Tables
 from warehouse.mart.notices import SAMPLE_NOTICE
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
 
 
@@ -52,14 +52,14 @@ def publication(here: Places, kind: type[Publication] = Publication, **others: s
 class Briefly(Publication):
     """A publication whose audit leaves out the suites, which take seconds: all else is done."""
 
-    def _audit(self, stage: Stage, before: str | None) -> Tables:
-        self.report = brief_audit(stage)
+    def _audit(self, snapshot: Snapshot, before: str | None) -> Tables:
+        self.report = brief_audit(snapshot)
         return {}
 
 
-def brief_audit(stage: Stage) -> Report:
+def brief_audit(snapshot: Snapshot) -> Report:
     """Audit without the suites."""
-    return audit(stage, measured_at=datetime.now(UTC), suites=())
+    return audit(snapshot, measured_at=datetime.now(UTC), suites=())
 
 
 def write_sample(home: Path) -> None:

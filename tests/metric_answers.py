@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from assets.metrics.derive import metrics
 from tests.facts import facts
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
 
@@ -24,10 +23,10 @@ Told = tuple[str, date, Decimal | None]
 def staged(record: Record, folder: Path) -> dict[str, pa.Table]:
     """Stage what a record holds, derive the metrics, and stage them too."""
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
-    with Stage(folder, Snapshot(record, loads), "20990101.1") as stage:
-        stage.stage_record()
-        tables = metrics(stage)
-        stage.add(tables)
+    with Snapshot(folder, record, loads, "20990101.1") as snapshot:
+        snapshot.copy_record()
+        tables = metrics(snapshot)
+        snapshot.add(tables)
     return tables
 
 

@@ -13,7 +13,7 @@ from tests.facts import fact
 from tests.test_mart import entity_row, load, party_row, release_row, series_row, sighting
 from warehouse.mart.build import publish
 from warehouse.mart.derived import Derivation
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -252,7 +252,7 @@ def publish_world(
     place: str | Path,
     seed: int,
     until: date | None = None,
-    derive: Callable[[Stage], Mapping[str, pa.Table]] | None = None,
+    derive: Callable[[Snapshot], Mapping[str, pa.Table]] | None = None,
 ) -> str:
     """Publish the world of a number, or as much of it as was public on a day."""
     record = Record(str(root))
@@ -265,8 +265,8 @@ def publish_world(
         if kept:
             load(record, table, *kept)
 
-    def invented(stage: Stage) -> Mapping[str, pa.Table]:
-        return derived_of(Random(seed), stage.data_version)
+    def invented(snapshot: Snapshot) -> Mapping[str, pa.Table]:
+        return derived_of(Random(seed), snapshot.data_version)
 
     derivations = [Derivation("invented", invented)]
     if derive is not None:

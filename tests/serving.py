@@ -26,7 +26,7 @@ from warehouse.exports.published import Published
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.derived import Derivation
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.read.exports import MANIFEST
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
@@ -67,7 +67,9 @@ class World:
             record,
             self.marts,
             derivations=[
-                Derivation("invented", lambda stage: derived_of(Random(1), stage.data_version))
+                Derivation(
+                    "invented", lambda snapshot: derived_of(Random(1), snapshot.data_version)
+                )
             ],
             work=self.root / "work",
             export=self._export,
@@ -75,9 +77,9 @@ class World:
         switch_latest(self.exports, version)
         return version
 
-    def _export(self, stage: Stage, before: str | None) -> Mapping[str, str]:
+    def _export(self, snapshot: Snapshot, before: str | None) -> Mapping[str, str]:
         manifest = export(
-            stage,
+            snapshot,
             self.exports,
             base_url=f"{WRITTEN_FOR}/exports",
             signing_key=SigningKey.at(self.root / "signing-key.pem"),

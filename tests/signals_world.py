@@ -10,10 +10,9 @@ import msgspec
 
 from assets.entities.derive import derive
 from assets.signals.derive import signals
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.rows import to_arrow
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     RECORD_TABLES,
@@ -94,12 +93,11 @@ class World:
         """Give every row of every panel."""
         self.load()
         loads = {table.name: self.record.load_seq(table) for table in RECORD_TABLES}
-        snapshot = Snapshot(self.record, loads)
-        with Stage(self.folder, snapshot, "test") as stage:
-            stage.stage_record()
-            stage.add(derive(stage))
-            stage.add(signals(stage))
-            rows: list[Row] = stage.read("FROM signals").to_pylist()
+        with Snapshot(self.folder, self.record, loads, "test") as snapshot:
+            snapshot.copy_record()
+            snapshot.add(derive(snapshot))
+            snapshot.add(signals(snapshot))
+            rows: list[Row] = snapshot.read("FROM signals").to_pylist()
         return rows
 
 

@@ -18,7 +18,7 @@ from warehouse.exports.manifest import encode
 from warehouse.exports.published import Published
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.mart.build import publish
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.read.exports import MANIFEST
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS
@@ -92,18 +92,18 @@ def often_restated(root: Path, figures: int, vintages: int) -> World:
     load(record, FUNDAMENTALS, *rows)
     load(record, ENTITIES, entity_row(service_id="DCTEST1", legal_name="Often Fictional Ltd"))
 
-    def exported(stage: Stage, before: str | None) -> Mapping[str, str]:
+    def exported(snapshot: Snapshot, before: str | None) -> Mapping[str, str]:
         destination = str(root / "exports")
         manifest = export(
-            stage,
+            snapshot,
             destination,
             base_url="https://api.sankofa.example/exports",
             signing_key=SigningKey.at(root / "signing-key.pem"),
             previous=before,
             notice="FICTIONAL",
         )
-        pages = root / "docs" / stage.data_version
-        write_site(stage, manifest, Published(destination), pages, "", "FICTIONAL")
+        pages = root / "docs" / snapshot.data_version
+        write_site(snapshot, manifest, Published(destination), pages, "", "FICTIONAL")
         return {MANIFEST: encode(manifest).decode()}
 
     version = publish(record, root / "marts", work=root / "work", export=exported)

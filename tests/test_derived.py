@@ -21,7 +21,7 @@ from warehouse.landing import Document
 from warehouse.mart.build import publish
 from warehouse.mart.derived import Tables
 from warehouse.mart.pointer import current
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
@@ -144,8 +144,8 @@ def kept(tables: list[Tables]) -> Any:
     """Derive as always, and keep what was derived."""
     organisations = derivation()
 
-    def derive(stage: Stage) -> Tables:
-        tables.append(organisations.derive(stage))
+    def derive(snapshot: Snapshot) -> Tables:
+        tables.append(organisations.derive(snapshot))
         return tables[-1]
 
     return replace(organisations, derive=derive)
@@ -157,9 +157,9 @@ def test_what_is_loaded_meanwhile_is_neither_published_nor_derived_from(
     load(record, TENDER_PARTIES, party_row())
     organisations = derivation()
 
-    def derive(stage: Stage) -> Tables:
+    def derive(snapshot: Snapshot) -> Tables:
         load(record, ENTITIES, entity_row(service_id="DCA", legal_name=party_row()["name"]))
-        return organisations.derive(stage)
+        return organisations.derive(snapshot)
 
     publish(record, folder, derivations=[replace(organisations, derive=derive)])
     assert [row["service_id"] for row in parties(Mart(folder))] == [None]
@@ -182,8 +182,8 @@ def test_a_derived_table_that_is_not_described_stops_the_publication(
 ) -> None:
     load(record, ENTITIES, entity_row())
 
-    def derive(stage: Stage) -> Tables:
-        return {wrong: stage.read("SELECT 'DCA' AS service_id")}
+    def derive(snapshot: Snapshot) -> Tables:
+        return {wrong: snapshot.read("SELECT 'DCA' AS service_id")}
 
     with pytest.raises(BadTable, match=wrong):
         publish(record, folder, derivations=[replace(derivation(), derive=derive)])

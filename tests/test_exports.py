@@ -21,10 +21,10 @@ from assets.exports.artifacts import PARTS, Part
 from assets.exports.export import export
 from assets.exports.parquet import groups
 from assets.exports.signing import SigningKey
-from tests.exported import NOW, load, party_row, release_row, snapshot_of, staged
+from tests.exported import NOW, current_loads, load, party_row, release_row, staged
 from tests.installed import loaded_record
 from warehouse.exports.manifest import Artifact, Manifest
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.as_of import known
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -45,7 +45,7 @@ class World:
     """The sample world, exported."""
 
     record: Record
-    stage: Stage
+    snapshot: Snapshot
     folder: Path
     manifest: Manifest
 
@@ -61,12 +61,12 @@ class World:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("world")
     record = loaded_record(tmp_path_factory)
-    with staged(record, folder, VERSION) as stage:
-        manifest = exported(stage, folder)
-        yield World(record, stage, folder / "out", manifest)
+    with staged(record, folder, VERSION) as snapshot:
+        manifest = exported(snapshot, folder)
+        yield World(record, snapshot, folder / "out", manifest)
 
 
-def exported(stage: Stage, folder: Path, **others: Any) -> Manifest:
+def exported(snapshot: Snapshot, folder: Path, **others: Any) -> Manifest:
     given = {
         "base_url": "https://api.fictional.example/exports",
         "signing_key": SigningKey.at(folder / "keys" / "signing.pem"),
@@ -75,7 +75,7 @@ def exported(stage: Stage, folder: Path, **others: Any) -> Manifest:
         "now": NOW,
         **others,
     }
-    return export(stage, str(folder / "out"), **given)
+    return export(snapshot, str(folder / "out"), **given)
 
 
 def rows(path: str, part: Part) -> list[dict[str, Any]]:
@@ -116,7 +116,7 @@ def test_each_tool_reads_the_same_values(world: World, key: str) -> None:
 
     in_pandas = pd.read_parquet(world.path(key), dtype_backend="pyarrow")
     in_polars = pl.read_parquet(world.path(key))
-    in_duckdb = world.stage.read(f"FROM '{world.path(key)}'")
+    in_duckdb = world.snapshot.read(f"FROM '{world.path(key)}'")
 
     assert pa.Table.from_pandas(in_pandas, preserve_index=False).to_pylist() == expected
     assert in_polars.to_dicts() == expected
@@ -164,15 +164,15 @@ def test_the_filter_of_the_manifest_is_as_of_row_for_row(world: World, key: str)
     filter_ = world.artifact(key).sql_as_of
     assert filter_ is not None
     columns = ", ".join((*names, *SHARED))
-    snapshot, met = snapshot_of(world.record), set()
+    loads, met = current_loads(world.record), set()
 
     @given(st.dates(date(2017, 1, 1), date(2027, 1, 1)))
     @settings(max_examples=25)
     def agree(as_of: date) -> None:
         stated = filter_.replace("{url}", world.path(key)).replace("{as_of}", str(as_of))
-        found = world.stage.read(f"SELECT {columns} FROM ({stated}) ORDER BY ALL")
-        relation = snapshot.record.relation(table.name)
-        answer = known(table, relation, as_of=as_of, load_seq=snapshot.loads[table.name])
+        found = world.snapshot.read(f"SELECT {columns} FROM ({stated}) ORDER BY ALL")
+        relation = world.record.relation(table.name)
+        answer = known(table, relation, as_of=as_of, load_seq=loads[table.name])
         expected = f"SELECT {columns} FROM ({answer}) WHERE {shown} ORDER BY ALL"
         assert found.to_pylist() == world.record.query(expected).to_pylist()
         met.add(len(found))
@@ -187,12 +187,12 @@ def test_a_file_that_has_an_as_of_shows_no_later_vintage(world: World) -> None:
             continue
         newest = "SELECT max(available_at) AS day FROM ({})"
         path = world.path(each.key)
-        last = world.stage.read(newest.format(f"FROM '{path}'"))["day"][0].as_py()
+        last = world.snapshot.read(newest.format(f"FROM '{path}'"))["day"][0].as_py()
         for as_of in (last, last - timedelta(days=40)):
             stated = each.sql_as_of.format(url=path, as_of=as_of)
-            seen = world.stage.read(f"{stated} LIMIT 1")
+            seen = world.snapshot.read(f"{stated} LIMIT 1")
             assert not {"superseded_at", "latest"} & set(seen.column_names)
-            assert world.stage.read(newest.format(stated))["day"][0].as_py() <= as_of
+            assert world.snapshot.read(newest.format(stated))["day"][0].as_py() <= as_of
 
 
 def test_what_has_no_as_of_says_so(world: World) -> None:
@@ -212,7 +212,7 @@ def test_open_panels_hold_only_open_licences_and_need_no_key(world: World) -> No
 
 
 def test_no_withheld_party_is_in_any_file(world: World) -> None:
-    withheld = world.stage.read(
+    withheld = world.snapshot.read(
         "SELECT party_key FROM tender_parties WHERE org_evidence IS NULL AND NOT withdrawn"
     )
     secrets = set(withheld["party_key"].to_pylist())
@@ -242,8 +242,8 @@ def test_an_award_is_a_row_with_its_exact_amount_and_who_got_it(
     load(record, TENDER_RELEASES, release_row(1, release=f'{{"awards":[{stated},{both}],{trap}}}'))
     load(record, TENDER_RELEASES, release_row(2, release=f"{{{trap}}}"))
     load(record, TENDER_PARTIES, party_row("Umoja Ltd"))
-    with staged(record, tmp_path, VERSION) as stage:
-        exported(stage, tmp_path)
+    with staged(record, tmp_path, VERSION) as snapshot:
+        exported(snapshot, tmp_path)
 
     found = rows(
         str(tmp_path / "out" / VERSION / "af-tender-awards.parquet"), PART["af-tender-awards"]
@@ -260,7 +260,7 @@ def test_an_award_is_a_row_with_its_exact_amount_and_who_got_it(
 
 
 def test_suppliers_of_the_sample_world_are_resolved_as_their_parties_are(world: World) -> None:
-    wrong = world.stage.read(
+    wrong = world.snapshot.read(
         f"""SELECT count(*) AS rows, count(award.service_id) AS resolved,
             count(*) FILTER (award.service_id IS DISTINCT FROM party.service_id) AS wrong
         FROM '{world.path("af-tender-awards")}' AS award
@@ -276,8 +276,8 @@ def test_a_table_that_is_not_staged_is_named_with_what_lacks(
     record: Record, tmp_path: Path
 ) -> None:
     load(record, TENDER_RELEASES, release_row(1))
-    with staged(record, tmp_path, VERSION, "signals", "party_matches") as stage:
-        manifest = exported(stage, tmp_path)
+    with staged(record, tmp_path, VERSION, "signals", "party_matches") as snapshot:
+        manifest = exported(snapshot, tmp_path)
 
     failed = {each.key: each.reason for each in manifest.failed}
     assert len(failed) == 13 + 2
@@ -287,7 +287,7 @@ def test_a_table_that_is_not_staged_is_named_with_what_lacks(
 
 
 def test_the_same_staged_data_gives_the_same_bytes(world: World, tmp_path: Path) -> None:
-    again = exported(world.stage, tmp_path)
+    again = exported(world.snapshot, tmp_path)
     assert [each.sha256 for each in again.artifacts] == [
         each.sha256 for each in world.manifest.artifacts
     ]
@@ -297,13 +297,13 @@ def test_rows_that_are_not_staged_in_order_give_the_same_files(
     record: Record, tmp_path: Path
 ) -> None:
     load(record, TENDER_RELEASES, *(release_row(n) for n in range(1, 30)))
-    with staged(record, tmp_path, VERSION, "signals") as stage:
-        ordered = exported(stage, tmp_path)
-        assert stage.order("tender_releases") == PART["af-tender-releases"].staged_sort
-        stage.write("shuffled", "FROM tender_releases ORDER BY md5(row_id)")
-        stage.path("shuffled").replace(stage.path("tender_releases"))
-        assert stage.order("tender_releases") == ()
-        sorted_again = exported(stage, tmp_path / "again")
+    with staged(record, tmp_path, VERSION, "signals") as snapshot:
+        ordered = exported(snapshot, tmp_path)
+        assert snapshot.order("tender_releases") == PART["af-tender-releases"].staged_sort
+        snapshot.write("shuffled", "FROM tender_releases ORDER BY md5(row_id)")
+        snapshot.path("shuffled").replace(snapshot.path("tender_releases"))
+        assert snapshot.order("tender_releases") == ()
+        sorted_again = exported(snapshot, tmp_path / "again")
     digests = [
         {each.key: each.sha256 for each in made.artifacts} for made in (ordered, sorted_again)
     ]

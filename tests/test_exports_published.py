@@ -27,7 +27,7 @@ from warehouse.errors import NothingPublished, UnknownVersion
 from warehouse.exports.manifest import Manifest
 from warehouse.exports.place import Place
 from warehouse.exports.published import Published
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_RELEASES
 
@@ -113,10 +113,10 @@ def memory() -> Iterator[str]:
 
 
 def exported(
-    stage: Stage, destination: str, key: SigningKey, previous: str | None = None
+    snapshot: Snapshot, destination: str, key: SigningKey, previous: str | None = None
 ) -> Manifest:
     return export(
-        stage,
+        snapshot,
         destination,
         base_url="https://api.fictional.example/exports",
         signing_key=key,
@@ -149,13 +149,13 @@ def test_what_was_and_what_changed_is_what_is(
 ) -> None:
     destination = request.getfixturevalue(where)
     first(record)
-    with staged(record, tmp_path, FIRST) as stage:
-        assert not [each for each in exported(stage, destination, key).artifacts if each.delta]
+    with staged(record, tmp_path, FIRST) as snapshot:
+        assert not [each for each in exported(snapshot, destination, key).artifacts if each.delta]
     later(record)
-    with staged(record, tmp_path, SECOND) as stage:
+    with staged(record, tmp_path, SECOND) as snapshot:
         # A month is revised, and one panel has a row less.
-        stage.add({"signals": signals(lambda n: Decimal(n) / 4).slice(1)})
-        manifest = exported(stage, destination, key, FIRST)
+        snapshot.add({"signals": signals(lambda n: Decimal(n) / 4).slice(1)})
+        manifest = exported(snapshot, destination, key, FIRST)
 
     changed = {}
     engine = duckdb.connect()
@@ -192,14 +192,14 @@ def test_without_a_version_before_or_with_other_columns_there_is_no_delta(
     record: Record, tmp_path: Path, folder: str, key: SigningKey
 ) -> None:
     first(record)
-    with staged(record, tmp_path, FIRST, "signals") as stage:
-        exported(stage, folder, key)
-    with staged(record, tmp_path, SECOND) as stage:
-        unknown = exported(stage, folder, key, "20200101.1")
+    with staged(record, tmp_path, FIRST, "signals") as snapshot:
+        exported(snapshot, folder, key)
+    with staged(record, tmp_path, SECOND) as snapshot:
+        unknown = exported(snapshot, folder, key, "20200101.1")
     old = Path(folder) / SECOND / "macro-series.parquet"
     pq.write_table(pq.read_table(old).drop_columns(["unit"]), old)
-    with staged(record, tmp_path, THIRD) as stage:
-        third = exported(stage, folder, key, SECOND)
+    with staged(record, tmp_path, THIRD) as snapshot:
+        third = exported(snapshot, folder, key, SECOND)
 
     assert not [each for each in unknown.artifacts if each.delta]
     without = [each.key for each in third.artifacts if each.delta is None]
@@ -211,8 +211,8 @@ def test_the_manifest_has_the_members_that_were_decided(
 ) -> None:
     first(record)
     for version, previous, left_out in ((FIRST, None, "signals"), (SECOND, FIRST, "quality")):
-        with staged(record, tmp_path, version, left_out) as stage:
-            exported(stage, folder, key, previous)
+        with staged(record, tmp_path, version, left_out) as snapshot:
+            exported(snapshot, folder, key, previous)
         found = json.loads(Published(folder).manifest_bytes(version))
         jsonschema.validate(found, MANIFEST, jsonschema.Draft202012Validator)
         assert found["failed"]
@@ -224,8 +224,8 @@ def test_descriptions_name_every_file_with_its_digest(
     record: Record, tmp_path: Path, folder: str, key: SigningKey
 ) -> None:
     first(record)
-    with staged(record, tmp_path, FIRST) as stage:
-        manifest = exported(stage, folder, key)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        manifest = exported(snapshot, folder, key)
 
     digests = [each.sha256 for each in manifest.artifacts]
     package = json.loads((Path(folder) / FIRST / "datapackage.json").read_text())
@@ -247,10 +247,10 @@ def test_any_change_of_what_was_signed_is_found(
     record: Record, tmp_path: Path, folder: str, key: SigningKey
 ) -> None:
     first(record)
-    with staged(record, tmp_path, FIRST) as stage:
-        exported(stage, folder, key)
-    with staged(record, tmp_path, SECOND) as stage:
-        exported(stage, folder, key, FIRST)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        exported(snapshot, folder, key)
+    with staged(record, tmp_path, SECOND) as snapshot:
+        exported(snapshot, folder, key, FIRST)
     at = Path(folder) / SECOND
     other = SigningKey.at(tmp_path / "other.pem")
 
@@ -290,11 +290,11 @@ def test_a_version_never_changes(
     record: Record, tmp_path: Path, folder: str, key: SigningKey
 ) -> None:
     first(record)
-    with staged(record, tmp_path, FIRST) as stage:
-        exported(stage, folder, key)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        exported(snapshot, folder, key)
         before = {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
         with pytest.raises(AlreadyExported, match=FIRST):
-            exported(stage, folder, key)
+            exported(snapshot, folder, key)
     assert before == {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
@@ -304,8 +304,8 @@ def test_latest_is_switched_only_to_what_is_complete(
 ) -> None:
     destination = request.getfixturevalue(where)
     first(record)
-    with staged(record, tmp_path, FIRST) as stage:
-        exported(stage, destination, key)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        exported(snapshot, destination, key)
     published = Published(destination)
 
     with pytest.raises(NothingPublished):
@@ -315,8 +315,8 @@ def test_latest_is_switched_only_to_what_is_complete(
             switch_latest(destination, wrong)
     switch_latest(destination, FIRST)
     assert published.latest() == FIRST
-    with staged(record, tmp_path, SECOND) as stage:
-        exported(stage, destination, key, FIRST)
+    with staged(record, tmp_path, SECOND) as snapshot:
+        exported(snapshot, destination, key, FIRST)
     assert published.manifest().data_version == FIRST
     switch_latest(destination, SECOND)
     assert published.manifest().data_version == SECOND
@@ -329,8 +329,8 @@ def test_only_files_that_the_manifest_names_are_found(
 ) -> None:
     destination = request.getfixturevalue(where)
     first(record)
-    with staged(record, tmp_path, FIRST) as stage:
-        manifest = exported(stage, destination, key)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        manifest = exported(snapshot, destination, key)
     switch_latest(destination, FIRST)
     Place.of(destination).put(b"secret", FIRST, "beside.parquet")
     published = Published(destination)
@@ -355,8 +355,8 @@ def test_killed_midway_latest_stays_and_the_next_run_succeeds(
     record: Record, tmp_path: Path, folder: str, key: SigningKey, moment: str
 ) -> None:
     first(record)
-    with staged(record, tmp_path, FIRST) as stage:
-        exported(stage, folder, key)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        exported(snapshot, folder, key)
     switch_latest(folder, FIRST)
     later(record)
     command = [sys.executable, "-m", "tests.exported", str(tmp_path), SECOND]
@@ -373,8 +373,8 @@ def test_killed_midway_latest_stays_and_the_next_run_succeeds(
     assert list((Path(folder) / SECOND).iterdir())
     assert Published(folder).manifest().data_version == FIRST
     assert Published(folder).versions() == [FIRST]
-    with staged(record, tmp_path, THIRD) as stage:
-        exported(stage, folder, key, FIRST)
+    with staged(record, tmp_path, THIRD) as snapshot:
+        exported(snapshot, folder, key, FIRST)
     switch_latest(folder, THIRD)
     assert Published(folder).versions() == [FIRST, THIRD]
     assert problems(folder, THIRD) == []

@@ -26,7 +26,7 @@ from warehouse.mart.audit import AuditFailed, refuse
 from warehouse.mart.build import publish
 from warehouse.mart.notices import SAMPLE_NOTICE
 from warehouse.mart.pointer import builds, current, switch
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.write import write_mart
 from warehouse.read.entities import entity
 from warehouse.read.fundamentals import facts_known, issuers
@@ -39,7 +39,6 @@ from warehouse.record.append import Load, append
 from warehouse.record.as_of import Vintages
 from warehouse.record.rows import to_arrow
 from warehouse.record.schema import arrow_schema
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -291,11 +290,11 @@ def test_killed_before_the_switch_the_old_build_answers(record: Record, folder: 
     first = publish(record, folder)
     load(record, FUNDAMENTALS, fact("13", available_at=date(2021, 1, 1), publication="a-3"))
     named = name_version(record)
-    snapshot = Snapshot(record, loads_of(record, named))
-    with Stage(folder / "stage" / named, snapshot, named) as stage:
-        stage.stage_record()
-        stage.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
-        write_mart(stage, folder, {"notice": "notice"})
+    loads = loads_of(record, named)
+    with Snapshot(folder / "stage" / named, record, loads, named) as snapshot:
+        snapshot.copy_record()
+        snapshot.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
+        write_mart(snapshot, folder, {"notice": "notice"})
     (folder / "20990101.1.partial").write_bytes(b"half of a build")
 
     found = facts_known(Mart(folder), "DCTEST1")

@@ -13,7 +13,7 @@ import pytest
 from tests.test_mart import load, party_row, release_row
 from warehouse.mart.build import publish
 from warehouse.mart.derived import Derivation
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.read.mart import Mart
 from warehouse.read.shared import shared_facts
 from warehouse.record.schema import arrow_schema
@@ -48,8 +48,8 @@ def supplier(key: str = "s1", at: date | None = FIRST, **others: Any) -> dict[st
 def matched(owners: Mapping[str, str]) -> Derivation:
     """Say who the parties of some keys are, whatever they are called."""
 
-    def derive(stage: Stage) -> Mapping[str, pa.Table]:
-        said = stage.read("SELECT DISTINCT party_key, name FROM tender_parties WHERE name <> ''")
+    def derive(snapshot: Snapshot) -> Mapping[str, pa.Table]:
+        said = snapshot.read("SELECT DISTINCT party_key, name FROM tender_parties WHERE name <> ''")
         rows = [
             {
                 **dict.fromkeys(PartyMatch.model_fields),

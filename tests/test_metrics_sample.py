@@ -13,8 +13,7 @@ from assets.metrics.derive import metrics
 from tests.installed import loaded_record
 from tests.metric_answers import Answers, Row, staged
 from tests.metric_model import PLANS, Issuer, figures_of, worked_out
-from warehouse.mart.stage import Stage
-from warehouse.record.snapshot import Snapshot
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 
@@ -33,9 +32,9 @@ def test_issuers_worked_out_a_few_at_a_time_have_the_same_rows(
     record: Record, tables: dict[str, pa.Table], tmp_path: Path
 ) -> None:
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
-    with Stage(tmp_path, Snapshot(record, loads), "20990101.1") as stage:
-        stage.stage_record()
-        parts = metrics(stage, at_once=300)
+    with Snapshot(tmp_path, record, loads, "20990101.1") as snapshot:
+        snapshot.copy_record()
+        parts = metrics(snapshot, at_once=300)
 
     assert parts["metrics"] != tables["metrics"]
     for name, rows in parts.items():

@@ -14,13 +14,13 @@ import pytest
 from assets.exports.verify import problems
 from pipelines.publication import CONFIRMED
 from quality.history import history
-from tests.exported import fact_row, load, party_row, snapshot_of
+from tests.exported import current_loads, fact_row, load, party_row
 from tests.facts import fact
 from tests.installed import at, copy_of, load_sample, publication, said, sample_home, sankofa
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
 from warehouse.mart.pointer import current
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import series_known
 from warehouse.read.mart import Mart
@@ -131,28 +131,28 @@ def test_what_the_writer_refuses_is_found_again_in_the_stage(
     here = at(sample_home(tmp_path_factory))
     record = Record(here.record)
     making = publication(here)
-    with Stage(tmp_path / "stage", snapshot_of(record), "20991231.1") as stage:
-        stage.stage_record()
-        _spoil(stage)
+    with Snapshot(tmp_path / "stage", record, current_loads(record), "20991231.1") as snapshot:
+        snapshot.copy_record()
+        _spoil(snapshot)
         with pytest.raises(SankofaError, match="the audit failed") as failed:
-            making._audit(stage, None)
+            making._audit(snapshot, None)
     words = str(failed.value)
     assert "every row has a licence under which it may be served; not so for 1 row" in words
     assert "no two rows have the same" in words
     assert "licence_complete" in words and "key_unique" in words
 
 
-def _spoil(stage: Stage) -> None:
+def _spoil(snapshot: Snapshot) -> None:
     """Take the licence from one row of the series, and state a figure twice."""
-    series = stage.read("FROM macro_series")
+    series = snapshot.read("FROM macro_series")
     place = series.schema.get_field_index("license_class")
     licences = [None, *series["license_class"].to_pylist()[1:]]
     spoiled = series.set_column(
         place, series.schema.field(place).with_nullable(True), pa.array(licences, pa.string())
     )
-    pq.write_table(spoiled, stage.path("macro_series"))
-    figures = stage.read("FROM fundamentals")
-    pq.write_table(pa.concat_tables([figures, figures[:1]]), stage.path("fundamentals"))
+    pq.write_table(spoiled, snapshot.path("macro_series"))
+    figures = snapshot.read("FROM fundamentals")
+    pq.write_table(pa.concat_tables([figures, figures[:1]]), snapshot.path("fundamentals"))
 
 
 @dataclass

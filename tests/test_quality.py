@@ -31,12 +31,11 @@ from tests.test_real_record import REAL as REAL_FILINGS
 from tests.test_real_record import load as load_real
 from tests.test_real_record import read_file
 from tests.test_tenders_parse import real
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tables import MART_TABLES
 from warehouse.record.append import Load, append
 from warehouse.record.rows import to_arrow
 from warehouse.record.schema import arrow_schema
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -105,21 +104,21 @@ def load(record: Record, table: RecordTable, *rows: dict[str, Any]) -> None:
 
 
 @contextmanager
-def staged(record: Record, folder: Path, version: str = "20261115.1") -> Iterator[Stage]:
+def staged(record: Record, folder: Path, version: str = "20261115.1") -> Iterator[Snapshot]:
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
-    with Stage(folder, Snapshot(record, loads), version) as stage:
-        stage.stage_record()
-        yield stage
+    with Snapshot(folder, record, loads, version) as snapshot:
+        snapshot.copy_record()
+        yield snapshot
 
 
 def audited(record: Record, folder: Path, spoil: str = "", **how: Any) -> Report:
     """Audit what is staged, after a table of it was spoiled: ``table: replacements``."""
-    with staged(record, folder) as stage:
+    with staged(record, folder) as snapshot:
         if spoil:
             table, replaced = spoil.split(": ")
-            stage.sql.execute(f"CREATE TABLE held AS FROM {table}")
-            stage.write(table, f"SELECT * REPLACE ({replaced}) FROM held")
-        return audit(stage, measured_at=MOMENT, **{"suites": RECORD_SUITES, **how})
+            snapshot.sql.execute(f"CREATE TABLE held AS FROM {table}")
+            snapshot.write(table, f"SELECT * REPLACE ({replaced}) FROM held")
+        return audit(snapshot, measured_at=MOMENT, **{"suites": RECORD_SUITES, **how})
 
 
 def test_every_table_of_the_record_and_of_the_mart_has_a_suite() -> None:
@@ -247,11 +246,11 @@ def test_a_floor_below_its_minimum_stops_the_build(record: Record, tmp_path: Pat
 def test_a_floor_that_finds_nothing_is_unmeasured_and_never_a_pass(
     record: Record, tmp_path: Path
 ) -> None:
-    with staged(record, tmp_path / "stage") as stage:
-        stage.add({"party_matches": arrow_schema(PartyMatch).empty_table()})
+    with staged(record, tmp_path / "stage") as snapshot:
+        snapshot.add({"party_matches": arrow_schema(PartyMatch).empty_table()})
         for name in ("found_persons", "found_contacts"):
-            stage.sql.execute(f"CREATE TABLE {name} (row_id VARCHAR)")
-        measured = measure(stage, MOMENT)
+            snapshot.sql.execute(f"CREATE TABLE {name} (row_id VARCHAR)")
+        measured = measure(snapshot, MOMENT)
 
     assert len(measured) == len(FLOORS)
     assert {(row.status, row.value) for _, row in measured} == {("UNMEASURED", None)}
@@ -272,8 +271,10 @@ def test_a_source_that_was_silent_turns_red_and_does_not_stop_the_build(
 def test_one_row_among_very_many_is_never_rounded_away(tmp_path: Path, record: Record) -> None:
     floor = next(each for each in FLOORS if each.metric == "licence_complete")
     many = f"SELECT 'x' AS scope, {10**13} AS n_checked, {10**13 - 1} AS n_passed"
-    with staged(record, tmp_path / "stage") as stage:
-        [(_, row)] = measure(stage, MOMENT, [floor.__class__(**{**vars(floor), "statement": many})])
+    with staged(record, tmp_path / "stage") as snapshot:
+        [(_, row)] = measure(
+            snapshot, MOMENT, [floor.__class__(**{**vars(floor), "statement": many})]
+        )
     assert row.status == "FAIL"
 
 
@@ -320,9 +321,9 @@ def test_the_history_grows_by_each_publication_once(record: Record, tmp_path: Pa
     append(record, FUNDAMENTALS, facts(fact()), Load("test", ()))
     versions = ("20261115.1", "20261115.2")
     for number, version in enumerate(versions, 1):
-        with staged(record, tmp_path / version, version) as stage:
-            report = audit(stage, measured_at=MOMENT + timedelta(days=number), suites=())
-            shown = stage.read("SELECT DISTINCT data_version FROM quality ORDER BY 1")
+        with staged(record, tmp_path / version, version) as snapshot:
+            report = audit(snapshot, measured_at=MOMENT + timedelta(days=number), suites=())
+            shown = snapshot.read("SELECT DISTINCT data_version FROM quality ORDER BY 1")
         assert shown["data_version"].to_pylist() == list(versions[:number])
         keep_history(record, report.quality)
         keep_history(record, report.quality)
@@ -356,10 +357,10 @@ def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
 ) -> None:
     from quality.data_docs import write_docs
 
-    with staged(sample, tmp_path / "stage") as stage:
-        stage.add(derive(stage))
-        stage.add(metrics(stage))
-        report = audit(stage, measured_at=MOMENT)
+    with staged(sample, tmp_path / "stage") as snapshot:
+        snapshot.add(derive(snapshot))
+        snapshot.add(metrics(snapshot))
+        report = audit(snapshot, measured_at=MOMENT)
     write_docs(report, tmp_path / "docs")
 
     assert report.ok, report.words

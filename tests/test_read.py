@@ -19,7 +19,7 @@ from tests.published import DAYS, FIRST_DAY, ISSUERS, ITEMS, derived_of, publish
 from warehouse.errors import BadQuestion, DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.mart.builds import builds_at
 from warehouse.mart.load_postgres import PostgresLoader
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.read.crosswalk import identifiers, lookup
 from warehouse.read.entities import entity, search
 from warehouse.read.exports import export_manifest
@@ -484,7 +484,7 @@ def test_a_build_that_fails_half_way_is_never_seen(
     place = somewhere()
     first = publish_world(tmp_path / "record", place, SEED, UNTIL)
 
-    def broken(_: Stage) -> dict[str, pa.Table]:
+    def broken(_: Snapshot) -> dict[str, pa.Table]:
         held = derived_of(Random(SEED))["metrics"].to_pylist()
         rows = [row | {"inputs": "no JSON"} for row in held]
         return {"metrics": pa.Table.from_pylist(rows, arrow_schema(Metric))}

@@ -15,7 +15,7 @@ from tests.published import derived_of
 from tests.test_mart import entity_row, load, party_row, release_row, sighting
 from warehouse.mart.build import publish
 from warehouse.mart.derived import Derivation
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.read.crosswalk import lookup
 from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known, issuers
@@ -40,14 +40,14 @@ OWN, WEAK, OTHER = "DCOWN", "DCWEAK", "DCOTHER"
 NAME = "Alpha Fictional Works Ltd"
 
 
-def derived(stage: Stage) -> Mapping[str, pa.Table]:
+def derived(snapshot: Snapshot) -> Mapping[str, pa.Table]:
     match = {
         **dict.fromkeys(PartyMatch.model_fields),
         **{"source": "test", "country": "ZA", "party_key": "s1", "name": NAME},
         **{"service_id": WEAK, "match_method": "exact_name"},
     }
     pointing = {"service_id": WEAK, "same_as": OWN, "evidence": "lei"}
-    held = derived_of(Random(1), stage.data_version)
+    held = derived_of(Random(1), snapshot.data_version)
     metric = held["metrics"].to_pylist()[1] | {"service_id": WEAK}
     return {
         "party_matches": pa.Table.from_pylist([match], arrow_schema(PartyMatch)),

@@ -18,8 +18,7 @@ from tests import signals_model as model
 from tests.installed import loaded_record
 from tests.signals_world import FIRST, SEEN, World, award
 from tests.thorough import times
-from warehouse.mart.stage import Stage
-from warehouse.record.snapshot import Snapshot
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 
@@ -30,12 +29,12 @@ Tables = tuple[list[Row], list[Row], list[Row]]
 def derived(record: Record, folder: Path) -> Tables:
     """Give the signals of a record, and the releases and parties they are made from."""
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
-    with Stage(folder, Snapshot(record, loads), "test") as stage:
-        stage.stage_record()
-        stage.add(derive(stage))
-        stage.add(signals(stage))
+    with Snapshot(folder, record, loads, "test") as snapshot:
+        snapshot.copy_record()
+        snapshot.add(derive(snapshot))
+        snapshot.add(signals(snapshot))
         names = ("signals", "tender_releases", "tender_parties")
-        rows, releases, parties = (stage.read(f"FROM {name}").to_pylist() for name in names)
+        rows, releases, parties = (snapshot.read(f"FROM {name}").to_pylist() for name in names)
     return rows, releases, parties
 
 

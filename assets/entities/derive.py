@@ -12,7 +12,7 @@ import pyarrow as pa
 from assets.entities.resolve import PARTY, resolve
 from assets.entities.sharing import find_same
 from warehouse.mart.derived import Derivation, Tables
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.journal import code_version
 
 _KNOWN = {
@@ -22,13 +22,13 @@ _KNOWN = {
 _ESTABLISHED = "name IS NOT NULL AND org_evidence IS NOT NULL"
 
 
-def derive(stage: Stage) -> Tables:
+def derive(snapshot: Snapshot) -> Tables:
     """Derive ``same_as`` and ``party_matches`` from what is staged.
 
     Every vintage of a party is resolved, by the organisations as they are known now: which
     organisation a party is does not change with the day on which one asks.
     """
-    with closing(stage.sql.cursor()) as sql:
+    with closing(snapshot.sql.cursor()) as sql:
         for name, columns in _KNOWN.items():
             known = f"SELECT {', '.join(columns)} FROM main.{name} WHERE latest"
             sql.execute(f"CREATE TEMP TABLE {name} AS {known}")

@@ -11,7 +11,7 @@ from assets.exports.panels import PANELS
 from assets.exports.parquet import Reader
 from assets.exports.parties import PARTIES
 from warehouse.exports.manifest import Kind
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.tables import OPEN_CLASSES
 from warehouse.tiers import TierName
 
@@ -47,7 +47,7 @@ class Part:
     period: tuple[str, ...]
     needs: tuple[str, ...]
     keeps: str | None = None
-    alongside: Callable[[Stage], AbstractContextManager[Reader]] | None = None
+    alongside: Callable[[Snapshot], AbstractContextManager[Reader]] | None = None
     after: str | None = None
     signal_key: str | None = None
     methodology_ref: str | None = None

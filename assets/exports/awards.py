@@ -17,7 +17,7 @@ from sqlmodel import SQLModel
 from assets.exports.columns import columns, provenance, record_id, vintages
 from assets.exports.parquet import Reader
 from assets.exports.parties import PARTIES
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.stated import NO_MONEY, day, exact, stated_awards
 from warehouse.record.schema import DECIMAL
 from warehouse.tables import TenderRelease
@@ -109,13 +109,13 @@ LEFT JOIN several ON several.record_id = stated.record_id AND several.place = st
 
 
 @contextmanager
-def reading_awards(stage: Stage) -> Iterator[Reader]:
+def reading_awards(snapshot: Snapshot) -> Iterator[Reader]:
     """Stage what releases state of awards beside the other tables, while they are written."""
-    place = stage.path(READ)
+    place = snapshot.path(READ)
     with pq.ParquetWriter(place, _SCHEMA, compression="lz4", use_dictionary=False) as writer:
         yield lambda releases: writer.write_table(_awards(releases))
     quoted = str(place).replace("'", "''")
-    with closing(stage.sql.cursor()) as sql:
+    with closing(snapshot.sql.cursor()) as sql:
         sql.execute(f"CREATE OR REPLACE VIEW {READ} AS FROM read_parquet('{quoted}')")
 
 

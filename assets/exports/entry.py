@@ -10,18 +10,18 @@ from assets.exports.rows import rows_of
 from warehouse.exports.manifest import Artifact, ColumnType, Delta, Failed
 from warehouse.exports.place import Place
 from warehouse.exports.published import delta_name, file_name, schema_name
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 
 
 def entry(
-    stage: Stage, place: Place, address: str, notice: str, part: Part, previous: str | None
+    snapshot: Snapshot, place: Place, address: str, notice: str, part: Part, previous: str | None
 ) -> Artifact:
     """Write the file of a part, and what changed in it, and say what the manifest says of it."""
-    version = stage.data_version
+    version = snapshot.data_version
     schema = file_schema(part.columns, _about(part, version, notice))
-    alongside = nullcontext() if part.alongside is None else part.alongside(stage)
-    with closing(stage.sql.cursor()) as sql:
-        rows, name = rows_of(part, stage, sql), file_name(part.key)
+    alongside = nullcontext() if part.alongside is None else part.alongside(snapshot)
+    with closing(snapshot.sql.cursor()) as sql:
+        rows, name = rows_of(part, snapshot, sql), file_name(part.key)
         with alongside as read:
             written = write(rows, schema, part.sort, part.period, place, version, name, read=read)
         delta = None

@@ -32,7 +32,7 @@ from warehouse.exports.published import (
     Published,
     schema_name,
 )
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 
 # What the engine may hold while files are written; more than that is sorted on disk.
 _MEMORY = "3GB"
@@ -45,7 +45,7 @@ class AlreadyExported(SankofaError):
 
 
 def export(
-    stage: Stage,
+    snapshot: Snapshot,
     destination: str,
     *,
     base_url: str,
@@ -59,16 +59,16 @@ def export(
     ``destination`` is a folder or a URL that fsspec knows, ``base_url`` the address at which
     others read it, ``previous`` the version that deltas are against.
     """
-    place, version = Place.of(destination), stage.data_version
+    place, version = Place.of(destination), snapshot.data_version
     _make_room(place, version)
     address = f"{base_url.rstrip('/')}/{version}"
     before = _keys(destination, previous)
-    staged = _staged(stage)
+    staged = _staged(snapshot)
     missing = {part.key: [name for name in part.needs if name not in staged] for part in PARTS}
     made = [part for part in PARTS if not missing[part.key]]
-    _let_read(stage.sql, place)
-    one = partial(entry, stage, place, address, notice)
-    with _frugal(stage.sql), ThreadPoolExecutor(_AT_ONCE) as threads:
+    _let_read(snapshot.sql, place)
+    one = partial(entry, snapshot, place, address, notice)
+    with _frugal(snapshot.sql), ThreadPoolExecutor(_AT_ONCE) as threads:
         against = {part.key: previous if part.key in before else None for part in made}
         written: dict[str, Artifact] = {}
         for later in (False, True):
@@ -121,8 +121,8 @@ def _keys(destination: str, previous: str | None) -> set[str]:
         return set()
 
 
-def _staged(stage: Stage) -> set[str]:
-    return set(stage.read("SELECT view_name FROM duckdb_views()")["view_name"].to_pylist())
+def _staged(snapshot: Snapshot) -> set[str]:
+    return set(snapshot.read("SELECT view_name FROM duckdb_views()")["view_name"].to_pylist())
 
 
 def _let_read(sql: duckdb.DuckDBPyConnection, place: Place) -> None:

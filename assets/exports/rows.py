@@ -9,17 +9,19 @@ import pyarrow.parquet as pq
 
 from assets.exports.artifacts import Part
 from assets.exports.parquet import BATCH
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 
 
-def rows_of(part: Part, stage: Stage, sql: duckdb.DuckDBPyConnection) -> Iterator[pa.RecordBatch]:
+def rows_of(
+    part: Part, snapshot: Snapshot, sql: duckdb.DuckDBPyConnection
+) -> Iterator[pa.RecordBatch]:
     """Give the rows of a part; those that are staged in its order are not sorted again."""
-    if part.keeps is None or stage.order(part.keeps) != part.staged_sort:
+    if part.keeps is None or snapshot.order(part.keeps) != part.staged_sort:
         yield from sql.sql(f"{part.statement} ORDER BY {', '.join(part.sort)}").to_arrow_reader(
             BATCH
         )
     elif part.relation == f"SELECT * FROM {part.keeps}":
-        yield from _columns(stage.path(part.keeps), part)
+        yield from _columns(snapshot.path(part.keeps), part)
     else:
         yield from sql.sql(part.statement).to_arrow_reader(BATCH)
 

@@ -14,7 +14,7 @@ from assets.metrics import chosen_statements, yearly_inputs
 from assets.metrics.absent import ABSENT, NEEDED
 from assets.metrics.spool import Spool
 from assets.metrics.values import details, metric_rows, valued
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.metrics import SET
 from warehouse.record.journal import code_version
 from warehouse.record.schema import arrow_schema
@@ -27,16 +27,16 @@ AT_ONCE = 100_000
 _VALUED = pa.schema([("ending", pa.int64()), ("metric", pa.int32()), ("positive", pa.bool_())])
 
 
-def metrics(stage: Stage, at_once: int = AT_ONCE) -> dict[str, pa.Table]:
+def metrics(snapshot: Snapshot, at_once: int = AT_ONCE) -> dict[str, pa.Table]:
     """Derive ``metrics`` and ``metrics_absent`` from the staged fundamentals.
 
     A row of either holds for a half-open interval of ``as_of`` days. For a metric and a day,
     each issuer with a figure published by then has exactly one row in one of them. A year that
     never was the latest one keeps a row whose interval is empty.
     """
-    values = Spool(stage.folder / "metrics.spool", arrow_schema(Metric))
-    absences = Spool(stage.folder / "metrics_absent.spool", arrow_schema(MetricAbsent))
-    with values, absences, closing(stage.sql.cursor()) as sql:
+    values = Spool(snapshot.folder / "metrics.spool", arrow_schema(Metric))
+    absences = Spool(snapshot.folder / "metrics_absent.spool", arrow_schema(MetricAbsent))
+    with values, absences, closing(snapshot.sql.cursor()) as sql:
         for first, last in _issuers(sql, at_once):
             _choose(sql, first, last)
             for rows in _values(sql):

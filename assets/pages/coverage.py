@@ -9,7 +9,7 @@ from typing import Any
 import pycountry
 
 from assets.pages.cards import Card
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 
 # Older years share one column: a grid must fit a screen.
 _YEARS = 16
@@ -48,11 +48,11 @@ def country_name(code: str | None) -> str:
     return str(getattr(found, "common_name", found.name)) if found else (code or "no country")
 
 
-def grid(stage: Stage, card: Card) -> Grid | None:
+def grid(snapshot: Snapshot, card: Card) -> Grid | None:
     """Count what a card covers; None where it is not by country."""
     if card.grid is None:
         return None
-    found = stage.read(
+    found = snapshot.read(
         "SELECT country, year, sum(n)::DOUBLE AS n, "
         + ("sum(total)::DOUBLE" if card.panel else "NULL::DOUBLE")
         + f" AS total FROM ({card.grid}) GROUP BY ALL ORDER BY ALL"
@@ -108,9 +108,9 @@ def short(number: float) -> str:
     return f"{number:.0f}"
 
 
-def freshness(stage: Stage, card: Card) -> tuple[Fresh, ...]:
+def freshness(snapshot: Snapshot, card: Card) -> tuple[Fresh, ...]:
     """Say of each source when it last had something new."""
-    rows = stage.read(card.fresh).to_pylist()
+    rows = snapshot.read(card.fresh).to_pylist()
     return tuple(
         Fresh(row["name"], int(row["n"]), row["available_at"], row["observed_at"]) for row in rows
     )

@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Any
 
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 
 _EXAMPLES = {
     "issuer": """
@@ -18,13 +18,13 @@ GROUP BY ALL ORDER BY count(*) DESC, series LIMIT 1""",
 }
 
 
-def examples(stage: Stage, published_on: date) -> dict[str, str]:
+def examples(snapshot: Snapshot, published_on: date) -> dict[str, str]:
     """Give an issuer that restated something, a country, a series and a day that lies back."""
     as_of = date(published_on.year - 1, 6, 30).isoformat()
-    found = {name: _first(stage, each.format(as_of=as_of)) for name, each in _EXAMPLES.items()}
+    found = {name: _first(snapshot, each.format(as_of=as_of)) for name, each in _EXAMPLES.items()}
     return {**found, "as_of": as_of}
 
 
-def _first(stage: Stage, statement: str) -> str:
-    rows: list[dict[str, Any]] = stage.read(statement).to_pylist()
+def _first(snapshot: Snapshot, statement: str) -> str:
+    rows: list[dict[str, Any]] = snapshot.read(statement).to_pylist()
     return str(rows[0]["found"]) if rows else "none"

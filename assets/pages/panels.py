@@ -12,7 +12,7 @@ import msgspec
 
 from assets.pages.cards import OPEN
 from assets.pages.coverage import country_name
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 
 _DRAWN = 12
 _SERIES = f"""
@@ -36,10 +36,10 @@ ORDER BY signal_key, country, measure, dimension, weight DESC, dimension_value,
     currency"""
 
 
-def write_panels(stage: Stage, folder: Path) -> dict[str, dict[str, str]]:
+def write_panels(snapshot: Snapshot, folder: Path) -> dict[str, dict[str, str]]:
     """Write the series of each panel and country; give the countries of each panel by name."""
     by_place: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for row in stage.read(_SERIES).to_pylist():
+    for row in snapshot.read(_SERIES).to_pylist():
         by_place[row.pop("signal_key"), row.pop("country")].append(row)
     countries: dict[str, dict[str, str]] = defaultdict(dict)
     for (key, country), series in by_place.items():

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from assets.pages.coverage import shown
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.tables.quality import QualityStatus
 
 # Publications that the strip beside a measurement shows.
@@ -44,9 +44,9 @@ class Board:
     counts: dict[QualityStatus, list[int]]
 
 
-def board(stage: Stage) -> Board:
+def board(snapshot: Snapshot) -> Board:
     """Read what was measured, the history included."""
-    rows = stage.read(
+    rows = snapshot.read(
         "SELECT * FROM quality ORDER BY sku, dimension, metric, scope, measured_at"
     ).to_pylist()
     versions = list(
@@ -57,7 +57,7 @@ def board(stage: Stage) -> Board:
     counted = Counter((row["data_version"], row["status"]) for row in rows)
     statuses: tuple[QualityStatus, ...] = ("PASS", "FAIL", "UNMEASURED")
     return Board(
-        tuple(_measured(rows, stage.data_version)),
+        tuple(_measured(rows, snapshot.data_version)),
         tuple(versions),
         {status: [counted[version, status] for version in versions] for status in statuses},
     )

@@ -20,7 +20,7 @@ from assets.pages.render import STATIC, Pages
 from assets.pages.snippets import snippets
 from warehouse.exports.manifest import Manifest
 from warehouse.exports.published import Published
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.metrics import FORMULAS
 from warehouse.tiers import TIERS
 
@@ -71,7 +71,12 @@ class Entry:
 
 
 def write_site(
-    stage: Stage, manifest: Manifest, published: Published, folder: Path, api: str, notice: str
+    snapshot: Snapshot,
+    manifest: Manifest,
+    published: Published,
+    folder: Path,
+    api: str,
+    notice: str,
 ) -> None:
     """Write the site of a build into a folder, anew; ``api`` is where the service is reached."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -80,12 +85,15 @@ def write_site(
     pages = Pages(folder, api, manifest=manifest, notice=notice, sample=TIERS["sample"])
     entries = {
         card.address: Entry(
-            card, files_of(card, manifest, published), grid(stage, card), freshness(stage, card)
+            card,
+            files_of(card, manifest, published),
+            grid(snapshot, card),
+            freshness(snapshot, card),
         )
         for card in CARDS
     }
-    example = examples(stage, manifest.generated_at.date())
-    drawn = write_panels(stage, folder / "data" / "signals")
+    example = examples(snapshot, manifest.generated_at.date())
+    drawn = write_panels(snapshot, folder / "data" / "signals")
     datasets = [entries[card.address] for card in DATASETS]
     panels = [entries[card.address] for card in PANELS]
     pages.write("", "catalogue.html", datasets=datasets, panels=panels)
@@ -95,18 +103,18 @@ def write_site(
         countries = drawn.get(entry.card.parts[0], {})
         pages.write(address, template, entry=entry, snippets=copied, countries=countries)
     pages.write("signals", "signals.html", panels=panels)
-    _write_issuers(stage, pages, folder, example)
-    _write_board(stage, pages, folder)
+    _write_issuers(snapshot, pages, folder, example)
+    _write_board(snapshot, pages, folder)
     _put(folder / "config.json", {"api": api, "mcp": api, "sandbox_key": ""})
 
 
-def _write_issuers(stage: Stage, pages: Pages, folder: Path, example: dict[str, str]) -> None:
-    issuers = stage.read(_ISSUERS).to_pylist()
+def _write_issuers(snapshot: Snapshot, pages: Pages, folder: Path, example: dict[str, str]) -> None:
+    issuers = snapshot.read(_ISSUERS).to_pylist()
     _put(folder / "data" / "issuers.json", [list(each.values()) for each in issuers])
     countries = {code: country_name(code) for code in {each["country"] for each in issuers} if code}
     named = sorted(countries.items(), key=lambda each: each[1])
-    items = stage.read("SELECT DISTINCT line_item FROM fundamentals ORDER BY ALL")
-    (first,) = stage.read("SELECT min(available_at) AS day FROM fundamentals")["day"].to_pylist()
+    items = snapshot.read("SELECT DISTINCT line_item FROM fundamentals ORDER BY ALL")
+    (first,) = snapshot.read("SELECT min(available_at) AS day FROM fundamentals")["day"].to_pylist()
     pages.write("issuers", "issuers.html", count=len(issuers))
     pages.write(
         "issuers/view",
@@ -118,8 +126,8 @@ def _write_issuers(stage: Stage, pages: Pages, folder: Path, example: dict[str, 
     pages.write("screen", "screen.html", formulas=FORMULAS, countries=named)
 
 
-def _write_board(stage: Stage, pages: Pages, folder: Path) -> None:
-    measured = board(stage)
+def _write_board(snapshot: Snapshot, pages: Pages, folder: Path) -> None:
+    measured = board(snapshot)
     pages.write("quality", "quality.html", board=measured)
     _put(
         folder / "data" / "quality.json", {"versions": measured.versions, "counts": measured.counts}

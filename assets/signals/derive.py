@@ -14,7 +14,7 @@ from assets.signals.listed_issuers import listed
 from assets.signals.process_states import states
 from assets.signals.rates import counted
 from assets.signals.suppliers import against_estimate, newcomers
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.signals import PANELS, SET
 from warehouse.record.journal import code_version
 from warehouse.record.schema import arrow_schema
@@ -31,9 +31,9 @@ _PLACE = """concat(sources, ' (AF-TENDER releases',
 _KEY = "panel, c, m, dimension, dimension_value, party, measure, currency"
 
 
-def signals(stage: Stage) -> dict[str, pa.Table]:
+def signals(snapshot: Snapshot) -> dict[str, pa.Table]:
     """Derive every panel from all vintages of the tenders; there is no clock in it."""
-    with closing(stage.sql.cursor()) as sql:
+    with closing(snapshot.sql.cursor()) as sql:
         countries(sql)
         states(sql)
         raw_measures.make(sql)

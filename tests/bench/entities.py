@@ -14,10 +14,9 @@ import duckdb
 from assets.entities.derive import derive
 from assets.entities.sharing import find_same
 from tests.bench.measure import measured
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.schema import incoming_schema
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -90,12 +89,12 @@ def fill_leis(folder: Path) -> None:
 def sankofa(folder: str) -> Work:
     """Derive as a publication does, from what is staged."""
     record = Record(folder)
-    snapshot = Snapshot(record, {table.name: record.load_seq(table) for table in RECORD_TABLES})
-    stage = Stage(Path(folder, "stage"), snapshot, "20260101.1")
-    stage.stage_record()
+    loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
+    snapshot = Snapshot(Path(folder, "stage"), record, loads, "20260101.1")
+    snapshot.copy_record()
 
     def work() -> str:
-        made = derive(stage)
+        made = derive(snapshot)
         matches = made["party_matches"]
         resolved = len(matches) - matches["service_id"].null_count
         return f"{resolved:,} of {len(matches):,} resolved, {len(made['same_as']):,} point"

@@ -16,9 +16,8 @@ from assets.exports.export import export
 from assets.exports.signing import SigningKey
 from tests.bench.measure import measured
 from tests.bench.world import facts
-from warehouse.mart.stage import ORDERS, Stage
+from warehouse.mart.snapshot import ORDERS, Snapshot
 from warehouse.record.schema import arrow_schema
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.tables import DERIVED
 
@@ -47,20 +46,20 @@ _RELEASE = f"""'{{' || {_AWARDS} || '"buyer":{{"id":"B-' || n % 5000 || '","name
     || '.50,"currency":"ZAR"}}}}}}'"""
 
 
-def fill(stage: Stage, share: float, in_order: bool = True) -> None:
+def fill(snapshot: Snapshot, share: float, in_order: bool = True) -> None:
     """Stage that share of the rows, in the order of a build or as they were made."""
 
     def order(name: str) -> Sequence[str]:
         return ORDERS[name] if in_order else ()
 
     shuffled = np.random.default_rng(7).permutation(int(FACTS * share))
-    stage.sql.register("made", facts(shuffled).append_column("n", pa.array(shuffled)))
-    stage.write("fundamentals", f"SELECT *, {_VINTAGE} FROM made", order("fundamentals"))
-    stage.sql.unregister("made")
+    snapshot.sql.register("made", facts(shuffled).append_column("n", pa.array(shuffled)))
+    snapshot.write("fundamentals", f"SELECT *, {_VINTAGE} FROM made", order("fundamentals"))
+    snapshot.sql.unregister("made")
     words = "[" + ", ".join(f"'{word}'" for word in _WORDS.split()) + "]"
     numbers = f"SELECT (i * 7919) % {{0}} AS n, {words} AS words FROM range({{0}}) AS made(i)"
     many = numbers.format(int(RELEASES * share))
-    stage.write(
+    snapshot.write(
         "tender_releases",
         f"""SELECT {_SIGHTING}, {_VINTAGE}, 'ocds-bench-' || n AS ocid, 'r' || n AS release_id,
         ['ZA', 'KE', 'NG', 'CO'][1 + n % 4] AS country,
@@ -72,7 +71,7 @@ def fill(stage: Stage, share: float, in_order: bool = True) -> None:
         'https://bench.example/releases/' || n AS source_url FROM ({many})""",
         order("tender_releases"),
     )
-    stage.write(
+    snapshot.write(
         "tender_parties",
         f"""SELECT {_SIGHTING}, {_VINTAGE}, 'ocds-bench-' || n AS ocid, 'r' || n AS release_id,
         ['ZA', 'KE', 'NG', 'CO'][1 + n % 4] AS country, 'S-' || n % 20000 AS party_key,
@@ -82,7 +81,7 @@ def fill(stage: Stage, share: float, in_order: bool = True) -> None:
         FROM ({many}) WHERE n % 3 = 0""",
     )
     macro = numbers.format(int(MACRO * share))
-    stage.write(
+    snapshot.write(
         "macro_series",
         f"""SELECT {_SIGHTING}, {_VINTAGE}, 'ZA' AS country, 'ZAF' AS country_iso3,
         DATE '1990-01-01' + (n % 12000)::INTEGER AS period_start,
@@ -93,21 +92,21 @@ def fill(stage: Stage, share: float, in_order: bool = True) -> None:
         order("macro_series"),
     )
     matches = arrow_schema(DERIVED["party_matches"])
-    known = stage.read(
+    known = snapshot.read(
         """SELECT DISTINCT source, country, party_key, name, identifier_scheme, identifier_id,
         'DC' || md5(name) AS service_id, 'exact_name' AS match_method, NULL::VARCHAR AS reason
         FROM tender_parties"""
     )
-    stage.add({"party_matches": known.cast(matches)})
+    snapshot.add({"party_matches": known.cast(matches)})
 
 
-def opened(folder: str, version: str) -> Stage:
+def opened(folder: str, version: str) -> Snapshot:
     """Open what is staged under a version."""
     home = Path(folder)
-    stage = Stage(home / "stage", Snapshot(Record(str(home / "record")), {}), version)
+    snapshot = Snapshot(home / "stage", Record(str(home / "record")), {}, version)
     for file in (home / "stage").glob("*.parquet"):
-        stage.sql.execute(f"CREATE VIEW {file.stem} AS FROM read_parquet('{file}')")
-    return stage
+        snapshot.sql.execute(f"CREATE VIEW {file.stem} AS FROM read_parquet('{file}')")
+    return snapshot
 
 
 @dataclass(frozen=True)
@@ -134,14 +133,14 @@ def best(way: str, *arguments: str, runs: int) -> Cost:
 
 def sankofa(folder: str, version: str, previous: str = "") -> Work:
     """Write every file of a build, with digests, manifest and signature."""
-    stage, out = opened(folder, version), Path(folder) / "out"
+    snapshot, out = opened(folder, version), Path(folder) / "out"
     shutil.rmtree(out / version, ignore_errors=True)
     key = SigningKey.at(Path(folder) / "key.pem")
 
     def work() -> str:
         begun = time.process_time()
         manifest = export(
-            stage,
+            snapshot,
             str(out),
             base_url="https://bench.example",
             signing_key=key,
@@ -207,8 +206,8 @@ def report(sizes: Sequence[float] = SIZES, runs: int = 3) -> None:
 def staging(home: Path, share: float, in_order: bool) -> float:
     """Stage, and give the seconds that the processors worked for it."""
     begun = time.process_time()
-    with Stage(home / "stage", Snapshot(Record(str(home / "record")), {}), FIRST) as stage:
-        fill(stage, share, in_order)
+    with Snapshot(home / "stage", Record(str(home / "record")), {}, FIRST) as snapshot:
+        fill(snapshot, share, in_order)
     return time.process_time() - begun
 
 

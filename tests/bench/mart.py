@@ -12,10 +12,9 @@ import pyarrow.parquet as pq
 from adbc_driver_sqlite import dbapi
 
 from tests.bench.measure import measured
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.write import write_mart
 from warehouse.record.schema import arrow_schema, record_schema
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.tables import DERIVED
@@ -115,14 +114,14 @@ def ours(folder: str) -> object:
     """Write the build of what is staged."""
     place = Path(folder)
     beside = TemporaryDirectory(dir=place)
-    stage = Stage(place, Snapshot(Record(str(place / "record")), {}), "20260101.1")
+    snapshot = Snapshot(place, Record(str(place / "record")), {}, "20260101.1")
     for name in (*(table.name for table in RECORD_TABLES), *DERIVED):
-        stage._show(name)
+        snapshot._show(name)
 
     def work() -> str:
         global _BEGUN
         _BEGUN = time.process_time()
-        write_mart(stage, beside.name, {"notice": "bench"})
+        write_mart(snapshot, beside.name, {"notice": "bench"})
         return _worked(Path(beside.name) / "20260101.1.sqlite")
 
     return work

@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 from assets.metrics.derive import metrics
 from tests.bench.measure import measured
 from tests.bench.world import ITEMS, YEARS, Numbers, facts
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.metrics import BALANCES, FORMULAS
 from warehouse.record.append import Load, append
 from warehouse.record.schema import incoming_schema
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
 
@@ -37,7 +36,7 @@ def fill(folder: Path) -> None:
     again = rows[::10]
     restated = _reported(again, np.ones(len(again), bool))
     append(record, FUNDAMENTALS, restated, Load("bench", ("c",)))
-    _stage(record, folder).stage_record()
+    _stage(record, folder).copy_record()
 
 
 def _item(rows: Numbers) -> Numbers:
@@ -54,24 +53,24 @@ def _reported(rows: Numbers, changed: npt.NDArray[np.bool_] | None = None) -> pa
     return pa.table(columns).cast(incoming_schema(FUNDAMENTALS))
 
 
-def _stage(record: Record, folder: Path) -> Stage:
+def _stage(record: Record, folder: Path) -> Snapshot:
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
-    return Stage(folder / "stage", Snapshot(record, loads), "20990101.1")
+    return Snapshot(folder / "stage", record, loads, "20990101.1")
 
 
-def _staged(folder: str) -> Stage:
-    stage = _stage(Record(folder), Path(folder))
-    place = stage.path("fundamentals")
-    stage.sql.execute(f"CREATE VIEW fundamentals AS FROM read_parquet('{place}')")
-    return stage
+def _staged(folder: str) -> Snapshot:
+    snapshot = _stage(Record(folder), Path(folder))
+    place = snapshot.path("fundamentals")
+    snapshot.sql.execute(f"CREATE VIEW fundamentals AS FROM read_parquet('{place}')")
+    return snapshot
 
 
 def sankofa(folder: str) -> Work:
     """Every value with its inputs, its days and the reasons for what is absent."""
-    stage = _staged(folder)
+    snapshot = _staged(folder)
 
     def work() -> str:
-        made = metrics(stage)
+        made = metrics(snapshot)
         return f"{len(made['metrics']):,} values, {len(made['metrics_absent']):,} absences"
 
     return work
@@ -79,7 +78,7 @@ def sankofa(folder: str) -> Work:
 
 def bare_pivot(folder: str) -> Work:
     """Less: the current figures of each year side by side, and one ratio for each metric."""
-    stage = _staged(folder)
+    snapshot = _staged(folder)
     lines = ", ".join(
         f"max(value_reported) FILTER (line_item = '{line}') AS {line}" for line in LINES
     )
@@ -93,7 +92,7 @@ def bare_pivot(folder: str) -> Work:
             SELECT service_id, period_end, {lines} FROM fundamentals WHERE latest
             GROUP BY service_id, period_end)
     """
-    return lambda: f"{len(stage.read(statement)) * len(FORMULAS):,} ratios"
+    return lambda: f"{len(snapshot.read(statement)) * len(FORMULAS):,} ratios"
 
 
 def report() -> None:

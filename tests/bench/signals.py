@@ -6,8 +6,7 @@ from pathlib import Path
 
 from assets.signals.derive import signals
 from tests.bench.measure import measured
-from warehouse.mart.stage import Stage
-from warehouse.record.snapshot import Snapshot
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
 
 SIZES = (100_000, 400_000)
@@ -77,7 +76,7 @@ SELECT '' AS service_id, '' AS line_item, '' AS unit, '' AS currency_reported, '
 
 def write(folder: Path, releases: int) -> None:
     """Stage the tables of so many releases, two of each process."""
-    with Stage(folder, Snapshot(Record(str(folder / "none")), {}), "bench") as stage:
+    with Snapshot(folder, Record(str(folder / "none")), {}, "bench") as snapshot:
         processes = f"processes AS ({_PROCESSES.format(processes=releases // 2)})"
         numbered = f"""
 WITH {processes}, staged AS ({_RELEASES}),
@@ -88,17 +87,17 @@ numbered AS (
             ("tender_releases", _TENDER_RELEASES),
             ("tender_parties", _TENDER_PARTIES),
         ):
-            stage.write(name, f"{numbered} {rows}")
+            snapshot.write(name, f"{numbered} {rows}")
         for name, rows in _EMPTY.items():
-            stage.write(name, rows)
+            snapshot.write(name, rows)
 
 
 def panels(folder: str) -> Work:
     """Derive every panel from what is staged."""
-    stage = Stage(Path(folder), Snapshot(Record(f"{folder}/none"), {}), "bench")
+    snapshot = Snapshot(Path(folder), Record(f"{folder}/none"), {}, "bench")
     for name in ("tender_releases", "tender_parties", *_EMPTY):
-        stage._show(name)
-    return lambda: signals(stage)["signals"].num_rows
+        snapshot._show(name)
+    return lambda: signals(snapshot)["signals"].num_rows
 
 
 def report() -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from warehouse.mart.award_facts import AWARD_VINTAGES, STATEMENTS, VINTAGES
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.stated import NO_MONEY, Stated, day, exact, stated_awards
 from warehouse.record.schema import DECIMAL
 
@@ -39,17 +39,17 @@ WHERE NOT withdrawn AND contains(release, '"awards"')
 """
 
 
-def stage_awards(stage: Stage) -> None:
+def add_awards(snapshot: Snapshot) -> None:
     """Stage what releases state of awards, a batch at a time, and the facts of it; only once."""
-    if stage.path(VINTAGES).exists():
+    if snapshot.path(VINTAGES).exists():
         return
-    place = stage.path(STATEMENTS)
-    with closing(stage.sql.cursor()) as sql, pq.ParquetWriter(place, _SCHEMA) as writer:
+    place = snapshot.path(STATEMENTS)
+    with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(place, _SCHEMA) as writer:
         for batch in sql.sql(_ASKED).to_arrow_reader(_BATCH):
             writer.write_table(_read(batch))
     quoted = str(place).replace("'", "''")
-    stage.sql.execute(f"CREATE OR REPLACE VIEW {STATEMENTS} AS FROM read_parquet('{quoted}')")
-    stage.write(VINTAGES, AWARD_VINTAGES)
+    snapshot.sql.execute(f"CREATE OR REPLACE VIEW {STATEMENTS} AS FROM read_parquet('{quoted}')")
+    snapshot.write(VINTAGES, AWARD_VINTAGES)
 
 
 def _read(batch: pa.RecordBatch) -> pa.Table:

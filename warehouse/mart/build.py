@@ -15,10 +15,9 @@ from warehouse.mart.audit import AuditFailed, refuse
 from warehouse.mart.builds import Builds, builds_at, is_database, local_folder
 from warehouse.mart.derived import Derivation, Tables
 from warehouse.mart.notices import NOTICE
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.write import made_from, write_mart
 from warehouse.record.schema import arrow_schema
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.record.versions import loads_of, name_version
@@ -28,11 +27,11 @@ FAILED = "failed"
 _FAILED_KEPT = 3
 
 
-def _nothing(_: Stage, __: str | None) -> Tables:
+def _nothing(_: Snapshot, __: str | None) -> Tables:
     return {}
 
 
-def _told_nothing(_: Stage, __: str | None) -> Mapping[str, str]:
+def _told_nothing(_: Snapshot, __: str | None) -> Mapping[str, str]:
     return {}
 
 
@@ -42,8 +41,8 @@ def publish(
     notice: str = NOTICE,
     *,
     derivations: Sequence[Derivation] = (),
-    audit: Callable[[Stage, str | None], Tables] = _nothing,
-    export: Callable[[Stage, str | None], Mapping[str, str]] = _told_nothing,
+    audit: Callable[[Snapshot, str | None], Tables] = _nothing,
+    export: Callable[[Snapshot, str | None], Mapping[str, str]] = _told_nothing,
     work: Path | None = None,
 ) -> str:
     """Publish what the record holds now and give its data_version.
@@ -59,16 +58,15 @@ def publish(
         if before is not None and _unchanged(record, builds.about(before), notice, rules):
             return before
         data_version = name_version(record)
-        snapshot = Snapshot(record, loads_of(record, data_version))
-        with _staged(work or _beside(place), snapshot, data_version) as stage:
-            stage.stage_record()
-            stage.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
+        with _new_snapshot(work or _beside(place), record, data_version) as snapshot:
+            snapshot.copy_record()
+            snapshot.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
             for derivation in derivations:
-                stage.add(derivation.derive(stage))
-            stage.add(audit(stage, before))
-            refuse(stage.sql)
+                snapshot.add(derivation.derive(snapshot))
+            snapshot.add(audit(snapshot, before))
+            refuse(snapshot.sql)
             made = {"notice": notice, "made_from": made_from(snapshot.loads, rules)}
-            write_mart(stage, place, {**made, **export(stage, before)})
+            write_mart(snapshot, place, {**made, **export(snapshot, before)})
         builds.switch(data_version)
         return data_version
 
@@ -95,7 +93,7 @@ def _retired(builds: Builds, keep: int) -> Iterator[str]:
 
 
 @contextmanager
-def _staged(work: Path, snapshot: Snapshot, data_version: str) -> Iterator[Stage]:
+def _new_snapshot(work: Path, record: Record, data_version: str) -> Iterator[Snapshot]:
     """Give a stage of its own; what a killed publisher left is cleared away first."""
     work.mkdir(parents=True, exist_ok=True)
     for left in work.iterdir():
@@ -103,8 +101,9 @@ def _staged(work: Path, snapshot: Snapshot, data_version: str) -> Iterator[Stage
             shutil.rmtree(left)
     folder = work / data_version
     try:
-        with Stage(folder, snapshot, data_version) as stage:
-            yield stage
+        loads = loads_of(record, data_version)
+        with Snapshot(folder, record, loads, data_version) as snapshot:
+            yield snapshot
     except AuditFailed as failure:
         _keep_failed(work, folder, str(failure))
         raise

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 
 Tables = Mapping[str, pa.Table]
 
@@ -22,4 +22,4 @@ class Derivation:
     """
 
     version: str
-    derive: Callable[[Stage], Tables]
+    derive: Callable[[Snapshot], Tables]

@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from warehouse.mart.awards import stage_awards
+from warehouse.mart.awards import add_awards
 from warehouse.mart.countries import countries
 from warehouse.mart.entities import CURRENT_ENTITIES
 from warehouse.mart.load import Columns, Loader, loader_at
@@ -16,28 +16,28 @@ from warehouse.mart.packs import INDEXES as PACK_INDEXES
 from warehouse.mart.packs import KNOWN_FROM, KNOWN_UNTIL, Packer
 from warehouse.mart.search import NAMES, NAMES_SCHEMA, WORDS, WORDS_SCHEMA, names, postings
 from warehouse.mart.shapes import encoded, is_whole, key
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tables import LAYOUT, MART_TABLES, MartTable
 from warehouse.wire import encode
 
 _BATCH = 20_000
 
 
-def write_mart(stage: Stage, place: str | Path, about: Mapping[str, str]) -> None:
+def write_mart(snapshot: Snapshot, place: str | Path, about: Mapping[str, str]) -> None:
     """Write the complete build of the stage's data_version; no reader sees it before that.
 
     ``about`` is what the build says of itself: its ``notice``, what it was made from, and
     whatever else its readers are told, such as the manifest of its exports.
     """
-    sql = stage.sql.cursor()
+    sql = snapshot.sql.cursor()
     try:
         sql.execute("SET TimeZone = 'UTC'")
         sql.register("countries", countries())
-        stage_awards(stage)
-        with loader_at(place, stage.data_version) as loader:
-            loader.tell({**about, "data_version": stage.data_version, "layout": str(LAYOUT)})
+        add_awards(snapshot)
+        with loader_at(place, snapshot.data_version) as loader:
+            loader.tell({**about, "data_version": snapshot.data_version, "layout": str(LAYOUT)})
             for table in MART_TABLES:
-                _write(sql, table, loader, stage.folder)
+                _write(sql, table, loader, snapshot.folder)
             _write_search(sql, loader)
     finally:
         sql.close()

@@ -12,11 +12,10 @@ from adbc_driver_sqlite import dbapi
 from tests.bench.mart import _ADDED, _staged_schema
 from warehouse.keys import KeyStore, create
 from warehouse.mart.builds import builds_at
-from warehouse.mart.stage import Stage
+from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tables import LAYOUT
 from warehouse.mart.write import write_mart
 from warehouse.record.schema import arrow_schema, record_schema
-from warehouse.record.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.tables import DERIVED
@@ -187,10 +186,10 @@ def _stage(data: Data) -> None:
 
 def _publish(data: Data) -> None:
     place = data.folder / "stage"
-    with Stage(place, Snapshot(Record(str(data.folder / "record")), {}), VERSION) as stage:
+    with Snapshot(place, Record(str(data.folder / "record")), {}, VERSION) as snapshot:
         for name in (*(table.name for table in RECORD_TABLES), *DERIVED):
-            stage._show(name)
-        write_mart(stage, data.marts, {"notice": "Invented for a benchmark."})
+            snapshot._show(name)
+        write_mart(snapshot, data.marts, {"notice": "Invented for a benchmark."})
     builds_at(data.marts).switch(VERSION)
 
 
@@ -233,11 +232,11 @@ _INDEXES = (
 def _export(data: Data) -> None:
     """Write what peers read: the same rows as a plain SQLite file and as Parquet."""
     data.plain.unlink(missing_ok=True)
-    stage = data.folder / "stage"
+    snapshot = data.folder / "stage"
     with duckdb.connect() as sql, dbapi.connect(str(data.plain), autocommit=True) as plain:
         sql.execute("SET TimeZone = 'UTC'")
         for name in ("fundamentals", "macro_series", "tender_releases", "entities"):
-            sql.execute(f"CREATE VIEW {name} AS FROM read_parquet('{stage / name}.parquet')")
+            sql.execute(f"CREATE VIEW {name} AS FROM read_parquet('{snapshot / name}.parquet')")
         with plain.cursor() as into:
             for name, form in _PLAIN.items():
                 rows = sql.sql(form.format(provenance=_PROVENANCE)).to_arrow_table()

@@ -20,7 +20,7 @@ from sqlmodel import SQLModel
 from warehouse.errors import BadTable
 from warehouse.mart.vintages import all_vintages
 from warehouse.record.schema import arrow_schema
-from warehouse.record.snapshot import Snapshot
+from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.tables import DERIVED
 
@@ -38,11 +38,12 @@ _ORDERED_BY = "ordered_by"
 
 
 @dataclass
-class Stage(AbstractContextManager["Stage"]):
+class Snapshot(AbstractContextManager["Snapshot"]):
     """A folder of staged tables and an engine in which each is a view of its name."""
 
     folder: Path
-    snapshot: Snapshot
+    record: Record
+    loads: Mapping[str, int]
     data_version: str
     sql: duckdb.DuckDBPyConnection = field(init=False)
 
@@ -69,11 +70,11 @@ class Stage(AbstractContextManager["Stage"]):
         """Give the file of a staged table."""
         return self.folder / f"{name}.parquet"
 
-    def stage_record(self) -> None:
+    def copy_record(self) -> None:
         """Stage every vintage of the record, as the snapshot sees it."""
         for table in RECORD_TABLES:
-            relation = self.snapshot.record.relation(table.name)
-            loads = self.snapshot.loads[table.name]
+            relation = self.record.relation(table.name)
+            loads = self.loads[table.name]
             self.write(table.name, all_vintages(table, relation, loads), ORDERS.get(table.name, ()))
 
     def write(self, name: str, statement: str, order: Sequence[str] = ()) -> None:
