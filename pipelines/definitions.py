@@ -2,20 +2,16 @@
 
 import dagster as dg
 
-from assets.entities.assets import ASSETS as ENTITIES
-from assets.filings.assets import ASSETS as FILINGS
-from assets.folder import SAMPLE_URL
-from assets.ground import Ground
-from assets.ingest import landed_key
-from assets.macro.assets import ASSETS as MACRO
-from assets.tenders.assets import ASSETS as TENDERS
+from assets.ingest.assets import landed_key, source_assets
+from assets.ingest.folder import SAMPLE_URL
+from assets.ingest.resources import Ground
+from assets.ingest.sources import SOURCES
 from pipelines.places import builds_kept, places
 from pipelines.publish import Publishing, published_build
 from pipelines.sensing import new_documents
-from pipelines.sources import SOURCES
 from pipelines.timing import schedules
 
-ASSETS = [*FILINGS, *MACRO, *ENTITIES, *TENDERS]
+ASSETS = source_assets(SOURCES)
 
 _landed_keys = {landed_key(source) for source in SOURCES}
 _landed = [asset for asset in ASSETS if not _landed_keys.isdisjoint(asset.keys)]

@@ -9,10 +9,10 @@ import msgspec
 
 from assets.exports.artifacts import PARTS, Part
 from assets.exports.columns import Column
-from assets.fetching import LIVE
-from assets.live import CADENCE, FETCH
-from assets.sources import Source
-from pipelines.sources import SOURCES
+from assets.fetching.fetchers import LIVE
+from assets.ingest.fetch_live import CADENCE, FETCH
+from assets.ingest.sources import SOURCES
+from assets.source import Source
 from warehouse.contract.bodies import ROWS
 from warehouse.contract.members import Schema
 from warehouse.contract.problems import PROBLEMS

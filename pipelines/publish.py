@@ -13,12 +13,12 @@ import dagster as dg
 import pyarrow as pa
 
 from assets.entities.derive import told_of_parties, told_of_same
-from assets.ground import Ground
-from assets.ingest import FRESH, table_key
-from assets.told import described
+from assets.ingest.assets import FRESH, table_key
+from assets.ingest.metadata import described
+from assets.ingest.resources import Ground
+from assets.ingest.sources import SOURCES
 from pipelines.builds import let_go
 from pipelines.publication import Publication
-from pipelines.sources import SOURCES
 from quality.checks import check_results, check_specs
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.notices import NOTICE, SAMPLE_NOTICE

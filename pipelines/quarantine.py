@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from assets.quarantine import document_of, excerpt, may_name_people, retry
+from assets.ingest.quarantine import document_of, excerpt, may_name_people, retry
+from assets.ingest.sources import SOURCES
 from pipelines.places import Places
-from pipelines.sources import SOURCES
 from pipelines.terminal import progress_bar
 from warehouse.errors import SankofaError
 from warehouse.landing import Landing

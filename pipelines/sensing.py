@@ -7,11 +7,11 @@ from typing import Any
 
 import dagster as dg
 
-from assets.ground import Ground
-from assets.ingest import table_key
-from assets.load import has_unread
-from assets.sources import Source
-from pipelines.sources import SOURCES
+from assets.ingest.assets import table_key
+from assets.ingest.load import has_unread
+from assets.ingest.resources import Ground
+from assets.ingest.sources import SOURCES
+from assets.source import Source
 
 
 def new_documents(ingest: Any, ground: Ground) -> dg.SensorDefinition:

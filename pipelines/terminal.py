@@ -6,15 +6,15 @@ from datetime import date
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from assets.fetching import Window
-from assets.folder import SAMPLE_URL, fetch_folder
-from assets.live import FETCH, land_live
-from assets.load import land_all, load_source
-from assets.sources import Source, refuse_restricted
-from assets.told import sums
+from assets.fetching.fetchers import Window
+from assets.ingest.fetch_live import FETCH, land_live
+from assets.ingest.folder import SAMPLE_URL, fetch_folder
+from assets.ingest.load import land_all, load_source
+from assets.ingest.metadata import sums
+from assets.ingest.sources import SOURCES
+from assets.source import Source, refuse_restricted
 from pipelines.commands.shown import progress_console
 from pipelines.places import Places
-from pipelines.sources import SOURCES
 from warehouse.errors import SankofaError
 from warehouse.landing import Landing
 from warehouse.record.store import Record

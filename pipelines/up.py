@@ -37,8 +37,8 @@ def is_ready(here: Places) -> bool:
 
 def prepare(here: Places, say: Say) -> None:
     """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
+    from assets.ingest.metadata import COUNTS
     from assets.sample.world import write_world
-    from assets.told import COUNTS
     from pipelines.run import run_job
 
     if not any(Path(here.landing).glob("documents/*")) and "://" not in here.landing:

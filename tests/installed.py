@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from assets.folder import SAMPLE_URL, fetch_folder
-from assets.load import land_all, load_source
+from assets.ingest.folder import SAMPLE_URL, fetch_folder
+from assets.ingest.load import land_all, load_source
+from assets.ingest.sources import SOURCES
 from assets.sample.world import write_world
 from pipelines.places import Places, places
 from pipelines.publication import Publication
-from pipelines.sources import SOURCES
 from quality.audit import audit
 from quality.report import Report
 from warehouse.landing import Landing

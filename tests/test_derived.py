@@ -12,7 +12,7 @@ import pytest
 from assets.entities import gleif
 from assets.entities.derive import derivation, told_of_parties
 from assets.entities.ids import mint
-from assets.ground import Ground
+from assets.ingest.resources import Ground
 from pipelines.publish import Publishing, published_build
 from tests.test_entities_parse import LEI, cdf
 from tests.test_mart import entity_row, load, party_row, sighting

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from assets.fetching import LIVE, setting_name
-from assets.live import FETCH
+from assets.fetching.fetchers import LIVE, setting_name
+from assets.ingest.fetch_live import FETCH
+from assets.ingest.sources import SOURCES
 from pipelines.command import sankofa
 from pipelines.places import Places, places
-from pipelines.sources import SOURCES
 from tests.facts import fact
 from tests.installed import at
 from tests.redises import Redis

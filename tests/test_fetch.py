@@ -14,11 +14,11 @@ import pytest
 
 from assets.entities import fetch as entities
 from assets.entities.sources import SOURCES as ENTITY_SOURCES
-from assets.fetching import LIVE, Window, base_of, each, kept_in
+from assets.fetching.client import Client, FetchError
+from assets.fetching.fetchers import LIVE, Window, base_of, each, kept_in
 from assets.filings import fetch as filings
 from assets.filings.sources import SOURCES as FILING_SOURCES
-from assets.http import Client, FetchError
-from assets.load import land_all, load_source
+from assets.ingest.load import land_all, load_source
 from assets.macro import alfred as alfred_parser
 from assets.macro import fetch as macro
 from assets.macro import fred

@@ -12,8 +12,8 @@ import pytest
 
 from assets.filings import bulk, companyfacts, submissions
 from assets.filings.sources import SOURCES
-from assets.load import load_source
-from assets.parsed import Parsed
+from assets.ingest.load import load_source
+from assets.parsing.parsed import Parsed
 from assets.sample.organisations import cik_of, issuer
 from assets.sample.sec import companyfacts as facts_of
 from assets.sample.sec import filings_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assets.filings import companyfacts, submissions
 from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
 from tests.test_filings_parse import (
     ACCN_1,
     ACCN_2,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assets.folder import fetch_folder
+from assets.ingest.folder import fetch_folder
 from assets.macro.sources import SOURCES
-from assets.sources import Source
+from assets.source import Source
 from warehouse.errors import SankofaError
 from warehouse.landing import Landing
 

@@ -18,9 +18,9 @@ import trustme
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.answers import Limits
-from assets.http import REDIRECTS, Answer, Client, FetchError, Timeouts
-from assets.manners import RATES, Bucket, Turns, public, retry_after
+from assets.fetching.client import REDIRECTS, Answer, Client, FetchError, Timeouts
+from assets.fetching.http_bodies import Limits
+from assets.fetching.rate_limit import RATES, Bucket, Turns, public, retry_after
 from tests.replay import Asked, Replay, Reply
 
 JSON = {"Content-Type": "application/json"}
@@ -466,7 +466,7 @@ def test_hosts_of_one_owner_share_their_turns_and_others_do_not(tmp_path: Path) 
 TAKES_TURNS = """
 import sys, time
 from pathlib import Path
-from assets.manners import Turns
+from assets.fetching.rate_limit import Turns
 turns = Turns({"sec.gov": 100.0}, time.monotonic, time.sleep, Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assets.load import land_all, load_source
-from assets.parsed import Parsed, provenance
-from assets.sources import Source
+from assets.ingest.load import land_all, load_source
+from assets.parsing.parsed import Parsed, provenance
+from assets.source import Source
 from warehouse.landing import Document, Fetched, Landing
 from warehouse.record import journal
 from warehouse.record.as_of import known

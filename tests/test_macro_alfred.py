@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assets.macro import alfred
 from assets.macro.alfred_series import country_in, unit_and_base
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
 from tests.test_macro_parse import (
     FRED,
     document,

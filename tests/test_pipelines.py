@@ -8,10 +8,10 @@ import dagster as dg
 import pytest
 from click.testing import CliRunner
 
-from assets.live import FETCH
+from assets.ingest.fetch_live import FETCH
+from assets.ingest.sources import SOURCES
 from pipelines.command import sankofa
 from pipelines.definitions import definitions
-from pipelines.sources import SOURCES
 from tests.replay import Replay, Reply
 
 

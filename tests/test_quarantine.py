@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from assets.load import load_source
-from assets.parsed import Parsed
-from assets.quarantine import retry
-from assets.sources import Source
+from assets.ingest.load import load_source
+from assets.ingest.quarantine import retry
+from assets.ingest.sources import SOURCES
+from assets.parsing.parsed import Parsed
+from assets.source import Source
 from pipelines.command import sankofa
 from pipelines.places import places
-from pipelines.sources import SOURCES
 from warehouse.landing import Document, Fetched, Landing
 from warehouse.record.refusals import refusals
 from warehouse.record.store import Record

@@ -9,8 +9,8 @@ import pytest
 
 from assets.filings import companyfacts, submissions, xbrl_json
 from assets.macro import alfred, h10, sdmx_csv, worldbank
-from assets.parsed import Parsed
-from assets.sources import Parse
+from assets.parsing.parsed import Parsed
+from assets.source import Parse
 from warehouse.landing import Document
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import known

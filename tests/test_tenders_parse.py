@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
 from assets.tenders.licences import license_of
 from assets.tenders.parse import parse, parse_portal
 from assets.tenders.portals import PORTALS, Portal

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
 from assets.tenders.lines import values
 from assets.tenders.parse import parse_portal
 from assets.tenders.portals import PORTALS, Portal

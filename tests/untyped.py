@@ -1,6 +1,6 @@
 """What a parser gave as typed tables, as rows that a test can read."""
 
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
 
 
 def untyped(parsed: Parsed) -> Parsed:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 
-from assets import fetching
-from assets.fetching import Fetch, Window
-from assets.http import Client, FetchError
+from assets.fetching import fetchers
+from assets.fetching.client import Client, FetchError
+from assets.fetching.fetchers import Fetch, Window
 from warehouse.landing import Fetched
 
 COUNTRIES = ("ZA", "NG", "KE", "EG", "GH", "MA", "MU", "TN", "CI", "ZM", "BW", "NA", "TZ", "UG")
@@ -30,11 +30,11 @@ def gleif(client: Client, base: str, window: Window, form: str | None = None) ->
 
     ``form`` is json or csv. Older changes than those of a month come with the whole copy.
     """
-    forms = fetching.configured("SANKOFA_GLEIF_FORM", None if form is None else (form,), ("json",))
+    forms = fetchers.configured("SANKOFA_GLEIF_FORM", None if form is None else (form,), ("json",))
     path = f"api/v2/golden-copies/publishes/lei2/latest.{forms[0]}"
     delta = _delta(window.from_, datetime.now(UTC).date())
-    url = fetching.address(base, path, {"delta": delta} if delta else {})
-    return fetching.whole_file(client, "gleif", "cc0", url, "zip")
+    url = fetchers.address(base, path, {"delta": delta} if delta else {})
+    return fetchers.whole_file(client, "gleif", "cc0", url, "zip")
 
 
 def gleif_api(
@@ -44,8 +44,8 @@ def gleif_api(
 
     The API shows the first 10,000 records only: a country with more is a failure that says so.
     """
-    names = fetching.configured("SANKOFA_GLEIF_COUNTRIES", countries, COUNTRIES)
-    return fetching.each("gleif-api", names, partial(_country, client, base))
+    names = fetchers.configured("SANKOFA_GLEIF_COUNTRIES", countries, COUNTRIES)
+    return fetchers.each("gleif-api", names, partial(_country, client, base))
 
 
 def isin_lei(client: Client, base: str, window: Window) -> Iterator[Fetched]:
@@ -65,11 +65,11 @@ def openfigi(
 
     With a key in ``SANKOFA_OPENFIGI_KEY`` more is asked at once.
     """
-    names = fetching.configured("SANKOFA_ISINS", isins, ISINS)
+    names = fetchers.configured("SANKOFA_ISINS", isins, ISINS)
     key = os.environ.get("SANKOFA_OPENFIGI_KEY", "").strip()
     size = _JOBS_WITH_KEY if key else _JOBS
     batches = [",".join(names[start : start + size]) for start in range(0, len(names), size)]
-    return fetching.each("openfigi", batches, partial(_figis, client, base, key))
+    return fetchers.each("openfigi", batches, partial(_figis, client, base, key))
 
 
 FETCH: dict[str, Fetch] = {
@@ -88,7 +88,7 @@ def _delta(since: date | None, today: date) -> str | None:
 
 
 def _mapping(client: Client, base: str, name: str) -> Iterator[Fetched]:
-    return fetching.whole_file(client, name, "cc0", f"{base}/api/v2/{name}/latest/download", "zip")
+    return fetchers.whole_file(client, name, "cc0", f"{base}/api/v2/{name}/latest/download", "zip")
 
 
 def _country(client: Client, base: str, country: str) -> Iterator[Fetched]:
@@ -99,16 +99,16 @@ def _country(client: Client, base: str, country: str) -> Iterator[Fetched]:
             "page[size]": _PAGE,
             "page[number]": page,
         }
-        answer = client.get(fetching.address(base, "api/v1/lei-records", asked), "json")
-        told = fetching.member(fetching.decoded(answer), "meta", "pagination")
-        last, total = fetching.member(told, "lastPage"), fetching.member(told, "total")
+        answer = client.get(fetchers.address(base, "api/v1/lei-records", asked), "json")
+        told = fetchers.member(fetchers.decoded(answer), "meta", "pagination")
+        last, total = fetchers.member(told, "lastPage"), fetchers.member(told, "total")
         if not isinstance(last, int) or not isinstance(total, int):
             raise FetchError(f"{answer.url}: the answer does not say how it goes on; report it")
         if total > _MOST_RECORDS:
             raise FetchError(
                 f"{country} has {total} records, more than the API shows: fetch the golden copy"
             )
-        yield fetching.fetched("gleif-api", "cc0", answer)
+        yield fetchers.fetched("gleif-api", "cc0", answer)
         page += 1
 
 
@@ -117,7 +117,7 @@ def _figis(client: Client, base: str, key: str, isins: str) -> Iterator[Fetched]
     headers = {"Content-Type": "application/json"} | ({"X-OPENFIGI-APIKEY": key} if key else {})
     body = json.dumps(jobs).encode()
     answer = client.post(f"{base}/v3/mapping", body, headers)
-    found = fetching.decoded(answer)
+    found = fetchers.decoded(answer)
     if not isinstance(found, list) or len(found) != len(jobs):
         raise FetchError(f"{answer.url}: not one answer for each of {len(jobs)} jobs; try again")
-    yield fetching.fetched("openfigi", "open-attribution", answer, {"x-jobs": body.decode()})
+    yield fetchers.fetched("openfigi", "open-attribution", answer, {"x-jobs": body.decode()})

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import IO, Any
 
-from assets.csv_lines import lines, undecoded
+from assets.parsing.csv_lines import lines, undecoded
 
 _LIST = re.compile(
     r"Entity\.((?:Transliterated)?OtherEntityNames)\.(?:Transliterated)?OtherEntityName\.[0-9]+"

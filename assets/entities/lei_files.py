@@ -11,7 +11,7 @@ import ijson
 
 from assets.entities.lei_csv import csv_records
 from assets.entities.lei_xml import xml_records
-from assets.zipped import Places, places
+from assets.parsing.zips import Places, places
 
 _BOM = b"\xef\xbb\xbf"
 _ONE = re.compile(rb'"data"\s*:\s*\{')

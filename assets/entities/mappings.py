@@ -10,12 +10,12 @@ from typing import IO, Any
 
 import pycountry
 
-from assets.csv_lines import as_latin, lines
 from assets.entities.checked import is_isin, is_lei
 from assets.entities.ids import mint
-from assets.parsed import Parsed, provenance
-from assets.parts import whole
-from assets.zipped import places
+from assets.parsing.csv_lines import as_latin, lines
+from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.parts import whole
+from assets.parsing.zips import places
 from quality.persons import Withheld, established
 from warehouse.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS

@@ -11,7 +11,7 @@ import msgspec
 
 from assets.entities.checked import is_figi, is_isin
 from assets.entities.ids import mint
-from assets.parsed import Parsed, provenance
+from assets.parsing.parsed import Parsed, provenance
 from warehouse.landing import Document
 from warehouse.record.tables import IDENTIFIERS
 

@@ -1,7 +1,7 @@
 """The registers of organisations and the files that map their identifiers."""
 
 from assets.entities import gleif, mappings, openfigi
-from assets.sources import Source
+from assets.source import Source
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
 _CC0 = "Creative Commons Zero 1.0"

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import IO
 
 from assets.filings import companyfacts, submissions
-from assets.parsed import Parsed
-from assets.parts import add, whole
-from assets.sources import Parse
-from assets.zipped import UNREADABLE, files_of, opened
+from assets.parsing.parsed import Parsed
+from assets.parsing.parts import add, whole
+from assets.parsing.zips import UNREADABLE, files_of, opened
+from assets.source import Parse
 from warehouse.landing import Document
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RecordTable
 

@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 
 from assets.entities.ids import mint
-from assets.exact import read_text
 from assets.filings.figures import Reading, of_line, settle
 from assets.filings.line_items import BY_ELEMENT, STANDARDS
 from assets.filings.periods import period_type, years_of
 from assets.filings.restated import without_echoes
 from assets.filings.roundings import without_written_roundings
 from assets.filings.stated_facts import Fact, facts_of
-from assets.parsed import Parsed, provenance
+from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.strict import read_text
 from warehouse.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from assets import fetching
-from assets.fetching import Fetch, Window
-from assets.http import Client, FetchError
+from assets.fetching import fetchers
+from assets.fetching.client import Client, FetchError
+from assets.fetching.fetchers import Fetch, Window
 from warehouse.landing import Fetched
 
 ISSUERS: dict[str, str] = {
@@ -37,7 +37,7 @@ def submissions(
     The source has no window; an issuer whose list has not changed gives nothing.
     """
     names = _issuers(window, ciks)
-    return fetching.each("sec-submissions", names, partial(_submissions, client, base))
+    return fetchers.each("sec-submissions", names, partial(_submissions, client, base))
 
 
 def companyfacts(
@@ -45,7 +45,7 @@ def companyfacts(
 ) -> Iterator[Fetched]:
     """Fetch all facts of each issuer; the source has no window."""
     names = _issuers(window, ciks)
-    return fetching.each("sec-companyfacts", names, partial(_companyfacts, client, base))
+    return fetchers.each("sec-companyfacts", names, partial(_companyfacts, client, base))
 
 
 def companyfacts_bulk(client: Client, base: str, window: Window) -> Iterator[Fetched]:
@@ -57,21 +57,21 @@ def companyfacts_bulk(client: Client, base: str, window: Window) -> Iterator[Fet
     member; memory stays that of one issuer.
     """
     url = f"{base}/xbrl/companyfacts.zip"
-    return fetching.whole_file(client, "sec-companyfacts-bulk", "public-domain", url, "zip")
+    return fetchers.whole_file(client, "sec-companyfacts-bulk", "public-domain", url, "zip")
 
 
 def submissions_bulk(client: Client, base: str, window: Window) -> Iterator[Fetched]:
     """Fetch the nightly zip of all filers' lists; it is read like that of the facts."""
     url = f"{base}/bulkdata/submissions.zip"
-    return fetching.whole_file(client, "sec-submissions-bulk", "public-domain", url, "zip")
+    return fetchers.whole_file(client, "sec-submissions-bulk", "public-domain", url, "zip")
 
 
 def xbrl_filings(
     client: Client, base: str, window: Window, countries: Sequence[str] | None = None
 ) -> Iterator[Fetched]:
     """Fetch the reports that the index added in the window, each with its day and name."""
-    names = fetching.configured("SANKOFA_XBRL_COUNTRIES", countries, COUNTRIES)
-    return fetching.each("xbrl-filings", names, partial(_country, client, base, window))
+    names = fetchers.configured("SANKOFA_XBRL_COUNTRIES", countries, COUNTRIES)
+    return fetchers.each("xbrl-filings", names, partial(_country, client, base, window))
 
 
 FETCH: dict[str, Fetch] = {
@@ -89,7 +89,7 @@ def batch_of(cik: str) -> str:
 
 
 def _issuers(window: Window, ciks: Sequence[str] | None) -> tuple[str, ...]:
-    names = fetching.configured("SANKOFA_CIKS", ciks, tuple(ISSUERS))
+    names = fetchers.configured("SANKOFA_CIKS", ciks, tuple(ISSUERS))
     if not window.batches:
         return names
     return tuple(name for name in names if batch_of(name) in window.batches)
@@ -107,15 +107,15 @@ def _submissions(client: Client, base: str, cik: str) -> Iterator[Fetched]:
         return
     older = [
         client.get(f"{base}/submissions/{name}", "json")
-        for name in _older_pages(fetching.decoded(answer))
+        for name in _older_pages(fetchers.decoded(answer))
     ]
     for each_answer in (answer, *older):
-        yield fetching.fetched("sec-submissions", "public-domain", each_answer)
+        yield fetchers.fetched("sec-submissions", "public-domain", each_answer)
 
 
 def _older_pages(filer: Any) -> list[str]:
-    files = fetching.member(filer, "filings", "files") or []
-    names = [str(fetching.member(file, "name")) for file in files]
+    files = fetchers.member(filer, "filings", "files") or []
+    names = [str(fetchers.member(file, "name")) for file in files]
     wrong = [name for name in names if not _OLDER_PAGE.fullmatch(name)]
     if wrong:
         raise FetchError(f"{wrong[0]!r:.60} is no name of an older page of filings; report it")
@@ -126,22 +126,22 @@ def _companyfacts(client: Client, base: str, cik: str) -> Iterator[Fetched]:
     url = f"{base}/api/xbrl/companyfacts/CIK{_padded(cik)}.json"
     answer = client.get(url, "json", conditional=True)
     if answer.changed:
-        yield fetching.fetched("sec-companyfacts", "public-domain", answer)
+        yield fetchers.fetched("sec-companyfacts", "public-domain", answer)
 
 
 def _country(client: Client, base: str, window: Window, country: str) -> Iterator[Fetched]:
     for filing in _index(client, base, window, country):
         path, added = (
-            fetching.member(filing, "json_url"),
-            str(fetching.member(filing, "date_added")),
+            fetchers.member(filing, "json_url"),
+            str(fetchers.member(filing, "date_added")),
         )
         # a filing without a report in JSON is one that the index could not read
         if not path or (window.to and added[:10] > str(window.to)):
             continue
         answer = client.get(f"{base}/{str(path).lstrip('/')}", "json", conditional=True)
         if answer.changed:
-            named = {"x-date-added": added, "x-fxo-id": str(fetching.member(filing, "fxo_id"))}
-            yield fetching.fetched("xbrl-filings", "restricted", answer, named)
+            named = {"x-date-added": added, "x-fxo-id": str(fetchers.member(filing, "fxo_id"))}
+            yield fetchers.fetched("xbrl-filings", "restricted", answer, named)
 
 
 def _index(client: Client, base: str, window: Window, country: str) -> Iterator[Any]:
@@ -154,17 +154,17 @@ def _index(client: Client, base: str, window: Window, country: str) -> Iterator[
     seen, count, page = 0, 1, 1
     while seen < count:
         answer = client.get(
-            fetching.address(base, "api/filings", asked | {"page[number]": page}), "json"
+            fetchers.address(base, "api/filings", asked | {"page[number]": page}), "json"
         )
-        index = fetching.decoded(answer)
-        filings, count = fetching.member(index, "data"), fetching.member(index, "meta", "count")
+        index = fetchers.decoded(answer)
+        filings, count = fetchers.member(index, "data"), fetchers.member(index, "meta", "count")
         if not isinstance(filings, list) or not isinstance(count, int):
             raise FetchError(f"{answer.url}: not a page of the index; report it")
         if not filings and seen < count:
             raise FetchError(f"{country}: page {page} is empty after {seen} of {count}; try again")
         for filing in filings:
-            attributes = fetching.member(filing, "attributes")
-            if window.from_ and str(fetching.member(attributes, "date_added"))[:10] < str(
+            attributes = fetchers.member(filing, "attributes")
+            if window.from_ and str(fetchers.member(attributes, "date_added"))[:10] < str(
                 window.from_
             ):
                 return

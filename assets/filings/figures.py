@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.filings.line_items import LineItem, Measure
 from assets.macro.currencies import is_currency
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
 from warehouse.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 

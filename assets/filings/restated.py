@@ -11,7 +11,7 @@ from typing import Any
 
 from assets.filings.figures import Reading
 from assets.filings.roundings import scale_of
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
 from warehouse.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from assets.filings.figures import Reading
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
 from warehouse.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 

@@ -1,7 +1,7 @@
 """The sources of company filings."""
 
 from assets.filings import bulk, companyfacts, submissions, xbrl_json
-from assets.sources import Source
+from assets.source import Source
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
 
 _PUBLIC = "United States government work, public domain"

@@ -7,10 +7,10 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from assets.exact import calendar_day, members_of, number, pointer, read_json
 from assets.filings.figures import unit_of
 from assets.filings.line_items import BY_ELEMENT, LineItem
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
+from assets.parsing.strict import calendar_day, members_of, number, pointer, read_json
 from warehouse.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from stdnum import lei as lei_number
 
-from assets.exact import calendar_day, members_of, pointer, read_json, text_of
 from assets.filings.companyfacts import service_id_of
 from assets.filings.edgar_places import country_of, jurisdiction_of
-from assets.parsed import Parsed, provenance
+from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.strict import calendar_day, members_of, pointer, read_json, text_of
 from quality.other_names import without_people
 from warehouse.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS

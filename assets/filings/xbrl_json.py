@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 from stdnum import lei as lei_number
 
 from assets.entities.ids import mint
-from assets.exact import calendar_day, members_of, number_in, pointer, read_json, text_of
 from assets.filings.companyfacts import service_id_of
 from assets.filings.figures import Reading, of_line, settle, unit_of
 from assets.filings.line_items import BY_ELEMENT, IFRS, STANDARDS, US_GAAP, LineItem
 from assets.filings.periods import period_type, years_of
 from assets.filings.roundings import without_roundings
-from assets.parsed import Parsed, provenance
+from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.strict import calendar_day, members_of, number_in, pointer, read_json, text_of
 from warehouse.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 

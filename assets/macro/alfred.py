@@ -7,12 +7,12 @@ there was none from that day on: what stood before was withdrawn.
 import csv
 from typing import Any
 
-from assets.exact import calendar_day, number_in
 from assets.macro.alfred_answers import Stated, open_answer, series_id, stated_in
 from assets.macro.alfred_series import Series, versions_of, within
 from assets.macro.areas import area_of
 from assets.macro.calendars import Span, span_from
-from assets.parsed import Parsed, provenance
+from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.strict import calendar_day, number_in
 from warehouse.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 

@@ -13,7 +13,7 @@ from io import StringIO
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from assets.exact import calendar_day, members_of, pointer, read_json, read_text
+from assets.parsing.strict import calendar_day, members_of, pointer, read_json, read_text
 from warehouse.landing import Document
 
 OPEN = "9999-12-31"

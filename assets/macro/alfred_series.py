@@ -13,8 +13,8 @@ from typing import Any
 
 import pycountry
 
-from assets.exact import members_of, read_json
 from assets.macro.areas import Area, area_of
+from assets.parsing.strict import members_of, read_json
 
 VERSIONS = "series-versions"
 

@@ -8,7 +8,7 @@ import re
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 
-from assets.exact import FIRST_YEAR, LAST_YEAR, calendar_day
+from assets.parsing.strict import FIRST_YEAR, LAST_YEAR, calendar_day
 
 Span = tuple[date, date]
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from assets import fetching
-from assets.fetching import Fetch, Window
-from assets.http import Answer, Client, FetchError
+from assets.fetching import fetchers
+from assets.fetching.client import Answer, Client, FetchError
+from assets.fetching.fetchers import Fetch, Window
 from assets.macro.fred import alfred
 from assets.macro.worldbank import missing_pages
 from warehouse.landing import Fetched
@@ -43,24 +43,24 @@ def worldbank(
 
     The source does not say what was published when: every window is asked for whole.
     """
-    codes = fetching.configured("SANKOFA_INDICATORS", indicators, INDICATORS)
-    return fetching.each("worldbank", codes, partial(_indicator, client, base))
+    codes = fetchers.configured("SANKOFA_INDICATORS", indicators, INDICATORS)
+    return fetchers.each("worldbank", codes, partial(_indicator, client, base))
 
 
 def ecb(
     client: Client, base: str, window: Window, rates: Sequence[str] | None = None
 ) -> Iterator[Fetched]:
     """Fetch exchange rates with all their versions; from a day on, only what was changed."""
-    keys = fetching.configured("SANKOFA_ECB_KEYS", rates, RATES)
-    return fetching.each("ecb", keys, partial(_exchange_rate, client, base, window))
+    keys = fetchers.configured("SANKOFA_ECB_KEYS", rates, RATES)
+    return fetchers.each("ecb", keys, partial(_exchange_rate, client, base, window))
 
 
 def h10(
     client: Client, base: str, window: Window, cadences: Sequence[str] | None = None
 ) -> Iterator[Fetched]:
     """Fetch the long files of H.10, which FRED's series are gathered in; always whole."""
-    names = fetching.configured("SANKOFA_H10_CADENCES", cadences, CADENCES)
-    return fetching.each("h10", names, partial(_h10_file, client, base))
+    names = fetchers.configured("SANKOFA_H10_CADENCES", cadences, CADENCES)
+    return fetchers.each("h10", names, partial(_h10_file, client, base))
 
 
 FETCH: dict[str, Fetch] = {"worldbank": worldbank, "ecb": ecb, "alfred": alfred, "h10": h10}
@@ -69,12 +69,12 @@ FETCH: dict[str, Fetch] = {"worldbank": worldbank, "ecb": ecb, "alfred": alfred,
 def _indicator(client: Client, base: str, code: str) -> Iterator[Fetched]:
     asked: _Asked = {"format": "json", "per_page": _ROWS}
     path = f"v2/country/all/indicator/{code}"
-    first = client.get(fetching.address(base, path, asked | {"page": 1}), "json")
+    first = client.get(fetchers.address(base, path, asked | {"page": 1}), "json")
     answers, metas = [first], [_meta(first)]
     pages = int(metas[0]["pages"])
     for page in range(2, pages + 1):
         try:
-            answers.append(client.get(fetching.address(base, path, asked | {"page": page}), "json"))
+            answers.append(client.get(fetchers.address(base, path, asked | {"page": page}), "json"))
         except FetchError as error:
             raise FetchError(
                 f"page {page} of {pages} did not arrive, so nothing of {code} is taken: {error}",
@@ -82,13 +82,13 @@ def _indicator(client: Client, base: str, code: str) -> Iterator[Fetched]:
             ) from None
         metas.append(_meta(answers[-1]))
     _refuse_gaps(code, metas)
-    yield from (fetching.fetched("worldbank", "cc-by", answer) for answer in answers)
+    yield from (fetchers.fetched("worldbank", "cc-by", answer) for answer in answers)
 
 
 def _meta(answer: Answer) -> dict[str, Any]:
-    page = fetching.decoded(answer)
+    page = fetchers.decoded(answer)
     meta: Any = page[0] if isinstance(page, list) and page else None
-    message = fetching.member(meta, "message")
+    message = fetchers.member(meta, "message")
     if message:
         raise FetchError(f"{answer.url}: the source answers {message!r:.200}; check the indicator")
     try:
@@ -109,7 +109,7 @@ def _exchange_rate(client: Client, base: str, window: Window, key: str) -> Itera
     asked: _Asked = {"format": "csvdata", "includeHistory": "true"}
     if window.from_:
         asked["updatedAfter"] = f"{window.from_}T00:00:00+00:00"
-    url = fetching.address(base, f"service/data/EXR/{key}", asked)
+    url = fetchers.address(base, f"service/data/EXR/{key}", asked)
     try:
         answer = client.get(url, "csv", conditional=True)
     except FetchError as error:
@@ -118,10 +118,10 @@ def _exchange_rate(client: Client, base: str, window: Window, key: str) -> Itera
             return
         raise
     if answer.changed:
-        yield fetching.fetched("ecb", "open-attribution", answer)
+        yield fetchers.fetched("ecb", "open-attribution", answer)
 
 
 def _h10_file(client: Client, base: str, cadence: str) -> Iterator[Fetched]:
     answer = client.get(f"{base}/{cadence}.csv", "csv", conditional=True)
     if answer.changed:
-        yield fetching.fetched("h10", "public-domain", answer, {"frequency": cadence})
+        yield fetchers.fetched("h10", "public-domain", answer, {"frequency": cadence})

@@ -8,9 +8,9 @@ from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
-from assets import fetching
-from assets.fetching import Window
-from assets.http import Answer, Client, FetchError
+from assets.fetching import fetchers
+from assets.fetching.client import Answer, Client, FetchError
+from assets.fetching.fetchers import Window
 from warehouse.landing import Fetched
 
 # Series of the US government, which are in the public domain.
@@ -34,33 +34,33 @@ def alfred(
 ) -> Iterator[Fetched]:
     """Fetch each series with every value it ever had; the key is ``SANKOFA_FRED_KEY``."""
     key = os.environ.get("SANKOFA_FRED_KEY", "").strip()
-    if not key and base == fetching.LIVE["alfred"]:
+    if not key and base == fetchers.LIVE["alfred"]:
         raise FetchError(
             "FRED answers only with a key: get one at https://fred.stlouisfed.org/docs/api/ "
             "free of charge, and set SANKOFA_FRED_KEY"
         )
-    names = fetching.configured("SANKOFA_FRED_SERIES", series, SERIES)
-    return fetching.each("alfred", names, partial(_series, client, base, window, key))
+    names = fetchers.configured("SANKOFA_FRED_SERIES", series, SERIES)
+    return fetchers.each("alfred", names, partial(_series, client, base, window, key))
 
 
 def _series(client: Client, base: str, window: Window, key: str, name: str) -> Iterator[Fetched]:
     secret = {"api_key": key} if key else {}
     asked: _Asked = {"series_id": name, **secret, "file_type": "json"}
     span = (window.from_ or _FIRST_DAY, window.to or _LAST_DAY)
-    about = fetching.address(base, "fred/series", _within(asked, span))
+    about = fetchers.address(base, "fred/series", _within(asked, span))
     described = _described(client.get(about, "json"))
     if any("copyright" in each.get("notes", "").lower() for each in described):
         _log.warning("alfred, %s: left out, its notes claim a copyright", name)
         return
-    pages = _known_in(client, partial(fetching.address, base), asked, span)
+    pages = _known_in(client, partial(fetchers.address, base), asked, span)
     yield from (
-        fetching.fetched("alfred", "public-domain", page, _headers(described)) for page in pages
+        fetchers.fetched("alfred", "public-domain", page, _headers(described)) for page in pages
     )
 
 
 def _described(answer: Answer) -> list[dict[str, str]]:
     """Give the descriptions of a series, each with the days on which it held."""
-    found = fetching.member(fetching.decoded(answer), "seriess")
+    found = fetchers.member(fetchers.decoded(answer), "seriess")
     if (
         not isinstance(found, list)
         or not found
@@ -153,8 +153,8 @@ def _pages(client: Client, url: str, name: str) -> Iterator[tuple[Answer, list[A
     offset, count = 0, 1
     while offset < count:
         answer = client.get(f"{url}&limit={_MOST[name]}&offset={offset}", "json")
-        page = fetching.decoded(answer)
-        rows, count = fetching.member(page, name), fetching.member(page, "count")
+        page = fetchers.decoded(answer)
+        rows, count = fetchers.member(page, name), fetchers.member(page, "count")
         if not isinstance(rows, list) or not isinstance(count, int):
             raise FetchError(f"{answer.url}: the answer holds no {name}; report it")
         if not rows and offset < count:

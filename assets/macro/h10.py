@@ -13,11 +13,11 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from assets.exact import calendar_day, number_in, read_text
 from assets.macro import h10_download
 from assets.macro.calendars import span_from
 from assets.macro.h10_rows import rate
-from assets.parsed import Parsed, provenance
+from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.strict import calendar_day, number_in, read_text
 from warehouse.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 

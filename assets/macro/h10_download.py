@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, date
 from io import StringIO
 
-from assets.exact import number_in, read_text
 from assets.macro.calendars import period_of
 from assets.macro.h10_rows import rate
-from assets.parsed import Parsed, provenance
+from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.strict import number_in, read_text
 from warehouse.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 

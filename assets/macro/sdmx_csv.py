@@ -11,10 +11,10 @@ from datetime import UTC, date
 from io import StringIO
 from typing import Any
 
-from assets.exact import number_in, read_text
 from assets.macro.calendars import Span, moment_of, period_of
 from assets.macro.sdmx_flows import Line, known_on_its_day, subject
-from assets.parsed import Parsed, provenance
+from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.strict import number_in, read_text
 from warehouse.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 

@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from assets.exact import text_of
 from assets.macro.areas import Area, area_of, area_of_currency
 from assets.macro.calendars import Span
 from assets.macro.currencies import refuse_unless_money
+from assets.parsing.strict import text_of
 from warehouse.landing import Document
 
 Line = dict[str, str]

@@ -1,7 +1,7 @@
 """The sources of macroeconomic figures."""
 
 from assets.macro import alfred, h10, sdmx_csv, worldbank
-from assets.sources import Source
+from assets.source import Source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
 SOURCES = (

@@ -11,7 +11,10 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from assets.exact import (
+from assets.macro import worldbank_bulk, worldbank_csv
+from assets.macro.worldbank_values import country, observation, unit_in
+from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.strict import (
     calendar_day,
     members_of,
     number,
@@ -21,9 +24,6 @@ from assets.exact import (
     read_text,
     text_of,
 )
-from assets.macro import worldbank_bulk, worldbank_csv
-from assets.macro.worldbank_values import country, observation, unit_in
-from assets.parsed import Parsed, provenance
 from warehouse.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 

@@ -9,9 +9,9 @@ import re
 from io import StringIO
 from typing import Any
 
-from assets.exact import calendar_day, number_in, read_text, text_of
 from assets.macro.worldbank_values import country, observation
-from assets.parsed import Parsed, provenance
+from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.strict import calendar_day, number_in, read_text, text_of
 from warehouse.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 

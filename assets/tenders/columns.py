@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from assets.parsed import MISFITS, Parsed
+from assets.parsing.parsed import MISFITS, Parsed
 from assets.tenders.judge import Party
 from warehouse.record.schema import incoming_schema
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES

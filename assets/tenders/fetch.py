@@ -9,9 +9,9 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from assets import fetching
-from assets.fetching import Fetch, Window
-from assets.http import Answer, Client, FetchError
+from assets.fetching import fetchers
+from assets.fetching.client import Answer, Client, FetchError
+from assets.fetching.fetchers import Fetch, Window
 from assets.tenders.portals import PORTALS
 from warehouse.landing import Fetched
 from warehouse.tables import LicenseClass
@@ -34,7 +34,7 @@ def south_africa(client: Client, base: str, window: Window) -> Iterator[Fetched]
     last = window.to or datetime.now(UTC).date()
     first = window.from_ or last - timedelta(days=_DAYS)
     days = [str(first + timedelta(days=n)) for n in range((last - first).days + 1)]
-    return fetching.each("za-etenders", days, partial(_day, client, base))
+    return fetchers.each("za-etenders", days, partial(_day, client, base))
 
 
 def kenya(client: Client, base: str, window: Window) -> Iterator[Fetched]:
@@ -43,7 +43,7 @@ def kenya(client: Client, base: str, window: Window) -> Iterator[Fetched]:
     first = _financial_year(window.from_) if window.from_ else last
     years = range(max(first, _FIRST_FINANCIAL_YEAR), last + 1)
     names = [f"{year}-{year + 1}" for year in years]
-    return fetching.each("ke-ppip", names, partial(_financial_year_of_kenya, client, base))
+    return fetchers.each("ke-ppip", names, partial(_financial_year_of_kenya, client, base))
 
 
 def registry(
@@ -57,24 +57,24 @@ def registry(
 
     Addresses or files in ``SANKOFA_ADDRESSES_<PORTAL>`` are fetched in its place.
     """
-    given = fetching.configured(fetching.setting_name("ADDRESSES", portal), None, ())
+    given = fetchers.configured(fetchers.setting_name("ADDRESSES", portal), None, ())
     if given:
         return addresses(client, portal, given)
-    number = publication or os.environ.get(fetching.setting_name("PUBLICATION", portal))
+    number = publication or os.environ.get(fetchers.setting_name("PUBLICATION", portal))
     number = number or PUBLICATIONS.get(portal)
     if not number:
         raise FetchError(
             f"{portal}: which publication of the registry it is, is not set: set "
-            f"{fetching.setting_name('PUBLICATION', portal)} to its number at "
-            f"https://data.open-contracting.org, or {fetching.setting_name('ADDRESSES', portal)}"
+            f"{fetchers.setting_name('PUBLICATION', portal)} to its number at "
+            f"https://data.open-contracting.org, or {fetchers.setting_name('ADDRESSES', portal)}"
         )
     names = [f"{name}.jsonl.gz" for name in _years(window) or ["full"]]
-    return fetching.each(portal, names, partial(_bulk, client, base, portal, number))
+    return fetchers.each(portal, names, partial(_bulk, client, base, portal, number))
 
 
 def addresses(client: Client, portal: str, given: Sequence[str]) -> Iterator[Fetched]:
     """Fetch any addresses or files as documents of a portal, in the order given."""
-    return fetching.each(portal, given, partial(_anywhere, client, portal))
+    return fetchers.each(portal, given, partial(_anywhere, client, portal))
 
 
 FETCH: dict[str, Fetch] = {
@@ -95,21 +95,21 @@ def _day(client: Client, base: str, day: str) -> Iterator[Fetched]:
     answers: list[Answer] = []
     for page in range(1, _MOST_PAGES):
         asked: dict[str, str | int] = {"PageNumber": page, "PageSize": _PAGE}
-        url = fetching.address(base, "api/OCDSReleases", asked | {"dateFrom": day, "dateTo": day})
+        url = fetchers.address(base, "api/OCDSReleases", asked | {"dateFrom": day, "dateTo": day})
         try:
             answer = client.get(url, "json")
         except FetchError as error:
             raise FetchError(f"page {page} did not arrive: {error}", error.status) from None
-        package = fetching.decoded(answer)
-        releases = fetching.member(package, "releases")
+        package = fetchers.decoded(answer)
+        releases = fetchers.member(package, "releases")
         if not isinstance(releases, list):
             raise FetchError(f"{answer.url}: the answer is no release package; report it")
         if releases:
             answers.append(answer)
-        if not releases or not fetching.member(package, "links", "next"):
+        if not releases or not fetchers.member(package, "links", "next"):
             break
     license_class = _license_class("za-etenders")
-    yield from (fetching.fetched("za-etenders", license_class, answer) for answer in answers)
+    yield from (fetchers.fetched("za-etenders", license_class, answer) for answer in answers)
 
 
 def _financial_year(day: date) -> int:
@@ -117,10 +117,10 @@ def _financial_year(day: date) -> int:
 
 
 def _financial_year_of_kenya(client: Client, base: str, year: str) -> Iterator[Fetched]:
-    url = fetching.address(base, "api/ocds/tenders", {"fy": year})
+    url = fetchers.address(base, "api/ocds/tenders", {"fy": year})
     answer = client.get(url, "json", conditional=True)
     if answer.changed:
-        yield fetching.fetched("ke-ppip", _license_class("ke-ppip"), answer)
+        yield fetchers.fetched("ke-ppip", _license_class("ke-ppip"), answer)
 
 
 def _years(window: Window) -> list[str]:
@@ -131,13 +131,13 @@ def _years(window: Window) -> list[str]:
 
 
 def _bulk(client: Client, base: str, portal: str, number: str, name: str) -> Iterator[Fetched]:
-    url = fetching.address(base, f"en/publication/{number}/download", {"name": name})
-    return fetching.whole_file(client, portal, _license_class(portal), url, "gzip")
+    url = fetchers.address(base, f"en/publication/{number}/download", {"name": name})
+    return fetchers.whole_file(client, portal, _license_class(portal), url, "gzip")
 
 
 def _anywhere(client: Client, portal: str, given: str) -> Iterator[Fetched]:
     if "://" in given:
-        yield from fetching.whole_file(client, portal, _license_class(portal), given, "any")
+        yield from fetchers.whole_file(client, portal, _license_class(portal), given, "any")
         return
     path = Path(given)
     try:

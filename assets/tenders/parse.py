@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-from assets.parsed import Parsed, provenance, source_ref
+from assets.parsing.parsed import Parsed, provenance, source_ref
 from assets.tenders.bodies import Unread
 from assets.tenders.columns import Columns, ReleaseRow
 from assets.tenders.documents import Found, releases

@@ -1,6 +1,6 @@
 """The portals whose releases are read."""
 
-from assets.sources import Source
+from assets.source import Source
 from assets.tenders.parse import parse
 from assets.tenders.portals import PORTALS
 from assets.tenders.stream import stream

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import IO
 
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
 from assets.tenders.bodies import Unread
 from assets.tenders.documents import Found, inside, releases
 from assets.tenders.lines import first_is_whole, values

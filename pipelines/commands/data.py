@@ -63,6 +63,6 @@ def ingest(
 
 def _matching(begun: str) -> list[str]:
     """Complete the key of a source."""
-    from pipelines.sources import SOURCES
+    from assets.ingest.sources import SOURCES
 
     return [source.key for source in SOURCES if source.key.startswith(begun)]

@@ -32,7 +32,7 @@ def api_keys(asked: Asked) -> Iterator[Finding]:
 
 def contact(asked: Asked) -> Iterator[Finding]:
     """See whether we say who we are to the sources that we ask."""
-    from assets.http import Client
+    from assets.fetching.client import Client
 
     given = os.environ.get("SANKOFA_CONTACT", "").strip()
     if given:

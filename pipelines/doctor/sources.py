@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from urllib.parse import urlsplit
 
-from assets.fetching import Window, base_of
-from assets.http import FetchError
-from assets.live import FETCH
-from assets.manners import LOOPBACK
-from assets.probe import Prober, probe
-from assets.sources import Source
+from assets.fetching.client import FetchError
+from assets.fetching.fetchers import Window, base_of
+from assets.fetching.rate_limit import LOOPBACK
+from assets.ingest.fetch_live import FETCH
+from assets.ingest.probe import Prober, probe
+from assets.ingest.sources import SOURCES
+from assets.source import Source
 from pipelines.doctor.findings import Asked, Finding, fault, note, ok
-from pipelines.sources import SOURCES
 from warehouse.errors import SankofaError
 from warehouse.landing import Landing
 

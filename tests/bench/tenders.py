@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from assets.parsed import Parsed, tabled
+from assets.parsing.parsed import Parsed, tabled
 from assets.tenders.stream import stream
 from tests.bench.measure import Measured, measured
 from warehouse.landing import Document

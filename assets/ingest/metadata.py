@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 from sqlmodel import SQLModel
 
-from assets.sources import Source
+from assets.source import Source
 from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import RecordTable

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from typing import IO, Any
 
-from assets.fetching import Window, base_of
-from assets.http import Answer, Client, FetchError, Timeouts
-from assets.live import FETCH
-from assets.sources import Source, refuse_restricted
+from assets.fetching.client import Answer, Client, FetchError, Timeouts
+from assets.fetching.fetchers import Window, base_of
+from assets.ingest.fetch_live import FETCH
+from assets.source import Source, refuse_restricted
 
 _TIMES = Timeouts(connect=5.0, read=10.0, whole=20.0, download=20.0)
 

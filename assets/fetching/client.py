@@ -20,8 +20,22 @@ from urllib.parse import urlsplit
 import httpx2
 import tenacity
 
-from assets.answers import LATER, Expects, Failed, Limits, receive, refuse_status
-from assets.manners import LOOPBACK, RATES, Turns, keys_in, log_without_keys, public
+from assets.fetching.http_bodies import (
+    LATER,
+    Expects,
+    Failed,
+    Limits,
+    receive,
+    refuse_status,
+)
+from assets.fetching.rate_limit import (
+    LOOPBACK,
+    RATES,
+    Turns,
+    keys_in,
+    log_without_keys,
+    public,
+)
 from warehouse.errors import SankofaError
 
 Progress = Callable[[int, int | None], None]

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets.fetching import Window, base_of
+from assets.fetching.fetchers import Window, base_of
+from assets.fetching.rate_limit import public
 from assets.filings.fetch import BATCHES
-from assets.folder import fetch_folder
-from assets.ground import Ground
-from assets.live import CADENCE, FETCH, land_live
-from assets.load import land_all, load_source
-from assets.manners import public
-from assets.sources import Source
-from assets.told import described, told
+from assets.ingest.fetch_live import CADENCE, FETCH, land_live
+from assets.ingest.folder import fetch_folder
+from assets.ingest.load import land_all, load_source
+from assets.ingest.metadata import described, told
+from assets.ingest.resources import Ground
+from assets.source import Source
 from warehouse.errors import SankofaError, WriteConflict
 from warehouse.record.tables import RecordTable
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 
-from assets.sources import Source
+from assets.source import Source
 from warehouse.errors import SankofaError
 from warehouse.landing import Fetched
 

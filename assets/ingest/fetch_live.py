@@ -1,12 +1,12 @@
 """The live way of a source: from its configured address to the landing."""
 
 from assets.entities.fetch import FETCH as ENTITIES
-from assets.fetching import Window, base_of, kept_in
+from assets.fetching.client import Client, Progress
+from assets.fetching.fetchers import Window, base_of, kept_in
 from assets.filings.fetch import FETCH as FILINGS
-from assets.http import Client, Progress
-from assets.load import land_all
+from assets.ingest.load import land_all
 from assets.macro.fetch import FETCH as MACRO
-from assets.sources import Source, refuse_restricted
+from assets.source import Source, refuse_restricted
 from assets.tenders.fetch import FETCH as TENDERS
 from warehouse.landing import Landing
 

@@ -13,8 +13,8 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
-from assets.answers import Expects
-from assets.http import Answer, Client, FetchError, Kept
+from assets.fetching.client import Answer, Client, FetchError, Kept
+from assets.fetching.http_bodies import Expects
 from warehouse.errors import SankofaError
 from warehouse.landing import Fetched, Landing
 from warehouse.tables import LicenseClass

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
 from warehouse.errors import LicenceError
 from warehouse.landing import Document
 from warehouse.record.tables import RecordTable

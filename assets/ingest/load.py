@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from assets.parsed import Parsed, tabled
-from assets.sources import Source, Stream
+from assets.parsing.parsed import Parsed, tabled
+from assets.source import Source, Stream
 from warehouse.landing import Document, Fetched, Landing
 from warehouse.record.append import Load, append
 from warehouse.record.journal import read_documents

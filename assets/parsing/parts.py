@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from assets.parsed import Parsed
+from assets.parsing.parsed import Parsed
 
 
 def whole(parts: Iterable[Parsed]) -> Parsed:

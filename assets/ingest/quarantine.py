@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from assets.load import Again, Progress, load_source
-from assets.sources import Source, refuse_restricted
+from assets.ingest.load import Again, Progress, load_source
+from assets.source import Source, refuse_restricted
 from warehouse.landing import Document, Landing
 from warehouse.record.journal import code_version, enter_retries
 from warehouse.record.refusals import Refusal, refusals

@@ -13,7 +13,7 @@ from typing import IO, Literal
 
 import httpx2
 
-from assets.manners import retry_after
+from assets.fetching.rate_limit import retry_after
 
 Expects = Literal["json", "csv", "zip", "gzip", "any"]
 Unpack = Callable[[bytes], Iterator[bytes]]
