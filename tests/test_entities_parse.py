@@ -18,8 +18,7 @@ from stdnum import lei as leis
 from assets.entities import gleif, openfigi
 from assets.entities.ids import mint
 from assets.entities.mappings import isin_mapping, listings, opencorporates_mapping
-from assets.parsing.parsed import Parsed
-from assets.parsing.parts import whole
+from assets.parsing.parsed import Parsed, whole
 from tests.conftest import REAL
 from warehouse.landing import Document
 from warehouse.record.rows import to_arrow

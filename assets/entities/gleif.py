@@ -17,8 +17,7 @@ from assets.entities.checked import is_isin, is_lei
 from assets.entities.ids import mint
 from assets.entities.lei_files import records
 from assets.entities.lei_record import LeiRecord, from_api, from_cdf
-from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.parts import whole
+from assets.parsing.parsed import Parsed, provenance, whole
 from quality.other_names import without_people
 from quality.persons import Withheld, established
 from warehouse.landing import Document

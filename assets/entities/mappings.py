@@ -13,8 +13,7 @@ import pycountry
 from assets.entities.checked import is_isin, is_lei
 from assets.entities.ids import mint
 from assets.parsing.csv_lines import as_latin, lines
-from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.parts import whole
+from assets.parsing.parsed import Parsed, provenance, whole
 from assets.parsing.zips import places
 from quality.persons import Withheld, established
 from warehouse.landing import Document

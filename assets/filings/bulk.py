@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import IO
 
 from assets.filings import companyfacts, submissions
-from assets.parsing.parsed import Parsed
-from assets.parsing.parts import add, whole
+from assets.parsing.parsed import Parsed, add, whole
 from assets.parsing.zips import UNREADABLE, files_of, opened
 from assets.source import Parse
 from warehouse.landing import Document

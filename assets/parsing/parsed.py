@@ -65,3 +65,19 @@ def provenance(document: Document, place: str, method: str) -> dict[str, Any]:
         "extraction_confidence": None,
         "withdrawn": False,
     }
+
+
+def whole(parts: Iterable[Parsed]) -> Parsed:
+    """Put the parts of a document together, in their order."""
+    parsed = Parsed()
+    for part in parts:
+        add(parsed, part)
+    return parsed
+
+
+def add(parsed: Parsed, part: Parsed) -> None:
+    """Put a part behind what was read before it."""
+    for table, rows in part.rows.items():
+        parsed.rows.setdefault(table, []).extend(rows)
+    for table, rejected in part.rejected.items():
+        parsed.rejected.setdefault(table, []).extend(rejected)
