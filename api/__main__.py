@@ -9,7 +9,6 @@ from api.app import UPGRADE_URL
 from api.serve import Options, serve
 from api.server.workers import cores
 from warehouse.errors import SankofaError
-from warehouse.options import add_place
 
 
 def main() -> None:
@@ -35,9 +34,9 @@ def main() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="api", description=__doc__)
-    add_place(parser, "marts", "folder or database of the builds", required=True)
-    add_place(parser, "keys", "file or Redis of the key store", required=True)
-    add_place(parser, "usage", "file or Redis of the usage store; nothing is counted without")
+    _store_option(parser, "marts", "folder or database of the builds", required=True)
+    _store_option(parser, "keys", "file or Redis of the key store", required=True)
+    _store_option(parser, "usage", "file or Redis of the usage store; nothing is counted without")
     parser.add_argument("--exports", help="folder or URL of the exports; none are served without")
     parser.add_argument(
         "--docs", type=Path, help="folder of the pages of each build; none are served without"
@@ -64,6 +63,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--upgrade-url", default=UPGRADE_URL)
     return parser
+
+
+def _store_option(
+    parser: argparse.ArgumentParser, name: str, what: str, *, required: bool = False
+) -> None:
+    """Add an option that defaults to a variable: a URL with a password belongs there."""
+    variable = f"SANKOFA_{name.upper()}"
+    default = os.environ.get(variable)
+    parser.add_argument(
+        f"--{name}",
+        default=default,
+        required=required and not default,
+        help=f"{what}; default: {variable}",
+    )
 
 
 if __name__ == "__main__":

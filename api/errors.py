@@ -6,8 +6,8 @@ import falcon
 
 from warehouse.contract.failures import foreseen, unforeseen, written
 from warehouse.contract.problems import Problem
+from warehouse.json_encoding import encode
 from warehouse.keys import hidden
-from warehouse.wire import encode
 
 _FAILED = logging.getLogger("sankofa.api")
 

@@ -9,7 +9,7 @@ from typing import IO
 
 from assets.parsing.parsed import Parsed
 from warehouse.errors import LicenceError
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import RecordTable
 from warehouse.tables import LicenseClass
 

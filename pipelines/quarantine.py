@@ -8,7 +8,7 @@ from assets.ingest.sources import SOURCES
 from pipelines.places import Places
 from pipelines.terminal import progress_bar
 from warehouse.errors import SankofaError
-from warehouse.landing import Landing
+from warehouse.record.landing import Landing
 from warehouse.record.refusals import Refusal
 from warehouse.record.store import Record
 from warehouse.tables import Retried

@@ -16,7 +16,7 @@ from assets.source import Source, refuse_restricted
 from pipelines.commands.shown import progress_console
 from pipelines.places import Places
 from warehouse.errors import SankofaError
-from warehouse.landing import Landing
+from warehouse.record.landing import Landing
 from warehouse.record.store import Record
 
 

@@ -23,7 +23,7 @@ from pipelines.places import Places, places
 from pipelines.run import instance, run_job
 from tests.replay import Asked, Replay, Reply
 from warehouse.errors import SankofaError
-from warehouse.landing import Landing
+from warehouse.record.landing import Landing
 from warehouse.record.store import Record
 
 RATES = b"""KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS

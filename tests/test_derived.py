@@ -17,13 +17,13 @@ from pipelines.publish import Publishing, published_build
 from tests.test_entities_parse import LEI, cdf
 from tests.test_mart import entity_row, load, party_row, sighting
 from warehouse.errors import BadTable
-from warehouse.landing import Document
 from warehouse.mart.build import publish
 from warehouse.mart.derived import Tables
 from warehouse.mart.pointer import current
 from warehouse.mart.snapshot import Snapshot
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
+from warehouse.record.landing import Document
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS, TENDER_PARTIES
 

@@ -20,7 +20,7 @@ from assets.entities.ids import mint
 from assets.entities.mappings import isin_mapping, listings, opencorporates_mapping
 from assets.parsing.parsed import Parsed, whole
 from tests.conftest import REAL
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.rows import to_arrow
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 

@@ -28,8 +28,8 @@ from assets.tenders import fetch as tenders
 from assets.tenders.sources import SOURCES as TENDER_SOURCES
 from tests.replay import Asked, Replay, Reply
 from warehouse.errors import SankofaError
-from warehouse.landing import Fetched, Landing
 from warehouse.record.as_of import known
+from warehouse.record.landing import Fetched, Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 

@@ -20,7 +20,7 @@ from assets.sample.sec import filings_of
 from assets.sample.sec import submissions as submissions_of
 from assets.sample.writer import exact_json
 from tests.conftest import REAL
-from warehouse.landing import Document, Fetched, Landing
+from warehouse.record.landing import Document, Fetched, Landing
 from warehouse.record.rows import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES

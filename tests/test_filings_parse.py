@@ -18,7 +18,7 @@ from assets.filings.edgar_places import ISO_COUNTRY, country_of, jurisdiction_of
 from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS
 from assets.filings.periods import period_type, years_of
 from assets.parsing.parsed import Parsed
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.rows import to_arrow
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RECORD_TABLES
 

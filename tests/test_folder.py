@@ -11,7 +11,7 @@ from assets.ingest.folder import fetch_folder
 from assets.macro.sources import SOURCES
 from assets.source import Source
 from warehouse.errors import SankofaError
-from warehouse.landing import Landing
+from warehouse.record.landing import Landing
 
 SOURCE: Source = replace(SOURCES[0], key="test")
 

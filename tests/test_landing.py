@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from warehouse.errors import LandingError, LicenceError
-from warehouse.landing import Fetched, Landing
+from warehouse.record.landing import Fetched, Landing
 from warehouse.tables import LicenseClass
 
 FIRST = datetime(2026, 1, 1, 6, tzinfo=UTC)
@@ -168,7 +168,7 @@ def test_the_keys_of_documents_are_known_without_opening_them(landing: Landing) 
 LANDS_A_BODY = """
 import os, resource, sys, tempfile
 from datetime import UTC, datetime
-from warehouse.landing import Fetched, Landing
+from warehouse.record.landing import Fetched, Landing
 landing, size = Landing(sys.argv[1]), int(sys.argv[2])
 with tempfile.TemporaryFile() as body:
     piece = os.urandom(1 << 20)

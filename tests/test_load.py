@@ -12,9 +12,9 @@ import pytest
 from assets.ingest.load import land_all, load_source
 from assets.parsing.parsed import Parsed, provenance
 from assets.source import Source
-from warehouse.landing import Document, Fetched, Landing
 from warehouse.record import journal
 from warehouse.record.as_of import known
+from warehouse.record.landing import Document, Fetched, Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 

@@ -18,7 +18,7 @@ from assets.macro.areas import area_of, area_of_currency
 from assets.macro.calendars import period_of
 from assets.macro.currencies import refuse_unless_money
 from assets.parsing.parsed import Parsed
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.rows import to_arrow
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES, RecordTable
 

@@ -22,6 +22,7 @@ from tests.model import Answer, Said, answer
 from tests.test_point_in_time import DAYS, MODES, arrivals
 from tests.test_point_in_time import row as said_row
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
+from warehouse.json_encoding import encode
 from warehouse.mart.audit import AuditFailed, refuse
 from warehouse.mart.build import publish
 from warehouse.mart.notices import SAMPLE_NOTICE
@@ -53,7 +54,6 @@ from warehouse.record.tables import (
 )
 from warehouse.record.versions import loads_of, name_version
 from warehouse.tables import DERIVED, Metric, Signal
-from warehouse.wire import encode
 
 AUDITED: dict[str, type[SQLModel]] = {
     **{each.name: each.row for each in RECORD_TABLES},

@@ -19,8 +19,8 @@ from warehouse.contract.bodies import BODIES
 from warehouse.contract.kinds import Kind, Parameter, Rows
 from warehouse.contract.problems import PROBLEMS
 from warehouse.exports.manifest import Manifest
+from warehouse.json_encoding import encode
 from warehouse.read.mart import Mart
-from warehouse.wire import encode
 
 DOCUMENT: dict[str, Any] = json.loads(encode(document(ENDPOINTS)))
 # Section 4 of the contract: the errors it lists for each endpoint.

@@ -16,7 +16,7 @@ from assets.parsing.parsed import Parsed
 from assets.source import Source
 from pipelines.command import sankofa
 from pipelines.places import places
-from warehouse.landing import Document, Fetched, Landing
+from warehouse.record.landing import Document, Fetched, Landing
 from warehouse.record.refusals import refusals
 from warehouse.record.store import Record
 

@@ -11,9 +11,9 @@ from assets.filings import companyfacts, submissions, xbrl_json
 from assets.macro import alfred, h10, sdmx_csv, worldbank
 from assets.parsing.parsed import Parsed
 from assets.source import Parse
-from warehouse.landing import Document
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import known
+from warehouse.record.landing import Document
 from warehouse.record.rows import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, MACRO_SERIES, RECORD_TABLES, RecordTable

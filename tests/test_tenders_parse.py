@@ -17,7 +17,7 @@ from assets.tenders.parse import parse, parse_portal
 from assets.tenders.portals import PORTALS, Portal
 from tests.conftest import REAL
 from tests.untyped import untyped
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.rows import to_arrow
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 

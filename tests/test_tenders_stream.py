@@ -19,7 +19,7 @@ from assets.tenders.portals import PORTALS, Portal
 from assets.tenders.stream import stream, stream_portal
 from tests.conftest import REAL
 from tests.untyped import untyped
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 
 KEY = b"a key of the tests"
 KENYA = PORTALS["ke-ppip"]

@@ -8,10 +8,10 @@ from api.endpoints.request import Asked
 from warehouse.contract import limits
 from warehouse.contract.refusals import nobody as nobody
 from warehouse.contract.walk import pinned_at
+from warehouse.json_encoding import encode
 from warehouse.read.mart import Mart
 from warehouse.read.rows import Rows
 from warehouse.tiers import Tier
-from warehouse.wire import encode
 
 
 def tier_of(req: falcon.Request) -> Tier:

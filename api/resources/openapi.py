@@ -4,7 +4,7 @@ import falcon
 
 from api.endpoints import declarations, request
 from api.endpoints.openapi import document
-from warehouse.wire import encode
+from warehouse.json_encoding import encode
 
 
 class OpenApi:

@@ -8,8 +8,8 @@ import falcon
 
 from api.resources.html import guard
 from warehouse.contract.problems import Problem
+from warehouse.json_encoding import encode
 from warehouse.read.mart import Mart
-from warehouse.wire import encode
 
 _FOLDERS = ("static", "data", "datasets", "issuers", "screen", "signals", "quality")
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")

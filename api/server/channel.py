@@ -13,7 +13,7 @@ from waitress.task import ErrorTask
 from api.middleware import API_VERSION
 from api.server.task import Answer, Parser
 from warehouse.contract.problems import PROBLEMS
-from warehouse.wire import encode
+from warehouse.json_encoding import encode
 
 # Seconds in which a request must have come whole, and in which an answer must move on.
 TO_SEND = 20.0

@@ -12,7 +12,7 @@ from functools import partial
 from assets.fetching import fetchers
 from assets.fetching.client import Client, FetchError
 from assets.fetching.fetchers import Fetch, Window
-from warehouse.landing import Fetched
+from warehouse.record.landing import Fetched
 
 COUNTRIES = ("ZA", "NG", "KE", "EG", "GH", "MA", "MU", "TN", "CI", "ZM", "BW", "NA", "TZ", "UG")
 ISINS = ("ZAE000018123", "ZAE000042164", "KE1000001402", "NGDANGCEM008")

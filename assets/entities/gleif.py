@@ -20,7 +20,7 @@ from assets.entities.lei_record import LeiRecord, from_api, from_cdf
 from assets.parsing.parsed import Parsed, provenance, whole
 from quality.other_names import without_people
 from quality.persons import Withheld, established
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
 _TYPES = {

@@ -16,7 +16,7 @@ from assets.parsing.csv_lines import as_latin, lines
 from assets.parsing.parsed import Parsed, provenance, whole
 from assets.parsing.zips import places
 from quality.persons import Withheld, established
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
 ROWS_A_PART = 20_000

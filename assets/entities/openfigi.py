@@ -12,7 +12,7 @@ import msgspec
 from assets.entities.checked import is_figi, is_isin
 from assets.entities.ids import mint
 from assets.parsing.parsed import Parsed, provenance
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import IDENTIFIERS
 
 _LEVELS = ("figi", "compositeFIGI", "shareClassFIGI")

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from assets.fetching.client import Answer, Client, FetchError, Kept
 from assets.fetching.http_bodies import Expects
 from warehouse.errors import SankofaError
-from warehouse.landing import Fetched, Landing
+from warehouse.record.landing import Fetched, Landing
 from warehouse.tables import LicenseClass
 
 _log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from assets.filings import companyfacts, submissions
 from assets.parsing.parsed import Parsed, add, whole
 from assets.parsing.zips import UNREADABLE, files_of, opened
 from assets.source import Parse
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RecordTable
 
 COMPANYFACTS, SUBMISSIONS = "sec-companyfacts-bulk", "sec-submissions-bulk"

@@ -20,7 +20,7 @@ from assets.filings.roundings import without_written_roundings
 from assets.filings.stated_facts import Fact, facts_of
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import read_text
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
 _CIK = re.compile(r"[0-9]{1,10}")

@@ -8,7 +8,7 @@ from typing import Any
 from assets.fetching import fetchers
 from assets.fetching.client import Client, FetchError
 from assets.fetching.fetchers import Fetch, Window
-from warehouse.landing import Fetched
+from warehouse.record.landing import Fetched
 
 ISSUERS: dict[str, str] = {
     "1172724": "Gold Fields",

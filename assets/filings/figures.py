@@ -8,7 +8,7 @@ from typing import Any
 from assets.filings.line_items import LineItem, Measure
 from assets.macro.currencies import is_currency
 from assets.parsing.parsed import Parsed
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
 _FIGURE = ("line_item", "unit", "basis", "period_start", "period_end", "publication")

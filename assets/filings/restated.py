@@ -12,7 +12,7 @@ from typing import Any
 from assets.filings.figures import Reading
 from assets.filings.roundings import scale_of
 from assets.parsing.parsed import Parsed
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
 # So many figures of a filing show its scale; with fewer, the zeros of one value may be chance, and

@@ -10,7 +10,7 @@ from typing import Any
 
 from assets.filings.figures import Reading
 from assets.parsing.parsed import Parsed
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
 

@@ -11,7 +11,7 @@ from assets.filings.figures import unit_of
 from assets.filings.line_items import BY_ELEMENT, LineItem
 from assets.parsing.parsed import Parsed
 from assets.parsing.strict import calendar_day, members_of, number, pointer, read_json
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
 _ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")

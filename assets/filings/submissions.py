@@ -15,7 +15,7 @@ from assets.filings.edgar_places import country_of, jurisdiction_of
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, members_of, pointer, read_json, text_of
 from quality.other_names import without_people
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
 # Also reports for a year cut short (10-KT), and forms that are no more (10-K405, 10-KSB).

@@ -21,7 +21,7 @@ from assets.filings.periods import period_type, years_of
 from assets.filings.roundings import without_roundings
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, members_of, number_in, pointer, read_json, text_of
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
 _OIM = re.compile(r"https?://(www\.)?xbrl\.org/.*xbrl-json.*")

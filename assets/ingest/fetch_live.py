@@ -8,7 +8,7 @@ from assets.ingest.load import land_all
 from assets.macro.fetch import FETCH as MACRO
 from assets.source import Source, refuse_restricted
 from assets.tenders.fetch import FETCH as TENDERS
-from warehouse.landing import Landing
+from warehouse.record.landing import Landing
 
 FETCH = {**TENDERS, **FILINGS, **MACRO, **ENTITIES}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assets.source import Source
 from warehouse.errors import SankofaError
-from warehouse.landing import Fetched
+from warehouse.record.landing import Fetched
 
 # Where the documents of the sample world say they come from: a host that can never exist.
 SAMPLE_URL = "https://fictional.example"

@@ -11,8 +11,8 @@ import msgspec
 
 from assets.ingest.load import Again, Progress, load_source
 from assets.source import Source, refuse_restricted
-from warehouse.landing import Document, Landing
 from warehouse.record.journal import code_version, enter_retries
+from warehouse.record.landing import Document, Landing
 from warehouse.record.refusals import Refusal, refusals
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES

@@ -4,7 +4,7 @@ from typing import Any
 
 import dagster as dg
 
-from warehouse.landing import Landing
+from warehouse.record.landing import Landing
 from warehouse.record.store import Record
 
 

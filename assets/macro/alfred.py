@@ -13,7 +13,7 @@ from assets.macro.areas import area_of
 from assets.macro.calendars import Span, span_from
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_in
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
 __all__ = ["parse", "series_id"]

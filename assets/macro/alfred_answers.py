@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from assets.parsing.strict import calendar_day, members_of, pointer, read_json, read_text
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 
 OPEN = "9999-12-31"
 

@@ -9,7 +9,7 @@ from assets.fetching.client import Answer, Client, FetchError
 from assets.fetching.fetchers import Fetch, Window
 from assets.macro.fred import alfred
 from assets.macro.worldbank import missing_pages
-from warehouse.landing import Fetched
+from warehouse.record.landing import Fetched
 
 INDICATORS = (
     "NY.GDP.MKTP.CD",

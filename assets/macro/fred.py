@@ -11,7 +11,7 @@ from typing import Any
 from assets.fetching import fetchers
 from assets.fetching.client import Answer, Client, FetchError
 from assets.fetching.fetchers import Window
-from warehouse.landing import Fetched
+from warehouse.record.landing import Fetched
 
 # Series of the US government, which are in the public domain.
 SERIES = ("GDP", "CPIAUCSL", "CPILFESL")

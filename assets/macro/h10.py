@@ -18,7 +18,7 @@ from assets.macro.calendars import span_from
 from assets.macro.h10_rows import rate
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_in, read_text
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
 # As H.10 quotes: US dollars for one of these, and of every other so many for one dollar.

@@ -15,7 +15,7 @@ from assets.macro.calendars import period_of
 from assets.macro.h10_rows import rate
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import number_in, read_text
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
 FIRST_CELL = "Series Description"

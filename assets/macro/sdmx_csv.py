@@ -15,7 +15,7 @@ from assets.macro.calendars import Span, moment_of, period_of
 from assets.macro.sdmx_flows import Line, known_on_its_day, subject
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import number_in, read_text
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
 FREQUENCIES = {"D": "daily", "B": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}

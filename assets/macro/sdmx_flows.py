@@ -13,7 +13,7 @@ from assets.macro.areas import Area, area_of, area_of_currency
 from assets.macro.calendars import Span
 from assets.macro.currencies import refuse_unless_money
 from assets.parsing.strict import text_of
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 
 Line = dict[str, str]
 

@@ -24,7 +24,7 @@ from assets.parsing.strict import (
     read_text,
     text_of,
 )
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 
 # How an address asks for one page of several, live and in a folder.

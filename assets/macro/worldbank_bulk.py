@@ -17,7 +17,7 @@ from assets.macro.worldbank_values import country, observation, unit_in
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_in, read_text, text_of
 from assets.parsing.zips import UNREADABLE, files_of
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 
 ZIP = b"PK\x03\x04"

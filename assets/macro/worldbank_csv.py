@@ -12,7 +12,7 @@ from typing import Any
 from assets.macro.worldbank_values import country, observation
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_in, read_text, text_of
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 
 _COUNTRY, _YEAR, _INDICATOR = "Country Code", "Year", "Indicator Code"

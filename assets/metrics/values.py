@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from warehouse.json_encoding import number
 from warehouse.methodology.metrics import FORMULAS, Formula, divided
 from warehouse.tables import LICENSE_CLASSES
-from warehouse.wire import number
 
 Places = list[npt.NDArray[np.int64]]
 

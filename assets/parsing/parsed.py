@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.rows import MISFITS, Rejected, to_arrow
 from warehouse.record.tables import RecordTable
 

@@ -13,7 +13,7 @@ from assets.fetching import fetchers
 from assets.fetching.client import Answer, Client, FetchError
 from assets.fetching.fetchers import Fetch, Window
 from assets.tenders.portals import PORTALS
-from warehouse.landing import Fetched
+from warehouse.record.landing import Fetched
 from warehouse.tables import LicenseClass
 
 # Publications of the Open Contracting data registry by portal.

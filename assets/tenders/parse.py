@@ -17,7 +17,7 @@ from assets.tenders.portals import PORTALS, Portal
 from assets.tenders.served import Served
 from assets.tenders.shapes import Body, Money, Period, Tender
 from assets.tenders.values import Refused, count, day, fitting, ident, text
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_RELEASES
 from warehouse.tables import OPEN_CLASSES, LicenseClass
 

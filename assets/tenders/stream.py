@@ -19,7 +19,7 @@ from assets.tenders.packages import members
 from assets.tenders.parse import Reader, withheld_key
 from assets.tenders.portals import PORTALS, Portal
 from assets.tenders.unpack import EndsEarly, chunks
-from warehouse.landing import Document
+from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_RELEASES
 
 # Releases in a part: enough to make a commit worth while, few enough to stay small.

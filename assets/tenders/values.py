@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from assets.tenders.portals import Portal
-from warehouse.moments import days
+from warehouse.dates import days
 
 # Nothing here was published before, or ends later than this many years after it was read.
 _FIRST_YEAR, _YEARS_AHEAD = 1980, 50

@@ -10,7 +10,6 @@ from mcp_server import http, stdio
 from warehouse.contract.failures import UPGRADE_URL
 from warehouse.contract.problems import Problem
 from warehouse.errors import SankofaError
-from warehouse.options import add_place
 
 _KEY = "SANKOFA_API_KEY"
 
@@ -52,9 +51,9 @@ def _serve_stdio(options: http.Options) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mcp_server", description=__doc__)
-    add_place(parser, "marts", "folder or database of the builds", required=True)
-    add_place(parser, "keys", "file or Redis of the key store", required=True)
-    add_place(parser, "usage", "file or Redis of the usage store; nothing is counted without")
+    _store_option(parser, "marts", "folder or database of the builds", required=True)
+    _store_option(parser, "keys", "file or Redis of the key store", required=True)
+    _store_option(parser, "usage", "file or Redis of the usage store; nothing is counted without")
     parser.add_argument(
         "--stdio", action="store_true", help=f"serve one local agent; its key is in {_KEY}"
     )
@@ -67,6 +66,20 @@ def _parser() -> argparse.ArgumentParser:
     _several(parser, "--trusted-proxy", "proxy whose X-Forwarded headers hold")
     parser.add_argument("--upgrade-url", default=UPGRADE_URL)
     return parser
+
+
+def _store_option(
+    parser: argparse.ArgumentParser, name: str, what: str, *, required: bool = False
+) -> None:
+    """Add an option that defaults to a variable: a URL with a password belongs there."""
+    variable = f"SANKOFA_{name.upper()}"
+    default = os.environ.get(variable)
+    parser.add_argument(
+        f"--{name}",
+        default=default,
+        required=required and not default,
+        help=f"{what}; default: {variable}",
+    )
 
 
 def _several(parser: argparse.ArgumentParser, name: str, what: str) -> None:

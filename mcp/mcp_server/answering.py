@@ -11,8 +11,8 @@ from mcp_server.calls import REFUSED
 from mcp_server.service import Call, Service
 from warehouse.contract.limits import headers_of
 from warehouse.contract.problems import Problem
+from warehouse.json_encoding import encode
 from warehouse.keys import hidden
-from warehouse.wire import encode
 
 API_VERSION = "1.0.0"
 Settle = Callable[[Call], Awaitable[None]]

@@ -6,7 +6,7 @@ from typing import Any
 
 from warehouse.contract.kinds import Choice, Kind, Parameter, Rows, Schema
 from warehouse.contract.refusals import invalid, missing, unknown
-from warehouse.wire import encode
+from warehouse.json_encoding import encode
 
 Asked = dict[str, Any]
 

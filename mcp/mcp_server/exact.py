@@ -8,7 +8,7 @@ import secrets
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
-from warehouse.wire import encode
+from warehouse.json_encoding import encode
 
 
 class Exact:

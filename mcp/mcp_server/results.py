@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from mcp_server.exact import shown_size
+from warehouse.json_encoding import encode
 from warehouse.read.rows import Rows
-from warehouse.wire import encode
 
 # What a model can take in at once: the whole result, its text included.
 LARGEST = 50_000

@@ -15,7 +15,7 @@ from assets.ingest.sources import SOURCES
 from assets.source import Source
 from pipelines.doctor.findings import Asked, Finding, fault, note, ok
 from warehouse.errors import SankofaError
-from warehouse.landing import Landing
+from warehouse.record.landing import Landing
 
 _BLOCKED = frozenset({401, 403, 407, 429, 451})
 _AT_ONCE = 8

@@ -16,8 +16,8 @@ import orjson
 from assets.parsing.parsed import Parsed, tabled
 from assets.tenders.stream import stream
 from tests.bench.measure import Measured, measured
-from warehouse.landing import Document
 from warehouse.record.append import Load, append
+from warehouse.record.landing import Document
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 

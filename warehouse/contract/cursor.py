@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from warehouse.contract.problems import Problem
-from warehouse.wire import encode
+from warehouse.json_encoding import encode
 
 _VERSION = 1
 _MAC = 32

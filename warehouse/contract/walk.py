@@ -7,8 +7,8 @@ from warehouse.contract import cursor
 from warehouse.contract.problems import Problem
 from warehouse.contract.refusals import conflict
 from warehouse.errors import UnknownVersion
+from warehouse.json_encoding import encode
 from warehouse.read.mart import Mart
-from warehouse.wire import encode
 
 _MORE = ("to", "category", "buyer", "query")
 

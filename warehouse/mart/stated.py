@@ -9,7 +9,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation
 
 import msgspec
 
-from warehouse.moments import days
+from warehouse.dates import days
 
 _PLAIN = re.compile(rb"-?[0-9]{1,20}(\.[0-9]{1,18})?")
 _STEP, _EXACT = Decimal(1).scaleb(-18), Context(prec=38, traps=[Inexact, InvalidOperation])

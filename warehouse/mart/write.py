@@ -7,6 +7,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from warehouse.json_encoding import encode
 from warehouse.mart.awards import add_awards
 from warehouse.mart.countries import countries
 from warehouse.mart.entities import CURRENT_ENTITIES
@@ -18,7 +19,6 @@ from warehouse.mart.search import NAMES, NAMES_SCHEMA, WORDS, WORDS_SCHEMA, name
 from warehouse.mart.shapes import encoded, is_whole, key
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tables import LAYOUT, MART_TABLES, MartTable
-from warehouse.wire import encode
 
 _BATCH = 20_000
 

@@ -1,7 +1,7 @@
 """The page of each metric, in Markdown: formula, inputs, condition, rounding, an example."""
 
+from warehouse.json_encoding import number
 from warehouse.methodology.metrics import BALANCES, BY_SLUG, DIGITS, SET, Formula, Input
-from warehouse.wire import number
 
 # A company that does not exist, in millions: this year, and last year where a formula asks.
 _THIS_YEAR = {

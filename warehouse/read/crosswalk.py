@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from warehouse.json_encoding import encode
 from warehouse.read.mart import Build, Mart
 from warehouse.read.organisations import organisation
 from warehouse.read.rows import Rows, equal, found, one_of, select, storable
-from warehouse.wire import encode
 
 IdType = Literal["lei", "ticker", "registry", "aggregator", "isin", "figi"]
 ID_TYPES: tuple[str, ...] = get_args(IdType)

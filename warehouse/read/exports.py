@@ -2,8 +2,8 @@
 
 import msgspec
 
+from warehouse.json_encoding import encode, joined
 from warehouse.read.mart import Build, Mart
-from warehouse.wire import encode, joined
 
 # Where the writer of a build keeps the manifest in what the build says of itself.
 MANIFEST = "export_manifest"

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal, get_args
 
+from warehouse.json_encoding import encode
 from warehouse.mart.shapes import NEVER
 from warehouse.methodology.metrics import Reason
 from warehouse.read.mart import Build, Mart
 from warehouse.read.organisations import organisation
 from warehouse.read.rows import Rows, Where, by_today, equal, select
-from warehouse.wire import encode
 
 Order = Literal["asc", "desc"]
 REASONS: tuple[str, ...] = get_args(Reason)

@@ -7,12 +7,12 @@ from typing import Literal
 import msgspec
 
 from warehouse.errors import BadQuestion
+from warehouse.json_encoding import encode, joined
 from warehouse.mart.shapes import PROVENANCE
 from warehouse.read.engines import Found
 from warehouse.read.mart import Build, Mart
 from warehouse.read.organisations import organisation
 from warehouse.read.rows import Rows, Where, cut, equal, found, known_on
-from warehouse.wire import encode, joined
 
 Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]
 Members = Mapping[str, bytes]
