@@ -9,8 +9,6 @@ import msgspec
 
 from assets.exports.artifacts import PARTS, Part
 from assets.exports.columns import Column
-from assets.fetching.fetchers import LIVE
-from assets.ingest.fetch_live import CADENCE, FETCH
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 from warehouse.contract.bodies import ROWS
@@ -112,8 +110,8 @@ def _source(source: Source) -> tuple[str, ...]:
     asked = "no: read from a folder"
     if not source.permitted:
         asked = "no: refused"
-    elif source.key in FETCH:
-        asked = f"{LIVE[source.key]}, {CADENCE.get(source.key, 'whole')}"
+    elif source.fetch is not None:
+        asked = f"{source.base_url}, {source.cadence or 'whole'}"
     licence = f"{source.license_class}: {source.license_name}"
     tables = ", ".join(table.name for table in source.tables)
     return f"`{source.key}`", source.title, licence, tables, asked

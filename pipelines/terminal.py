@@ -7,7 +7,7 @@ from datetime import date
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from assets.fetching.fetchers import Window
-from assets.ingest.fetch_live import FETCH, land_live
+from assets.ingest.fetch_live import land_live
 from assets.ingest.folder import SAMPLE_URL, fetch_folder
 from assets.ingest.load import land_all, load_source
 from assets.ingest.metadata import sums
@@ -64,7 +64,7 @@ def _chosen(keys: tuple[str, ...]) -> list[Source]:
 
 def _one(here: Places, source: Source, live: bool, window: Window) -> Outcome:
     refuse_restricted(source)
-    if live and source.key not in FETCH:
+    if live and source.fetch is None:
         return Outcome(source.key, left_out="has no live address: left out")
     landing, record = Landing(here.landing), Record(here.record)
     with progress_bar() as bar:

@@ -13,19 +13,16 @@ from typing import Any
 import pytest
 
 from assets.entities import fetch as entities
-from assets.entities.sources import SOURCES as ENTITY_SOURCES
 from assets.fetching.client import Client, FetchError
-from assets.fetching.fetchers import LIVE, Window, base_of, each, kept_in
+from assets.fetching.fetchers import Window, each, kept_in
 from assets.filings import fetch as filings
-from assets.filings.sources import SOURCES as FILING_SOURCES
 from assets.ingest.load import land_all, load_source
+from assets.ingest.sources import SOURCES
 from assets.macro import alfred as alfred_parser
 from assets.macro import fetch as macro
 from assets.macro import fred
 from assets.macro import worldbank as worldbank_parser
-from assets.macro.sources import SOURCES as MACRO_SOURCES
-from assets.tenders import fetch as tenders
-from assets.tenders.sources import SOURCES as TENDER_SOURCES
+from assets.source import base_url_of
 from tests.replay import Asked, Replay, Reply
 from warehouse.errors import SankofaError
 from warehouse.record.as_of import known
@@ -35,8 +32,8 @@ from warehouse.record.tables import MACRO_SERIES
 
 JSON = {"Content-Type": "application/json"}
 ALWAYS = Window()
-FETCH = macro.FETCH | filings.FETCH | tenders.FETCH | entities.FETCH
-SOURCES = (*MACRO_SOURCES, *FILING_SOURCES, *TENDER_SOURCES, *ENTITY_SOURCES)
+FETCH = {source.key: source.fetch for source in SOURCES if source.fetch is not None}
+LIVE = {source.key: source.base_url for source in SOURCES if source.base_url is not None}
 
 
 @pytest.fixture
@@ -110,11 +107,12 @@ def test_each_source_is_fetched_under_its_own_licence(
 
 
 def test_a_base_address_is_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert base_of("za-etenders") == LIVE["za-etenders"]
+    by_key = {source.key: source for source in SOURCES}
+    assert base_url_of(by_key["za-etenders"]) == LIVE["za-etenders"]
     monkeypatch.setenv("SANKOFA_BASE_ZA_ETENDERS", "http://127.0.0.1:8/")
-    assert base_of("za-etenders") == "http://127.0.0.1:8"
+    assert base_url_of(by_key["za-etenders"]) == "http://127.0.0.1:8"
     with pytest.raises(FetchError, match="SANKOFA_BASE_LISTINGS"):
-        base_of("listings")
+        base_url_of(by_key["listings"])
 
 
 def test_a_window_that_ends_before_it_begins_is_refused() -> None:

@@ -8,7 +8,6 @@ import dagster as dg
 import pytest
 from click.testing import CliRunner
 
-from assets.ingest.fetch_live import FETCH
 from assets.ingest.sources import SOURCES
 from pipelines.command import sankofa
 from pipelines.definitions import definitions
@@ -30,14 +29,14 @@ def test_every_table_of_every_source_is_an_asset() -> None:
         name = source.key.replace("-", "_")
         tables = {f"{name}_{table.name}" for table in source.tables}
         assert tables & keys == (tables if source.permitted else set())
-        assert (f"{name}_landed" in keys) == (source.key in FETCH and source.permitted)
+        assert (f"{name}_landed" in keys) == (source.fetch is not None and source.permitted)
 
 
 def test_every_live_source_is_fetched_on_a_schedule_and_retried() -> None:
     repository = definitions().get_repository_def()
     names = {schedule.name for schedule in repository.schedule_defs}
     for source in SOURCES:
-        if source.key in FETCH and source.permitted:
+        if source.fetch is not None and source.permitted:
             landed = f"{source.key.replace('-', '_')}_landed"
             assert f"fetch_{landed}_schedule" in names
             retries = repository.assets_defs_by_key[dg.AssetKey(landed)].op.retry_policy

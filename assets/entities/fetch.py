@@ -11,7 +11,7 @@ from functools import partial
 
 from assets.fetching import fetchers
 from assets.fetching.client import Client, FetchError
-from assets.fetching.fetchers import Fetch, Window
+from assets.fetching.fetchers import Window
 from warehouse.record.landing import Fetched
 
 COUNTRIES = ("ZA", "NG", "KE", "EG", "GH", "MA", "MU", "TN", "CI", "ZM", "BW", "NA", "TZ", "UG")
@@ -70,15 +70,6 @@ def openfigi(
     size = _JOBS_WITH_KEY if key else _JOBS
     batches = [",".join(names[start : start + size]) for start in range(0, len(names), size)]
     return fetchers.each("openfigi", batches, partial(_figis, client, base, key))
-
-
-FETCH: dict[str, Fetch] = {
-    "gleif": gleif,
-    "gleif-api": gleif_api,
-    "isin-lei": isin_lei,
-    "oc-lei": oc_lei,
-    "openfigi": openfigi,
-}
 
 
 def _delta(since: date | None, today: date) -> str | None:

@@ -1,6 +1,6 @@
 """The registers of organisations and the files that map their identifiers."""
 
-from assets.entities import gleif, mappings, openfigi
+from assets.entities import fetch, gleif, mappings, openfigi
 from assets.source import Source
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
@@ -16,6 +16,8 @@ SOURCES = (
         gleif.parse,
         (ENTITIES, IDENTIFIERS),
         stream=gleif.stream,
+        base_url="https://goldencopy.gleif.org",
+        fetch=fetch.gleif,
     ),
     Source(
         "gleif-api",
@@ -25,6 +27,8 @@ SOURCES = (
         _CC0,
         gleif.parse,
         (ENTITIES, IDENTIFIERS),
+        base_url="https://api.gleif.org",
+        fetch=fetch.gleif_api,
     ),
     Source(
         "isin-lei",
@@ -35,6 +39,8 @@ SOURCES = (
         mappings.isin_mapping,
         (IDENTIFIERS,),
         stream=mappings.isin_stream,
+        base_url="https://mapping.gleif.org",
+        fetch=fetch.isin_lei,
     ),
     Source(
         "oc-lei",
@@ -45,6 +51,8 @@ SOURCES = (
         mappings.opencorporates_mapping,
         (IDENTIFIERS,),
         stream=mappings.opencorporates_stream,
+        base_url="https://mapping.gleif.org",
+        fetch=fetch.oc_lei,
     ),
     Source(
         "listings",
@@ -63,5 +71,7 @@ SOURCES = (
         "FIGI, free to use and redistribute",
         openfigi.parse,
         (IDENTIFIERS,),
+        base_url="https://api.openfigi.com",
+        fetch=fetch.openfigi,
     ),
 )

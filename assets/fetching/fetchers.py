@@ -40,36 +40,6 @@ class Window:
 
 Fetch = Callable[[Client, str, Window], Iterator[Fetched]]
 
-LIVE: dict[str, str] = {
-    "worldbank": "https://api.worldbank.org",
-    "ecb": "https://data-api.ecb.europa.eu",
-    "alfred": "https://api.stlouisfed.org",
-    "h10": "https://raw.githubusercontent.com/datasets/exchange-rates/main/data",
-    "sec-submissions": "https://data.sec.gov",
-    "sec-companyfacts": "https://data.sec.gov",
-    "sec-companyfacts-bulk": "https://www.sec.gov/Archives/edgar/daily-index",
-    "sec-submissions-bulk": "https://www.sec.gov/Archives/edgar/daily-index",
-    "xbrl-filings": "https://filings.xbrl.org",
-    "za-etenders": "https://ocds-api.etenders.gov.za",
-    "ke-ppip": "https://tenders.go.ke",
-    "co-secop": "https://data.open-contracting.org",
-    "ng-budget": "https://data.open-contracting.org",
-    "gleif": "https://goldencopy.gleif.org",
-    "gleif-api": "https://api.gleif.org",
-    "isin-lei": "https://mapping.gleif.org",
-    "oc-lei": "https://mapping.gleif.org",
-    "openfigi": "https://api.openfigi.com",
-}
-
-
-def base_of(source: str) -> str:
-    """Give the address under which a source is asked; ``SANKOFA_BASE_<SOURCE>`` replaces it."""
-    name = setting_name("BASE", source)
-    base = os.environ.get(name, "").strip() or LIVE.get(source)
-    if base is None:
-        raise FetchError(f"{source} has no live address: set {name}, or read it from a folder")
-    return base.rstrip("/")
-
 
 def setting_name(kind: str, source: str) -> str:
     """Name the environment variable of one source."""

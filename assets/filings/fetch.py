@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.fetching import fetchers
 from assets.fetching.client import Client, FetchError
-from assets.fetching.fetchers import Fetch, Window
+from assets.fetching.fetchers import Window
 from warehouse.record.landing import Fetched
 
 ISSUERS: dict[str, str] = {
@@ -72,15 +72,6 @@ def xbrl_filings(
     """Fetch the reports that the index added in the window, each with its day and name."""
     names = fetchers.configured("SANKOFA_XBRL_COUNTRIES", countries, COUNTRIES)
     return fetchers.each("xbrl-filings", names, partial(_country, client, base, window))
-
-
-FETCH: dict[str, Fetch] = {
-    "sec-submissions": submissions,
-    "sec-companyfacts": companyfacts,
-    "sec-companyfacts-bulk": companyfacts_bulk,
-    "sec-submissions-bulk": submissions_bulk,
-    "xbrl-filings": xbrl_filings,
-}
 
 
 def batch_of(cik: str) -> str:

@@ -1,6 +1,6 @@
 """The sources of company filings."""
 
-from assets.filings import bulk, companyfacts, submissions, xbrl_json
+from assets.filings import bulk, companyfacts, fetch, submissions, xbrl_json
 from assets.source import Source
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
 
@@ -15,6 +15,9 @@ SOURCES = (
         _PUBLIC,
         companyfacts.parse,
         (FUNDAMENTALS,),
+        base_url="https://data.sec.gov",
+        fetch=fetch.companyfacts,
+        cadence="by issuer",
     ),
     Source(
         "sec-submissions",
@@ -24,6 +27,9 @@ SOURCES = (
         _PUBLIC,
         submissions.parse,
         (ENTITIES, IDENTIFIERS),
+        base_url="https://data.sec.gov",
+        fetch=fetch.submissions,
+        cadence="by issuer",
     ),
     Source(
         bulk.COMPANYFACTS,
@@ -34,6 +40,8 @@ SOURCES = (
         bulk.parse,
         (FUNDAMENTALS,),
         stream=bulk.stream,
+        base_url="https://www.sec.gov/Archives/edgar/daily-index",
+        fetch=fetch.companyfacts_bulk,
     ),
     Source(
         bulk.SUBMISSIONS,
@@ -44,6 +52,8 @@ SOURCES = (
         bulk.parse,
         (ENTITIES, IDENTIFIERS),
         stream=bulk.stream,
+        base_url="https://www.sec.gov/Archives/edgar/daily-index",
+        fetch=fetch.submissions_bulk,
     ),
     Source(
         "xbrl-filings",
@@ -53,5 +63,7 @@ SOURCES = (
         "None stated: each report is under the terms of its issuer and register",
         xbrl_json.parse,
         (FUNDAMENTALS,),
+        base_url="https://filings.xbrl.org",
+        fetch=fetch.xbrl_filings,
     ),
 )

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets.fetching.fetchers import Window, base_of
+from assets.fetching.fetchers import Window
 from assets.fetching.rate_limit import public
 from assets.filings.fetch import BATCHES
-from assets.ingest.fetch_live import CADENCE, FETCH, land_live
+from assets.ingest.fetch_live import land_live
 from assets.ingest.folder import fetch_folder
 from assets.ingest.load import land_all, load_source
 from assets.ingest.metadata import described, told
 from assets.ingest.resources import Ground
-from assets.source import Source
+from assets.source import Source, base_url_of
 from warehouse.errors import SankofaError, WriteConflict
 from warehouse.record.tables import RecordTable
 
@@ -44,7 +44,7 @@ FRESH = dg.FreshnessPolicy.time_window(
 def source_assets(sources: Iterable[Source]) -> list[dg.AssetsDefinition]:
     """Make the assets of sources; one whose licence does not permit serving has none."""
     permitted = [source for source in sources if source.permitted]
-    landed = [landed_asset(source) for source in permitted if source.key in FETCH]
+    landed = [landed_asset(source) for source in permitted if source.fetch is not None]
     return [*landed, *(loaded_assets(source) for source in permitted)]
 
 
@@ -65,14 +65,14 @@ def landed_asset(source: Source) -> dg.AssetsDefinition:
         key=landed_key(source),
         group_name=source.subject,
         description=f"Documents of {source.title}, as they came.",
-        partitions_def=_PARTITIONS.get(CADENCE.get(source.key, "")),
+        partitions_def=_PARTITIONS.get(source.cadence or ""),
         retry_policy=_FETCH_AGAIN,
         freshness_policy=FRESH,
         pool=source.key,
         kinds={"http"},
         tags=_tags(source),
         metadata={
-            "address": dg.MetadataValue.url(public(base_of(source.key))),
+            "address": dg.MetadataValue.url(public(base_url_of(source))),
             "licence": source.license_name,
         },
     )
@@ -97,7 +97,7 @@ def loaded_assets(source: Source) -> dg.AssetsDefinition:
     specs = [
         dg.AssetSpec(
             table_key(source, table),
-            deps=[landed_key(source)] if source.key in FETCH else [],
+            deps=[landed_key(source)] if source.fetch is not None else [],
             description=f"{table.row.__doc__} From {source.title} ({source.license_name}).",
             group_name=source.subject,
             kinds={"deltalake"},

@@ -1,25 +1,10 @@
 """The live way of a source: from its configured address to the landing."""
 
-from assets.entities.fetch import FETCH as ENTITIES
-from assets.fetching.client import Client, Progress
-from assets.fetching.fetchers import Window, base_of, kept_in
-from assets.filings.fetch import FETCH as FILINGS
+from assets.fetching.client import Client, FetchError, Progress
+from assets.fetching.fetchers import Window, kept_in
 from assets.ingest.load import land_all
-from assets.macro.fetch import FETCH as MACRO
-from assets.source import Source, refuse_restricted
-from assets.tenders.fetch import FETCH as TENDERS
+from assets.source import Source, base_url_of, refuse_restricted
 from warehouse.record.landing import Landing
-
-FETCH = {**TENDERS, **FILINGS, **MACRO, **ENTITIES}
-
-# Sources that can be asked for a part: of days, or of issuers; the others show all they have.
-CADENCE = {
-    "za-etenders": "daily",
-    "ke-ppip": "monthly",
-    "ecb": "monthly",
-    "sec-submissions": "by issuer",
-    "sec-companyfacts": "by issuer",
-}
 
 
 def land_live(
@@ -27,6 +12,8 @@ def land_live(
 ) -> tuple[int, int]:
     """Fetch what a source shows of a window and land it; say how many came and were new."""
     refuse_restricted(source)
-    key = source.key
-    with Client(kept=kept_in(landing, key), progress=progress) as client:
-        return land_all(landing, FETCH[key](client, base_of(key), window))
+    base_url = base_url_of(source)
+    if source.fetch is None:
+        raise FetchError(f"{source.key} cannot be fetched: read it from a folder")
+    with Client(kept=kept_in(landing, source.key), progress=progress) as client:
+        return land_all(landing, source.fetch(client, base_url, window))

@@ -4,9 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import IO, Any
 
 from assets.fetching.client import Answer, Client, FetchError, Timeouts
-from assets.fetching.fetchers import Window, base_of
-from assets.ingest.fetch_live import FETCH
-from assets.source import Source, refuse_restricted
+from assets.fetching.fetchers import Window
+from assets.source import Source, base_url_of, refuse_restricted
 
 _TIMES = Timeouts(connect=5.0, read=10.0, whole=20.0, download=20.0)
 
@@ -40,8 +39,11 @@ def probe(client: Prober, source: Source) -> None:
     """Ask a source what it would be asked first; raise FetchError unless it answers well."""
     refuse_restricted(source)
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    base_url = base_url_of(source)
+    if source.fetch is None:
+        raise FetchError(f"{source.key} cannot be fetched: read it from a folder")
     try:
-        for _ in FETCH[source.key](client, base_of(source.key), Window(yesterday, yesterday)):
+        for _ in source.fetch(client, base_url, Window(yesterday, yesterday)):
             return
     except _Answered:
         return

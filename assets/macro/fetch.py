@@ -6,8 +6,7 @@ from typing import Any
 
 from assets.fetching import fetchers
 from assets.fetching.client import Answer, Client, FetchError
-from assets.fetching.fetchers import Fetch, Window
-from assets.macro.fred import alfred
+from assets.fetching.fetchers import Window
 from assets.macro.worldbank import missing_pages
 from warehouse.record.landing import Fetched
 
@@ -61,9 +60,6 @@ def h10(
     """Fetch the long files of H.10, which FRED's series are gathered in; always whole."""
     names = fetchers.configured("SANKOFA_H10_CADENCES", cadences, CADENCES)
     return fetchers.each("h10", names, partial(_h10_file, client, base))
-
-
-FETCH: dict[str, Fetch] = {"worldbank": worldbank, "ecb": ecb, "alfred": alfred, "h10": h10}
 
 
 def _indicator(client: Client, base: str, code: str) -> Iterator[Fetched]:

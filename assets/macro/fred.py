@@ -13,6 +13,8 @@ from assets.fetching.client import Answer, Client, FetchError
 from assets.fetching.fetchers import Window
 from warehouse.record.landing import Fetched
 
+BASE_URL = "https://api.stlouisfed.org"
+
 # Series of the US government, which are in the public domain.
 SERIES = ("GDP", "CPIAUCSL", "CPILFESL")
 
@@ -34,7 +36,7 @@ def alfred(
 ) -> Iterator[Fetched]:
     """Fetch each series with every value it ever had; the key is ``SANKOFA_FRED_KEY``."""
     key = os.environ.get("SANKOFA_FRED_KEY", "").strip()
-    if not key and base == fetchers.LIVE["alfred"]:
+    if not key and base == BASE_URL:
         raise FetchError(
             "FRED answers only with a key: get one at https://fred.stlouisfed.org/docs/api/ "
             "free of charge, and set SANKOFA_FRED_KEY"

@@ -1,6 +1,6 @@
 """The sources of macroeconomic figures."""
 
-from assets.macro import alfred, h10, sdmx_csv, worldbank
+from assets.macro import alfred, fetch, fred, h10, sdmx_csv, worldbank
 from assets.source import Source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
@@ -13,6 +13,8 @@ SOURCES = (
         "Creative Commons Attribution 4.0",
         worldbank.parse,
         (MACRO_ANNUAL,),
+        base_url="https://api.worldbank.org",
+        fetch=fetch.worldbank,
     ),
     Source(
         "ecb",
@@ -22,6 +24,9 @@ SOURCES = (
         "Free reuse with attribution",
         sdmx_csv.parse,
         (MACRO_SERIES,),
+        base_url="https://data-api.ecb.europa.eu",
+        fetch=fetch.ecb,
+        cadence="monthly",
     ),
     Source(
         "alfred",
@@ -31,6 +36,8 @@ SOURCES = (
         "United States government series, public domain",
         alfred.parse,
         (MACRO_SERIES,),
+        base_url=fred.BASE_URL,
+        fetch=fred.alfred,
     ),
     Source(
         "h10",
@@ -40,5 +47,7 @@ SOURCES = (
         "United States government work, public domain",
         h10.parse,
         (MACRO_SERIES,),
+        base_url="https://raw.githubusercontent.com/datasets/exchange-rates/main/data",
+        fetch=fetch.h10,
     ),
 )

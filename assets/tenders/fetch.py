@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assets.fetching import fetchers
 from assets.fetching.client import Answer, Client, FetchError
-from assets.fetching.fetchers import Fetch, Window
+from assets.fetching.fetchers import Window
 from assets.tenders.portals import PORTALS
 from warehouse.record.landing import Fetched
 from warehouse.tables import LicenseClass
@@ -75,14 +75,6 @@ def registry(
 def addresses(client: Client, portal: str, given: Sequence[str]) -> Iterator[Fetched]:
     """Fetch any addresses or files as documents of a portal, in the order given."""
     return fetchers.each(portal, given, partial(_anywhere, client, portal))
-
-
-FETCH: dict[str, Fetch] = {
-    "za-etenders": south_africa,
-    "ke-ppip": kenya,
-    "co-secop": partial(registry, portal="co-secop"),
-    "ng-budget": partial(registry, portal="ng-budget"),
-}
 
 
 def _license_class(portal: str) -> LicenseClass:

@@ -1,29 +1,60 @@
 """The portals whose releases are read."""
 
+from functools import partial
+from typing import Any
+
 from assets.source import Source
+from assets.tenders import fetch
 from assets.tenders.parse import parse
 from assets.tenders.portals import PORTALS
 from assets.tenders.stream import stream
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 
-_LICENCES = {
-    "za-etenders": "Open Data Commons Public Domain Dedication and Licence 1.0",
-    "ke-ppip": "Open with attribution",
-    "co-secop": "Open Data Commons Public Domain Dedication and Licence 1.0",
-    "ng-budget": "As each package states",
-}
+_PDDL = "Open Data Commons Public Domain Dedication and Licence 1.0"
+_REGISTRY = "https://data.open-contracting.org"
 
-SOURCES = tuple(
-    Source(
-        key=portal.key,
+
+def _source(key: str, license_name: str, **live: Any) -> Source:
+    portal = PORTALS[key]
+    return Source(
+        key=key,
         subject="tenders",
         title=portal.title,
         license_class=portal.license_class or "licensed",
-        license_name=_LICENCES[portal.key],
+        license_name=license_name,
         parse=parse,
         tables=(TENDER_RELEASES, TENDER_PARTIES),
         complete=portal.complete_addresses,
         stream=stream,
+        **live,
     )
-    for portal in PORTALS.values()
+
+
+SOURCES = (
+    _source(
+        "za-etenders",
+        _PDDL,
+        base_url="https://ocds-api.etenders.gov.za",
+        fetch=fetch.south_africa,
+        cadence="daily",
+    ),
+    _source(
+        "ke-ppip",
+        "Open with attribution",
+        base_url="https://tenders.go.ke",
+        fetch=fetch.kenya,
+        cadence="monthly",
+    ),
+    _source(
+        "co-secop",
+        _PDDL,
+        base_url=_REGISTRY,
+        fetch=partial(fetch.registry, portal="co-secop"),
+    ),
+    _source(
+        "ng-budget",
+        "As each package states",
+        base_url=_REGISTRY,
+        fetch=partial(fetch.registry, portal="ng-budget"),
+    ),
 )

@@ -7,12 +7,11 @@ from contextlib import closing
 from urllib.parse import urlsplit
 
 from assets.fetching.client import FetchError
-from assets.fetching.fetchers import Window, base_of
+from assets.fetching.fetchers import Window
 from assets.fetching.rate_limit import LOOPBACK
-from assets.ingest.fetch_live import FETCH
 from assets.ingest.probe import Prober, probe
 from assets.ingest.sources import SOURCES
-from assets.source import Source
+from assets.source import Source, base_url_of
 from pipelines.doctor.findings import Asked, Finding, fault, note, ok
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
@@ -35,11 +34,11 @@ def _found(asked: Asked, source: Source, client: Prober) -> Finding:
             f"refused: its licence ({source.license_name}) does not permit serving",
             "once it is cleared, give the source its licence class in sources.py",
         )
-    if source.key not in FETCH:
+    if source.fetch is None:
         return ok(source.key, f"read from a folder; {landed}")
     try:
         # A fetcher says what it lacks before it asks anything.
-        FETCH[source.key](client, base_of(source.key), Window())
+        source.fetch(client, base_url_of(source), Window())
     except SankofaError as error:
         tell = fault if asked.live else note
         do = "set it, or name the sources you want: `sankofa ingest SOURCE --live`"
@@ -48,7 +47,7 @@ def _found(asked: Asked, source: Source, client: Prober) -> Finding:
 
 
 def _asked(client: Prober, source: Source, landed: str) -> Finding:
-    host = urlsplit(base_of(source.key)).hostname
+    host = urlsplit(base_url_of(source)).hostname
     if not os.environ.get("SANKOFA_CONTACT", "").strip() and host not in LOOPBACK:
         return note(source.key, "not asked, since no contact is set: see Keys and settings")
     try:
