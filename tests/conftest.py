@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.helpers.paths import REAL
 from warehouse.record.store import Record
 
 if TYPE_CHECKING:
-    from tests.contract import Contract
-    from tests.mcp_world import Agents
-    from tests.stores import Kind
+    from tests.helpers.contract_client import Contract
+    from tests.helpers.mcp_world import Agents
+    from tests.helpers.stores import Kind
 
 # A test never asserts a time: a slow machine is not a failure. CI tries the same examples every
 # time; a person's run looks for new ones.
 settings.register_profile("sankofa", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("sankofa")
-
-REAL = Path(__file__).parents[2] / "shared" / "real"
 
 
 @pytest.fixture
@@ -54,7 +53,7 @@ def contracts(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[["Kind"], "Contract"]]:
     """Give the server over stores of a kind, started when it is first asked for."""
-    from tests.contract import asked_of
+    from tests.helpers.contract_client import asked_of
 
     held: dict[Kind, Contract] = {}
     with ExitStack() as running:
@@ -83,7 +82,7 @@ def turns_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 @pytest.fixture(scope="session")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Agents"]:
     """A world and the MCP server over it, for all tests that ask as agents do."""
-    from tests.mcp_world import agents_at
+    from tests.helpers.mcp_world import agents_at
 
     with agents_at(tmp_path_factory.mktemp("agents")) as agents:
         yield agents

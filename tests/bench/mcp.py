@@ -24,10 +24,10 @@ import uvicorn
 from mcp.server import Server
 from mcp_types import CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent, Tool
 
-from tests.facts import fact
-from tests.mcp_serving import ACCEPT, MODERN, call, mcp_served, request
-from tests.serving import World, make_world
-from tests.test_mart import load, release_row
+from tests.helpers.facts import fact
+from tests.helpers.mcp_service import ACCEPT, MODERN, call, mcp_served, request
+from tests.helpers.rest_service import World, make_world
+from tests.unit.warehouse.test_mart import load, release_row
 from warehouse.keys import KeyStore, create
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS

@@ -12,7 +12,7 @@ import msgspec
 import zstandard
 
 from api.app import create_app
-from tests import installed
+from tests.helpers import installation
 from warehouse.exports.published import Published
 from warehouse.keys import KeyStore, create, revoke
 from warehouse.read.mart import Mart
@@ -141,8 +141,10 @@ class Service:
 
 def published(home: Path) -> Path:
     """Publish the sample world in a folder."""
-    installed.write_sample(home)
-    installed.publication(installed.at(home), installed.Briefly).run(installed.load_sample(home))
+    installation.write_sample(home)
+    installation.publication(installation.at(home), installation.Briefly).run(
+        installation.load_sample(home)
+    )
     return home
 
 

@@ -1,0 +1,166 @@
+"""Sections 5, 7 and 8 of the contract: limits of rows, of requests and of texts."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.app import create_app
+from api.endpoints.declarations import ENDPOINTS
+from tests.helpers.contract_client import Answer, Contract, address
+from tests.helpers.rest_service import answering, served
+from tests.unit.warehouse.test_mart import entity_row, load, sighting
+from warehouse.keys import KeyStore, create
+from warehouse.mart.build import publish
+from warehouse.read.mart import Mart
+from warehouse.record.store import Record
+from warehouse.record.tables import ENTITIES, IDENTIFIERS
+from warehouse.tiers import TIERS, TierName
+
+KEYED = [each.path for each in ENDPOINTS if each.needs_key]
+LIMITED = [each.path for each in ENDPOINTS if "limit" in each.query]
+OF_A_COUNTRY = [each.path for each in ENDPOINTS if "country" in each.query]
+NUMBERS: dict[TierName, tuple[int, int]] = {
+    "sample": (30, 3_000),
+    "starter": (120, 50_000),
+    "professional": (600, 1_000_000),
+}
+STANDING = re.compile(r'"burst";r=(\d+);t=(\d+), "monthly";r=(\d+);t=(\d+)')
+
+
+def used_up(api: Contract) -> str:
+    """Give a key of the sample tier that has asked as often as it may in a minute.
+
+    A usage store that is too slow for a moment does not count a request; then another key asks.
+    """
+    for _ in range(5):
+        key = create(api.key_store, "sample")
+        asked = [api.server.get("/v1/export", key) for _ in range(30)]
+        assert [status for status, _, _ in asked] == [200] * 30
+        if all(
+            (found := STANDING.match(headers["RateLimit"] or "")) and int(found[3]) == 2999 - number
+            for number, (_, headers, _) in enumerate(asked)
+        ):
+            return key
+    raise AssertionError("the usage store counts no minute whole")
+
+
+@pytest.mark.parametrize("tier", NUMBERS)
+def test_5_3_and_8_a_minute_and_a_month_are_limited_by_the_tier_of_a_key(
+    api: Contract, tier: TierName
+) -> None:
+    burst, month = NUMBERS[tier]
+    answer = Answer(*api.server.get("/v1/export", create(api.key_store, tier)))
+    assert answer.headers["RateLimit-Policy"].startswith(
+        f'"burst";q={burst};w=60, "monthly";q={month};w='
+    )
+    standing = STANDING.fullmatch(answer.headers["RateLimit"])
+    assert standing is not None
+    assert (int(standing[1]), int(standing[3])) == (burst - 1, month - 1)
+    assert int(standing[2]) <= 61 and int(standing[4]) <= 31 * 86_400
+
+
+def test_7_429_the_burst_limit_is_named_with_when_to_come_back(api: Contract) -> None:
+    key = used_up(api)
+    body = api.problem("/v1/tenders", 429, "rate_limited", None, X_API_Key=key)
+    assert (body["violated_policies"], body["retryable"]) == (["burst"], True)
+    again = api.get("/v1/tenders", None, X_API_Key=key)
+    assert again.headers["Retry-After"] == str(again.body["retry_after"])
+    assert 1 <= again.body["retry_after"] <= 61
+    assert again.headers["RateLimit"].startswith('"burst";r=0;t=')
+    assert '"monthly";r=2970;' in again.headers["RateLimit"]
+    assert api.get("/v1/tenders", "sample").status == 200
+
+
+def test_7_429_is_answered_at_every_endpoint_that_needs_a_key(api: Contract) -> None:
+    key = used_up(api)
+    for path in KEYED:
+        api.problem(address(path), 429, "rate_limited", None, X_API_Key=key)
+    for path in ("/health", "/v1/status", "/openapi.json"):
+        assert api.get(path, None, X_API_Key=key).status == 200
+
+
+def test_7_limits_are_asked_after_the_key_and_before_the_parameters(api: Contract) -> None:
+    key = used_up(api)
+    api.problem("/v1/tenders?wrong=1", 429, "rate_limited", None, X_API_Key=key)
+    api.problem("/v1/tenders?limit=26", 429, "rate_limited", None, X_API_Key=key)
+    api.problem("/v1/tenders", 401, "key_invalid", None, X_API_Key=f"{key}x")
+    api.problem("/v1/nothing", 404, "not_found", None, X_API_Key=key)
+
+
+def test_7_429_the_monthly_cap_is_named_alone_and_ends_with_the_month(
+    api: Contract, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tiers.json").write_text('{"starter": {"per_month": 2}}')
+    monkeypatch.setenv("SANKOFA_TIERS", str(tmp_path / "tiers.json"))
+    key = create(api.key_store, "starter")
+    with served(api.world, *api.stores.options(), "--workers", "1") as asked:
+        first, second, third = (Answer(*asked.get("/v1/export", key)) for _ in range(3))
+        unchanged = Answer(*asked.get("/v1/export", key, If_None_Match=first.headers["ETag"]))
+    assert (first.status, second.status, third.status) == (200, 200, 429)
+    assert third.body["violated_policies"] == ["monthly"]
+    standing = STANDING.fullmatch(third.headers["RateLimit"])
+    assert standing is not None and standing[3] == "0"
+    assert abs(int(third.headers["Retry-After"]) - int(standing[4])) <= 1
+    assert unchanged.status == 429
+
+
+@pytest.mark.parametrize("path", LIMITED)
+def test_8_limit_is_at_least_1_and_at_most_the_ceiling(api: Contract, path: str) -> None:
+    assert api.get(address(path, "limit=1000")).body["limit"] == 1000
+    wrong = api.problem(address(path, "limit=1001"), 400, "limit_above_ceiling")
+    assert wrong["maximum"] == 1000
+    api.problem(address(path, "limit=0"), 400, "parameter_invalid", "sample")
+
+
+def test_8_a_sandbox_key_is_capped_as_a_sample_key_is(api: Contract) -> None:
+    for path in LIMITED:
+        asked = address(path, "limit=26")
+        body = api.problem(asked, 402, "row_cap_exceeded", None, X_API_Key=api.world.sample)
+        assert (body["maximum"], body["tier"]) == (TIERS["sample"].ceiling, "sample")
+
+
+@pytest.mark.parametrize("path", OF_A_COUNTRY)
+def test_8_country_codes_have_the_length_that_an_endpoint_declares(
+    api: Contract, path: str
+) -> None:
+    lengths = {"/v1/shared/facts": {3}, "/v1/macro": {2, 3}}.get(path, {2})
+    also = "&dataset=AF-MACRO" if path == "/v1/shared/facts" else ""
+    also += "&metric=net_margin" if path == "/v1/screen" else ""
+    for code in ("Z", "ZA", "ZAF", "ZAFR"):
+        answer = api.get(f"{path}?country={code}{also}")
+        assert answer.status == (200 if len(code) in lengths else 400), code
+        assert answer.status == 200 or answer.body["parameter"] == "country"
+
+
+def test_8_a_lookup_gives_at_most_20_matches(record: Record, tmp_path: Path) -> None:
+    borne: dict[str, Any] = {"id_type": "registry", "id_value": "1/2", "status": None}
+    rows = [sighting(service_id=f"DC{n:03}", issuer=f"RA{n:06}", **borne) for n in range(25)]
+    load(record, IDENTIFIERS, *rows)
+    told = _told(record, tmp_path, "/v1/crosswalk?id_type=registry&id_value=1/2")
+    assert (told["count"], told["truncated"], told["ambiguous"]) == (20, True, True)
+    assert len(told["data"]) == 20
+
+
+def test_4_crosswalk_loaded_is_false_until_the_table_is_loaded(
+    record: Record, tmp_path: Path
+) -> None:
+    load(record, ENTITIES, entity_row(service_id="DC1"))
+    told = _told(record, tmp_path, "/v1/crosswalk/DC1")
+    assert (told["crosswalk_loaded"], told["identifiers"], told["count"]) == (False, [], 0)
+    borne = {"id_type": "lei", "id_value": "X", "issuer": None}
+    load(record, IDENTIFIERS, {**borne, **sighting(service_id="DC2", status=None)})
+    assert _told(record, tmp_path, "/v1/crosswalk/DC1")["crosswalk_loaded"] is True
+
+
+def _told(record: Record, root: Path, path: str) -> dict[str, Any]:
+    """Publish a record and ask of it over HTTP."""
+    publish(record, root / "marts")
+    keys = KeyStore(root / "keys.sqlite")
+    with answering(create_app(Mart(root / "marts"), keys)) as asked:
+        status, _, body = asked.get(path, create(keys, "starter"))
+    assert status == 200, body
+    told: dict[str, Any] = json.loads(body)
+    return told

@@ -1,0 +1,196 @@
+"""Agents are answered by the real server, over HTTP and stdio, in both generations."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import anyio
+import jsonschema
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_server.__main__ import main
+from mcp_types import CallToolResult, TextContent, TextResourceContents
+
+from mcp import Client, StdioServerParameters, stdio_client
+from tests.helpers.mcp_service import MODERN, MODES, asking, call, post, request
+from tests.helpers.mcp_world import EXACT, EXAMPLES, Agents
+from warehouse.keys import KeyStore, create, revoke
+
+HINTS = {"server/discover", "tools/list", "resources/list", "resources/templates/list"}
+
+
+def text(result: CallToolResult) -> str:
+    block = result.content[0]
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+async def calls_every_tool(client: Client) -> None:
+    """List the tools and call each; the client itself holds a result against its schema."""
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert set(tools) == set(EXAMPLES)
+    for name, arguments in EXAMPLES.items():
+        result = await client.call_tool(name, arguments)
+        assert not result.is_error and result.structured_content["count"] >= 1
+        assert json.loads(text(result)) == result.structured_content
+        for row in result.structured_content["data"]:
+            assert {"source_ref", "license_class"} <= set(row) or name == "get_quality_metrics"
+        refused = await client.call_tool(name, {"nothing": 1})
+        assert refused.is_error and refused.structured_content["code"] == "parameter_unknown"
+        jsonschema.validate(refused.structured_content, tools[name].output_schema or {})
+
+
+@pytest.mark.parametrize("mode", [*MODES, "auto"])
+def test_a_client_of_each_generation_lists_and_calls_every_tool(agents: Agents, mode: str) -> None:
+    asking(agents.server, agents.world.paid, calls_every_tool, mode)
+
+
+def stdio(agents: Agents, key: str) -> StdioServerParameters:
+    places = ["--marts", str(agents.world.marts), "--keys", str(agents.world.keys)]
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "mcp_server", "--stdio", *places],
+        env={"SANKOFA_API_KEY": key},
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_local_agent_lists_and_calls_every_tool_until_its_key_is_revoked(
+    agents: Agents, mode: str
+) -> None:
+    store = KeyStore(agents.world.keys)
+    key = create(store, "starter")
+
+    async def session() -> None:
+        async with Client(stdio_client(stdio(agents, key)), mode=mode) as client:
+            await calls_every_tool(client)
+            assert len((await client.list_resources()).resources) > 40
+            revoke(store, key[:12])
+            await anyio.sleep(1)
+            refused = await client.call_tool("get_entity", {"service_id": "DCA1"})
+            assert refused.is_error and refused.structured_content["code"] == "key_invalid"
+            with pytest.raises(MCPError, match="not known"):
+                await client.read_resource("sankofa://licence")
+
+    anyio.run(session)
+
+
+@pytest.mark.parametrize(("key", "words"), [(None, "no API key"), ("sk_live_x", "not known")])
+def test_without_a_key_that_holds_stdio_does_not_begin(
+    agents: Agents, key: str | None, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["mcp_server", *stdio(agents, "").args[2:]])
+    monkeypatch.delenv("SANKOFA_API_KEY", raising=False)
+    if key is not None:
+        monkeypatch.setenv("SANKOFA_API_KEY", key)
+    with pytest.raises(SystemExit, match=words):
+        main()
+
+
+def test_digits_survive_to_the_agent_on_every_transport(agents: Agents) -> None:
+    wanted = f'"value_reported":{EXACT},'
+    arguments = EXAMPLES["get_fundamentals"]
+    for mode in MODES:
+        answer = call(agents.server, agents.world.paid, "get_fundamentals", arguments, mode)
+        assert wanted.encode() in answer.structured
+        assert wanted in answer.result["content"][0]["text"]
+    asked = request("tools/call", {"name": "get_fundamentals", "arguments": arguments}, "b")
+    begun = request("initialize", {**_CLIENT, "protocolVersion": "2025-06-18"}, "a")
+    command = stdio(agents, agents.world.paid)
+    with subprocess.Popen(
+        [command.command, *command.args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **(command.env or {})},
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"".join(json.dumps(each).encode() + b"\n" for each in (begun, asked)))
+        process.stdin.flush()
+        process.stdout.readline()
+        said = process.stdout.readline()
+        process.stdin.close()
+    assert wanted.encode() in said and wanted in json.loads(said)["result"]["content"][0]["text"]
+
+
+_CLIENT = {"capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}}
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_every_older_version_is_spoken_without_a_session(agents: Agents, version: str) -> None:
+    begun = post(
+        agents.server,
+        request("initialize", {**_CLIENT, "protocolVersion": version}),
+        agents.world.paid,
+    )
+    assert begun.result["protocolVersion"] == version
+    assert begun.headers.get("Mcp-Session-Id") is None
+    assert begun.result["instructions"] and begun.result["serverInfo"]["name"] == "sankofa"
+    # No process need have seen the handshake: any of them answers.
+    answer = call(
+        agents.server,
+        agents.world.paid,
+        "get_entity",
+        {"service_id": "DCA1"},
+        MCP_Protocol_Version=version,
+    )
+    assert answer.result["structuredContent"]["count"] == 1
+
+
+@pytest.mark.parametrize("method", sorted(HINTS))
+def test_lists_say_how_long_they_hold(agents: Agents, method: str) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    headers = {"MCP_Protocol_Version": MODERN, "Mcp_Method": method}
+    answer = post(agents.server, request(method, {"_meta": meta}), agents.world.paid, **headers)
+    assert answer.result["ttlMs"] >= 60_000 and answer.result["cacheScope"] == "public"
+
+
+def test_tools_are_described_for_a_model(agents: Agents) -> None:
+    async def work(client: Client) -> None:
+        for tool in (await client.list_tools()).tools:
+            hints = tool.annotations
+            assert hints is not None and hints.read_only_hint and hints.idempotent_hint
+            assert tool.description and "null" in tool.description.lower()
+            assert tool.input_schema["additionalProperties"] is False
+            assert tool.output_schema is not None
+            for each in tool.input_schema["properties"].values():
+                assert each["description"]
+
+    asking(agents.server, agents.world.paid, work)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_resource_that_is_listed_can_be_read(agents: Agents, mode: str) -> None:
+    async def work(client: Client) -> None:
+        listed = (await client.list_resources()).resources
+        for resource in listed[:: 1 if mode == MODERN else 8]:
+            (content,) = (await client.read_resource(resource.uri)).contents
+            assert isinstance(content, TextResourceContents)
+            assert content.text and content.mime_type == resource.mime_type
+        templates = (await client.list_resource_templates()).resource_templates
+        assert len(templates) == 2
+        (page,) = (await client.read_resource("sankofa://datasets/af-macro")).contents
+        assert isinstance(page, TextResourceContents) and "period_end" in page.text
+
+    asking(agents.server, agents.world.paid, work, mode)
+
+
+def test_the_manifest_is_that_of_rest(agents: Agents) -> None:
+    async def work(client: Client) -> None:
+        (content,) = (await client.read_resource("sankofa://exports/manifest")).contents
+        assert isinstance(content, TextResourceContents)
+        served = agents.get("/v1/export", agents.world.paid)
+        assert json.loads(content.text) == json.loads(served)
+
+    asking(agents.server, agents.world.paid, work)
+
+
+def test_a_resource_that_does_not_exist_is_said_so(agents: Agents) -> None:
+    for uri in ("sankofa://methodology/metrics-v1/none", "sankofa://datasets/X", "file:///etc"):
+        answer = post(agents.server, request("resources/read", {"uri": uri}), agents.world.paid)
+        error: dict[str, Any] = answer.json()["error"]
+        assert error["code"] == -32602 and error["data"]["uri"] == uri

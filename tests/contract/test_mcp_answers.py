@@ -1,0 +1,227 @@
+"""What tools give is what REST gives, byte for byte, in results of a bounded size."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcp_server.results import LARGEST
+
+from tests.helpers.mcp_service import MODES, Posted, call
+from tests.helpers.mcp_world import LARGE, TOO_LARGE, Agents
+from warehouse.read.mart import Mart
+from warehouse.read.search import places
+from warehouse.read.tenders import releases
+
+DAYS = st.sampled_from(["2016-12-31", "2018-01-03", "2018-01-06", "2019-06-30", "2999-01-01"])
+LIMITS = st.integers(1, 30)
+COUNTRIES = st.sampled_from(["ZA", "za", "KE", "GH", "NA"])
+ISSUERS = st.sampled_from(["DCA1", "DCB2", "DCX9", "DCEXACT", "DCMANY", "DCNOBODY"])
+
+
+def optional(**kinds: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional=kinds)
+
+
+# A tool, the path that gives the same, and which argument is part of that path.
+ASKED = st.one_of(
+    st.tuples(st.just("get_entity"), st.just("/v1/entities/{}"), ISSUERS, st.just({})),
+    st.tuples(
+        st.just("get_quality_metrics"),
+        st.just("/v1/quality-metrics/{}"),
+        st.sampled_from(["AF-FUND", "af-macro", "AF-TENDER", "AF-NONE"]),
+        st.just({}),
+    ),
+    st.tuples(
+        st.just("get_fundamentals"),
+        st.just("/v1/fundamentals/{}"),
+        ISSUERS,
+        optional(
+            as_of=DAYS,
+            period_type=st.sampled_from(["FY", "H1", "INSTANT", "FY2"]),
+            vintages=st.sampled_from(["latest", "as_reported", "all", "first"]),
+        ),
+    ),
+    st.tuples(
+        st.just("search_tenders"),
+        st.just("/v1/tenders"),
+        st.none(),
+        optional(country=COUNTRIES, limit=LIMITS, **{"from": DAYS}),
+    ),
+    st.tuples(
+        st.just("get_macro"),
+        st.just("/v1/macro"),
+        st.none(),
+        optional(
+            country=st.sampled_from(["ZA", "ZAF", "XX"]),
+            series=st.sampled_from(["FX.EUR.ZAR", "FX.NONE", "not a code"]),
+            indicator=st.just("NY.GDP"),
+            frequency=st.sampled_from(["daily", "monthly"]),
+            as_of=DAYS,
+            limit=LIMITS,
+            to=st.sampled_from(["2012", "2018-01-04", "2018-02-30"]),
+            **{"from": st.sampled_from(["2010", "2018-01-02"])},
+        ),
+    ),
+    st.tuples(
+        st.just("get_resolved_parties"),
+        st.just("/v1/tender-parties"),
+        st.none(),
+        optional(
+            country=COUNTRIES,
+            role=st.sampled_from(["buyer", "supplier"]),
+            service_id=ISSUERS,
+            limit=LIMITS,
+        ),
+    ),
+)
+IN_PATH = {"get_entity": "service_id", "get_fundamentals": "service_id"}
+
+
+@given(asked=ASKED, mode=st.sampled_from(MODES), sample=st.booleans())
+@settings(max_examples=80)
+def test_a_tool_gives_the_bytes_of_rest(
+    agents: Agents, asked: Any, mode: str, sample: bool
+) -> None:
+    tool, path, of_path, query = asked
+    key = agents.world.sample if sample else agents.world.paid
+    arguments = query if of_path is None else {IN_PATH.get(tool, "sku"): of_path, **query}
+    answer = call(agents.server, key, tool, arguments, mode)
+    served = agents.get(path.format(of_path), key, **query)
+    if answer.result["isError"]:
+        told, problem = json.loads(answer.structured), json.loads(served)
+        assert {**told, "instance": ""} == {**problem, "instance": ""}
+    elif tool == "get_fundamentals":
+        # REST has no limit here: paid keys get all rows.
+        assert_begins(rows_of(answer.structured), rows_of(served))
+    elif json.loads(answer.structured)["truncated"] != json.loads(served)["truncated"]:
+        assert_begins(rows_of(answer.structured), rows_of(served))
+    else:
+        assert answer.structured == served
+    assert answer.result["content"][0]["text"].encode() == answer.structured or large(answer)
+
+
+def rows_of(body: bytes) -> bytes:
+    return body[: body.index(b'],"count"')]
+
+
+def assert_begins(rows: bytes, all_rows: bytes) -> None:
+    assert all_rows == rows or all_rows.startswith(rows + b",") or rows == b'{"data":['
+
+
+def large(answer: Posted) -> bool:
+    return "row" in answer.result["content"][0]["text"]
+
+
+def walk(agents: Agents, key: str, **arguments: Any) -> list[dict[str, Any]]:
+    """Follow next_cursor to the end; give every page."""
+    pages: list[dict[str, Any]] = []
+    while not pages or pages[-1]["next_cursor"]:
+        more = {"cursor": pages[-1]["next_cursor"]} if pages else {}
+        answer = call(agents.server, key, "search_tenders", {**arguments, **more})
+        assert len(json.dumps(answer.result, ensure_ascii=False).encode()) <= LARGEST
+        assert len(answer.body) <= LARGEST + 200
+        pages.append(json.loads(answer.structured))
+        assert pages[-1]["truncated"] == (pages[-1]["next_cursor"] is not None)
+    return pages
+
+
+@pytest.mark.parametrize("limit", [7, 1000])
+def test_a_walk_sees_every_release_once_though_pages_are_cut(agents: Agents, limit: int) -> None:
+    pages = walk(agents, agents.world.paid, country="ZA", limit=limit)
+    seen = [row["provenance_id"] for page in pages for row in page["data"]]
+    served = json.loads(agents.get("/v1/tenders", agents.world.paid, country="ZA", limit=1000))
+    assert seen == [row["provenance_id"] for row in served["data"]] and len(pages) > 1
+    assert {page["data_version"] for page in pages} == {served["data_version"]}
+
+
+def test_a_walk_goes_on_past_a_row_that_is_too_large(agents: Agents) -> None:
+    pages = walk(agents, agents.world.paid, country="GH")
+    sizes = [len(row["tender"]["title"].encode()) for page in pages for row in page["data"]]
+    # Each of those that fit is seen; the one that does not is passed over, and that is said.
+    assert sorted(sizes) == [10, 10, 10, LARGE]
+    assert [] in [page["data"] for page in pages]
+    assert max(sizes) < TOO_LARGE
+
+
+def test_cursors_are_good_on_both_surfaces(agents: Agents) -> None:
+    key, filters = agents.world.paid, {"country": "ZA", "limit": 5}
+    first = json.loads(call(agents.server, key, "search_tenders", filters).structured)
+    page = agents.get("/v1/tenders", key, cursor=first["next_cursor"], **filters)
+    assert json.loads(page)["data"][0] not in first["data"]
+    second = json.loads(page)["next_cursor"]
+    answer = call(agents.server, key, "search_tenders", {**filters, "cursor": second})
+    assert answer.structured == agents.get("/v1/tenders", key, cursor=second, **filters)
+
+
+def test_what_is_searched_is_narrowed(agents: Agents) -> None:
+    key = agents.world.paid
+    asked: dict[str, Any] = {"country": "ZA", "category": "works", "buyer": "Agency 1"}
+    pages = walk(agents, key, **asked, limit=2, to="2018-01-05")
+    rows = [row for page in pages for row in page["data"]]
+    assert rows and all(row["category"] == "works" for row in rows)
+    assert all(row["buyer"]["name"].endswith(" 1") and row["date"] <= "2018-01-05" for row in rows)
+    title = rows[0]["tender"]["title"]
+    found = call(agents.server, key, "search_tenders", {"query": title, "limit": 100})
+    assert rows[0]["ocid"] in {row["ocid"] for row in json.loads(found.structured)["data"]}
+
+
+def test_no_word_of_a_search_is_left_out(agents: Agents) -> None:
+    mart = Mart(agents.world.marts)
+    assert releases(mart, "ZA").rows
+    for wordless in ("!!", "\u0301"):
+        assert not releases(mart, "ZA", query=wordless).rows
+        assert not releases(mart, "ZA", buyer=wordless).rows
+    title = json.loads(releases(mart, "ZA", limit=1).rows[0])["tender"]["title"]
+    again = f"{title} " * 17
+    assert releases(mart, "ZA", query=again).rows
+    sixteen = [word for (word,) in mart.build().rows("SELECT word FROM words LIMIT 16")]
+    assert places(mart.build(), "tender", " ".join([*sixteen, "nowhere"])) == []
+    many = call(agents.server, agents.world.paid, "search_tenders", {"query": again[:128]})
+    assert not many.result["isError"]
+
+
+def test_a_result_that_is_cut_links_to_the_file_with_all_rows(agents: Agents) -> None:
+    asked = {"service_id": "DCMANY"}
+    result = call(agents.server, agents.world.paid, "get_fundamentals", asked).result
+    text, link = result["content"]
+    assert 20 < result["structuredContent"]["count"] < 100
+    assert result["structuredContent"]["truncated"] and text["type"] == "text"
+    assert link["type"] == "resource_link" and link["name"] == "af-fund-facts"
+    manifest = json.loads(agents.get("/v1/export", agents.world.paid))
+    assert link["uri"] in [each["url"] for each in manifest["artifacts"]]
+    few = call(agents.server, agents.world.paid, "get_fundamentals", {**asked, "limit": 200})
+    lines = {**asked, "line_items": ["item007", "item008"]}
+    two = call(agents.server, agents.world.paid, "get_fundamentals", lines).result
+    assert two["structuredContent"]["count"] == 2 and len(two["content"]) == 1
+    assert few.result["structuredContent"]["limit"] == 200
+
+
+def test_a_sample_key_is_linked_to_what_it_may_read(agents: Agents) -> None:
+    asked = {"series": "FX.EUR.ZAR", "limit": 1}
+    names = [
+        call(agents.server, key, "get_macro", asked).result["content"][1]["name"]
+        for key in (agents.world.sample, agents.world.paid)
+    ]
+    assert names == ["macro-series", "af-macro-series"]
+
+
+def test_a_tier_serves_no_more_rows_here_than_over_rest(agents: Agents) -> None:
+    asked = {"country": "ZA", "limit": 26}
+    result = call(agents.server, agents.world.sample, "search_tenders", asked).result
+    problem = result["structuredContent"]
+    assert result["isError"] and problem["code"] == "row_cap_exceeded" and problem["upgrade_url"]
+    left_out = call(agents.server, agents.world.sample, "search_tenders", {"country": "ZA"})
+    assert json.loads(left_out.structured)["limit"] == 25
+
+
+def test_a_pinned_data_version_holds_and_an_unknown_one_is_refused(agents: Agents) -> None:
+    key, asked = agents.world.paid, {"service_id": "DCA1"}
+    version = json.loads(call(agents.server, key, "get_entity", asked).structured)["data_version"]
+    pinned = call(agents.server, key, "get_entity", asked, X_Data_Version=version)
+    assert json.loads(pinned.structured)["data_version"] == version
+    gone = call(agents.server, key, "get_entity", asked, X_Data_Version="20200101.1").result
+    assert gone["isError"] and gone["structuredContent"]["parameter"] == "X-Data-Version"
+    wrong = call(agents.server, key, "get_entity", asked, X_Data_Version="yesterday")
+    assert wrong.status == 400 and wrong.json()["error"]["data"]["code"] == "parameter_invalid"

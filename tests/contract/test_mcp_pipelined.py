@@ -1,0 +1,128 @@
+"""A local agent that asks much and reads late gets every answer whole."""
+
+import json
+import math
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from mcp.shared.message import SessionMessage
+from mcp_server.http import Options
+from mcp_server.stdio import AT_ONCE, answer
+from mcp_types import jsonrpc_message_adapter
+
+from tests.helpers.mcp_service import MODERN, MODES, request
+from tests.helpers.mcp_world import Agents
+
+MANY = 1_100
+BEGUN = {"capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+class Pipe:
+    """A server whose answers are read when the test likes."""
+
+    def __init__(self, mode: str, send: Any, receive: Any, ran: list[str]) -> None:
+        self.ran, self._mode, self._send, self._receive = ran, mode, send, receive
+
+    async def say(self, message: dict[str, Any]) -> None:
+        held = jsonrpc_message_adapter.validate_json(json.dumps(message), by_name=False)
+        await self._send.send(SessionMessage(held))
+
+    async def ask(self, number: int, name: str, arguments: dict[str, Any]) -> None:
+        meta = {"_meta": META} if self._mode == MODERN else {}
+        params = {"name": name, "arguments": arguments, **meta}
+        await self.say(request("tools/call", params, number))
+
+    async def read(self) -> dict[str, Any]:
+        with anyio.fail_after(30):
+            item = await self._receive.receive()
+        told: dict[str, Any] = json.loads(
+            item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        )
+        return told
+
+
+@asynccontextmanager
+async def piped(agents: Agents, mode: str) -> AsyncIterator[Pipe]:
+    service = Options(str(agents.world.marts), str(agents.world.keys)).service()
+    ran: list[str] = []
+    run: Callable[..., Any] = service.run
+
+    def noted(tool: Any, *given: Any) -> Any:
+        ran.append(tool.name)
+        return run(tool, *given)
+
+    setattr(service, "run", noted)  # noqa: B010
+    send, read = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
+    write, receive = anyio.create_memory_object_stream[SessionMessage](0)
+    async with anyio.create_task_group() as tasks, send, receive:
+        tasks.start_soon(answer, service, agents.world.paid, read, write)
+        pipe = Pipe(mode, send, receive, ran)
+        if mode != MODERN:
+            await pipe.say(request("initialize", {**BEGUN, "protocolVersion": "2025-06-18"}, "a"))
+            await pipe.read()
+            await pipe.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        yield pipe
+        tasks.cancel_scope.cancel()
+
+
+async def settled(pipe: Pipe) -> None:
+    """Wait until no more calls are run."""
+    before = -1
+    while before != len(pipe.ran) or not pipe.ran:
+        before = len(pipe.ran)
+        await anyio.sleep(0.2)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_answers_that_are_read_late_are_whole(agents: Agents, mode: str) -> None:
+    async def work() -> None:
+        async with piped(agents, mode) as pipe:
+            for number in range(MANY):
+                name = "search_tenders" if number % 20 == 0 else "get_entity"
+                arguments = {"query": "road"} if number % 20 == 0 else {"service_id": "DCA1"}
+                await pipe.ask(number, name, arguments)
+            await settled(pipe)
+            # What waits is the requests, not their answers.
+            assert len(pipe.ran) == AT_ONCE
+            seen = set()
+            for _ in range(MANY):
+                told = await pipe.read()
+                seen.add(told["id"])
+                held = told["result"]["structuredContent"]
+                assert held["count"] == len(held["data"]) and not told["result"]["isError"]
+                assert json.loads(told["result"]["content"][0]["text"]) == held
+            assert seen == set(range(MANY))
+
+    anyio.run(work)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_calls_that_are_given_up_leave_room_for_others(agents: Agents, mode: str) -> None:
+    async def work() -> None:
+        async with piped(agents, mode) as pipe:
+            for number in range(1, 2 * AT_ONCE):
+                await pipe.ask(number, "search_tenders", {"query": "road"})
+                await anyio.sleep(0.001 * (number % 4))
+                gone = {"requestId": number, "reason": "no longer wanted"}
+                cancelled = {"method": "notifications/cancelled", "params": gone}
+                await pipe.say({"jsonrpc": "2.0", **cancelled})
+                if number % 2:
+                    await pipe.ask(-number, "get_everything", {})
+                    while (await pipe.read())["id"] != -number:
+                        pass
+            for each in range(1000, 1000 + 2 * AT_ONCE):
+                await pipe.ask(each, "get_entity", {"service_id": "DCA1"})
+            left = set(range(1000, 1000 + 2 * AT_ONCE))
+            while left:
+                told = await pipe.read()
+                assert "data" in told["result"]["structuredContent"]
+                left.discard(told["id"])
+
+    anyio.run(work)

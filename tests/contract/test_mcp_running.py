@@ -1,0 +1,126 @@
+"""How the MCP server is started, and what it is told about where it stands."""
+
+import os
+from typing import Any
+
+import anyio
+import pytest
+import uvicorn
+from click.testing import CliRunner
+from mcp_server import connections, guard
+from mcp_server.http import Options, create_app, security
+
+from pipelines.command import sankofa
+from tests.helpers.mcp_service import call, mcp_served
+from tests.helpers.mcp_world import Agents
+from warehouse.contract.problems import Problem
+from warehouse.errors import SankofaError
+
+
+async def never() -> Any:
+    """Receive nothing."""
+    await anyio.sleep_forever()
+
+
+def test_the_command_becomes_the_server_and_hides_its_places(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    became: list[Any] = []
+    monkeypatch.setenv("SANKOFA_KEYS", "redis://:secret@keys/0")
+    monkeypatch.setenv("SANKOFA_MARTS", "unused")
+    monkeypatch.setenv("SANKOFA_USAGE", "unused")
+    monkeypatch.setattr(os, "execv", lambda path, given: became.extend(given[1:]))
+    options = ["--port", "1234", "--allowed-host", "a", "--allowed-host", "b", "--workers", "2"]
+    assert CliRunner().invoke(sankofa, ["mcp", *options]).exit_code == 0
+    assert became[:2] == ["-m", "mcp_server"] and "secret" not in " ".join(became)
+    assert os.environ["SANKOFA_KEYS"] == "redis://:secret@keys/0"
+    assert became.count("--allowed-host") == 2 and became[became.index("--workers") + 1] == "2"
+    became.clear()
+    assert CliRunner().invoke(sankofa, ["mcp", "--stdio"]).exit_code == 0
+    assert "--stdio" in became
+
+
+def test_several_processes_answer_at_one_port(agents: Agents) -> None:
+    with mcp_served(agents.world, "--workers", "2") as server:
+        seen = {call(server, agents.world.paid, "get_entity", {"service_id": "DCA1"}).status}
+        assert seen == {200} and len(server.children()) >= 2
+    assert server.process.returncode in (0, -15)
+
+
+def test_an_address_that_is_told_is_answered_and_no_other() -> None:
+    told = security(Options("m", "k", bases=("https://mcp.example.com/",), hosts=("other:1",)))
+    assert {"mcp.example.com", "other:1", "localhost:*"} <= set(told.allowed_hosts)
+    assert "https://mcp.example.com" in told.allowed_origins
+    with pytest.raises(SankofaError, match="no address"):
+        security(Options("m", "k", bases=("mcp.example.com",)))
+
+
+def test_a_page_of_an_allowed_origin_may_ask(agents: Agents) -> None:
+    origin = "https://app.example.com"
+    options = Options(str(agents.world.marts), str(agents.world.keys), origins=(origin,))
+
+    async def preflight(from_: str) -> dict[bytes, bytes]:
+        sent: list[Any] = []
+        headers = {
+            b"host": b"localhost",
+            b"origin": from_.encode(),
+            b"access-control-request-method": b"POST",
+            b"access-control-request-headers": b"x-api-key,mcp-protocol-version",
+        }
+        scope = {"type": "http", "method": "OPTIONS", "path": "/mcp", "query_string": b""}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        app = create_app(options)
+        await app({**scope, "headers": list(headers.items())}, never, send)
+        return dict(sent[0]["headers"])
+
+    allowed = anyio.run(preflight, origin)
+    assert allowed[b"access-control-allow-origin"] == origin.encode()
+    assert b"x-api-key" in allowed[b"access-control-allow-headers"]
+    other = anyio.run(preflight, "https://evil.example")
+    assert b"access-control-allow-origin" not in other
+
+
+@pytest.mark.parametrize("begun", [b"", b"POST /mcp HTTP/1.1\r\nHost: a\r\nX-", b"GET "])
+def test_a_head_that_never_ends_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr(connections, "TO_BEGIN", 0.3)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def ask() -> None:
+        options: dict[str, Any] = {"lifespan": "off", "log_config": None}
+        config = uvicorn.Config(app, http=connections.Connection, port=0, **options)
+        server, bound = uvicorn.Server(config), config.bind_socket()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve, [bound])
+            # A good request first: between requests a connection may rest.
+            stream = await anyio.connect_tcp("127.0.0.1", bound.getsockname()[1])
+            await stream.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert b"204" in await stream.receive()
+            await anyio.sleep(0.5)
+            await stream.send(begun or b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            if begun:
+                with pytest.raises(anyio.EndOfStream):
+                    await stream.receive()
+            else:
+                assert b"204" in await stream.receive()
+            await stream.aclose()
+            server.should_exit = True
+
+    anyio.run(ask)
+
+
+def test_a_body_that_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_TO_SEND", 0.01)
+
+    async def wait() -> None:
+        await guard._whole({"content-length": "10"}, never)
+
+    with pytest.raises(Problem, match="did not come whole"):
+        anyio.run(wait)

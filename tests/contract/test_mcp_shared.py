@@ -1,0 +1,108 @@
+"""Limits are those of REST, and builds change under agents without their noticing."""
+
+import json
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from falcon import testing
+
+from api.app import create_app
+from tests.helpers.mcp_service import call, mcp_served, post, request
+from tests.helpers.mcp_world import Agents
+from tests.helpers.rest_service import World
+from tests.unit.warehouse.test_mart import release_row
+from warehouse.keys import KeyStore, create, find
+from warehouse.read.mart import Mart
+from warehouse.usage import Usage
+
+ENTITY: tuple[str, dict[str, Any]] = ("get_entity", {"service_id": "DCA1"})
+
+
+def test_a_call_here_and_a_call_there_count_together(
+    agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiers = tmp_path / "tiers.json"
+    tiers.write_text(json.dumps({"starter": {"per_minute": 9, "per_month": 6}}))
+    monkeypatch.setenv("SANKOFA_TIERS", str(tiers))
+    world = World(tmp_path, "", "")
+    shutil.copytree(agents.world.marts, world.marts)
+    store, counts = KeyStore(world.keys), tmp_path / "usage.counts"
+    first, second = create(store, "starter"), create(store, "starter")
+    usage = Usage(counts)
+    rest = testing.TestClient(create_app(Mart(world.marts), store, usage=usage))
+
+    def ask_rest(key: str) -> int:
+        answer = rest.simulate_get("/v1/entities/DCA1", headers={"X-API-Key": key})
+        return answer.status_code
+
+    def used(key: str) -> int:
+        found = find(store, key)
+        assert found is not None
+        return usage.used(found.key_id, usage._month.name)
+
+    with mcp_served(world, "--usage", str(counts)) as server:
+        # A call of a tool counts once, wherever; a problem of the caller's does too.
+        assert call(server, first, *ENTITY).status == 200 and ask_rest(first) == 200
+        assert call(server, first, "get_entity", {"service_id": "NOBODY"}).status == 200
+        assert used(first) == 3
+        # Lists and resources count against the minute only.
+        listed = post(server, request("tools/list"), first)
+        read = post(server, request("resources/read", {"uri": "sankofa://licence"}), first)
+        assert listed.status == read.status == 200 and used(first) == 3
+        assert listed.headers["RateLimit"].startswith('"burst";r=5;')
+        # What we cannot answer is not charged.
+        (world.marts / "current").rename(tmp_path / "away")
+        broken = call(server, first, *ENTITY)
+        assert broken.result["structuredContent"]["code"] == "datastore_unavailable"
+        (tmp_path / "away").rename(world.marts / "current")
+        assert used(first) == 3 and call(server, first, *ENTITY).result["isError"] is False
+        assert [ask_rest(first), ask_rest(first)] == [200, 200] and used(first) == 6
+        # Both limits are reached now, here as there.
+        over = call(server, first, *ENTITY)
+        assert over.status == 429 and ask_rest(first) == 429
+        problem = over.json()["error"]["data"]
+        assert problem["code"] == "rate_limited" and problem["retryable"] is True
+        assert set(problem["violated_policies"]) == {"burst", "monthly"}
+        assert over.headers["Retry-After"] == str(problem["retry_after"])
+        # The month is over for tools, and lists are still given.
+        for _ in range(6):
+            assert ask_rest(second) == 200
+        over = call(server, second, *ENTITY)
+        assert over.status == 429
+        assert over.json()["error"]["data"]["violated_policies"] == ["monthly"]
+        listed = post(server, request("tools/list"), second)
+        assert listed.status == 200 and '"monthly";r=0;' in listed.headers["RateLimit"]
+
+
+def test_builds_change_under_agents_without_an_error_or_a_mixture(agents: Agents) -> None:
+    world, stop = agents.world, threading.Event()
+    seen: dict[str, set[bytes]] = {}
+    failed: list[str] = []
+
+    def ask(mode: str) -> None:
+        while not stop.is_set():
+            answer = call(agents.server, world.paid, "search_tenders", {"country": "NA"}, mode)
+            if answer.status != 200 or answer.result["isError"]:
+                failed.append(answer.body.decode())
+                return
+            version = json.loads(answer.structured)["data_version"]
+            seen.setdefault(version, set()).add(answer.structured)
+
+    asking = [threading.Thread(target=ask, args=(mode,)) for mode in ("legacy", "2026-07-28")]
+    for thread in asking:
+        thread.start()
+    published = [world.publish(release_row(7000 + n, country="NA")) for n in range(2)]
+    while not failed and published[-1] not in seen:
+        stop.wait(0.05)
+    stop.set()
+    for thread in asking:
+        thread.join(30)
+    assert not failed and len(seen) >= 2
+    # One version, one answer: no release of another build slipped in.
+    for version, answers in seen.items():
+        (answer,) = answers
+        assert json.loads(answer)["data_version"] == version
+    assert json.loads(next(iter(seen[published[-1]])))["count"] == 2

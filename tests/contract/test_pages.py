@@ -1,0 +1,136 @@
+"""Pages without a key, and the reference as a browser shows it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.helpers.browser import CHROMIUM, browser
+from tests.helpers.paths import ROOT
+from tests.helpers.rest_service import Served, World, make_world, served
+from warehouse.contract.problems import PROBLEMS
+from warehouse.methodology.metrics import BY_SLUG
+from warehouse.methodology.signals import BY_KEY
+
+STATIC = ROOT / "api" / "static"
+PAGES = (
+    *(f"/methodology/metrics-v1/{slug}" for slug in BY_SLUG),
+    *(f"/methodology/signals-v1/{key}" for key in BY_KEY),
+)
+OURS = "https://api.sankofa.example"
+THEIRS = "https://data.customer.example"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture(scope="module")
+def server(world: World) -> Iterator[Served]:
+    with served(world, "--workers", "2", "--base-url", OURS, "--base-url", THEIRS) as running:
+        yield running
+
+
+def test_every_methodology_ref_has_its_page(server: Served) -> None:
+    for path in PAGES:
+        status, headers, body = server.get(path)
+        assert status == 200 and headers["Content-Type"].startswith("text/markdown")
+        assert f"`{path.removeprefix('/methodology/')}`" in body.decode()
+        status, headers, shown = server.get(path, Accept="text/html,*/*;q=0.8")
+        assert status == 200 and headers["Content-Type"].startswith("text/html")
+        assert b"<h1>" in shown and b"<table>" in shown and b"\n#" not in shown
+        assert "Accept" in headers["Vary"]
+
+
+def test_the_index_names_every_page_and_other_names_are_404(server: Served) -> None:
+    index = server.get("/methodology")[2].decode()
+    assert set(re.findall(r"\((/methodology/[^)]+)\)", index)) == set(PAGES)
+    for path in ("metrics-v1/none", "none/net_margin", "metrics-v1/procurement-demand"):
+        assert server.get(f"/methodology/{path}")[0] == 404
+
+
+def test_every_problem_has_its_page(server: Served) -> None:
+    for code in PROBLEMS:
+        assert server.get(f"/problems/{code}")[0] == 200
+
+
+def test_llms_txt_names_only_addresses_that_answer(server: Served) -> None:
+    status, headers, body = server.get("/llms.txt")
+    text = body.decode()
+    assert (status, headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
+    assert text.startswith("# Sankofa\n\n> ")
+    addresses = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(addresses) > len(PAGES)
+    for address in addresses:
+        assert address.startswith(f"{OURS}/")
+        if "{" not in address:
+            assert server.get(address.removeprefix(OURS))[0] in (200, 400, 401), address
+
+
+def test_addresses_follow_a_configured_host_and_no_other(server: Served, world: World) -> None:
+    for host, base in (
+        ("data.customer.example", THEIRS),
+        ("DATA.customer.example", THEIRS),
+        ("api.sankofa.example", OURS),
+        ("evil.example", OURS),
+        ("evil.example:8321", OURS),
+    ):
+        assert f"({base}/docs)" in server.get("/llms.txt", Host=host)[2].decode()
+        manifest = server.get("/v1/export", world.paid, Host=host)[2].decode()
+        named = set(re.findall(r'"(https?://[^/"]+)/exports/', manifest))
+        assert named == {base}, host
+
+
+def test_a_forwarded_host_of_anyone_is_not_believed(server: Served) -> None:
+    body = server.get("/llms.txt", X_Forwarded_Host="data.customer.example")[2].decode()
+    assert f"({OURS}/docs)" in body and THEIRS not in body
+
+
+def test_the_reference_may_load_nothing_from_elsewhere(server: Served) -> None:
+    status, headers, body = server.get("/docs")
+    assert status == 200
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "http" not in policy and "unsafe" not in policy
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', body.decode())
+    assert loaded and all(each.startswith("/") for each in loaded)
+    for each in loaded:
+        assert server.get(each)[0] == 200, each
+
+
+def test_the_script_never_writes_html() -> None:
+    script = (STATIC / "docs.js").read_text()
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed; see .ci/run")
+def test_the_reference_in_a_browser_shows_rows_of_the_sandbox_key(
+    server: Served, world: World, tmp_path: Path
+) -> None:
+    with browser(tmp_path) as page:
+        page.open(f"{server.address}/docs")
+        described = page.wait_for("document.querySelectorAll('#operations > details').length")
+        assert page.evaluate("document.getElementById('key').value") == world.sample
+        page.evaluate("document.getElementById('listTenders').open = true")
+        page.evaluate("document.querySelector('#listTenders [name=limit]').value = '5'")
+        page.evaluate("document.querySelector('#listTenders button').click()")
+        rows = "document.querySelectorAll('#listTenders .rows tr').length"
+        assert page.wait_for(rows) == 6
+        status = page.evaluate("document.querySelector('#listTenders .status').textContent")
+        page.evaluate("document.querySelector('#listTenders [name=limit]').value = '26'")
+        page.evaluate("document.querySelector('#listTenders button').click()")
+        page.wait_for(
+            "document.querySelector('#listTenders .answer').textContent.includes('row_cap')"
+        )
+        page.evaluate("document.querySelector('#getFundamentals [name=service_id]').value = 'DCA1'")
+        page.evaluate("document.querySelector('#getFundamentals button').click()")
+        assert page.wait_for("document.querySelectorAll('#getFundamentals .rows tr').length") > 1
+        asked = list(page.asked)
+
+    assert described >= 17 and status.startswith("200 /v1/tenders")
+    assert {urlsplit(each).netloc for each in asked} == {f"127.0.0.1:{server.port}"}
+    assert f"{server.address}/v1/tenders?limit=5" in asked
+    unforeseen = [each for each in page.complaints if "402" not in each and "favicon" not in each]
+    assert unforeseen == []

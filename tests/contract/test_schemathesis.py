@@ -1,0 +1,58 @@
+"""schemathesis reads the description and tries the service by it, with every check."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.contract_client import asked_of
+from tests.helpers.paths import ROOT
+from warehouse.tiers import TIERS, TierName
+
+# A person may ask for more; each hundred takes minutes.
+EXAMPLES = int(os.environ.get("SANKOFA_EXAMPLES", "6"))
+# A schema cannot say of whom a row cap holds: 402 is the right answer to a sample key.
+ACCEPTED = {"professional": ["2xx", "304", "404"], "sample": ["2xx", "304", "402", "404"]}
+REFUSED = ["400", "401", "402", "404", "406", "414", "431"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("tier", ["professional", "sample"])
+def test_every_check_of_schemathesis_passes(
+    tier: TierName,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lifted = {name: {"per_minute": 10**6, "per_month": 10**8} for name in TIERS}
+    (tmp_path / "tiers.json").write_text(json.dumps(lifted))
+    monkeypatch.setenv("SANKOFA_TIERS", str(tmp_path / "tiers.json"))
+    with asked_of(tmp_path_factory) as api:
+        config = tmp_path / "schemathesis.toml"
+        config.write_text(
+            f'headers = {{ "X-API-Key" = "{api.key(tier)}" }}\n'
+            f"[checks.positive_data_acceptance]\nexpected-statuses = {ACCEPTED[tier]}\n"
+            f"[checks.negative_data_rejection]\nexpected-statuses = {REFUSED}\n"
+        )
+        hooks = {"SCHEMATHESIS_HOOKS": "tests.helpers.schemathesis_hooks", "PYTHONPATH": str(ROOT)}
+        issuers = api.mart.build().rows("SELECT DISTINCT service_id FROM fundamentals")
+        known = ",".join(str(each) for (each,) in issuers)
+        told = subprocess.run(
+            [
+                *(Path(sys.executable).with_name("schemathesis"), "--config-file", config),
+                *("run", f"{api.server.address}/openapi.json", "--checks", "all", "--no-color"),
+                *("--max-examples", str(EXAMPLES), "--phases", "examples,coverage,fuzzing"),
+                *(("--generation-deterministic",) if "CI" in os.environ else ()),
+            ],
+            env={**os.environ, **hooks, "KNOWN_IDS": known},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+    shown = "\n".join(line[:300] for line in told.stdout.splitlines())
+    assert told.returncode == 0, f"{shown}\n{told.stderr}"
+    assert "No issues found" in told.stdout or "passed" in told.stdout

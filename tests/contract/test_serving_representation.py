@@ -1,0 +1,145 @@
+"""How answers travel: ETag and 304, HEAD, gzip and zstd, Vary and Cache-Control."""
+
+import gzip
+import http.client
+from collections.abc import Iterator
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.endpoints.declarations import ENDPOINTS
+from api.representation import accepted, matches
+from tests.helpers.rest_service import Served, World, make_world, served
+from tests.unit.warehouse.test_mart import release_row
+
+FACTS = "/v1/fundamentals/DCA1"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("representation"))
+
+
+@pytest.fixture(scope="module")
+def server(world: World) -> Iterator[Served]:
+    with served(world, "--workers", "2") as running:
+        yield running
+
+
+def addresses() -> list[str]:
+    """Give one address of every endpoint of the description, and of the pages."""
+    described = [
+        endpoint.path.format(service_id="DCA1", signal_key="procurement-demand", sku="AF-FUND")
+        for endpoint in ENDPOINTS
+    ]
+    pages = ["/docs", "/docs/docs.js", "/llms.txt", "/methodology", "/problems/not_found"]
+    return [*described, *pages, "/exports/latest/manifest.json", "/exports/signing-key.pem"]
+
+
+@pytest.mark.parametrize("path", addresses())
+def test_head_is_answered_as_get_is_without_the_body(
+    server: Served, world: World, path: str
+) -> None:
+    status, headers, body = server.get(path, world.paid)
+    again, head, nothing = server.get(path, world.paid, method="HEAD")
+    assert (again, nothing) == (status, b"")
+    for name in ("Content-Type", "ETag", "Vary", "Cache-Control", "X-Data-Version"):
+        assert head[name] == headers[name]
+    if path != "/v1/status" and status == 200:
+        assert head["Content-Length"] == headers["Content-Length"] == str(len(body))
+
+
+def test_a_connection_outlives_a_304(server: Served, world: World) -> None:
+    _, headers, _ = server.get(FACTS, world.paid)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.connect()
+    held = connection.sock
+    for etag, status in ((headers["ETag"], 304), ("", 200), (headers["ETag"], 304)):
+        connection.request("GET", FACTS, headers={"X-API-Key": world.paid, "If-None-Match": etag})
+        answer = connection.getresponse()
+        answer.read()
+        assert (answer.status, answer.headers["Connection"]) == (status, None)
+        assert connection.sock is held
+    connection.close()
+
+
+def test_an_unchanged_answer_is_304_and_a_new_build_is_not(server: Served, world: World) -> None:
+    path = "/v1/tenders?limit=1000"
+    _, headers, _ = server.get(path, world.paid)
+    status, unchanged, body = server.get(path, world.paid, If_None_Match=headers["ETag"])
+    assert (status, body) == (304, b"")
+    for name in ("ETag", "Vary", "Cache-Control", "X-Data-Version", "X-Service-Tier"):
+        assert unchanged[name] == headers[name]
+    assert unchanged["Content-Type"] is None and unchanged["X-Request-Id"]
+    world.publish(release_row(700))
+    status, changed, _ = server.get(path, world.paid, If_None_Match=headers["ETag"])
+    assert status == 200 and changed["ETag"] != headers["ETag"]
+
+
+def test_each_coding_has_the_same_content_and_an_etag_of_its_own(
+    server: Served, world: World
+) -> None:
+    _, plain, body = server.get(FACTS, world.paid)
+    _, zipped, by_gzip = server.get(FACTS, world.paid, Accept_Encoding="gzip, deflate")
+    _, packed, by_zstd = server.get(FACTS, world.paid, Accept_Encoding="gzip, deflate, br, zstd")
+
+    assert [each["Content-Encoding"] for each in (plain, zipped, packed)] == [None, "gzip", "zstd"]
+    assert gzip.decompress(by_gzip) == zstandard.ZstdDecompressor().decompress(by_zstd) == body
+    assert max(len(by_gzip), len(by_zstd)) < len(body)
+    assert len({each["ETag"] for each in (plain, zipped, packed)}) == 3
+    assert all("Accept-Encoding" in each["Vary"] for each in (plain, zipped, packed))
+    again = {"Accept_Encoding": "gzip", "If_None_Match": zipped["ETag"]}
+    assert server.get(FACTS, world.paid, **again)[0] == 304
+
+
+def test_small_answers_files_and_refused_codings_travel_plain(server: Served, world: World) -> None:
+    asked = {"Accept_Encoding": "gzip, zstd"}
+    parquet = next(each for each in world.published().manifest().artifacts if not each.requires_key)
+    path = parquet.url[parquet.url.index("/exports/") :]
+    for each in ("/health", path):
+        assert server.get(each, **asked)[1]["Content-Encoding"] is None
+    refused = {"Accept_Encoding": "gzip;q=0, zstd;q=0.0"}
+    assert server.get(FACTS, world.paid, **refused)[1]["Content-Encoding"] is None
+
+
+def test_who_may_keep_an_answer_is_said(server: Served, world: World) -> None:
+    _, keyed, _ = server.get(FACTS, world.paid)
+    assert keyed["Cache-Control"] == "private"
+    varied = {each.strip() for each in keyed["Vary"].split(",")}
+    assert {"X-API-Key", "Authorization", "X-Data-Version", "Accept-Encoding"} <= varied
+    assert server.get("/openapi.json")[1]["Cache-Control"] == "no-cache"
+    assert server.get("/v1/status")[1]["Cache-Control"] == "no-store"
+    assert server.get("/v1/status")[1]["ETag"] is None
+    for path, key in ((FACTS, None), ("/v1/nothing", None), (f"{FACTS}?x=1", world.paid)):
+        headers = server.get(path, key)[1]
+        assert (headers["Cache-Control"], headers["ETag"]) == ("no-store", None)
+
+
+@pytest.mark.parametrize(
+    ("header", "chosen"),
+    [
+        (None, None),
+        ("", None),
+        ("identity", None),
+        ("gzip", "gzip"),
+        ("GZIP", "gzip"),
+        ("zstd", "zstd"),
+        ("gzip, zstd", "zstd"),
+        ("gzip;q=1.0, zstd;q=0.5", "gzip"),
+        ("gzip;q=0", None),
+        ("gzip;q=nonsense", None),
+        ("br, *;q=0.1", None),
+    ],
+)
+def test_a_coding_is_used_only_where_the_client_takes_it(
+    header: str | None, chosen: str | None
+) -> None:
+    assert accepted(header) == chosen
+
+
+@given(header=st.text(st.characters(codec="utf-8")))
+def test_any_header_is_read(header: str) -> None:
+    assert accepted(header) in (None, "gzip", "zstd")
+    assert matches(header, '"own"') in (True, False)

@@ -1,0 +1,67 @@
+"""Load batches in a child and kill it, again and again, a little later each time.
+
+Run as ``python -m tests.helpers.killed_loads FOLDER``: prints how many children were killed and
+how many came to their end.
+"""
+
+import os
+import signal
+import sys
+import time
+from datetime import date, timedelta
+
+import pyarrow as pa
+
+from tests.helpers.facts import fact, facts
+from tests.helpers.thoroughness import THOROUGH
+from warehouse.record.append import Load, append
+from warehouse.record.rows import Rejected
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
+
+BATCHES, ROWS = 5, 200
+
+
+def batch(number: int) -> pa.Table:
+    published = date(2019, 1, 1) + timedelta(days=number)
+    return facts(
+        *(
+            fact(
+                f"{number}.{row}",
+                item=f"item{row}",
+                available_at=published,
+                publication=f"p{number}",
+            )
+            for row in range(ROWS)
+        )
+    )
+
+
+def refused(number: int) -> list[Rejected]:
+    return [Rejected("d0", f"d0#/{number}", "not a number")]
+
+
+def load_all(folder: str) -> None:
+    record = Record(folder)
+    for number in range(BATCHES):
+        load = Load("test", (f"document {number}",))
+        append(record, FUNDAMENTALS, batch(number), load, rejected=refused(number))
+
+
+def kill_after(folder: str, seconds: float) -> bool:
+    """Load in a child; tell whether it had to be killed."""
+    child = os.fork()
+    if not child:
+        load_all(folder)
+        os._exit(0)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+if __name__ == "__main__":
+    kills, delay = 0, 0.01
+    while kill_after(sys.argv[1], delay):
+        kills, delay = kills + 1, delay + max(0.02, 0 if THOROUGH else delay / 4)
+    print(kills)

@@ -1,0 +1,77 @@
+"""A world with what agents stumble over: exact digits, many rows, large rows, other letters."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from falcon import testing
+
+from api.app import create_app
+from tests.helpers.facts import fact
+from tests.helpers.mcp_service import mcp_served
+from tests.helpers.random_world import everything
+from tests.helpers.rest_service import Served, World
+from tests.unit.warehouse.test_mart import load, release_row
+from warehouse.keys import KeyStore, create, sandbox
+from warehouse.read.mart import Mart
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
+
+EXACT = "1234567890123456.78"
+LARGE, TOO_LARGE = 30_000, 60_000
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "search_entities": {"query": "Fictional"},
+    "get_entity": {"service_id": "DCA1"},
+    "get_fundamentals": {"service_id": "DCEXACT", "line_items": ["profit"]},
+    "search_tenders": {"country": "ZA", "limit": 3},
+    "get_macro": {"series": "FX.EUR.ZAR"},
+    "get_resolved_parties": {"country": "ZA", "role": "buyer"},
+    "get_quality_metrics": {"sku": "AF-FUND"},
+}
+
+
+@dataclass(frozen=True)
+class Agents:
+    """The world, the MCP server over it, and the REST service over the same places."""
+
+    world: World
+    server: Served
+    rest: testing.TestClient
+
+    def get(self, path: str, key: str, **parameters: Any) -> bytes:
+        """Ask REST."""
+        answer = self.rest.simulate_get(path, params=parameters, headers={"X-API-Key": key})
+        return answer.content
+
+
+@contextmanager
+def agents_at(root: Path) -> Iterator[Agents]:
+    """Publish the world and serve it."""
+    record = Record(str(root / "record"))
+    for table, rows in everything(Random(1)).items():
+        load(record, table, *rows)
+    many = [fact("1", item=f"item{n:03}", issuer="DCMANY") for n in range(200)]
+    load(record, FUNDAMENTALS, fact(EXACT, item="profit", issuer="DCEXACT"), *many)
+    store = KeyStore(root / "keys.sqlite")
+    world = World(root, sandbox(store), create(store, "professional"))
+    world.publish(*_large_releases())
+    rest = testing.TestClient(create_app(Mart(world.marts), store))
+    with mcp_served(world) as server:
+        yield Agents(world, server, rest)
+
+
+def _large_releases() -> list[dict[str, object]]:
+    """Give releases of a country of their own, between small ones one large, one too large."""
+    sizes = (10, LARGE, 10, TOO_LARGE, 10)
+    return [
+        release_row(9000 + number, country="GH", release=_release("Ä" * (size // 2)))
+        for number, size in enumerate(sizes)
+    ]
+
+
+def _release(title: str) -> str:
+    return json.dumps({"tender": {"title": title}, "buyer": None}, ensure_ascii=False)

@@ -1,0 +1,67 @@
+"""What tests do with a page in a browser, and a plain web host for it."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from tests.helpers.browser import Page
+
+SETTLED = """
+document.readyState === 'complete' &&
+!(document.getElementById('said')?.textContent || '').match(/Loading|Asking/) &&
+[...document.querySelectorAll('.plot')].every((plot) => plot.dataset.drawn)
+"""
+DRAWN = """
+[...document.querySelectorAll('.plot canvas')].map((canvas) => {
+  const { width, height } = canvas;
+  const dots = canvas.getContext('2d').getImageData(0, 0, width, height).data;
+  return dots.filter((dot, index) => index % 4 === 3 && dot).length;
+})
+"""
+
+
+def go(page: Page, address: str) -> None:
+    """Open an address and wait until it has settled."""
+    page.complaints.clear()
+    page.asked.clear()
+    page.open(address)
+    page.wait_for(SETTLED)
+
+
+def choose(page: Page, name: str, value: str) -> None:
+    """Set a control as a visitor does."""
+    page.evaluate(
+        f"(() => {{ const field = document.querySelector('[name={name}]'); "
+        f"field.value = '{value}'; field.dispatchEvent(new Event('change')); }})()"
+    )
+
+
+def rows_of(page: Page, table: str) -> list[list[str]]:
+    """Read the cells of a table."""
+    found = page.evaluate(
+        f"[...document.querySelectorAll('#{table} tbody tr')]"
+        ".map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    return [[str(cell) for cell in row] for row in found]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Files of a folder, and nothing said of it."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def plain_host(folder: Path) -> Iterator[str]:
+    """Serve a folder as any web host does, and give its address."""
+    handler = partial(Quiet, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
+        thread = threading.Thread(target=host.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{host.server_port}"
+        host.shutdown()
+        thread.join(10)

@@ -1,0 +1,7 @@
+"""Where the checkout is, and the real files beside it."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+REAL = ROOT.parent / "shared" / "real"
+VENDOR = ROOT / "tests" / "vendor"

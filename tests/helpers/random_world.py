@@ -1,0 +1,281 @@
+"""A small world with everything that is served, invented from a number."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from tests.helpers.facts import fact
+from tests.unit.warehouse.test_mart import (
+    entity_row,
+    load,
+    party_row,
+    release_row,
+    series_row,
+    sighting,
+)
+from warehouse.mart.build import publish
+from warehouse.mart.derived import Derivation
+from warehouse.mart.snapshot import Snapshot
+from warehouse.record.schema import arrow_schema
+from warehouse.record.store import Record
+from warehouse.record.tables import (
+    ENTITIES,
+    FUNDAMENTALS,
+    IDENTIFIERS,
+    MACRO_ANNUAL,
+    MACRO_SERIES,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+)
+from warehouse.tables import DERIVED
+
+ISSUERS = ("DCA1", "DCB2", "DCC3")
+ITEMS = ("revenue", "profit", "total_assets")
+FIRST_DAY = date(2018, 1, 1)
+DAYS = 1500
+# No as_of reaches these.
+TIMELESS = (ENTITIES, IDENTIFIERS, MACRO_ANNUAL)
+
+
+def day(random: Random) -> date:
+    return FIRST_DAY + timedelta(random.randrange(DAYS))
+
+
+def facts_of(random: Random) -> list[dict[str, Any]]:
+    """Give figures with several vintages each, on days in no order."""
+    return [
+        fact(
+            str(random.randrange(10**15) / Decimal(100)),
+            item=item,
+            year=year,
+            issuer=issuer,
+            available_at=day(random),
+            publication=f"p{number}",
+            document=f"d{number}",
+        )
+        for issuer in ISSUERS
+        for item in ITEMS
+        for year in (2015, 2016, 2017)
+        for number in range(random.randrange(1, 4))
+    ]
+
+
+def series_of(random: Random) -> list[dict[str, Any]]:
+    """Give two series with revisions."""
+    return [
+        series_row(
+            str(random.randrange(10**6) / Decimal(1000)),
+            FIRST_DAY + timedelta(place),
+            series=f"FX.EUR.{code}",
+            available_at=day(random),
+            publication=f"v{number}",
+        )
+        for code in ("ZAR", "KES")
+        for place in range(8)
+        for number in range(random.randrange(1, 3))
+    ]
+
+
+WORDS = ("Construction", "of", "rural", "école", "Roads", "water", "supply", "Ärzte", "clinic")
+
+
+def releases_of(random: Random) -> list[dict[str, Any]]:
+    """Give releases on few days, so that many share one; some in two vintages."""
+    rows = []
+    for number in range(40):
+        title = " ".join(random.sample(WORDS, 3))
+        value = f"{number}.50"
+        for vintage in range(random.randrange(1, 3)):
+            body = (
+                f'{{"buyer":{{"name":"Roads Agency {number % 3}"}},"tender":{{"title":"{title}",'
+                f'"value":{{"amount":{value},"currency":"ZAR"}}}},"awards":[{{"id":"a{number}",'
+                f'"value":{{"amount":{1000 + vintage}.25,"currency":"ZAR"}},'
+                '"suppliers":[{"name":"Alpha Fictional Works Ltd"}]}]}'
+            )
+            rows.append(
+                release_row(
+                    number,
+                    released_on=FIRST_DAY + timedelta(random.randrange(6)),
+                    category=random.choice(("works", "goods")),
+                    release=body,
+                    tender_value=Decimal(value) if number % 2 else None,
+                    tender_currency="ZAR",
+                    available_at=day(random),
+                    publication=f"r{vintage}",
+                )
+            )
+    return rows
+
+
+def everything(random: Random) -> dict[Any, list[dict[str, Any]]]:
+    """Give the rows of every table of the record."""
+    releases = releases_of(random)
+    year = {"period_start": date(2010, 1, 1), "period_end": date(2010, 12, 31)}
+    annual = series_row("1.50", FIRST_DAY, available_at=None, indicator="NY.GDP", **year)
+    for gone in ("series", "series_type", "frequency"):
+        del annual[gone]
+    ids = [
+        ("DCA1", "lei", "2138002QX8KZTPLXS721", None),
+        ("DCA1", "ticker", "XJSE:ALP", "XJSE"),
+        ("DCA1", "registry", "2001/123456/07", "RA000604"),
+        ("DCB2", "registry", "2001/123456/07", "RA000605"),
+        ("DCB2", "isin", "ZAE000000001", None),
+        ("DCX9", "isin", "ZAE000000009", None),
+    ]
+    names = ("Alpha Fictional Works Ltd", "Société Fictive Ärzte", "Gamma Fictional Roads")
+    parties = [
+        party_row(
+            ocid=row["ocid"],
+            party_key=key,
+            role=role,
+            name=name,
+            released_on=row["released_on"],
+            available_at=row["available_at"],
+            publication=row["publication"],
+        )
+        for row in releases
+        for key, role, name in (
+            ("s1", "supplier", "Alpha Fictional Works Ltd"),
+            (f"b{row['ocid'][-1]}", "buyer", f"Roads Agency {int(row['ocid'][-4:]) % 3}"),
+        )
+    ]
+    return {
+        FUNDAMENTALS: facts_of(random),
+        MACRO_SERIES: series_of(random),
+        MACRO_ANNUAL: [annual],
+        TENDER_RELEASES: releases,
+        TENDER_PARTIES: _first_of_each(parties),
+        ENTITIES: [
+            entity_row(
+                service_id=each,
+                legal_name=name,
+                country=country,
+                lei="2138002QX8KZTPLXS721" if each == "DCA1" else None,
+            )
+            for each, name, country in zip(ISSUERS, names, ("ZA", "KE", "ZA"), strict=True)
+        ],
+        IDENTIFIERS: [
+            sighting(service_id=each, id_type=kind, id_value=value, issuer=issuer, status=None)
+            for each, kind, value, issuer in ids
+        ],
+    }
+
+
+def _first_of_each(parties: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Keep the first naming of each party: who it is has no day of its own."""
+    newest_first = sorted(parties, key=lambda each: each["available_at"], reverse=True)
+    held = {(each["ocid"], each["party_key"], each["role"]): each for each in newest_first}
+    return list(held.values())
+
+
+def derived_of(random: Random, data_version: str = "20260101.1") -> dict[str, pa.Table]:
+    """Give derived rows: intervals of metrics, vintages of signals, a match, a pointer."""
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in DERIVED}
+    for issuer in ISSUERS:
+        first, second = sorted((day(random), day(random)))
+        for period, begins, ends in ((2016, first, second), (2017, second, None)):
+            rows["metrics"].append(_metric(random, issuer, period, begins, ends))
+        rows["metrics_absent"].append(
+            {
+                "service_id": issuer,
+                "metric": "net_margin",
+                "period_end": date(2015, 12, 31),
+                "reason": "input_not_reported",
+                "holds_from": FIRST_DAY,
+                "holds_until": first,
+            }
+        )
+    for month in range(1, 10):
+        closed = date(2018, month + 1, 5)
+        again = closed + timedelta(random.randrange(1, 400))
+        for vintage, begins, ends in ((1, closed, again), (2, again, None)):
+            rows["signals"].append(_signal(random, date(2018, month, 1), vintage, begins, ends))
+    rows["party_matches"].append(
+        {
+            **dict.fromkeys(DERIVED["party_matches"].model_fields),
+            **{"source": "test", "country": "ZA", "party_key": "s1"},
+            **{"name": "Alpha Fictional Works Ltd", "service_id": "DCA1"},
+            "match_method": "exact_name",
+        }
+    )
+    rows["same_as"].append({"service_id": "DCX9", "same_as": "DCB2", "evidence": "declared"})
+    for metric, value in (("provenance_complete", Decimal(1)), ("coverage", None)):
+        for version in ("20190101.1", data_version):
+            rows["quality"].append(_measured(metric, value, version))
+    return {
+        name: pa.Table.from_pylist(each, arrow_schema(DERIVED[name])) for name, each in rows.items()
+    }
+
+
+def _metric(
+    random: Random, issuer: str, period: int, begins: date, ends: date | None
+) -> dict[str, Any]:
+    inputs = '[{"fact_id":"f","value":1234567890123456.78}]'
+    return {
+        **{"service_id": issuer, "metric": "net_margin", "unit": "ratio", "currency": "ZAR"},
+        **{"value": str(random.randrange(-(10**10), 10**10) / Decimal(10**10))},
+        **{"basis": "consolidated/ifrs", "period_type": "FY"},
+        **{"period_start": date(period, 1, 1), "period_end": date(period, 12, 31)},
+        **{"published_at": begins, "available_at": begins, "answers_from": begins},
+        **{"answers_until": ends, "methodology_ref": "metrics-v1/net_margin", "inputs": inputs},
+        **{"license_class": "cc-by", "source_ref": "d#/1", "method": "xbrl"},
+        **{"observed_at": datetime(2026, 1, 1, tzinfo=UTC), "provenance_id": "p"},
+        "extraction_confidence": None,
+    }
+
+
+def _signal(
+    random: Random, month: date, vintage: int, begins: date, ends: date | None
+) -> dict[str, Any]:
+    return {
+        **{"signal_key": "procurement-demand", "country": "ZA", "month": month},
+        **{"closed_at": date(2018, month.month + 1, 5), "dimension": "category"},
+        **{"dimension_value": "works", "service_id": None, "measure": "category_share_count"},
+        **{"value": Decimal(random.randrange(10**6)) / 10**6, "unit": "share", "currency": None},
+        **{"n_eligible": 4, "n_observed": 2, "coverage": Decimal("0.5"), "n_withheld": 0},
+        **{"vintage": vintage, "available_at": begins, "superseded_at": ends},
+        **{"methodology_ref": "signals-v1/procurement-demand", "license_class": "cc-by"},
+        **{"source_ref": "test", "observed_at": datetime(2026, 1, 1, 6, tzinfo=UTC)},
+        **{"method": "api", "extraction_confidence": None, "provenance_id": "test"},
+    }
+
+
+def _measured(metric: str, value: Decimal | None, version: str) -> dict[str, Any]:
+    return {
+        **{"sku": "AF-FUND", "dimension": "completeness", "metric": metric, "scope": "all"},
+        **{"value": value, "unit": "share", "floor": Decimal(1), "n_checked": 1, "n_passed": 1},
+        **{"status": "PASS" if value else "UNMEASURED", "data_version": version},
+        "measured_at": datetime(2026, 1, 1, 6, tzinfo=UTC),
+    }
+
+
+def publish_world(
+    root: Path,
+    place: str | Path,
+    seed: int,
+    until: date | None = None,
+    derive: Callable[[Snapshot], Mapping[str, pa.Table]] | None = None,
+) -> str:
+    """Publish the world of a number, or as much of it as was public on a day."""
+    record = Record(str(root))
+    for table, rows in everything(Random(seed)).items():
+        kept = [
+            row
+            for row in rows
+            if until is None or table in TIMELESS or row["available_at"] <= until
+        ]
+        if kept:
+            load(record, table, *kept)
+
+    def invented(snapshot: Snapshot) -> Mapping[str, pa.Table]:
+        return derived_of(Random(seed), snapshot.data_version)
+
+    derivations = [Derivation("invented", invented)]
+    if derive is not None:
+        derivations.append(Derivation("derived", derive))
+    return publish(record, place, derivations=derivations, work=root.parent / "work")

@@ -1,0 +1,197 @@
+"""A published world with its exports, and the real server over it in processes of its own."""
+
+import http.client
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from waitress.server import create_server
+
+from assets.exports.export import export, switch_latest
+from assets.exports.signing import SigningKey
+from tests.helpers.paths import ROOT
+from tests.helpers.random_world import derived_of, everything
+from tests.unit.warehouse.test_mart import load
+from warehouse.exports.manifest import encode
+from warehouse.exports.published import Published
+from warehouse.keys import KeyStore, create, sandbox
+from warehouse.mart.build import publish
+from warehouse.mart.derived import Derivation
+from warehouse.mart.snapshot import Snapshot
+from warehouse.read.exports import MANIFEST
+from warehouse.record.store import Record
+from warehouse.record.tables import TENDER_RELEASES
+
+WRITTEN_FOR = "https://api.sankofa.example"
+ANSWER = tuple[int, http.client.HTTPMessage, bytes]
+
+
+@dataclass(frozen=True)
+class World:
+    """The places of an installation with one build, and a key of each kind."""
+
+    root: Path
+    sample: str
+    paid: str
+
+    @property
+    def marts(self) -> Path:
+        return self.root / "marts"
+
+    @property
+    def keys(self) -> Path:
+        return self.root / "keys.sqlite"
+
+    @property
+    def exports(self) -> str:
+        return str(self.root / "exports")
+
+    def published(self) -> Published:
+        return Published(self.exports)
+
+    def publish(self, *releases: dict[str, object]) -> str:
+        """Publish again, with more releases, and with exports."""
+        record = Record(str(self.root / "record"))
+        if releases:
+            load(record, TENDER_RELEASES, *releases)
+        version = publish(
+            record,
+            self.marts,
+            derivations=[
+                Derivation(
+                    "invented", lambda snapshot: derived_of(Random(1), snapshot.data_version)
+                )
+            ],
+            work=self.root / "work",
+            export=self._export,
+        )
+        switch_latest(self.exports, version)
+        return version
+
+    def _export(self, snapshot: Snapshot, before: str | None) -> Mapping[str, str]:
+        manifest = export(
+            snapshot,
+            self.exports,
+            base_url=f"{WRITTEN_FOR}/exports",
+            signing_key=SigningKey.at(self.root / "signing-key.pem"),
+            previous=before,
+            notice="FICTIONAL",
+        )
+        return {MANIFEST: encode(manifest).decode()}
+
+
+def make_world(root: Path) -> World:
+    """Load the invented rows and publish them."""
+    record = Record(str(root / "record"))
+    for table, rows in everything(Random(1)).items():
+        load(record, table, *rows)
+    store = KeyStore(root / "keys.sqlite")
+    world = World(root, sandbox(store), create(store, "professional"))
+    world.publish()
+    return world
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A server that runs, and where it is."""
+
+    port: int
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def get(self, path: str, key: str | None = None, method: str = "GET", **headers: str) -> ANSWER:
+        """Ask once over a connection of its own."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request(
+                method, path, headers={**sent, **({"X-API-Key": key} if key else {})}
+            )
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+
+@dataclass(frozen=True)
+class Served(Asked):
+    """A server in processes of its own: the first of them, and what it logged."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def children(self) -> list[int]:
+        """Give the processes that answer."""
+        pid = self.process.pid
+        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@contextmanager
+def answering(app: Any) -> Iterator[Asked]:
+    """Let an app answer over HTTP from a thread of this process."""
+    server: Any = create_server(app, host="127.0.0.1", port=0)
+    stop = threading.Event()
+
+    def answer() -> None:
+        while not stop.is_set():
+            server.asyncore.loop(timeout=0.1, map=server._map, count=1)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    try:
+        yield Asked(int(server.effective_port))
+    finally:
+        stop.set()
+        thread.join(30)
+        server.task_dispatcher.shutdown()
+        server.asyncore.close_all(server._map, ignore_all=True)
+
+
+@contextmanager
+def served(world: World, *options: str) -> Iterator[Served]:
+    """Run ``python -m api`` at a free port until the end of the block."""
+    with started(world, "api", "--exports", world.exports, *options) as server:
+        yield server
+
+
+@contextmanager
+def started(world: World, module: str, *options: str) -> Iterator[Served]:
+    """Run a server of ours at a free port until the end of the block."""
+    log = world.root / f"{module}-log-{time.monotonic_ns()}"
+    places = ["--marts", str(world.marts), "--keys", str(world.keys)]
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *places, "--port", "0", *options],
+            stderr=file,
+            cwd=ROOT,
+        )
+    try:
+        server = Served(port_of(process, log), process, log)
+        server.get("/health")
+        yield server
+    finally:
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGTERM)
+        process.wait(30)
+
+
+def port_of(process: subprocess.Popen[bytes], log: Path) -> int:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        if found := re.search(r"listening at port (\d+)", log.read_text()):
+            return int(found[1])
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.05)
+    raise AssertionError(f"the server does not listen: {log.read_text()}")

@@ -1,0 +1,108 @@
+"""The three stores of a service: files of a home, or a PostgreSQL and two Redis that run."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from tests.helpers import installation
+from tests.helpers.postgres_server import Postgres, postgres
+from tests.helpers.redis_server import Redis
+from warehouse.record.store import Record
+
+Kind = Literal["embedded", "servers"]
+
+
+class Store(Protocol):
+    """A store that can be taken away and brought back as it was."""
+
+    @property
+    def url(self) -> str:
+        """Say where it is."""
+
+    def kill(self) -> None:
+        """Take it away at once."""
+
+    def start(self) -> None:
+        """Bring it back."""
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Each store by the name that ``/v1/status`` gives it."""
+
+    datastore: Store
+    key_store: Store
+    usage_store: Store
+
+    def options(self) -> tuple[str, ...]:
+        """Tell them to a server."""
+        names = ("--marts", "--keys", "--usage")
+        places = (self.datastore.url, self.key_store.url, self.usage_store.url)
+        return tuple(each for pair in zip(names, places, strict=True) for each in pair)
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A file or a folder; where it was stands an empty folder while it is away."""
+
+    path: Path
+
+    @property
+    def url(self) -> str:
+        return str(self.path)
+
+    @property
+    def _away(self) -> Path:
+        return self.path.with_suffix(".away")
+
+    def kill(self) -> None:
+        if self.path.exists():
+            self.path.rename(self._away)
+        self.path.mkdir()
+
+    def start(self) -> None:
+        if self._away.exists():
+            self.path.rmdir()
+            self._away.rename(self.path)
+        elif self.path.is_dir() and not any(self.path.iterdir()):
+            self.path.rmdir()
+
+
+def embedded(home: Path) -> Stores:
+    """Give the stores that a home holds."""
+    names = ("marts", "keys.sqlite", "usage.counts")
+    return Stores(*(Embedded(home / name) for name in names))
+
+
+@contextmanager
+def servers(folder: Path) -> Iterator[Stores]:
+    """Start a server for each store, empty."""
+    redises = []
+    for name in ("keys", "usage"):
+        (folder / name).mkdir(parents=True)
+        redises.append(Redis(folder / name))
+    with postgres() as server:
+        try:
+            for each in redises:
+                each.start()
+            yield Stores(Postgres(server), *redises)
+        finally:
+            for each in redises:
+                each.kill()
+
+
+@contextmanager
+def stores_of(home: Path, kind: Kind) -> Iterator[Stores]:
+    """Give the stores of a home where the sample world is published, or the same in servers."""
+    if kind == "embedded":
+        yield embedded(home)
+        return
+    with servers(home / "servers") as running:
+        here = installation.at(home)
+        published = installation.publication(
+            here, installation.Briefly, marts=running.datastore.url
+        )
+        published.run(Record(here.record))
+        yield running

@@ -1,0 +1,100 @@
+"""Every metric of the sample world, worked out a second time from its own inputs."""
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from assets.metrics.derive import metrics
+from tests.helpers.installation import loaded_record
+from tests.helpers.metric_answers import Answers, Row, staged
+from tests.models.metric_model import PLANS, Issuer, figures_of, worked_out
+from warehouse.mart.snapshot import Snapshot
+from warehouse.record.store import Record
+from warehouse.record.tables import RECORD_TABLES
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    return loaded_record(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def tables(record: Record, tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.Table]:
+    return staged(record, tmp_path_factory.mktemp("stage"))
+
+
+def test_issuers_worked_out_a_few_at_a_time_have_the_same_rows(
+    record: Record, tables: dict[str, pa.Table], tmp_path: Path
+) -> None:
+    loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
+    with Snapshot(tmp_path, record, loads, "20990101.1") as snapshot:
+        snapshot.copy_record()
+        parts = metrics(snapshot, at_once=300)
+
+    assert parts["metrics"] != tables["metrics"]
+    for name, rows in parts.items():
+        order = [(column, "ascending") for column in rows.column_names]
+        assert rows.sort_by(order) == tables[name].sort_by(order)
+    assert not list(tmp_path.glob("*.spool"))
+
+
+def inputs_of(row: Row) -> Iterator[tuple[str, Decimal]]:
+    for each in json.loads(row["inputs"], parse_float=Decimal, parse_int=Decimal):
+        last = each["period_end"] != str(row["period_end"])
+        yield each["line_item"] + ("'" if last else ""), Decimal(each["value"])
+
+
+def test_every_value_follows_from_its_own_inputs(tables: dict[str, pa.Table]) -> None:
+    rows = tables["metrics"].to_pylist()
+
+    wrong = []
+    for row in rows:
+        figures = dict(inputs_of(row))
+        days = (row["period_end"] - row["period_start"]).days + 1
+        assert figures.keys() == set(PLANS[row["metric"]].needs.split())
+        value = worked_out(row["metric"], figures.__getitem__, days)
+        if value is None or value != Decimal(row["value"]):
+            wrong.append((row["service_id"], row["metric"], row["period_end"], value, row["value"]))
+
+    assert not wrong
+    assert {row["metric"] for row in rows} == set(PLANS)
+
+
+def test_every_input_is_a_current_figure_that_was_there_in_time(
+    record: Record, tables: dict[str, pa.Table]
+) -> None:
+    known = {
+        (row["service_id"], row["line_item"], row["unit"], row["period_end"], row["value_reported"])
+        for row in record.query(f"FROM {record.relation('fundamentals')}").to_pylist()
+    }
+    for row in tables["metrics"].to_pylist():
+        for each in json.loads(row["inputs"], parse_float=Decimal, parse_int=Decimal):
+            end, there = (date.fromisoformat(each[n]) for n in ("period_end", "available_at"))
+            figure = (row["service_id"], each["line_item"], row["currency"], end)
+            assert (*figure, Decimal(each["value"])) in known
+            assert there <= row["answers_from"]
+
+
+def test_the_sample_world_answers_as_the_rules_do(
+    record: Record, tables: dict[str, pa.Table]
+) -> None:
+    issuers: dict[str, list[Row]] = {}
+    for row in record.query(f"FROM {record.relation('fundamentals')}").to_pylist():
+        issuers.setdefault(row["service_id"], []).append(row)
+    answers = Answers(tables)
+    reasons = set()
+    for issuer, rows in sorted(issuers.items()):
+        model = Issuer(figures_of(rows))
+        days = sorted({row["available_at"] for row in rows})
+        for metric in PLANS:
+            for day in days:
+                said, expected = answers.on(day, issuer, metric), model.answer(metric, day)
+                assert said is not None and expected is not None
+                assert (said[0], said[2]) == (expected[0], expected[2]), f"{issuer} {metric} {day}"
+                reasons.add(said[0])
+    assert {"value", "input_not_reported", "revised_after_as_of"} <= reasons

@@ -1,0 +1,193 @@
+"""The promises of the record, for all histories, in any order of arrival."""
+
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import get_args
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.helpers.facts import fact, facts
+from tests.helpers.thoroughness import times
+from tests.models.record_model import Answer, Said, answer
+from warehouse.record.append import Load, append
+from warehouse.record.as_of import Vintages, known
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
+from warehouse.record.versions import loads_of, name_version
+from warehouse.tables import LoadEntry
+
+DAYS = [date(2019, 1, 1) + timedelta(days=30 * step) for step in range(6)]
+MODES: tuple[Vintages, ...] = get_args(Vintages)
+
+several = settings(
+    max_examples=times(12), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+said = st.builds(
+    Said,
+    item=st.sampled_from(["revenue", "profit"]),
+    available_at=st.sampled_from(DAYS),
+    publication=st.sampled_from([f"p{n}" for n in range(4)]),
+    value=st.sampled_from(["1", "2", "1234567890123456.78", None]),
+)
+# A publication says one thing of a figure, on one day.
+histories = st.lists(
+    said, min_size=1, max_size=12, unique_by=lambda s: (s.item, s.available_at, s.publication)
+)
+
+
+@st.composite
+def arrivals(draw: st.DrawFn) -> tuple[list[Said], list[list[Said]]]:
+    """A history, and the batches it arrives in: shuffled, with duplicates."""
+    history = draw(histories)
+    again = draw(st.lists(st.sampled_from(history), max_size=4))
+    shuffled = draw(st.permutations([*history, *again]))
+    size = draw(st.integers(1, len(shuffled)))
+    return history, [shuffled[at : at + size] for at in range(0, len(shuffled), size)]
+
+
+def row(each: Said) -> dict[str, object]:
+    publication = f"{each.available_at}/{each.publication}"
+    return fact(
+        each.value,
+        item=each.item,
+        available_at=each.available_at,
+        publication=publication,
+        document=f"document of {publication}",
+    )
+
+
+def load(record: Record, batch: list[Said]) -> LoadEntry:
+    entry = append(record, FUNDAMENTALS, facts(*map(row, batch)), Load("test", ("d",)))
+    assert entry.read == len(batch)
+    assert entry.read == entry.appended + entry.held + entry.quarantined
+    return entry
+
+
+def answered(
+    record: Record, as_of: date | None, vintages: Vintages, load_seq: int | None = None
+) -> Answer:
+    statement = known(
+        FUNDAMENTALS,
+        record.relation("fundamentals"),
+        as_of=as_of,
+        vintages=vintages,
+        load_seq=load_seq,
+        columns=["line_item", "value_reported", "available_at"],
+    )
+    rows = record.query(statement).to_pylist()
+    found = {(r["line_item"], r["value_reported"], r["vintage"], r["available_at"]) for r in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def with_record(work: Callable[[Record], None]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        work(Record(str(Path(folder))))
+
+
+@several
+@given(arrivals())
+def test_any_arrival_order_ends_in_the_same_answers(
+    arrived: tuple[list[Said], list[list[Said]]],
+) -> None:
+    history, batches = arrived
+
+    def work(record: Record) -> None:
+        for batch in batches:
+            load(record, batch)
+        for as_of in (None, DAYS[1], DAYS[3]):
+            for mode in MODES:
+                assert answered(record, as_of, mode) == answer(history, as_of, mode)
+
+    with_record(work)
+
+
+@several
+@given(arrivals(), st.sampled_from(DAYS))
+def test_what_arrives_after_as_of_never_changes_the_answer(
+    arrived: tuple[list[Said], list[list[Said]]], as_of: date
+) -> None:
+    _, batches = arrived
+
+    def work(record: Record) -> None:
+        for batch in batches:
+            before = [said for said in batch if said.available_at <= as_of]
+            if before:
+                load(record, before)
+        knew = {mode: answered(record, as_of, mode) for mode in MODES}
+        for batch in batches:
+            load(record, batch)
+            assert {mode: answered(record, as_of, mode) for mode in MODES} == knew
+
+    with_record(work)
+
+
+@several
+@given(arrivals())
+def test_loading_everything_twice_appends_nothing(
+    arrived: tuple[list[Said], list[list[Said]]],
+) -> None:
+    _, batches = arrived
+
+    def work(record: Record) -> None:
+        for batch in batches:
+            load(record, batch)
+        for batch in reversed(batches):
+            again = load(record, batch)
+            assert (again.appended, again.held) == (0, len(batch))
+
+    with_record(work)
+
+
+@several
+@given(arrivals())
+def test_a_pinned_version_answers_the_same_after_any_number_of_later_loads(
+    arrived: tuple[list[Said], list[list[Said]]],
+) -> None:
+    _, batches = arrived
+
+    def work(record: Record) -> None:
+        then: dict[str, list[Answer]] = {}
+        for batch in batches:
+            load(record, batch)
+            version = name_version(record)
+            then[version] = [answered(record, None, mode) for mode in MODES]
+        for version, answers in then.items():
+            seq = loads_of(record, version)["fundamentals"]
+            assert [answered(record, None, mode, seq) for mode in MODES] == answers
+
+    with_record(work)
+
+
+readings = st.lists(
+    st.tuples(st.integers(0, 5), st.sampled_from(["1", "2", "3"])), min_size=1, max_size=6
+)
+
+
+@several
+@given(readings)
+def test_a_silent_edit_is_known_from_the_day_we_read_it_and_not_before(
+    read: list[tuple[int, str]],
+) -> None:
+    """One publication, dated 2019, is read on several days and says this or that."""
+
+    def work(record: Record) -> None:
+        last_of_day: dict[date, str] = {}
+        for number, (day, value) in enumerate(sorted(read, key=lambda each: each[0])):
+            seen = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(days=day, minutes=number)
+            reading = fact(value, observed_at=seen, document=f"read {number}")
+            append(record, FUNDAMENTALS, facts(reading), Load("test", (f"{number}",)))
+            last_of_day[seen.date()] = value
+        first_value = sorted(read, key=lambda each: each[0])[0][1]
+        for as_of in (date(2019, 3, 28), date(2019, 3, 29), date(2026, 2, 28), *last_of_day):
+            seen_by_then = [value for day, value in last_of_day.items() if day <= as_of]
+            expected = (seen_by_then or [first_value])[-1:] if as_of >= date(2019, 3, 29) else []
+            values = [
+                str(each[1].normalize()) for each in answered(record, as_of, "latest") if each[1]
+            ]
+            assert values == expected
+
+    with_record(work)

@@ -1,0 +1,236 @@
+"""Signals against a second, plain reckoning, on random worlds and on the sample world."""
+
+import tempfile
+from collections.abc import Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from assets.entities.derive import derive
+from assets.signals.derive import signals
+from tests.helpers.installation import loaded_record
+from tests.helpers.signals_world import FIRST, SEEN, World, award
+from tests.helpers.thoroughness import times
+from tests.models import signals_model as model
+from warehouse.mart.snapshot import Snapshot
+from warehouse.record.store import Record
+from warehouse.record.tables import RECORD_TABLES
+
+Row = dict[str, Any]
+Tables = tuple[list[Row], list[Row], list[Row]]
+
+
+def derived(record: Record, folder: Path) -> Tables:
+    """Give the signals of a record, and the releases and parties they are made from."""
+    loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
+    with Snapshot(folder, record, loads, "test") as snapshot:
+        snapshot.copy_record()
+        snapshot.add(derive(snapshot))
+        snapshot.add(signals(snapshot))
+        names = ("signals", "tender_releases", "tender_parties")
+        rows, releases, parties = (snapshot.read(f"FROM {name}").to_pylist() for name in names)
+    return rows, releases, parties
+
+
+def compare(tables: Tables, country: str, days: list[date]) -> int:
+    """Reckon every month at some closings once more; give how many rows were compared."""
+    rows, releases, parties = (
+        [row for row in each if row["country"] == country] for each in tables
+    )
+    first = model.month_of(min(row["available_at"] for row in releases))
+    compared = 0
+    for day in days:
+        shown = {key(row): told(row) for row in known(rows, day)}
+        processes = model.processes(releases, parties, day)
+        last = model.month_of(day - timedelta(days=5))
+        months = [model.shifted(last, -back) for back in range(37)]
+        for month in (each for each in months if each >= first):
+            for name, expected in reckoned(processes, month, first).items():
+                assert shown.pop((month, *name), None) == expected, (day, month, name)
+                compared += 1
+        left = {name: one for name, one in shown.items() if name[0] in months and name[1] != LISTED}
+        # what is left has nothing in it: no observation, or a share of none
+        assert not {name: one for name, one in left.items() if one[0]}
+    return compared
+
+
+LISTED = "listed-award-intensity"
+
+
+def reckoned(
+    processes: list[model.Process], month: date, first: date
+) -> dict[model.Key, model.Told]:
+    told = model.by_tender(processes, month) | model.by_first_award(processes, month, first)
+    whole = {"awards": "award-concentration", "buyers": "buyer-supplier-concentration"}
+    for (measure, currency), one in model.concentrated(processes, month, first).items():
+        told[whole["awards"], measure, "all", currency] = one
+    for buyer in {each.buyer for each in processes if each.buyer}:
+        if buyer.startswith("withheld:"):
+            continue
+        for (measure, currency), one in model.concentrated(processes, month, first, buyer).items():
+            told[whole["buyers"], measure, buyer, currency] = one
+    for panel, measure, one_more in (
+        ("procurement-demand", "momentum_3m_yoy", model.momentum(processes, month, first)),
+        (
+            "supplier-newcomer-rate",
+            "newcomer_award_share",
+            model.newcomers(processes, month, first),
+        ),
+    ):
+        if one_more is not None:
+            told[panel, measure, "all", None] = one_more
+    return told
+
+
+def known(rows: list[Row], day: date) -> Iterator[Row]:
+    """Give the rows that were known on a day; rows by category are tried by hand."""
+    for row in rows:
+        shares = row["measure"].startswith("category_share")
+        if (row["dimension"] == "category" and not shares) or row["measure"] == "named_buyer_share":
+            continue
+        until = row["superseded_at"]
+        if row["available_at"] <= day and (until is None or day < until):
+            yield row
+
+
+def key(row: Row) -> tuple[Any, ...]:
+    value = row["dimension_value"]
+    value = value.partition("/")[2] if row["dimension"] == "buyer" else value
+    return row["month"], row["signal_key"], row["measure"], value, row["currency"]
+
+
+def told(row: Row) -> model.Told:
+    return row["value"], row["n_eligible"], row["n_observed"], row["n_withheld"]
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    return derived(loaded_record(tmp_path_factory), tmp_path_factory.mktemp("stage"))
+
+
+@pytest.mark.parametrize("country", ["ZA", "KE", "CO"])
+def test_the_sample_world_is_reckoned_alike(sample: Tables, country: str) -> None:
+    days = [date(2022, 2, 5), date(2023, 1, 5), date(2024, 7, 5), date(2026, 4, 5)]
+    assert compare(sample, country, days) > 400
+
+
+def test_counts_add_up_in_every_row_of_the_sample_world(sample: Tables) -> None:
+    rows, _, _ = sample
+    assert rows
+    for row in rows:
+        assert 0 <= row["n_observed"] <= row["n_eligible"]
+        assert (row["value"] is None) == (row["n_observed"] == 0)
+        assert row["available_at"] >= row["closed_at"] > row["month"]
+        if row["n_eligible"]:
+            assert abs(row["coverage"] * row["n_eligible"] - row["n_observed"]) < Decimal("1e-6")
+        if row["unit"] in ("share", "index") and row["value"] is not None:
+            assert 0 <= row["value"] <= 1
+
+
+def test_vintages_of_a_row_follow_one_another(sample: Tables) -> None:
+    rows, _, _ = sample
+    chains: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        chains.setdefault((row["country"], row["dimension"], *key(row)), []).append(row)
+    assert max(map(len, chains.values())) > 1
+    for chain in chains.values():
+        assert [row["vintage"] for row in chain] == list(range(1, len(chain) + 1))
+        for before, after in pairwise(chain):
+            assert before["superseded_at"] == after["available_at"] > before["available_at"]
+            assert told(before) != told(after)
+        assert chain[-1]["superseded_at"] is None
+
+
+_DAYS = st.dates(date(2022, 1, 1), date(2024, 8, 31))
+_PARTIES = st.sampled_from(["P1", "P2", "P3", "P4", "withheld:1", "withheld:2"])
+_AMOUNTS = st.decimals("0.01", 10**15, places=2)
+_MONEY = st.none() | _AMOUNTS.map(str)
+_AWARDS = st.lists(
+    st.builds(
+        award,
+        st.sampled_from("ab"),
+        st.none() | _DAYS,
+        _MONEY,
+        st.lists(_PARTIES, max_size=2, unique=True).map(tuple),
+        st.sampled_from(["ZAR", "USD"]),
+        status=st.sampled_from(["active", "active", "cancelled"]),
+    ),
+    max_size=2,
+    unique_by=lambda made: made["id"],
+)
+_RELEASES = st.fixed_dictionaries(
+    {
+        "ocid": st.sampled_from([f"o{place}" for place in range(8)]),
+        "day": _DAYS,
+        "number": st.sampled_from("123"),
+        "awards": _AWARDS,
+        "tender": st.booleans(),
+        "buyer_key": st.none() | _PARTIES,
+        "bidders": st.lists(_PARTIES, max_size=3, unique=True),
+        "category": st.sampled_from([None, "works", "goods"]),
+        "tender_status": st.sampled_from([None, "active", "complete", "cancelled"]),
+        "procurement_method": st.sampled_from([None, "open", "direct"]),
+        "number_of_tenderers": st.sampled_from([None, 0, 1, 2, 5]),
+        "tender_value": st.none() | _AMOUNTS,
+        "tender_currency": st.sampled_from([None, "ZAR", "USD"]),
+        "tender_start": st.none() | _DAYS,
+        "tender_end": st.none() | _DAYS,
+    }
+)
+_WORLDS = st.lists(
+    _RELEASES,
+    min_size=1,
+    max_size=30,
+    unique_by=lambda made: (made["ocid"], made["number"], made["day"]),
+)
+# A world takes a second: making a failing one smaller would take longer than a test may.
+_FEW = settings(
+    max_examples=times(6),
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def made(releases: list[Row]) -> Tables:
+    """Derive the panels of some releases; two with one number are vintages of one."""
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(Record(f"{folder}/record"), Path(folder, "stage"))
+        world.release("ocds-first", FIRST, tender=False)
+        for release in releases:
+            copied = [dict(each) for each in release["awards"]]
+            mark = {"publication": f"{release['day']} {release['number']}"}
+            world.release(**release | {"awards": copied} | mark)
+        world.load()
+        return derived(world.record, world.folder)
+
+
+@_FEW
+@given(_WORLDS)
+def test_random_worlds_are_reckoned_alike(releases: list[Row]) -> None:
+    days = [date(2023, 2, 5), date(2024, 3, 5), date(2024, 9, 5)]
+    compare(made(releases), "ZA", days)
+
+
+@_FEW
+@given(_WORLDS, _DAYS, st.sampled_from(["test", "added-later"]))
+def test_later_releases_never_change_an_earlier_row(
+    releases: list[Row], day: date, portal: str
+) -> None:
+    releases = [each | ({"source": portal} if each["day"] > day else {}) for each in releases]
+
+    def rows(some: list[Row]) -> list[Row]:
+        found, _, _ = made(some)
+        shown = [row for row in found if row["available_at"] <= day]
+        return [{**row, "superseded_at": None} for row in shown]
+
+    assert rows(releases) == rows([each for each in releases if each["day"] <= day])
+
+
+def test_the_days_of_these_tests_are_closings() -> None:
+    assert FIRST < date(2022, 1, 1) < date(2024, 9, 5) < SEEN

@@ -1,0 +1,308 @@
+"""Runs through a real Dagster instance, fetching over HTTP from a local server."""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
+from dagster._core.test_utils import create_test_daemon_workspace_context
+from dagster._core.workspace.load_target import ModuleTarget
+from dagster._daemon.backfill import execute_backfill_iteration
+from dagster._daemon.run_coordinator import QueuedRunCoordinatorDaemon
+
+from assets.filings.fetch import BATCHES, ISSUERS, batch_of
+from pipelines.definitions import definitions
+from pipelines.places import Places, places
+from pipelines.run import instance, run_job
+from tests.helpers.paths import ROOT
+from tests.helpers.replay_server import Asked, Replay, Reply
+from warehouse.errors import SankofaError
+from warehouse.record.landing import Landing
+from warehouse.record.store import Record
+
+RATES = b"""KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS
+EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-02,20.4,A
+EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-03,oops,A
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[Replay]:
+    with Replay() as replay:
+        yield replay
+
+
+@pytest.fixture
+def here(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) -> Places:
+    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
+    monkeypatch.setenv("DAGSTER_HOME", "")
+    for key in ("ECB", "ZA_ETENDERS", "H10", "SEC_SUBMISSIONS", "GLEIF_API"):
+        monkeypatch.setenv(f"SANKOFA_BASE_{key}", server.base)
+    monkeypatch.setenv("SANKOFA_ECB_KEYS", "D.ZAR.EUR.SP00.A")
+    monkeypatch.setenv("SANKOFA_H10_CADENCES", "monthly")
+    return places()
+
+
+def span(first: str, last: str) -> dict[str, str]:
+    return {
+        "dagster/asset_partition_range_start": first,
+        "dagster/asset_partition_range_end": last,
+    }
+
+
+def a_day(asked: Asked) -> Reply:
+    day = asked.query["dateFrom"]
+    package = {"releases": [{"ocid": f"ocds-1-{day}", "id": day, "date": f"{day}T00:00:00Z"}]}
+    return Reply(json.dumps(package).encode())
+
+
+def test_a_range_of_days_is_filled_in_by_one_run(here: Places, server: Replay) -> None:
+    server.answer("/api/OCDSReleases", a_day)
+
+    said = run_job(here, "fetch_za_etenders_landed", span("2024-02-27", "2024-03-02"))
+
+    assert [asked.query["dateFrom"] for asked in server.asked] == [
+        str(date(2024, 2, 27) + timedelta(days=n)) for n in range(5)
+    ]
+    assert said["za_etenders_landed"]["documents_new"] == 5
+    with instance(here) as keeper:
+        [run] = keeper.get_runs()
+        filled = keeper.get_materialized_partitions(dg.AssetKey("za_etenders_landed"))
+    assert run.is_success
+    assert len(filled) == 5
+    loaded = run_job(here, "ingest")
+    assert loaded["za_etenders_tender_releases"]["read"] == 5
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:dagster")
+def test_a_backfill_that_the_daemon_launches_fills_its_range(here: Places, server: Replay) -> None:
+    server.answer("/api/OCDSReleases", a_day)
+    key = dg.AssetKey("za_etenders_landed")
+    code = ModuleTarget("pipelines.definitions", None, str(ROOT), "sankofa")
+    queue, log = QueuedRunCoordinatorDaemon(interval_seconds=1), logging.getLogger("dagster")
+    with instance(here) as keeper, create_test_daemon_workspace_context(code, keeper) as workspace:
+        backfill = PartitionBackfill.from_asset_partitions(
+            backfill_id="backfill",
+            asset_graph=workspace.create_request_context().asset_graph,
+            partition_names=["2024-02-27", "2024-02-28", "2024-02-29"],
+            asset_selection=[key],
+            backfill_timestamp=datetime.now(UTC).timestamp(),
+            tags={},
+            dynamic_partitions_store=keeper,
+            all_partitions=False,
+            title=None,
+            description=None,
+            run_config=None,
+        )
+        keeper.add_backfill(backfill)
+        while backfill.status == BulkActionStatus.REQUESTED:
+            list(execute_backfill_iteration(workspace, log))
+            list(queue.run_iteration(workspace))
+            time.sleep(0.1)
+            backfill = keeper.get_backfill("backfill") or backfill
+        [run] = keeper.get_runs()
+        filled = keeper.get_materialized_partitions(key)
+
+    assert backfill.status == BulkActionStatus.COMPLETED_SUCCESS
+    assert run.is_success
+    assert filled == {"2024-02-27", "2024-02-28", "2024-02-29"}
+    assert [asked.query["dateFrom"] for asked in server.asked] == sorted(filled)
+
+
+def test_issuers_are_fetched_by_batches_that_never_change(
+    here: Places, server: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ciks = ["16", "32", "17", "18"]
+    monkeypatch.setenv("SANKOFA_CIKS", " ".join(ciks))
+    for cik in ciks:
+        server.on(f"/submissions/CIK{cik:0>10}.json", Reply(b'{"cik": 1}'))
+
+    run_job(here, "fetch_sec_submissions_landed", span("00", "01"))
+
+    asked = [asked.path[-15:-5] for asked in server.asked]
+    assert asked == ["0000000016", "0000000032", "0000000017"]
+    assert {batch_of(cik) for cik in ISSUERS} <= set(BATCHES)
+    run_job(here, "fetch_sec_submissions_landed", span(BATCHES[0], BATCHES[-1]))
+    assert len(server.asked) == 3 + len(ciks)
+
+
+def test_a_source_is_fetched_by_one_run_at_a_time(here: Places, server: Replay) -> None:
+    asked_first, go_on = threading.Event(), threading.Event()
+
+    def held(asked: Asked) -> Reply:
+        asked_first.set()
+        go_on.wait(240)
+        return Reply(RATES)
+
+    server.answer("/service/data/EXR/D.ZAR.EUR.SP00.A", held)
+    job = definitions().resolve_job_def("fetch_ecb_landed")
+    succeeded: list[bool] = []
+    with instance(here) as keeper:
+
+        def run() -> None:
+            tags = span("2024-01-01", "2024-01-01")
+            succeeded.append(job.execute_in_process(instance=keeper, tags=tags).success)
+
+        first, second = (threading.Thread(target=run) for _ in range(2))
+        try:
+            first.start()
+            assert asked_first.wait(60)
+            second.start()
+            pool = keeper.event_log_storage
+            while not pool.get_concurrency_info("ecb").pending_step_count:
+                assert len(server.asked) == 1
+                time.sleep(0.05)
+            assert pool.get_concurrency_info("ecb").slot_count == 1
+            assert len(server.asked) == 1
+        finally:
+            go_on.set()
+            first.join()
+            second.join()
+    assert succeeded == [True, True]
+    assert len(server.asked) == 2
+
+
+def test_what_a_killed_command_held_is_free_for_the_next(here: Places, server: Replay) -> None:
+    server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
+    job = definitions().resolve_job_def("fetch_ecb_landed")
+    with instance(here) as keeper:
+        tags = {"sankofa/by": "command", **span("2024-01-01", "2024-01-01")}
+        left = keeper.create_run_for_job(job, tags=tags, status=dg.DagsterRunStatus.STARTED)
+        keeper.event_log_storage.initialize_concurrency_limit_to_default("ecb")
+        claim = keeper.event_log_storage.claim_concurrency_slot("ecb", left.run_id, "ecb_landed")
+        assert claim.is_claimed
+
+    said = run_job(here, "fetch_ecb_landed", span("2024-01-01", "2024-01-01"))
+
+    assert said["ecb_landed"]["documents"] == 1
+    with instance(here) as keeper:
+        run = keeper.get_run_by_id(left.run_id)
+    assert run is not None
+    assert run.status == dg.DagsterRunStatus.FAILURE
+
+
+def test_a_source_that_fails_live_leaves_the_others_running(here: Places, server: Replay) -> None:
+    server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
+    server.on("/monthly.csv", Reply(b"gone", 410))
+    both = dg.Definitions(
+        assets=definitions().assets,
+        resources=definitions().resources,
+        jobs=[dg.define_asset_job("both", ["h10_landed", "ecb_landed", "ecb_macro_series"])],
+    ).resolve_job_def("both")
+
+    with instance(here) as keeper:
+        result = both.execute_in_process(
+            instance=keeper, raise_on_error=False, tags=span("2024-01-01", "2024-01-01")
+        )
+
+    assert not result.success
+    failed = [event for event in result.all_events if event.is_step_failure]
+    assert [event.step_key for event in failed] == ["h10_landed"]
+    assert "it answers 410" in str(failed[0].step_failure_data.user_failure_data)
+    record = Record(here.record)
+    assert len(record.query(f"SELECT * FROM {record.relation('macro_series')}")) == 1
+    with pytest.raises(SankofaError, match="failed in h10_landed"):
+        run_job(here, "fetch_h10_landed")
+
+
+def test_each_table_shows_its_counts_a_sample_and_its_quarantine(
+    here: Places, server: Replay
+) -> None:
+    server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
+    run_job(here, "fetch_ecb_landed", span("2024-01-01", "2024-01-01"))
+
+    said = run_job(here, "ingest")["ecb_macro_series"]
+
+    assert (said["read"], said["appended"], said["quarantined"]) == (2, 1, 1)
+    header, _, row = str(said["sample"]).splitlines()
+    assert header.startswith("| series | country_iso3 |")
+    assert row.startswith("| FX.EUR.ZAR |")
+    assert Path(str(said["quarantine"])).is_dir()
+    assert "| 1 |" in str(said["why quarantined"])
+
+
+def test_the_record_fills_without_any_folder_of_documents(here: Places, server: Replay) -> None:
+    server.on("/monthly.csv", Reply(b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"))
+
+    run_job(here, "fetch_h10_landed")
+    said = run_job(here, "ingest")
+
+    assert not here.sample.exists()
+    assert said["h10_macro_series"]["appended"] == 1
+    assert run_job(here, "publish")["published_build"]["data_version"]
+
+
+def test_what_was_landed_and_is_not_read_asks_for_a_load_of_its_source(
+    here: Places, server: Replay
+) -> None:
+    [sensor] = definitions().get_repository_def().sensor_defs
+
+    def look(cursor: str | None) -> Any:
+        with dg.build_sensor_context(
+            cursor=cursor, repository_def=definitions().get_repository_def()
+        ) as context:
+            return sensor.evaluate_tick(context)
+
+    server.on("/monthly.csv", Reply(b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"))
+    before = look(None)
+    run_job(here, "fetch_h10_landed")
+    landed = look(before.cursor)
+    again = look(landed.cursor)
+    run_job(here, "ingest")
+    read = look(before.cursor)
+
+    assert not before.run_requests
+    [request] = landed.run_requests or []
+    assert request.asset_selection == [dg.AssetKey("h10_macro_series")]
+    assert not again.run_requests
+    assert not read.run_requests
+
+
+@pytest.mark.parametrize(
+    ("source", "first", "last"),
+    [
+        ("za_etenders", "2026-02-14", "2026-03-16"),
+        ("ecb", "2026-02-01", "2026-03-01"),
+        ("sec_submissions", "00", "15"),
+    ],
+)
+def test_each_night_asks_again_for_what_may_have_changed(
+    here: Places, source: str, first: str, last: str
+) -> None:
+    schedule = (
+        definitions().get_repository_def().get_schedule_def(f"fetch_{source}_landed_schedule")
+    )
+    context = dg.build_schedule_context(
+        scheduled_execution_time=datetime(2026, 3, 16, 3, tzinfo=UTC)
+    )
+
+    [request] = schedule.evaluate_tick(context).run_requests or []
+
+    assert request.tags.items() >= span(first, last).items()
+
+
+def test_every_asset_says_how_fresh_it_must_be_and_whose_pool_it_takes(here: Places) -> None:
+    for asset in definitions().get_repository_def().assets_defs_by_key.values():
+        if asset.op.name == "published_build":
+            continue
+        assert asset.op.pool in {spec.tags["sankofa/source"] for spec in asset.specs}
+        assert all(spec.freshness_policy is not None for spec in asset.specs)
+        if asset.partitions_def is not None:
+            assert asset.backfill_policy == dg.BackfillPolicy.single_run()
+
+
+def test_a_landed_document_is_the_one_that_came(here: Places, server: Replay) -> None:
+    server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
+    run_job(here, "fetch_ecb_landed", span("2024-01-01", "2024-02-01"))
+    landing = Landing(here.landing)
+    [document] = landing.documents("ecb")
+    assert landing.read(document) == RATES
+    assert server.asked[0].query["updatedAfter"].startswith("2024-01-01")

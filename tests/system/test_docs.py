@@ -1,0 +1,168 @@
+"""What README and docs say is so: every command and snippet is run, every link leads somewhere."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from tests.helpers.doc_pages import (
+    MCP,
+    OTHER,
+    REST,
+    RUN,
+    SHOWN,
+    Block,
+    Checkout,
+    blocks,
+    missing,
+    pages,
+    query,
+)
+from tests.helpers.installation import copy_of, sample_home
+from tests.helpers.paths import ROOT
+
+NAMES = [str(page.relative_to(ROOT)) for page in pages()]
+TOLD = [name for name in NAMES if any(block.done for block in blocks(ROOT / name))]
+LEFT_OUT = [block for name in NAMES for block in blocks(ROOT / name) if block.mark]
+# A reader asks a few times a minute, all pages together ask more often.
+_TIERS = '{"sample": {"per_minute": 10000}, "starter": {"per_minute": 10000}}'
+
+
+@dataclass(frozen=True)
+class Running:
+    """The sample world as ``sankofa up`` serves it."""
+
+    home: Path
+    addresses: Mapping[str, str]
+    said: str
+
+    def as_written(self, printed: str) -> str:
+        """Put the addresses of the pages in the place of those that answer."""
+        for written, live in self.addresses.items():
+            printed = printed.replace(live, written)
+        return printed
+
+
+def free_ports(number: int) -> list[int]:
+    with ExitStack() as held:
+        sockets = [held.enter_context(closing(socket.socket())) for _ in range(number)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    home = copy_of(sample_home(tmp_path_factory), "documented", tmp_path_factory)
+    tiers, log = home.parent / "tiers.json", home.parent / "log"
+    tiers.write_text(_TIERS)
+    rest, mcp, other = free_ports(3)
+    live = {REST: f"127.0.0.1:{rest}", MCP: f"127.0.0.1:{mcp}", OTHER: str(other)}
+    options = ("--no-dagster", "--port", str(rest), "--mcp-port", str(mcp))
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pipelines.command", "up", *options],
+            env={**os.environ, "SANKOFA_HOME": str(home), "SANKOFA_TIERS": str(tiers)},
+            stdout=file,
+            stderr=file,
+        )
+    try:
+        until = time.monotonic() + 120
+        while "Stop with Ctrl-C" not in log.read_text() and time.monotonic() < until:
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.1)
+        assert "Stop with Ctrl-C" in log.read_text(), log.read_text()
+        yield Running(home, live, log.read_text())
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+
+
+@pytest.mark.skipif(which("curl") is None, reason="left out: there is no curl")
+@pytest.mark.parametrize("name", TOLD)
+def test_every_command_of_a_page_does_what_it_shows(
+    name: str, running: Running, tmp_path: Path
+) -> None:
+    checkout = Checkout(tmp_path, running.home, running.addresses)
+    for block in filter(lambda each: each.done, blocks(ROOT / name)):
+        printed = running.as_written(checkout.do(block))
+        line = None if block.shown is None else missing(block.shown, printed)
+        assert line is None, f"{block.place} does not print\n{line}\nbut\n{printed}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_block_is_run_or_shown_or_says_why_not(name: str) -> None:
+    for block in blocks(ROOT / name):
+        assert block.language in (*RUN, *SHOWN, "diff"), block.place
+
+
+def test_what_is_shown_must_be_printed_and_in_this_order() -> None:
+    printed = "first 12 rows\nsecond\n"
+    assert missing("first … rows\n…\nsecond", printed) is None
+    assert missing("second\nfirst", printed) == "first"
+    assert missing("first 13 rows", printed) == "first 13 rows"
+
+
+def test_few_blocks_are_left_out() -> None:
+    assert len([block for block in LEFT_OUT if block.mark == "not run"]) <= 6
+    assert len([block for block in LEFT_OUT if block.mark == "slow"]) <= 6
+
+
+@pytest.mark.parametrize("block", LEFT_OUT, ids=lambda block: str(block.place))
+def test_a_block_that_is_left_out_says_why(block: Block) -> None:
+    assert block.why and len(block.why.split()) > 3
+    if not block.done:
+        pytest.skip(f"{block.place} is {block.mark}: {block.why}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_leads_to_a_file_and_a_heading_of_it(name: str) -> None:
+    page = ROOT / name
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", text):
+        address = target[0] or target[1]
+        if address.startswith(("http://", "https://")):
+            continue
+        path, _, heading = address.partition("#")
+        leads_to = (page.parent / path).resolve() if path else page
+        assert leads_to.exists(), f"{name}: {address}"
+        assert not heading or heading in headings(leads_to), f"{name}: {address}"
+
+
+def headings(page: Path) -> set[str]:
+    """Give the anchors of a page as GitHub names them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_targets_of_make_that_are_named_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in pages():
+        named = set(re.findall(r"(?:`|^)make (\w+)", page.read_text("utf-8"), re.MULTILINE))
+        assert named <= targets, page
+
+
+def test_the_readme_shows_what_is_said_when_all_answers(running: Running) -> None:
+    """All but the line of Dagster, which takes longer to start and is left out here."""
+    (text,) = (each.text for each in blocks(ROOT / "README.md") if "Sandbox key" in each.text)
+    shown = re.sub(r"^Runs.*\n", "", text, flags=re.MULTILINE)
+    assert missing(shown, running.as_written(running.said)) is None, running.said
+
+
+def test_the_procurement_dashboard_prints_what_its_page_shows(running: Running) -> None:
+    """Through fsspec: DuckDB's own extension for HTTP is downloaded when first used."""
+    folder = ROOT / "docs" / "examples"
+    (shown,) = (each.shown for each in blocks(folder / "README.md") if "duckdb <" in each.text)
+    text = (folder / "procurement.sql").read_text("utf-8")
+    printed = query(text.replace(REST, running.addresses[REST]))
+    assert shown and missing(shown, printed) is None, printed

@@ -1,0 +1,335 @@
+"""``sankofa doctor`` names each fault in plain words; the faults are real where they can be."""
+
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from assets.fetching.fetchers import setting_name
+from assets.ingest.sources import SOURCES
+from pipelines.command import sankofa
+from pipelines.places import Places, places
+from tests.helpers.facts import fact
+from tests.helpers.installation import at
+from tests.helpers.redis_server import Redis
+from tests.helpers.replay_server import Replay, Reply
+from tests.unit.warehouse.test_mart import load
+from warehouse.keys import KeyStore, create, issued, revoke
+from warehouse.mart.build import publish
+from warehouse.mart.notices import NOTICE, SAMPLE_NOTICE
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
+
+H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith("SANKOFA_")]:
+        if name != "SANKOFA_TURNS":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("SANKOFA_LEAST_FREE_MB", "0")
+    return tmp_path / "home"
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make an installation with which nothing is wrong: a build of an hour ago, and a key."""
+    home = tmp_path_factory.mktemp("healthy")
+    published(at(home), datetime.now(UTC) - timedelta(hours=1))
+    return home
+
+
+@pytest.fixture
+def healthy(home: Path, made_once: Path) -> Path:
+    shutil.copytree(made_once, home)
+    return home
+
+
+def published(here: Places, moment: datetime, notice: str = NOTICE) -> None:
+    """Publish one fact as if at a moment, with a key to ask for it."""
+    record = Record(here.record)
+    load(record, FUNDAMENTALS, fact("1"))
+    told = json.dumps([{"measured_at": moment.isoformat()}])
+    publish(record, here.marts, notice, export=lambda *_: {"measured": told})
+    create(KeyStore(here.keys), "starter")
+
+
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        return str(held.getsockname()[1])
+
+
+def look(*words: str) -> tuple[int, list[dict[str, Any]]]:
+    ports = ("--port", free_port(), "--mcp-port", free_port(), "--dagster-port", free_port())
+    done = CliRunner().invoke(sankofa, ["doctor", "--json", *ports, *words])
+    assert done.stderr == "", done.stderr
+    return done.exit_code, json.loads(done.stdout)
+
+
+def faults(*words: str) -> dict[str, str]:
+    """Give each fault as one text, by its subject; every one says what to do."""
+    status, found = look(*words)
+    wrong = [each for each in found if each["state"] == "fault"]
+    assert status == (1 if wrong else 0)
+    assert all(each["do"] for each in wrong)
+    return {each["subject"]: f"{each['says']} -> {each['do']}" for each in wrong}
+
+
+def test_nothing_is_wrong_with_a_healthy_installation(healthy: Path) -> None:
+    assert faults() == {}
+
+
+def test_a_person_sees_each_area_and_the_sum(healthy: Path) -> None:
+    done = CliRunner().invoke(sankofa, ["doctor", "--port", free_port()])
+    for area in ("Machine", "Stores", "Ports", "Keys and settings", "Build", "Sources"):
+        assert f"\n{area}\n" in done.output
+    assert "faults, " in done.output or "fault, " in done.output
+
+
+def test_too_little_disk_space_is_named(healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANKOFA_LEAST_FREE_MB", str(10**9))
+    said = faults()["disk space"]
+    assert said.startswith("no disk space: ") and "MB free at" in said
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    with mounted(tmp_path / "disk", "size=64k") as disk:
+        yield disk
+
+
+def test_a_full_disk_is_named(
+    healthy: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(OSError, match="No space left"), (small_disk / "all").open("wb") as file:
+        file.write(bytes(1 << 20))
+    monkeypatch.setenv("SANKOFA_EXPORTS", str(small_disk / "exports"))
+    assert f"no disk space: {small_disk} (exports) is full" in faults()["folders"]
+
+
+def test_a_folder_on_a_read_only_disk_is_named(
+    healthy: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    monkeypatch.setenv("SANKOFA_EXPORTS", str(small_disk / "exports"))
+    said = faults()["folders"]
+    assert f"{small_disk} (exports) cannot be written: Read-only file system" in said
+
+
+class mounted:  # noqa: N801
+    """A small disk in memory, where we may have one."""
+
+    def __init__(self, place: Path, options: str) -> None:
+        self._place, self._options = place, options
+
+    def __enter__(self) -> Path:
+        self._place.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", self._options, "tmpfs", str(self._place)]
+        if subprocess.run(command, check=False, capture_output=True).returncode:
+            pytest.skip("left out: nobody but root may mount a disk")
+        return self._place
+
+    def __exit__(self, *_: object) -> None:
+        subprocess.run(["umount", str(self._place)], check=True)
+
+
+def test_a_file_in_place_of_a_folder_is_named(
+    healthy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("SANKOFA_LANDING_URL", str(file / "landing"))
+    assert f"{file} (landing) is a file, where a folder is needed" in faults()["folders"]
+
+
+def test_a_store_that_is_down_is_named_and_is_well_again_when_it_is_back(
+    healthy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Redis(tmp_path)
+    server.start()
+    try:
+        monkeypatch.setenv("SANKOFA_KEYS", server.url)
+        monkeypatch.setenv("SANKOFA_USAGE", server.url)
+        create(KeyStore(server.url), "starter")
+        assert faults() == {}
+        server.kill()
+        down = faults()
+        assert down.keys() == {"key store", "usage store"}
+        assert "is down, or its URL is wrong" in down["key store"]
+        assert f"{server.url} does not answer" in down["usage store"]
+        server.start()
+        assert faults() == {}
+    finally:
+        server.kill()
+
+
+def test_a_database_that_is_down_is_named_once_and_without_its_password(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"127.0.0.1:{free_port()}/marts"
+    monkeypatch.setenv("SANKOFA_MARTS", f"postgresql://someone:hidden@{address}?password=hidden")
+    found = faults()
+    assert found.keys() == {"datastore"}
+    assert f"postgresql://{address} does not answer" in found["datastore"]
+    assert "mend SANKOFA_MARTS" in found["datastore"] and "hidden" not in str(look())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "store"),
+    [
+        ("SANKOFA_MARTS", "mysql://u:hidden@example.org/db", "datastore"),
+        ("SANKOFA_MARTS", "postgresql:/example.org/db", "datastore"),
+        ("SANKOFA_KEYS", "http://u:hidden@example.org", "key store"),
+        ("SANKOFA_KEYS", "redis//example.org", "key store"),
+        ("SANKOFA_USAGE", "postgresql://u:hidden@example.org/db", "usage store"),
+        ("SANKOFA_RECORD_URL", "s3://bucket/record", "record"),
+        ("SANKOFA_EXPORTS", "ftp://u:hidden@example.org", "exports"),
+    ],
+)
+def test_a_wrong_url_is_named_with_what_it_may_be(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch, setting: str, value: str, store: str
+) -> None:
+    monkeypatch.setenv(setting, value)
+    said = faults()[store]
+    assert f"wrong URL: {setting} is " in said and "-> give a f" in said
+    assert "hidden" not in said
+
+
+def test_a_wrong_url_never_shows_its_password(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANKOFA_MARTS", "postgresql:/me:hunter2@host/db")
+    monkeypatch.setenv("SANKOFA_KEYS", "redis:me:hunter2@host")
+    assert "hunter2" not in str(look())
+    assert "wrong URL: SANKOFA_MARTS is postgresql…" in faults()["datastore"]
+
+
+def test_a_landing_that_no_library_can_open_is_told_and_not_thrown(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANKOFA_LANDING_URL", "foo://x")
+    assert faults() != {}
+
+
+def test_a_key_store_that_was_lost_is_named(healthy: Path) -> None:
+    Path(at(healthy).keys).unlink()
+    assert "is gone, and every key with it" in faults()["API keys"]
+
+
+def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
+    (build,) = Path(at(healthy).marts).glob("*.sqlite")
+    with sqlite3.connect(build) as held:
+        held.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
+    assert "nobody can read it" in faults()["datastore"]
+
+
+def test_no_key_in_use_is_named(healthy: Path) -> None:
+    store = KeyStore(places().keys)
+    for row in issued(store):
+        revoke(store, row.key_id)
+    assert "no key is in use" in faults()["API keys"]
+
+
+def test_a_signing_key_that_others_can_read_is_named(healthy: Path) -> None:
+    places().signing_key.write_text("key")
+    places().signing_key.chmod(0o644)
+    assert "can be read by others" in faults()["signing key"]
+
+
+def test_a_port_in_use_is_named_with_who_has_it(healthy: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = faults("--port", str(port))["ports"]
+    assert f"port {port} is in use (REST), by process {os.getpid()}" in said
+    assert "`--port`" in said
+
+
+def test_a_build_that_lacks_what_was_loaded_since_is_stale(healthy: Path) -> None:
+    load(Record(places().record), FUNDAMENTALS, fact("2", year=2001))
+    assert "stale: what was loaded since is not in it (fundamentals)" in faults()["build"]
+
+
+def test_a_build_that_is_old_is_stale_unless_it_is_the_sample_world(home: Path) -> None:
+    long_ago = datetime.now(UTC) - timedelta(days=3, hours=1)
+    published(places(), long_ago)
+    assert "was published 3 days and 1 hours ago" in faults()["build"]
+    published(places(), long_ago, SAMPLE_NOTICE)
+    assert faults() == {}
+
+
+def test_a_clock_that_stands_before_the_newest_build_is_named(home: Path) -> None:
+    published(places(), datetime.now(UTC) + timedelta(days=1))
+    assert "before the newest build was published" in faults()["clock"]
+
+
+def test_nothing_published_is_named_with_what_to_do(home: Path) -> None:
+    assert "nothing has been published yet -> `sankofa up`" in faults()["build"]
+    assert not home.exists()
+
+
+def test_a_publication_that_was_refused_is_named(healthy: Path) -> None:
+    why = places().work / "failed" / "20261114.1" / "why.txt"
+    why.parent.mkdir(parents=True)
+    why.write_text("the audit failed; nothing was published.\nmore\n")
+    assert "the last publication was refused: the audit failed" in faults()["audit"]
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
+    """Let every source be asked at a server of ours, which has nothing of any."""
+    with Replay() as server:
+        for key in [source.key for source in SOURCES if source.base_url]:
+            monkeypatch.setenv(setting_name("BASE", key), f"{server.base}/{key}")
+        monkeypatch.setenv("SANKOFA_CONTACT", "https://example.org/contact")
+        monkeypatch.setenv("SANKOFA_PUBLICATION_CO_SECOP", "1")
+        monkeypatch.setenv("SANKOFA_H10_CADENCES", "monthly")
+        yield server
+
+
+def test_a_source_that_blocks_us_is_named_and_asked_only_once(healthy: Path, world: Replay) -> None:
+    world.on("/h10/monthly.csv", Reply(b"Request Rate Threshold Exceeded", 403))
+    found = faults("--live")
+    live = {source.key for source in SOURCES if source.permitted and source.fetch is not None}
+    assert found.keys() == live
+    assert "blocked: " in found["h10"] and "it answers 403, saying 'Request Rate" in found["h10"]
+    assert "does not answer as it should" in found["worldbank"]
+    assert sorted(asked.path.split("/")[1] for asked in world.asked) == sorted(live)
+
+
+def test_a_source_that_answers_is_as_it_should_be(healthy: Path, world: Replay) -> None:
+    world.on("/h10/monthly.csv", Reply(H10))
+    _, found = look("--live")
+    said = {each["subject"]: each for each in found}
+    assert said["h10"]["state"] == "ok" and said["h10"]["says"].startswith("answers; ")
+    assert said["xbrl-filings"]["state"] == "note"
+
+
+def test_nothing_is_asked_unless_it_is_wanted(healthy: Path, world: Replay) -> None:
+    assert faults() == {}
+    assert world.asked == []
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_a_missing_key_is_named_and_a_fault_if_it_is_needed(
+    healthy: Path, world: Replay, monkeypatch: pytest.MonkeyPatch, live: bool
+) -> None:
+    for key in ("alfred", "worldbank"):
+        monkeypatch.delenv(setting_name("BASE", key))
+    monkeypatch.delenv("SANKOFA_CONTACT")
+    _, found = look(*(["--live"] if live else []))
+    said: Mapping[str, dict[str, Any]] = {each["subject"]: each for each in found}
+    for subject, setting in {"alfred": "SANKOFA_FRED_KEY", "contact": "SANKOFA_CONTACT"}.items():
+        assert setting in said[subject]["says"]
+        assert said[subject]["state"] == ("fault" if live else "note")
+    assert said["worldbank"]["state"] == ("note" if live else "ok")

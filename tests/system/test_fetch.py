@@ -1,0 +1,646 @@
+"""The fetchers over real HTTP, against a server that answers as their sources do."""
+
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.entities import fetch as entities
+from assets.fetching.client import Client, FetchError
+from assets.fetching.fetchers import Window, each, kept_in
+from assets.filings import fetch as filings
+from assets.ingest.load import land_all, load_source
+from assets.ingest.sources import SOURCES
+from assets.macro import alfred as alfred_parser
+from assets.macro import fetch as macro
+from assets.macro import fred
+from assets.macro import worldbank as worldbank_parser
+from assets.source import base_url_of
+from tests.helpers.replay_server import Asked, Replay, Reply
+from warehouse.errors import SankofaError
+from warehouse.record.as_of import known
+from warehouse.record.landing import Fetched, Landing
+from warehouse.record.store import Record
+from warehouse.record.tables import MACRO_SERIES
+
+JSON = {"Content-Type": "application/json"}
+ALWAYS = Window()
+FETCH = {source.key: source.fetch for source in SOURCES if source.fetch is not None}
+LIVE = {source.key: source.base_url for source in SOURCES if source.base_url is not None}
+
+
+@pytest.fixture
+def server() -> Iterator[Replay]:
+    with Replay() as replay:
+        yield replay
+
+
+@pytest.fixture
+def client(server: Replay) -> Iterator[Client]:
+    with Client(sleep=lambda _: None) as client:
+        yield client
+
+
+def reply(value: Any, **headers: str) -> Reply:
+    return Reply(json.dumps(value).encode(), headers=JSON | headers)
+
+
+def zipped(**members: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return packed.getvalue()
+
+
+def came(fetching: Iterator[Fetched]) -> tuple[list[Fetched], str]:
+    """Give what came before a failure, and the failure's words."""
+    documents: list[Fetched] = []
+    try:
+        documents.extend(read(fetching))
+    except FetchError as error:
+        return documents, str(error)
+    return documents, ""
+
+
+def read(fetching: Iterator[Fetched]) -> Iterator[Fetched]:
+    """Read each body while it is open."""
+    for document in fetching:
+        body = document.body
+        yield document if isinstance(body, bytes) else replace(document, body=body.read())
+
+
+def bytes_of(document: Fetched) -> bytes:
+    assert isinstance(document.body, bytes)
+    return document.body
+
+
+def test_every_source_with_a_live_address_has_a_fetcher_and_back() -> None:
+    assert set(LIVE) == set(FETCH)
+
+
+def test_everything_that_can_be_fetched_is_a_source_with_a_parser() -> None:
+    assert set(FETCH) <= {source.key for source in SOURCES}
+
+
+def test_each_source_is_fetched_under_its_own_licence(
+    server: Replay, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stated = {source.key: source.license_class for source in SOURCES}
+    monkeypatch.setattr(macro, "INDICATORS", ("A",))
+    server.on("/v2/country/all/indicator/A", world_bank_page(1, 1))
+    server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(b"KEY\n1\n"))
+    server.on("/api/v2/isin-lei/latest/download", Reply(zipped(a="LEI,ISIN\n")))
+    server.on("/submissions/CIK0001172724.json", reply({"cik": 1}))
+    monkeypatch.setattr(macro, "RATES", ("D.ZAR.EUR.SP00.A",))
+    monkeypatch.setattr(filings, "ISSUERS", {"1172724": ""})
+    for key in ("worldbank", "ecb", "isin-lei", "sec-submissions"):
+        (document,) = FETCH[key](client, server.base, ALWAYS)
+        assert (document.source, document.license_class) == (key, stated[key])
+
+
+def test_a_base_address_is_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_key = {source.key: source for source in SOURCES}
+    assert base_url_of(by_key["za-etenders"]) == LIVE["za-etenders"]
+    monkeypatch.setenv("SANKOFA_BASE_ZA_ETENDERS", "http://127.0.0.1:8/")
+    assert base_url_of(by_key["za-etenders"]) == "http://127.0.0.1:8"
+    with pytest.raises(FetchError, match="SANKOFA_BASE_LISTINGS"):
+        base_url_of(by_key["listings"])
+
+
+def test_a_window_that_ends_before_it_begins_is_refused() -> None:
+    with pytest.raises(SankofaError, match="after its end"):
+        Window(date(2024, 2, 1), date(2024, 1, 1))
+
+
+def test_after_three_failures_in_a_row_the_rest_is_not_asked_for() -> None:
+    tried: list[str] = []
+
+    def fails(name: str) -> Iterator[Fetched]:
+        tried.append(name)
+        raise FetchError("down")
+        yield
+
+    _, words = came(each("worldbank", ["a", "b", "c", "d"], fails))
+
+    assert tried == ["a", "b", "c"]
+    assert "the rest was not asked for" in words
+
+
+@pytest.mark.parametrize(("status", "again"), [(404, False), (503, True)])
+def test_only_a_failure_that_may_pass_is_worth_another_run(
+    server: Replay, client: Client, status: int, again: bool
+) -> None:
+    server.on("/monthly.csv", Reply(b"", status))
+
+    with pytest.raises(FetchError) as failed:
+        list(macro.h10(client, server.base, ALWAYS, ["monthly"]))
+
+    assert failed.value.again is again
+
+
+def world_bank_page(page: int, pages: int, **more: str) -> Reply:
+    meta = {"page": page, "pages": pages, "per_page": "1", "lastupdated": "2024-06-28", **more}
+    row = {
+        "indicator": {"id": "A", "value": "GDP (current US$)"},
+        "country": {"id": "ZA", "value": "South Africa"},
+        "countryiso3code": "ZAF",
+        "date": str(2000 + page),
+        "value": 1.5,
+    }
+    return reply([meta, [row]])
+
+
+def world_bank(pages: int) -> Callable[[Asked], Reply]:
+    return lambda asked: world_bank_page(int(asked.query["page"]), pages)
+
+
+def test_all_pages_of_an_indicator_arrive_and_are_read(
+    server: Replay, client: Client, tmp_path: Path
+) -> None:
+    server.answer("/v2/country/all/indicator/A", world_bank(3))
+    landing = Landing(str(tmp_path))
+
+    for document in macro.worldbank(client, server.base, ALWAYS, ["A"]):
+        landing.land(document)
+
+    documents = landing.documents("worldbank")
+    assert [asked.query["page"] for asked in server.asked] == ["1", "2", "3"]
+    assert all("format=json&per_page=20000&page=" in each_.url for each_ in documents)
+    parsed = [worldbank_parser.parse(each_, landing.read(each_)) for each_ in documents]
+    assert [len(rows) for each_ in parsed for rows in each_.rows.values()] == [1, 1, 1]
+
+
+def test_of_an_indicator_with_a_page_missing_nothing_is_taken(
+    server: Replay, client: Client
+) -> None:
+    def second_fails(asked: Asked) -> Reply:
+        return Reply(b"", 502) if asked.query["page"] == "2" else world_bank_page(1, 2)
+
+    server.answer("/v2/country/all/indicator/A", second_fails)
+    server.answer("/v2/country/all/indicator/B", world_bank(1))
+
+    documents, words = came(macro.worldbank(client, server.base, ALWAYS, ["A", "B"]))
+
+    assert [document.url.split("?")[0][-1] for document in documents] == ["B"]
+    assert "page 2 of 2 did not arrive, so nothing of A is taken" in words
+
+
+def test_pages_of_two_updates_are_not_put_together(server: Replay, client: Client) -> None:
+    def updated(asked: Asked) -> Reply:
+        page = int(asked.query["page"])
+        return world_bank_page(page, 2, lastupdated=f"2024-06-2{page}")
+
+    server.answer("/v2/country/all/indicator/A", updated)
+
+    documents, words = came(macro.worldbank(client, server.base, ALWAYS, ["A"]))
+
+    assert documents == []
+    assert "was updated while it was fetched" in words
+
+
+def test_an_error_of_the_world_bank_with_status_200_is_an_error(
+    server: Replay, client: Client
+) -> None:
+    message = [{"message": [{"id": "120", "key": "Invalid value", "value": "no such indicator"}]}]
+    server.on("/v2/country/all/indicator/A", reply(message))
+
+    documents, words = came(macro.worldbank(client, server.base, ALWAYS, ["A"]))
+
+    assert documents == []
+    assert "no such indicator" in words
+
+
+def test_increments_of_the_ecb_ask_for_what_was_updated_with_its_history(
+    server: Replay, client: Client
+) -> None:
+    server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(b"KEY,TIME_PERIOD\n"))
+
+    (document,) = macro.ecb(client, server.base, Window(date(2024, 1, 1)), ["D.ZAR.EUR.SP00.A"])
+
+    assert server.asked[0].query == {
+        "format": "csvdata",
+        "includeHistory": "true",
+        "updatedAfter": "2024-01-01T00:00:00+00:00",
+    }
+    assert "updatedAfter=2024-01-01T00:00:00%2B00:00" in document.url
+
+
+def test_nothing_updated_is_no_failure_but_an_unknown_series_is(
+    server: Replay, client: Client
+) -> None:
+    server.on("/service/data/EXR/D.XXX.EUR.SP00.A", Reply(b"No results found.", 404))
+
+    assert came(macro.ecb(client, server.base, Window(date(2024, 1, 1)), ["D.XXX.EUR.SP00.A"])) == (
+        [],
+        "",
+    )
+    assert (
+        "No results found" in came(macro.ecb(client, server.base, ALWAYS, ["D.XXX.EUR.SP00.A"]))[1]
+    )
+
+
+def test_what_landed_and_has_not_changed_is_not_fetched_again(
+    server: Replay, tmp_path: Path
+) -> None:
+    def answering(asked: Asked) -> Reply:
+        same = asked.headers.get("if-none-match") == '"v1"'
+        return Reply(status=304) if same else Reply(b"KEY\n1\n", headers={"ETag": '"v1"'})
+
+    server.answer("/service/data/EXR/D.ZAR.EUR.SP00.A", answering)
+    landing = Landing(str(tmp_path))
+    found = []
+    for _ in range(2):
+        with Client(kept=kept_in(landing, "ecb")) as client:
+            documents = list(macro.ecb(client, server.base, ALWAYS, ["D.ZAR.EUR.SP00.A"]))
+        found.append(len(documents))
+        for document in documents:
+            landing.land(document)
+
+    assert found == [1, 0]
+
+
+def fred_series(notes: str = "", short: str = "Q") -> Reply:
+    one = {"id": "NEW", "frequency": "Quarterly", "frequency_short": short, "units": "Index"}
+    return reply({"seriess": [{**one, "notes": notes, "last_updated": "2025-06-26 07:56:50-05"}]})
+
+
+def fred_page(asked: Asked) -> Reply:
+    start = int(asked.query["offset"])
+    rows = [
+        {"date": "2024-01-01", "value": str(n), "realtime_start": f"2024-0{n + 5}-01"}
+        for n in range(start, min(start + 2, 3))
+    ]
+    return reply({"count": 3, "offset": start, "units": "lin", "observations": rows})
+
+
+def test_all_observations_of_a_series_arrive_with_what_its_parser_needs(
+    server: Replay, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANKOFA_FRED_KEY", "5ecre7")
+    server.on("/fred/series", fred_series())
+    server.answer("/fred/series/observations", fred_page)
+    landing = Landing(str(tmp_path))
+
+    documents = list(fred.alfred(client, server.base, ALWAYS, ["NEW"]))
+    landed = [landing.land(document)[0] for document in documents]
+
+    assert server.asked[1].query["api_key"] == "5ecre7"
+    assert server.asked[1].query["realtime_start"] == "1776-07-04"
+    assert not [each_ for each_ in documents if "5ecre7" in each_.url or "api_key" in each_.url]
+    assert landed[0].headers["frequency"] == "quarterly"
+    parsed = [alfred_parser.parse(each_, landing.read(each_)) for each_ in landed]
+    assert [len(rows) for each_ in parsed for rows in each_.rows.values()] == [2, 1]
+
+
+def test_observations_that_stop_short_of_their_count_are_not_taken(
+    server: Replay, client: Client
+) -> None:
+    server.on("/fred/series", fred_series())
+    server.answer(
+        "/fred/series/observations",
+        lambda asked: reply(
+            {"count": 3, "observations": [{}] if asked.query["offset"] == "0" else []}
+        ),
+    )
+
+    documents, words = came(fred.alfred(client, server.base, ALWAYS, ["NEW"]))
+
+    assert documents == []
+    assert "1 of 3 observations arrived, so nothing is taken" in words
+
+
+CHANGED = [date(2000, 1, 1) + timedelta(days=31 * n) for n in range(7)]
+
+
+def with_at_most_two_vintages(asked: Asked) -> Reply:
+    """Refuse a span with more vintages, and cut what was known to the span, as FRED does."""
+    first, last = (date.fromisoformat(asked.query[f"realtime_{end}"]) for end in ("start", "end"))
+    within = [n for n, day in enumerate(CHANGED) if first <= day <= last]
+    if len(within) > 2:
+        words = "Bad Request.  The number of vintage dates exceeds the maximum."
+        return Reply(json.dumps({"error_message": words}).encode(), 400, JSON)
+    until = [*CHANGED[1:], date.max]
+    rows = [
+        {"date": "1999-01-01", "value": str(n), "realtime_start": str(max(day, first))}
+        for n, day in enumerate(CHANGED)
+        if day <= last and until[n] > first
+    ]
+    return reply({"count": len(rows), "observations": rows})
+
+
+def test_a_series_with_more_vintages_than_one_answer_holds_comes_in_parts(
+    server: Replay, client: Client, record: Record, tmp_path: Path
+) -> None:
+    server.on("/fred/series", fred_series())
+    server.on(
+        "/fred/series/vintagedates",
+        reply({"count": 7, "vintage_dates": [str(day) for day in CHANGED]}),
+    )
+    server.answer("/fred/series/observations", with_at_most_two_vintages)
+    landing = Landing(str(tmp_path / "landing"))
+    [source] = [source for source in SOURCES if source.key == "alfred"]
+
+    land_all(landing, fred.alfred(client, server.base, ALWAYS, ["NEW"]))
+    load_source(record, landing, source)
+
+    every = known(MACRO_SERIES, record.relation("macro_series"), vintages="all")
+    found = {row["available_at"]: int(row["value"]) for row in record.query(every).to_pylist()}
+    assert found == {day: n for n, day in enumerate(CHANGED)}
+
+
+def test_a_question_that_fred_refuses_for_another_reason_is_not_split(
+    server: Replay, client: Client
+) -> None:
+    server.on("/fred/series", fred_series())
+    server.on("/fred/series/observations", Reply(b'{"error_message": "no such series"}', 400))
+
+    _, words = came(fred.alfred(client, server.base, ALWAYS, ["NEW"]))
+
+    assert "no such series" in words
+    assert len(server.asked) == 2
+
+
+def test_a_series_under_copyright_is_left_out(server: Replay, client: Client) -> None:
+    server.on("/fred/series", fred_series("Copyright, 2016, OECD."))
+
+    assert list(fred.alfred(client, server.base, ALWAYS, ["NEW"])) == []
+    assert len(server.asked) == 1
+
+
+def test_without_a_key_fred_is_not_asked_and_the_words_say_how_to_get_one(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SANKOFA_FRED_KEY", raising=False)
+    with pytest.raises(FetchError, match="set SANKOFA_FRED_KEY"):
+        fred.alfred(client, LIVE["alfred"], ALWAYS)
+
+
+def test_the_files_of_h10_carry_their_frequency(server: Replay, client: Client) -> None:
+    server.on("/monthly.csv", Reply(b"Date,Country,Exchange rate\n"))
+
+    (document,) = macro.h10(client, server.base, ALWAYS, ["monthly"])
+
+    assert document.headers["frequency"] == "monthly"
+
+
+def test_the_older_pages_of_an_issuer_arrive_with_its_list(server: Replay, client: Client) -> None:
+    older = "CIK0001172724-submissions-001.json"
+    filer = {"cik": "1172724", "filings": {"recent": {}, "files": [{"name": older}]}}
+    server.on("/submissions/CIK0001172724.json", reply(filer))
+    server.on(f"/submissions/{older}", reply({"accessionNumber": []}))
+
+    documents = list(filings.submissions(client, server.base, ALWAYS, ["1172724"]))
+
+    assert [document.url.rpartition("/")[2] for document in documents] == [
+        "CIK0001172724.json",
+        older,
+    ]
+
+
+def test_an_older_page_named_to_lead_elsewhere_is_refused(server: Replay, client: Client) -> None:
+    filer = {"cik": "1", "filings": {"files": [{"name": "../../evil.json"}]}}
+    server.on("/submissions/CIK0000000001.json", reply(filer))
+
+    assert (
+        "no name of an older page"
+        in came(filings.submissions(client, server.base, ALWAYS, ["1"]))[1]
+    )
+
+
+def test_an_issuer_that_fails_does_not_stop_the_others(server: Replay, client: Client) -> None:
+    server.on("/api/xbrl/companyfacts/CIK0000000002.json", reply({"cik": 2}))
+
+    documents, words = came(filings.companyfacts(client, server.base, ALWAYS, ["1", "2", "x"]))
+
+    assert [document.url[-6:] for document in documents] == ["2.json"]
+    assert "CIK0000000001.json: it answers 404" in words
+    assert "'x' is no CIK" in words
+
+
+def test_the_nightly_zip_arrives_whole_in_one_download(server: Replay, client: Client) -> None:
+    body = zipped(**{"CIK0000000001.json": "{}"})
+    server.on("/xbrl/companyfacts.zip", Reply(body, drop_after=50), Reply(body))
+
+    (document,) = read(filings.companyfacts_bulk(client, server.base, ALWAYS))
+
+    assert (document.source, document.body) == ("sec-companyfacts-bulk", body)
+
+
+def test_a_zip_cut_before_its_table_of_contents_is_refused(server: Replay, client: Client) -> None:
+    server.on("/xbrl/companyfacts.zip", Reply(zipped(a="1" * 500)[:300]))
+
+    assert (
+        "its zip ends in the middle"
+        in came(filings.companyfacts_bulk(client, server.base, ALWAYS))[1]
+    )
+
+
+def filing(number: int, added: str) -> dict[str, Any]:
+    return {
+        "type": "filing",
+        "attributes": {
+            "json_url": f"/{number}.json" if number != 3 else None,
+            "date_added": f"{added} 18:44:48.011975",
+            "fxo_id": f"X-{number}",
+        },
+    }
+
+
+INDEX = [filing(1, "2024-03-03"), filing(2, "2024-03-02"), filing(3, "2024-03-02")]
+INDEX += [filing(4, "2024-03-01"), filing(5, "2024-02-01")]
+
+
+def index_page(asked: Asked) -> Reply:
+    start = 2 * (int(asked.query["page[number]"]) - 1)
+    return reply({"data": INDEX[start : start + 2], "meta": {"count": len(INDEX)}})
+
+
+@pytest.mark.parametrize(
+    ("window", "numbers"),
+    [
+        (ALWAYS, [1, 2, 4, 5]),
+        (Window(date(2024, 3, 1)), [1, 2, 4]),
+        (Window(date(2024, 3, 1), date(2024, 3, 2)), [2, 4]),
+    ],
+)
+def test_reports_of_a_window_arrive_with_the_day_they_were_added(
+    server: Replay, client: Client, window: Window, numbers: list[int]
+) -> None:
+    server.answer("/api/filings", index_page)
+    for number in range(1, 6):
+        server.on(f"/{number}.json", reply({"documentInfo": {}}))
+
+    documents = list(filings.xbrl_filings(client, server.base, window, ["UA"]))
+
+    assert [document.headers["x-fxo-id"] for document in documents] == [f"X-{n}" for n in numbers]
+    assert {document.license_class for document in documents} == {"restricted"}
+    assert documents[-1].headers["x-date-added"].startswith("2024-0")
+
+
+def test_an_index_that_ends_before_its_count_is_a_failure(server: Replay, client: Client) -> None:
+    server.on("/api/filings", reply({"data": [], "meta": {"count": 9}}))
+
+    _, words = came(filings.xbrl_filings(client, server.base, ALWAYS, ["UA"]))
+
+    assert "page 1 is empty after 0 of 9" in words
+
+
+def za_page(asked: Asked) -> Reply:
+    page, day = int(asked.query["PageNumber"]), asked.query["dateFrom"]
+    if day == "2026-08-15":
+        return reply({"releases": []})
+    links = {"next": "https://elsewhere.example/?PageNumber=2"} if page == 1 else {}
+    return reply({"releases": [{"ocid": f"{day}-{page}"}], "links": links})
+
+
+def test_each_day_of_the_south_african_portal_arrives_with_all_its_pages(
+    server: Replay, client: Client
+) -> None:
+    server.answer("/api/OCDSReleases", za_page)
+    window = Window(date(2026, 8, 14), date(2026, 8, 16))
+
+    documents = list(FETCH["za-etenders"](client, server.base, window))
+
+    assert [json.loads(bytes_of(document))["releases"][0]["ocid"] for document in documents] == [
+        "2026-08-14-1",
+        "2026-08-14-2",
+        "2026-08-16-1",
+        "2026-08-16-2",
+    ]
+    assert documents[0].url == (
+        f"{server.base}/api/OCDSReleases"
+        "?PageNumber=1&PageSize=1000&dateFrom=2026-08-14&dateTo=2026-08-14"
+    )
+
+
+def test_of_a_day_cut_short_nothing_is_taken(server: Replay, client: Client) -> None:
+    server.answer(
+        "/api/OCDSReleases",
+        lambda asked: Reply(b"", 500) if asked.query["PageNumber"] == "2" else za_page(asked),
+    )
+    day = date(2026, 8, 14)
+
+    documents, words = came(FETCH["za-etenders"](client, server.base, Window(day, day)))
+
+    assert documents == []
+    assert "page 2 did not arrive" in words
+
+
+def test_kenya_is_asked_by_financial_year(server: Replay, client: Client) -> None:
+    server.on("/api/ocds/tenders", reply({"releases": []}))
+
+    list(FETCH["ke-ppip"](client, server.base, Window(date(2025, 6, 30), date(2026, 7, 1))))
+
+    assert [asked.query["fy"] for asked in server.asked] == ["2024-2025", "2025-2026", "2026-2027"]
+
+
+def test_the_registry_gives_a_publisher_whole_or_by_year(server: Replay, client: Client) -> None:
+    body = gzip.compress(b'{"ocid": "1"}\n')
+    server.on("/en/publication/64/download", Reply(body))
+    window = Window(date(2023, 5, 1), date(2024, 1, 1))
+
+    (whole,) = read(FETCH["ng-budget"](client, server.base, ALWAYS))
+    years = list(FETCH["ng-budget"](client, server.base, window))
+
+    assert whole.body == body
+    assert [document.url.rpartition("=")[2] for document in (whole, *years)] == [
+        "full.jsonl.gz",
+        "2023.jsonl.gz",
+        "2024.jsonl.gz",
+    ]
+
+
+def test_a_publisher_without_a_number_is_a_failure_that_says_what_to_set(client: Client) -> None:
+    with pytest.raises(FetchError, match="set SANKOFA_PUBLICATION_CO_SECOP"):
+        FETCH["co-secop"](client, LIVE["co-secop"], ALWAYS)
+
+
+def test_any_address_and_any_file_can_be_a_portals_document(
+    server: Replay, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = server.on("/all.json", reply([]))
+    path = tmp_path / "releases.jsonl"
+    path.write_bytes(b"{}\n")
+    monkeypatch.setenv("SANKOFA_ADDRESSES_CO_SECOP", f"{url}, {path} {tmp_path}/nothing.json")
+
+    documents, words = came(FETCH["co-secop"](client, server.base, ALWAYS))
+
+    assert [(document.url, document.body) for document in documents] == [
+        (url, b"[]"),
+        (path.as_uri(), b"{}\n"),
+    ]
+    assert "nothing.json cannot be read (No such file or directory)" in words
+
+
+def test_the_golden_copy_is_followed_to_where_it_lies(server: Replay, client: Client) -> None:
+    body = zipped(**{"lei2.json": '{"records": []}'})
+    server.on("/storage/lei2.json.zip", Reply(body))
+    path = "/api/v2/golden-copies/publishes/lei2/latest.json"
+    server.on(path, Reply(b"", 302, {"Location": "/storage/lei2.json.zip"}))
+
+    (document,) = read(entities.gleif(client, server.base, ALWAYS))
+
+    assert (document.url, document.body) == (server.base + path, body)
+
+
+@pytest.mark.parametrize(("days", "delta"), [(1, "LastDay"), (20, "LastMonth"), (400, None)])
+def test_since_a_day_only_the_difference_of_the_golden_copy_is_asked_for(
+    server: Replay, client: Client, days: int, delta: str | None
+) -> None:
+    server.on("/api/v2/golden-copies/publishes/lei2/latest.csv", Reply(zipped(a="")))
+    since = datetime.now(UTC).date() - timedelta(days=days)
+
+    list(entities.gleif(client, server.base, Window(since), "csv"))
+
+    assert server.asked[0].query.get("delta") == delta
+
+
+def lei_page(asked: Asked) -> Reply:
+    page = int(asked.query["page[number]"])
+    return reply({"meta": {"pagination": {"lastPage": 2, "total": 201}}, "data": [{"id": page}]})
+
+
+def test_all_lei_records_of_a_country_arrive(server: Replay, client: Client) -> None:
+    server.answer("/api/v1/lei-records", lei_page)
+
+    documents = list(entities.gleif_api(client, server.base, ALWAYS, ["MU"]))
+
+    assert [json.loads(bytes_of(document))["data"][0]["id"] for document in documents] == [1, 2]
+    assert {document.source for document in documents} == {"gleif-api"}
+
+
+def test_a_country_with_more_records_than_the_api_shows_is_a_failure(
+    server: Replay, client: Client
+) -> None:
+    server.on(
+        "/api/v1/lei-records", reply({"meta": {"pagination": {"lastPage": 99, "total": 19_800}}})
+    )
+
+    documents, words = came(entities.gleif_api(client, server.base, ALWAYS, ["ZA"]))
+
+    assert documents == []
+    assert "fetch the golden copy" in words
+
+
+@pytest.mark.parametrize(("key", "batches"), [("", [10, 2]), ("5ecre7", [12])])
+def test_openfigi_is_asked_in_batches_as_large_as_the_key_permits(
+    server: Replay, client: Client, monkeypatch: pytest.MonkeyPatch, key: str, batches: list[int]
+) -> None:
+    monkeypatch.setenv("SANKOFA_OPENFIGI_KEY", key)
+    server.answer(
+        "/v3/mapping", lambda asked: reply([{"warning": "none"}] * len(json.loads(asked.body)))
+    )
+
+    documents = list(entities.openfigi(client, server.base, ALWAYS, [f"ZA{n}" for n in range(12)]))
+
+    assert [len(json.loads(document.headers["x-jobs"])) for document in documents] == batches
+    assert server.asked[0].headers.get("x-openfigi-apikey", "") == key
+    assert "5ecre7" not in str(documents)

@@ -1,0 +1,516 @@
+"""The client over real HTTP, against a server with every bad habit of real ones."""
+
+import gzip
+import logging
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.fetching.client import REDIRECTS, Answer, Client, FetchError, Timeouts
+from assets.fetching.http_bodies import Limits
+from assets.fetching.rate_limit import RATES, Bucket, Turns, public, retry_after
+from tests.helpers.paths import ROOT
+from tests.helpers.replay_server import Asked, Replay, Reply
+
+JSON = {"Content-Type": "application/json"}
+GOOD = Reply(b'{"a": 1}', headers=JSON)
+
+
+@pytest.fixture
+def server() -> Iterator[Replay]:
+    with Replay() as replay:
+        yield replay
+
+
+@pytest.fixture
+def waits() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def client(server: Replay, waits: list[float]) -> Iterator[Client]:
+    with Client(sleep=waits.append) as client:
+        yield client
+
+
+def refusal(client: Client, url: str, expects: Any = "json") -> FetchError:
+    with pytest.raises(FetchError) as refused:
+        client.get(url, expects)
+    return refused.value
+
+
+def test_an_answer_is_given_whole_with_its_headers(server: Replay, client: Client) -> None:
+    url = server.on("/a", Reply(b'{"a": 1}', headers={**JSON, "ETag": '"1"', "Set-Cookie": "x=1"}))
+
+    answer = client.get(url, "json")
+
+    assert (answer.url, answer.status, answer.body) == (url, 200, b'{"a": 1}')
+    assert answer.headers["etag"] == '"1"'
+    assert not {"set-cookie", "content-length"} & set(answer.headers)
+    assert answer.observed_at.tzinfo is UTC
+
+
+def test_a_gzipped_answer_is_given_unpacked_also_of_several_members(
+    server: Replay, client: Client
+) -> None:
+    packed = gzip.compress(b'{"a": ') + gzip.compress(b"1}")
+    url = server.on("/a", Reply(packed, headers={**JSON, "Content-Encoding": "gzip"}, piece=7))
+
+    assert client.get(url, "json").body == b'{"a": 1}'
+    assert server.asked[0].headers["accept-encoding"] == "gzip"
+
+
+def test_whoever_asks_says_who_asks(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANKOFA_CONTACT", "data@example.org")
+    with Client() as client:
+        client.get(server.on("/a", GOOD))
+
+    assert server.asked[0].headers["user-agent"] == "Sankofa data@example.org"
+
+
+def test_a_live_source_is_not_asked_without_a_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SANKOFA_CONTACT", raising=False)
+    with Client() as client:
+        assert "set SANKOFA_CONTACT" in str(refusal(client, "https://data.sec.gov/x"))
+
+
+def test_a_contact_nobody_could_write_to_is_refused() -> None:
+    with pytest.raises(FetchError, match="e-mail address"):
+        Client("me\nX-Evil: 1")
+
+
+@pytest.mark.parametrize("status", [403, 408, 413, 429, 500, 502, 503, 504])
+def test_a_passing_failure_is_tried_again(
+    server: Replay, client: Client, waits: list[float], status: int
+) -> None:
+    url = server.on("/a", Reply(b"busy", status), Reply(b"busy", status), GOOD)
+
+    assert client.get(url, "json").body == GOOD.body
+    assert len(waits) == 2
+    assert 1 <= waits[0] <= 3
+    assert 2 <= waits[1] <= 4
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 410])
+def test_a_lasting_failure_is_not_tried_again(server: Replay, client: Client, status: int) -> None:
+    url = server.on("/a", Reply(b"<Error><Code>NoSuchKey</Code></Error>", status))
+
+    error = refusal(client, url)
+
+    assert error.status == status
+    assert str(error).startswith(f"{url}: it answers {status}, saying 'NoSuchKey' (tried once); ")
+    assert len(server.asked) == 1
+
+
+def test_a_failure_that_stays_names_how_often_it_was_tried(server: Replay, client: Client) -> None:
+    url = server.on("/a", Reply(b"busy", 503))
+
+    error = refusal(client, url)
+
+    assert str(error) == f"{url}: it answers 503, saying 'busy' (tried 5 times); try again later"
+    assert len(server.asked) == 5
+
+
+def test_a_wait_asked_for_in_seconds_is_kept(
+    server: Replay, client: Client, waits: list[float]
+) -> None:
+    client.get(server.on("/a", Reply(b"", 429, {"Retry-After": "7"}), GOOD))
+
+    assert waits == [7.0]
+
+
+def test_a_wait_asked_for_by_date_is_kept(
+    server: Replay, client: Client, waits: list[float]
+) -> None:
+    moment = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    client.get(server.on("/a", Reply(b"", 503, {"Retry-After": moment}), GOOD))
+
+    assert 25 < waits[0] <= 30
+
+
+def test_a_wait_of_days_is_cut(server: Replay, client: Client, waits: list[float]) -> None:
+    client.get(server.on("/a", Reply(b"", 429, {"Retry-After": "999999"}), GOOD))
+
+    assert waits == [120.0]
+
+
+def test_a_wait_that_says_nothing_is_left_aside() -> None:
+    assert retry_after("soon", datetime.now(UTC)) is None
+    assert retry_after("Mon, 01 Jan 2001 00:00:00 GMT", datetime.now(UTC)) == 0
+
+
+def test_a_connection_dropped_midway_is_tried_again(server: Replay, client: Client) -> None:
+    body = b"[" + b"1," * 50_000 + b"1]"
+    url = server.on("/a", Reply(body, headers=JSON, drop_after=60_000), Reply(body, headers=JSON))
+
+    assert client.get(url, "json").body == body
+
+
+def test_a_body_that_stays_shorter_than_announced_is_an_error(
+    server: Replay, client: Client
+) -> None:
+    url = server.on("/a", Reply(b'{"a": 1}', headers=JSON, length=100))
+
+    assert "the connection broke" in str(refusal(client, url))
+    assert len(server.asked) == 5
+
+
+def test_a_body_cut_by_a_length_too_small_is_not_taken_for_whole(
+    server: Replay, client: Client
+) -> None:
+    url = server.on("/a", Reply(b'{"a": [1, 2, 3]}', headers=JSON, length=9))
+
+    assert "its json ends in the middle" in str(refusal(client, url))
+
+
+def test_a_gzip_that_ends_in_the_middle_is_not_taken_for_whole(
+    server: Replay, client: Client
+) -> None:
+    packed = gzip.compress(b"a,b\n" * 1000)[:-9]
+    url = server.on("/a", Reply(packed, headers={"Content-Encoding": "gzip"}))
+
+    assert "its gzip ends in the middle" in str(refusal(client, url, "csv"))
+
+
+def test_a_gzip_that_is_none_is_an_error(server: Replay, client: Client) -> None:
+    url = server.on("/a", Reply(b"not packed", headers={"Content-Encoding": "gzip"}))
+
+    assert "its gzip is damaged" in str(refusal(client, url, "csv"))
+
+
+def test_a_packing_that_was_not_asked_for_is_an_error(server: Replay, client: Client) -> None:
+    url = server.on("/a", Reply(b"?", headers={"Content-Encoding": "br"}))
+
+    assert "packed as 'br'" in str(refusal(client, url))
+
+
+def test_a_bomb_of_gzip_is_refused_before_it_unfolds(server: Replay) -> None:
+    bomb = gzip.compress(bytes(200 << 20), 9)
+    url = server.on("/a", Reply(bomb, headers={"Content-Encoding": "gzip"}))
+    with Client(limits=Limits(received=1 << 20, opened=4 << 20)) as client:
+        error = refusal(client, url, "any")
+
+    assert "it unpacks to at least" in str(error)
+    assert int(str(error).split("at least ")[1].split()[0]) < 6 << 20
+    assert len(server.asked) == 1
+
+
+def test_a_body_announced_too_large_is_not_read(server: Replay) -> None:
+    url = server.on("/a", Reply(b"x" * 5000))
+    with Client(limits=Limits(received=1000, opened=9000)) as client:
+        assert "it announces 5000 bytes" in str(refusal(client, url, "any"))
+
+
+def test_a_web_page_with_status_200_is_not_taken_for_data(server: Replay, client: Client) -> None:
+    page = b"<!DOCTYPE html><style>p {}</style><title>Sorry</title><p>Under maintenance</p>"
+    url = server.on("/a", Reply(page, headers={"Content-Type": "text/html"}))
+
+    for expects in ("json", "csv", "zip", "gzip"):
+        error = str(refusal(client, url, expects))
+        assert f"a web page where {expects} was expected: 'Sorry Under maintenance'" in error
+        assert url in error
+    assert len(server.asked) == 4
+
+
+def test_data_labelled_as_a_web_page_is_still_data(server: Replay, client: Client) -> None:
+    url = server.on("/a", Reply(b'\xef\xbb\xbf {"a": 1}', headers={"Content-Type": "text/html"}))
+
+    assert client.get(url, "json").status == 200
+
+
+def test_text_is_not_taken_for_a_zip(server: Replay, client: Client) -> None:
+    url = server.on("/a", Reply(b"quota exceeded"))
+
+    assert "something that is not zip: 'quota exceeded'" in str(refusal(client, url, "zip"))
+
+
+def test_an_empty_body_is_no_data(server: Replay, client: Client) -> None:
+    assert "the body is empty" in str(refusal(client, server.on("/a", Reply(b""))))
+
+
+def test_redirects_are_followed(server: Replay, client: Client) -> None:
+    server.on("/b", GOOD)
+    url = server.on("/a", Reply(b"", 302, {"Location": "/b"}))
+
+    answer = client.get(url, "json")
+
+    assert (answer.url, answer.body) == (url, GOOD.body)
+
+
+def test_redirects_in_a_circle_end(server: Replay, client: Client) -> None:
+    url = server.on("/a", Reply(b"", 302, {"Location": "/a"}))
+
+    assert f"more than {REDIRECTS} times" in str(refusal(client, url))
+    assert len(server.asked) == REDIRECTS + 1
+
+
+def test_a_redirect_to_something_that_is_no_web_address_is_an_error(
+    server: Replay, client: Client
+) -> None:
+    url = server.on("/a", Reply(b"", 302, {"Location": "ftp://example.org/a"}))
+
+    assert "no web address" in str(refusal(client, url))
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture
+def encrypted(authority: trustme.CA) -> Iterator[Replay]:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    with Replay(tls) as replay:
+        yield replay
+
+
+def trusting(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    return context
+
+
+def test_a_redirect_from_https_to_http_is_refused(
+    encrypted: Replay, server: Replay, authority: trustme.CA
+) -> None:
+    url = encrypted.on("/a", Reply(b"", 302, {"Location": server.on("/a", GOOD)}))
+    with Client(verify=trusting(authority)) as client:
+        assert "which is not encrypted" in str(refusal(client, url))
+    assert server.asked == []
+
+
+def test_a_certificate_of_an_unknown_authority_is_refused(encrypted: Replay) -> None:
+    url = encrypted.on("/a", GOOD)
+    with Client() as client:
+        error = str(refusal(client, url))
+
+    assert "its certificate is not valid" in error
+    assert "tried once" in error
+    assert encrypted.asked == []
+
+
+def test_a_slow_body_ends_at_the_time_for_the_whole(server: Replay) -> None:
+    url = server.on("/a", Reply(b"x" * 100, pause=0.05, piece=1))
+    began = time.monotonic()
+    with Client(timeouts=Timeouts(whole=0.3), attempts=1) as client:
+        assert "it took longer than 0.3 s" in str(refusal(client, url, "any"))
+    assert time.monotonic() - began < 3
+
+
+def test_a_slow_page_of_an_error_is_not_read_to_its_end(server: Replay) -> None:
+    url = server.on("/a", Reply(b"x" * 200, 404, pause=0.05, piece=1))
+    began = time.monotonic()
+    with Client(timeouts=Timeouts(whole=0.2)) as client:
+        assert refusal(client, url).status == 404
+    assert time.monotonic() - began < 3
+
+
+def test_a_source_that_falls_silent_is_left(server: Replay) -> None:
+    url = server.on("/a", Reply(b"x", pause=1.0))
+    with Client(timeouts=Timeouts(read=0.1), attempts=2, sleep=lambda _: None) as client:
+        assert "did not answer in time (tried 2 times)" in str(refusal(client, url, "any"))
+
+
+def test_a_host_that_is_not_there_is_named(client: Client) -> None:
+    assert "no connection" in str(refusal(client, "http://127.0.0.1:1/a"))
+
+
+@pytest.mark.parametrize("url", ["ftp://example.org/a", "nowhere", "https://"])
+def test_what_is_no_web_address_is_refused(client: Client, url: str) -> None:
+    assert "no web address" in str(refusal(client, url))
+
+
+def unless_kept(asked: Asked) -> Reply:
+    same = asked.headers.get("if-none-match") == '"1"'
+    return Reply(status=304) if same else Reply(b'{"a": 1}', headers={**JSON, "ETag": '"1"'})
+
+
+def test_what_has_not_changed_is_not_sent_again(server: Replay) -> None:
+    url = server.answer("/a", unless_kept)
+    kept: dict[str, Answer] = {}
+
+    def headers(address: str) -> dict[str, str] | None:
+        return kept[address].headers if address in kept else None
+
+    with Client(kept=headers) as client:
+        kept[url] = client.get(url, "json", conditional=True)
+        again = client.get(url, "json", conditional=True)
+
+    assert kept[url].changed
+    assert not again.changed
+    assert again.body == b""
+
+
+def test_the_day_of_the_last_change_is_asked_with(server: Replay) -> None:
+    day = "Wed, 21 Oct 2015 07:28:00 GMT"
+    with Client(kept=lambda _: {"last-modified": day}) as client:
+        client.get(server.on("/a", Reply(status=304)), conditional=True)
+        client.get(server.base + "/a")
+
+    assert server.asked[0].headers["if-modified-since"] == day
+    assert "if-modified-since" not in server.asked[1].headers
+
+
+def test_a_large_body_goes_to_a_file_and_begins_anew_after_a_drop(
+    server: Replay, client: Client, tmp_path: Path
+) -> None:
+    body = bytes(range(256)) * 4096
+    url = server.on("/a", Reply(body, drop_after=700_000), Reply(body))
+    with (tmp_path / "body").open("w+b") as target:
+        answer = client.download(url, target)
+
+    assert answer.body == b""
+    assert (tmp_path / "body").read_bytes() == body
+
+
+def test_progress_is_told_in_bytes_of_the_whole(server: Replay) -> None:
+    told: list[tuple[int, int | None]] = []
+    with Client(progress=lambda done, whole: told.append((done, whole))) as client:
+        client.get(server.on("/a", Reply(b"x" * 300_000)))
+
+    assert told[-1] == (300_000, 300_000)
+    assert told == sorted(told)
+
+
+def test_a_key_is_in_no_error_log_or_record(
+    server: Replay, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    url = server.on("/a", Reply(b"the api_key 5ecre7 is not registered", 400), GOOD)
+
+    error = refusal(client, f"{url}?series_id=GDP&api_key=5ecre7&limit=1")
+    answer = client.get(f"{url}?api_key=5ecre7&series_id=GDP")
+
+    assert server.asked[0].query["api_key"] == "5ecre7"
+    assert answer.url == f"{url}?series_id=GDP"
+    assert "series_id=GDP&limit=1: it answers 400" in str(error)
+    assert "5ecre7" not in f"{error}{error.__cause__}{caplog.text}"
+    assert "HTTP Request" in caplog.text
+
+
+def test_a_password_in_an_address_is_cut() -> None:
+    assert public("https://me:pass@example.org/a?b=1&TOKEN=2") == "https://example.org/a?b=1"
+
+
+def test_a_key_in_a_header_is_not_told_another_host(server: Replay, client: Client) -> None:
+    server.on("/b", GOOD)
+    other = server.base.replace("127.0.0.1", "localhost") + "/b"
+    url = server.on("/a", Reply(b"", 307, {"Location": other}))
+
+    client.post(url, b"[]", {"X-OPENFIGI-APIKEY": "5ecre7"})
+
+    assert server.asked[0].headers["x-openfigi-apikey"] == "5ecre7"
+    assert "x-openfigi-apikey" not in server.asked[1].headers
+    assert server.asked[1].body == b"[]"
+
+
+class Clock:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.lock = threading.Lock()
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        with self.lock:
+            self.now += seconds
+
+
+def test_a_host_is_asked_no_more_often_than_its_rate(server: Replay, tmp_path: Path) -> None:
+    clock = Clock()
+    url = server.on("/a", GOOD)
+    polite = Client(rates={"127.0.0.1": 8.0}, clock=clock, sleep=clock.sleep, turns=tmp_path)
+    with polite as client:
+        for _ in range(17):
+            client.get(url)
+
+    assert clock.now == pytest.approx(2.0)
+
+
+def test_threads_share_the_turns_of_a_host(tmp_path: Path) -> None:
+    bucket = Bucket(50, time.monotonic, time.sleep, tmp_path / "host")
+    began = time.monotonic()
+    threads = [threading.Thread(target=bucket.take) for _ in range(11)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert time.monotonic() - began >= 10 / 50
+
+
+def test_hosts_of_one_owner_share_their_turns_and_others_do_not(tmp_path: Path) -> None:
+    clock = Clock()
+    turns = Turns(RATES, clock, clock.sleep, tmp_path)
+    for host in ("data.sec.gov", "www.sec.gov", "data.sec.gov", "example.org", "example.net"):
+        turns.take(host)
+
+    assert clock.now == pytest.approx(2 / 8)
+
+
+TAKES_TURNS = """
+import sys, time
+from pathlib import Path
+from assets.fetching.rate_limit import Turns
+turns = Turns({"sec.gov": 100.0}, time.monotonic, time.sleep, Path(sys.argv[1]))
+print("ready", flush=True)
+sys.stdin.readline()
+began = time.monotonic()
+for host in ("data.sec.gov", "www.sec.gov") * 10:
+    turns.take(host)
+print(began, time.monotonic())
+"""
+
+
+def test_processes_of_one_machine_share_the_turns_of_a_host(tmp_path: Path) -> None:
+    asking = [
+        subprocess.Popen(
+            [sys.executable, "-c", TAKES_TURNS, str(tmp_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for each in asking:
+        assert each.stdout is not None
+        assert each.stdout.readline() == "ready\n"
+    for each in asking:
+        assert each.stdin is not None
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    spans = [each.communicate()[0].split() for each in asking]
+
+    assert [each.returncode for each in asking] == [0, 0]
+    began, ended = zip(*((float(first), float(last)) for first, last in spans), strict=True)
+    assert max(ended) - min(began) >= 39 / 100
+
+
+@given(left=st.one_of(st.floats().map(repr), st.text(st.characters(codec="ascii"), max_size=20)))
+def test_whatever_a_file_of_turns_says_nobody_waits_longer_than_one_gap(
+    tmp_path_factory: pytest.TempPathFactory, left: str
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "left"
+    file.write_text(left)
+    clock = Clock()
+    Bucket(4, clock, clock.sleep, file).take()
+
+    assert 0 <= clock.now <= 1 / 4
+    assert float(file.read_text()) == clock.now

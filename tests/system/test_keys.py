@@ -1,0 +1,297 @@
+"""Keys: shown once, kept as a hash, found in constant time, in a file or a Redis alike."""
+
+import json
+import re
+import stat
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.helpers.contract_client import eventually
+from tests.helpers.redis_server import Redis
+from warehouse.errors import SankofaError
+from warehouse.keys import (
+    KeyStore,
+    KeyStoreUnavailable,
+    check,
+    create,
+    find,
+    issued,
+    public_key,
+    revoke,
+    rotate,
+    sandbox,
+    signing_secret,
+)
+from warehouse.tiers import TIERS, configured_tiers
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
+    server = Redis(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> KeyStore:
+    return KeyStore(tmp_path / "stores" / "keys.sqlite")
+
+
+@pytest.fixture(params=["file", "redis"])
+def store(request: pytest.FixtureRequest) -> KeyStore:
+    if request.param == "file":
+        held: KeyStore = request.getfixturevalue("file")
+        return held
+    import redis
+
+    url = request.getfixturevalue("redis").url
+    with redis.Redis.from_url(url) as client:
+        client.flushall()
+    return KeyStore(url)
+
+
+def let_in(store: KeyStore, key: str) -> bool:
+    """Ask as the service does once it has asked before, a second after a change."""
+    time.sleep(0.95)
+    return find(store, key) is not None
+
+
+def test_a_created_key_is_found_with_its_tier(store: KeyStore) -> None:
+    for tier in TIERS:
+        key = create(store, tier)
+        found = find(store, key)
+        assert re.fullmatch(r"sk_live_[A-Za-z0-9_-]{43}", key)
+        assert found is not None and found.tier == TIERS[tier]
+        assert key.startswith(found.prefix) and len(found.prefix) == 12
+        assert find(store, key) == found
+
+
+def test_a_key_that_was_never_made_is_not_found(store: KeyStore) -> None:
+    key = create(store, "starter")
+    for wrong in (key[:-1], key + "x", key[:12], key.upper(), "", "sk_live_", "ключ", "\udc80"):
+        assert find(store, wrong) is None
+
+
+def test_no_text_but_the_key_itself_is_let_in(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    store = KeyStore(tmp_path_factory.mktemp("keys") / "keys.sqlite")
+    key = create(store, "starter")
+
+    @given(
+        st.one_of(
+            st.text(st.characters(codec="utf-8")), st.text("sk_live_AZaz09-").map(key.__add__)
+        )
+    )
+    def ask(text: str) -> None:
+        assert (find(store, text) is not None) == (text == key)
+
+    ask()
+
+
+def test_the_file_holds_no_key_in_clear_but_the_sandbox_one(file: KeyStore) -> None:
+    key, public = create(file, "professional"), sandbox(file)
+
+    held = file.path.read_bytes()
+
+    assert key.encode() not in held
+    assert public.encode() in held
+    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+
+
+def test_a_redis_holds_no_key_in_clear_but_the_sandbox_one(redis: Redis) -> None:
+    store = KeyStore(redis.url)
+    key, public = create(store, "professional"), sandbox(store)
+
+    held = b"".join(each.read_bytes() for each in redis.folder.rglob("*") if each.is_file())
+
+    assert key.encode() not in held
+    assert public.encode() in held
+
+
+def test_the_sandbox_key_is_made_once_and_is_a_real_sample_key(store: KeyStore) -> None:
+    public = sandbox(store)
+
+    assert sandbox(store) == public
+    found = find(store, public)
+    assert found is not None and found.tier.name == "sample" and found.sandbox
+    assert len(issued(store)) == 1
+    with pytest.raises(SankofaError, match="public"):
+        rotate(store, public[:12])
+
+
+def test_the_sandbox_key_is_shown_to_visitors_as_long_as_it_lets_them_in(store: KeyStore) -> None:
+    create(store, "sample")
+    assert public_key(store) is None
+    key = sandbox(store)
+    assert public_key(store) == key
+    revoke(store, key[:12])
+    # A Redis is asked again within a second.
+    eventually(lambda: public_key(store) is None or None)
+
+
+def test_a_sandbox_key_that_was_revoked_stays_so(store: KeyStore) -> None:
+    public = sandbox(store)
+    revoke(store, public[:12])
+
+    assert sandbox(store) == public
+    assert not let_in(store, public)
+
+
+def test_two_keys_with_one_prefix_are_told_apart(store: KeyStore) -> None:
+    first, second = create(store, "starter"), create(store, "professional")
+    row = next(row for row in issued(store) if row.prefix == first[:12])
+    store.backend.keep(msgspec.structs.replace(row, prefix=second[:12]))
+
+    found = find(store, second)
+
+    assert found is not None and found.tier.name == "professional"
+    assert find(store, second[:12] + first[12:]) is None
+    with pytest.raises(SankofaError, match="name the id"):
+        revoke(store, second[:12])
+
+
+def test_a_revoked_key_is_not_let_in_a_second_later(store: KeyStore) -> None:
+    key, other = create(store, "starter"), create(store, "starter")
+    assert find(store, key) is not None
+
+    revoke(store, key[:12])
+
+    assert not let_in(store, key)
+    assert find(store, other) is not None
+    with pytest.raises(SankofaError, match="no key in use"):
+        revoke(store, key[:12])
+
+
+def test_a_change_made_by_another_process_is_seen_within_a_second(store: KeyStore) -> None:
+    elsewhere = KeyStore(getattr(store.backend, "path", None) or _url(store))
+    key = create(elsewhere, "starter")
+    assert find(store, key) is not None
+
+    revoke(elsewhere, key[:12])
+
+    assert not let_in(store, key)
+
+
+def _url(store: KeyStore) -> str:
+    kwargs = store.backend._redis.connection_pool.connection_kwargs  # type: ignore[attr-defined]
+    return f"redis://127.0.0.1:{kwargs['port']}/0"
+
+
+def test_a_rotated_key_keeps_its_tier_its_label_and_its_use(store: KeyStore) -> None:
+    key = create(store, "professional", "Example Bank")
+    before = find(store, key)
+
+    new = rotate(store, key[:12])
+
+    after = find(store, new)
+    assert before is not None and after is not None
+    assert (after.key_id, after.tier) == (before.key_id, before.tier)
+    assert [row.label for row in issued(store)] == ["Example Bank"] * 2
+    assert not let_in(store, key)
+
+
+def test_a_rotated_key_works_on_for_as_long_as_is_said(store: KeyStore) -> None:
+    key = create(store, "starter")
+    new = rotate(store, key[:12], overlap=timedelta(seconds=1))
+
+    assert find(store, key) is not None and find(store, new) is not None
+    time.sleep(1)
+    assert not let_in(store, key)
+    assert find(store, new) is not None
+
+
+def test_a_key_that_is_revoked_ends_with_the_one_before_its_rotation(store: KeyStore) -> None:
+    key = create(store, "starter")
+    new = rotate(store, key[:12], overlap=timedelta(hours=1))
+
+    revoke(store, new[:12])
+
+    assert not let_in(store, key) and find(store, new) is None
+
+
+def test_a_store_that_is_not_there_is_unavailable_and_not_empty(file: KeyStore) -> None:
+    with pytest.raises(KeyStoreUnavailable):
+        check(file)
+    with pytest.raises(KeyStoreUnavailable):
+        find(file, "sk_live_x")
+    key = create(file, "sample")
+    check(file)
+    assert find(file, key)
+    file.path.write_bytes(b"broken" * 1000)
+    with pytest.raises(KeyStoreUnavailable):
+        check(file)
+    with pytest.raises(KeyStoreUnavailable):
+        find(file, key)
+
+
+def test_a_redis_that_was_killed_is_unavailable_and_comes_back(tmp_path: Path) -> None:
+    server = Redis(tmp_path)
+    server.start()
+    try:
+        store = KeyStore(server.url)
+        key = create(store, "starter")
+        assert find(store, key)
+        server.kill()
+        with pytest.raises(KeyStoreUnavailable):
+            check(store)
+        time.sleep(0.95)
+        with pytest.raises(KeyStoreUnavailable):
+            find(store, key)
+        server.start()
+        assert find(store, key)
+        check(store)
+    finally:
+        server.kill()
+
+
+def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
+    with pytest.raises(SankofaError) as error:
+        KeyStore("redis://user:hidden@host:port/0")
+    assert "hidden" not in str(error.value) and "redis://user:password@" in str(error.value)
+
+
+def test_a_signing_secret_is_made_once_for_each_purpose(store: KeyStore) -> None:
+    create(store, "sample")
+    secret = signing_secret(store, "cursor")
+
+    assert len(secret) == 32
+    assert signing_secret(store, "cursor") == secret != signing_secret(store, "other")
+
+
+def test_the_table_of_tiers_is_changed_by_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = tmp_path / "tiers.json"
+    changes.write_text(json.dumps({"sample": {"per_minute": 7}}))
+    monkeypatch.setenv("SANKOFA_TIERS", str(changes))
+    store = KeyStore(tmp_path / "keys.sqlite")
+
+    found = find(store, create(store, "sample"))
+
+    assert found is not None and (found.tier.per_minute, found.tier.ceiling) == (7, 25)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"gold":{}}',
+        '{"sample":{"paid":true}}',
+        '{"sample":{"rows":0}}',
+        '{"sample":{"rows":26}}',
+    ],
+)
+def test_a_file_of_tiers_that_is_wrong_is_refused(tmp_path: Path, text: str) -> None:
+    changes = tmp_path / "tiers.json"
+    changes.write_text(text)
+    with pytest.raises(SankofaError, match="SANKOFA_TIERS"):
+        configured_tiers({"SANKOFA_TIERS": str(changes)})

@@ -1,0 +1,51 @@
+"""A load killed at any point and run again ends in the same rows."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.helpers.killed_loads import BATCHES, ROWS, load_all
+from tests.helpers.paths import ROOT
+from warehouse.record.as_of import known
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
+
+
+def rows(record: Record) -> list[dict[str, object]]:
+    statement = known(
+        FUNDAMENTALS,
+        record.relation("fundamentals"),
+        vintages="all",
+        columns=["line_item", "value_reported", "available_at", "publication", "source_ref"],
+    )
+    return sorted(record.query(statement).to_pylist(), key=str)
+
+
+def test_a_load_killed_at_many_points_ends_in_the_same_rows(tmp_path: Path) -> None:
+    killed, whole = Record(str(tmp_path / "killed")), Record(str(tmp_path / "whole"))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.helpers.killed_loads", killed.root],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    load_all(whole.root)
+
+    assert int(done.stdout) >= 5, "the load was never killed in the middle"
+    assert rows(killed) == rows(whole)
+    assert len(rows(killed)) == BATCHES * ROWS
+
+    ledger = killed.query(
+        f"SELECT sum(appended), bool_and(read = appended + held + quarantined), "
+        f"count(DISTINCT load_seq) FILTER (appended > 0), count(*) FILTER (appended > 0) "
+        f"FROM {killed.relation('loads')}"
+    )
+    assert [column[0].as_py() for column in ledger.columns] == [
+        BATCHES * ROWS,
+        True,
+        BATCHES,
+        BATCHES,
+    ]
+    kept = killed.query(f"SELECT quarantine_id FROM {killed.relation('quarantine')}")
+    assert len(kept) == len(set(kept["quarantine_id"].to_pylist())) == BATCHES

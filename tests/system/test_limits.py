@@ -1,0 +1,251 @@
+"""Keys and limits over HTTP, with stores in files and in two real Redis servers."""
+
+import logging
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from falcon import testing
+
+from api.app import create_app
+from tests.helpers.random_world import publish_world
+from tests.helpers.redis_server import Redis
+from warehouse.keys import KeyStore, create, revoke, rotate, sandbox
+from warehouse.read.mart import Mart
+from warehouse.usage import Usage, month_at
+
+ENTITY = "/v1/entities/DCA1"
+POLICY = re.compile(r'"burst";q=(\d+);w=60, "monthly";q=(\d+);w=(\d+)')
+STANDING = re.compile(r'"burst";r=(\d+);t=(\d+)(?:, "monthly";r=(\d+);t=(\d+))?')
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Where keys and usage are kept; the servers are empty for files."""
+
+    keys: str
+    usage: str
+    servers: tuple[Redis, ...] = ()
+
+    def end(self, number: int) -> None:
+        """Take a store away."""
+        if self.servers:
+            self.servers[number].kill()
+        else:
+            path = Path((self.keys, self.usage)[number])
+            path.rename(path.with_suffix(".away"))
+            path.mkdir()
+
+
+@pytest.fixture(scope="module")
+def mart(tmp_path_factory: pytest.TempPathFactory) -> Mart:
+    root = tmp_path_factory.mktemp("limits")
+    publish_world(root / "record", root / "marts", 3)
+    return Mart(root / "marts")
+
+
+@pytest.fixture(params=["files", "redis"])
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stores]:
+    if request.param == "files":
+        yield Stores(str(tmp_path / "keys.sqlite"), str(tmp_path / "usage.counts"))
+        return
+    servers = []
+    for name in ("keys", "usage"):
+        (tmp_path / name).mkdir()
+        servers.append(Redis(tmp_path / name))
+    try:
+        for server in servers:
+            server.start()
+        yield Stores(servers[0].url, servers[1].url, tuple(servers))
+    finally:
+        for server in servers:
+            server.kill()
+
+
+class Service:
+    """The app over stores, with a key of each kind."""
+
+    def __init__(self, mart: Mart, stores: Stores) -> None:
+        self.keys, self.usage = KeyStore(stores.keys), Usage(stores.usage)
+        self.client = testing.TestClient(create_app(mart, self.keys, usage=self.usage))
+        self.public = sandbox(self.keys)
+        self.sample, self.starter = create(self.keys, "sample"), create(self.keys, "starter")
+
+    def get(
+        self, path: str, key: str, address: str | None = None, **headers: str
+    ) -> testing.Result:
+        sent = {"X-API-Key": key, **{k.replace("_", "-"): v for k, v in headers.items()}}
+        return self.client.simulate_get(path, headers=sent, remote_addr=address)
+
+
+@pytest.fixture
+def service(mart: Mart, stores: Stores) -> Service:
+    return Service(mart, stores)
+
+
+def monthly(result: testing.Result) -> int:
+    """Read what is left of the month."""
+    found = STANDING.fullmatch(result.headers["ratelimit"])
+    assert found is not None
+    return int(found[3])
+
+
+def test_every_keyed_answer_says_both_limits_and_how_the_key_stands(service: Service) -> None:
+    first = service.get(ENTITY, service.starter)
+    second = service.get("/v1/entities/DCNOBODY", service.starter)
+
+    policy = POLICY.fullmatch(first.headers["ratelimit-policy"])
+    assert policy is not None
+    assert policy.groups() == ("120", "50000", str(month_at(time.time()).seconds))
+    found = STANDING.fullmatch(first.headers["ratelimit"])
+    assert found is not None
+    assert (found[1], found[3]) == ("119", "49999") and 1 <= int(found[2]) <= 61
+    assert second.status_code == 404 and second.headers["ratelimit"].startswith('"burst";r=118')
+    assert "ratelimit" not in service.client.simulate_get("/health").headers
+
+
+@pytest.mark.parametrize(
+    ("status", "path"),
+    [
+        (200, ENTITY),
+        (400, f"{ENTITY}?as=1"),
+        (402, "/v1/tenders?limit=26"),
+        (404, "/v1/entities/DCNOBODY"),
+    ],
+)
+def test_200_400_402_and_404_count_once_against_the_month(
+    service: Service, status: int, path: str
+) -> None:
+    before = monthly(service.get(ENTITY, service.sample))
+    answer = service.get(path, service.sample)
+    assert answer.status_code == status, answer.text
+    assert monthly(answer) == before - 1
+    assert monthly(service.get(ENTITY, service.sample)) == before - 2
+
+
+def test_304_does_not_count_against_the_month_but_against_the_minute(service: Service) -> None:
+    whole = service.get(ENTITY, service.sample)
+    unchanged = service.get(ENTITY, service.sample, If_None_Match=whole.headers["etag"])
+
+    assert unchanged.status_code == 304
+    assert monthly(unchanged) == monthly(whole)
+    assert unchanged.headers["ratelimit"].startswith('"burst";r=28;')
+    assert service.usage.used(key_id(service, service.sample), this_month()) == 1
+
+
+def test_401_counts_against_nobody(service: Service) -> None:
+    for key in ("", "sk_live_wrong"):
+        refused = service.get(ENTITY, key)
+        assert refused.status_code == 401 and "ratelimit" not in refused.headers
+    assert monthly(service.get(ENTITY, service.sample)) == 2_999
+
+
+def test_503_of_the_datastore_does_not_count_against_the_month(
+    stores: Stores, tmp_path: Path
+) -> None:
+    empty = Service(Mart(tmp_path / "none"), stores)
+    answer = empty.get(ENTITY, empty.sample)
+    assert answer.status_code == 503 and monthly(answer) == 3_000
+
+
+def test_an_error_of_ours_does_not_count_against_the_month(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("inside")
+
+    monkeypatch.setattr("api.resources.entity.entity", broken)
+    answer = service.get(ENTITY, service.sample)
+    assert answer.status_code == 500 and monthly(answer) == 3_000
+
+
+def test_429_names_the_policy_and_when_to_come_back(service: Service) -> None:
+    answers = [service.get(ENTITY, service.sample) for _ in range(32)]
+
+    assert [each.status_code for each in answers] == [200] * 30 + [429] * 2
+    refused = answers[-1]
+    assert refused.headers["content-type"] == "application/problem+json"
+    body = refused.json
+    assert (body["code"], body["violated_policies"]) == ("rate_limited", ["burst"])
+    assert refused.headers["retry-after"] == str(body["retry_after"])
+    assert 1 <= body["retry_after"] <= 61 and body["retryable"] is True
+    assert "30 requests a minute" in body["detail"]
+    assert monthly(refused) == 2_970
+    assert service.get(ENTITY, service.starter).status_code == 200
+
+
+def test_the_monthly_cap_is_429_too(
+    mart: Mart, stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiers = tmp_path / "tiers.json"
+    tiers.write_text('{"sample": {"per_month": 2}}')
+    monkeypatch.setenv("SANKOFA_TIERS", str(tiers))
+    service = Service(mart, stores)
+
+    answers = [service.get(ENTITY, service.sample) for _ in range(3)]
+
+    assert [each.status_code for each in answers] == [200, 200, 429]
+    body = answers[-1].json
+    assert body["violated_policies"] == ["monthly"]
+    assert abs(body["retry_after"] - (month_at(time.time()).ends - time.time())) < 60
+
+
+def test_limits_are_asked_before_parameters_and_after_the_key(service: Service) -> None:
+    for _ in range(30):
+        service.get(ENTITY, service.sample)
+    assert service.get(f"{ENTITY}?wrong=1", service.sample).status_code == 429
+    assert service.get("/v1/nothing", service.sample).status_code == 404
+    assert service.get(ENTITY, service.sample + "x").status_code == 401
+
+
+def test_a_visitor_of_the_sandbox_does_not_use_it_up_for_another(service: Service) -> None:
+    mine = [service.get(ENTITY, service.public, "198.51.100.7") for _ in range(31)]
+    assert mine[-1].status_code == 429
+    assert service.get(ENTITY, service.public, "198.51.100.8").status_code == 429
+    assert service.get(ENTITY, service.public, "203.0.113.7").status_code == 200
+    assert service.get(ENTITY, service.public, "2001:db8::1").status_code == 200
+
+
+def test_a_revoked_or_rotated_key_is_401_within_a_second(service: Service) -> None:
+    assert service.get(ENTITY, service.sample).status_code == 200
+    assert service.get(ENTITY, service.starter).status_code == 200
+    revoke(service.keys, service.sample[:12])
+    fresh = rotate(service.keys, service.starter[:12])
+    time.sleep(0.95)
+
+    assert service.get(ENTITY, service.sample).json["code"] == "key_invalid"
+    assert service.get(ENTITY, service.starter).json["code"] == "key_invalid"
+    assert monthly(service.get(ENTITY, fresh)) == 49_998
+
+
+def test_a_preflight_needs_no_key_and_counts_for_nobody(service: Service) -> None:
+    asked = service.client.simulate_options(ENTITY, headers={"X-API-Key": service.sample})
+    assert asked.status_code == 200 and "ratelimit" not in asked.headers
+    assert monthly(service.get(ENTITY, service.sample)) == 2_999
+
+
+def test_no_key_is_in_a_log_or_an_answer(
+    service: Service, stores: Stores, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = []
+    with caplog.at_level(logging.DEBUG):
+        for path in (ENTITY, f"{ENTITY}?x={service.sample}", f"/v1/{service.sample}"):
+            texts.append(service.get(path, service.starter).text)
+        stores.end(0)
+        time.sleep(0.85)
+        texts.append(service.get(ENTITY, service.starter).text)
+        answer = service.get(ENTITY, service.starter, X_Request_Id=service.sample)
+    said = caplog.text + "".join(texts) + str(answer.headers)
+    assert service.starter[12:] not in said and service.sample[12:] not in said
+    assert service.sample[:12] in said
+
+
+def key_id(service: Service, key: str) -> str:
+    return next(row.key_id for row in service.keys.backend.held() if row.prefix == key[:12])
+
+
+def this_month() -> str:
+    return month_at(time.time()).name

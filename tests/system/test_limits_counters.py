@@ -1,0 +1,359 @@
+"""Counters of a minute and a month: exact, shared by processes, alike in a file and a Redis."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.helpers.redis_server import Redis
+from warehouse.keys import Key
+from warehouse.tiers import TIERS, Tier
+from warehouse.usage import Standing, Usage, UsageUnavailable, month_at, network_of
+from warehouse.usage.file import FileCounters
+
+SMALL = Tier("sample", 25, 25, 3, 5, paid=False)
+ASKING = """
+import sys, time
+from warehouse.keys import Key
+from warehouse.tiers import TIERS
+from warehouse.usage import Usage
+usage, key = Usage(sys.argv[1]), Key("p", TIERS["professional"], "shared")
+print("asking", flush=True)
+for _ in range(int(sys.argv[2])):
+    usage.take(key, None)
+"""
+
+
+class Clock:
+    """A clock that the test sets."""
+
+    def __init__(self, text: str = "2026-11-15T12:00:00+00:00") -> None:
+        self.now = datetime.fromisoformat(text).timestamp()
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
+    server = Redis(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture(params=["file", "redis"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "file":
+        return str(tmp_path / "usage" / "usage.counts")
+    import redis
+
+    url: str = request.getfixturevalue("redis").url
+    with redis.Redis.from_url(url) as client:
+        client.flushall()
+    return url
+
+
+def key(name: str = "a", tier: Tier = SMALL, sandbox: bool = False) -> Key:
+    return Key("sk_live_abcd", tier, name, sandbox)
+
+
+def left(standing: Standing) -> dict[str, int]:
+    return {name: each for name, each, _ in standing.remaining()}
+
+
+def test_a_minute_is_refused_above_its_number_and_says_when_it_ends(place: str) -> None:
+    usage = Usage(place)
+    standings = [usage.take(key(), None) for _ in range(5)]
+
+    assert [each.violated for each in standings] == [[], [], [], ["burst"], ["burst"]]
+    assert [left(each)["burst"] for each in standings] == [2, 1, 0, 0, 0]
+    assert all(1 <= each.retry_after <= 61 for each in standings[3:])
+    assert usage.take(key("b"), None).violated == []
+
+
+def test_what_the_minute_refuses_is_not_charged_to_the_month(place: str) -> None:
+    usage = Usage(place)
+    for _ in range(10):
+        last = usage.take(key(), None)
+
+    assert left(last)["monthly"] == 2
+    assert usage.used("a", last.month.name) == 3
+
+
+def test_a_month_is_refused_above_its_number_until_the_next_one(place: str) -> None:
+    usage = Usage(place)
+    tier = Tier("sample", 25, 25, 100, 5, paid=False)
+    standings = [usage.take(key(tier=tier), None) for _ in range(7)]
+
+    assert [each.violated for each in standings] == [[]] * 5 + [["monthly"]] * 2
+    assert [left(each)["monthly"] for each in standings] == [4, 3, 2, 1, 0, 0, 0]
+    wait = standings[-1].month.ends - time.time()
+    assert abs(standings[-1].retry_after - wait) < 60
+    assert usage.used("a", standings[-1].month.name) == 5
+
+
+def test_both_limits_are_named_when_both_are_reached(place: str) -> None:
+    usage = Usage(place)
+    tier = Tier("sample", 25, 25, 2, 2, paid=False)
+    last = [usage.take(key(tier=tier), None) for _ in range(3)][-1]
+
+    assert last.violated == ["burst", "monthly"]
+    assert last.retry_after > 60 or last.month.ends - time.time() < 62
+
+
+def test_a_charge_is_given_back_once(place: str) -> None:
+    usage = Usage(place)
+    first, second = usage.take(key(), None), usage.take(key(), None)
+
+    after = usage.give_back(second)
+
+    assert left(after)["monthly"] == left(first)["monthly"] == 4
+    assert usage.give_back(after) == after
+    assert usage.used("a", first.month.name) == 1
+
+
+def test_a_request_that_is_not_charged_counts_against_the_minute_only(place: str) -> None:
+    usage = Usage(place)
+    standing = usage.take(key(), None, charge=False)
+
+    assert left(standing) == {"burst": 2, "monthly": 5}
+    assert usage.give_back(standing) == standing
+
+
+def test_the_sandbox_is_counted_for_each_network_alone(place: str) -> None:
+    usage, public = Usage(place), key(sandbox=True)
+    for _ in range(4):
+        mine = usage.take(public, "192.0.2.7")
+
+    assert mine.violated == ["burst"]
+    assert usage.take(public, "192.0.2.200").violated == ["burst"]
+    assert usage.take(public, "192.0.3.7").violated == []
+    assert usage.take(public, "2001:db8:1:2::1").violated == []
+    assert usage.used("a", mine.month.name) == 5
+    assert [usage.take(key("b"), f"192.0.{n}.1").violated for n in range(4)][-1] == ["burst"]
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.0/24"),
+        ("::ffff:192.0.2.7", "192.0.2.0/24"),
+        ("2001:db8:1:2::1", "2001:db8:1::/48"),
+        ("fe80::1%eth0", "fe80::/48"),
+        ("", "unknown"),
+        (None, "unknown"),
+        ("localhost", "unknown"),
+    ],
+)
+def test_a_network_is_a_24_or_a_48(address: str | None, network: str) -> None:
+    assert network_of(address) == network
+
+
+def test_a_minute_begins_anew_when_it_has_ended(tmp_path: Path) -> None:
+    clock = Clock()
+    usage = Usage(tmp_path / "u", clock)
+    for _ in range(4):
+        usage.take(key(), None)
+    clock.now += 59
+    assert usage.take(key(), None).retry_after <= 2
+    clock.now += 1
+    assert usage.take(key(), None).violated == []
+
+
+def test_a_month_begins_anew_at_midnight_utc(tmp_path: Path) -> None:
+    clock = Clock("2026-12-31T23:59:00+00:00")
+    usage = Usage(tmp_path / "u", clock)
+    tier = Tier("sample", 25, 25, 100, 1, paid=False)
+    usage.take(key(tier=tier), None)
+    refused = usage.take(key(tier=tier), None)
+    assert (refused.violated, refused.month.name) == (["monthly"], "2026-12")
+    assert refused.month.seconds == 31 * 86_400
+    clock.now += 60
+    assert usage.take(key(tier=tier), None).violated == []
+    assert (usage.used("a", "2026-12"), usage.used("a", "2027-01")) == (1, 1)
+
+
+def test_a_redis_forgets_its_counters_by_itself(redis: Redis) -> None:
+    import redis as client
+
+    usage = Usage(redis.url)
+    month = usage.take(key("ttl"), None).month
+    with client.Redis.from_url(redis.url) as asked:
+        assert 0 < int(asked.pttl("sankofa:usage:minute:{ttl}")) <= 60_000
+        ends = int(asked.pttl(f"sankofa:usage:month:{month.name}:{{ttl}}")) / 1000 + time.time()
+    assert abs(ends - month.kept_until) < 60
+
+
+@given(st.integers(0, 4_000_000_000))
+def test_every_moment_lies_in_its_month(now: int) -> None:
+    month = month_at(now)
+    assert month.starts <= now < month.ends
+    assert month.name == f"{datetime.fromtimestamp(now, UTC):%Y-%m}"
+    assert month_at(month.ends).starts == month.ends
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from("ab"), st.integers(0, 40), st.booleans(), st.booleans()), max_size=40
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps)
+def test_the_file_counts_as_a_list_of_requests_would(
+    asked: list[tuple[str, int, bool, bool]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        clock = Clock("2026-11-30T23:57:00+00:00")
+        usage = Usage(Path(folder) / "u", clock)
+        began: dict[str, float] = {}
+        minute: dict[str, int] = {}
+        month: dict[tuple[str, str], int] = {}
+        for who, seconds, charge, counts in asked:
+            clock.now += seconds
+            standing = usage.take(key(who), None, charge)
+            if clock.now >= began.get(who, 0) + 60:
+                began[who], minute[who] = clock.now, 0
+            minute[who] += 1
+            name = (who, standing.month.name)
+            spent = month.get(name, 0)
+            violated = ["burst"] * (minute[who] > 3) + ["monthly"] * (charge and spent >= 5)
+            assert standing.violated == violated
+            if charge and not violated:
+                month[name] = spent + counts
+                if not counts:
+                    usage.give_back(standing)
+        for (who, name_of_month), spent in month.items():
+            assert usage.used(who, name_of_month) == spent
+
+
+def test_what_is_not_charged_is_never_above_the_month(tmp_path: Path) -> None:
+    clock = Clock()
+    usage = Usage(tmp_path / "u", clock)
+    for _ in range(5):
+        usage.take(key(), None)
+        clock.now += 60
+    assert usage.take(key(), None).violated == ["monthly"]
+    free = [usage.take(key(), None, charge=False) for _ in range(3)]
+    assert [each.violated for each in free] == [[], [], ["burst"]]
+    assert [each.remaining()[1][:2] for each in free] == [("monthly", 0)] * 3
+    # Nor does it have to wait for the next month, or is above one that was made smaller.
+    assert free[-1].retry_after <= 61
+    less = Tier("sample", 25, 25, 3, 2, paid=False)
+    clock.now += 60
+    assert usage.take(key(tier=less), None, charge=False).violated == []
+
+
+def asking(place: str, times: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", ASKING, place, str(times)], stdout=subprocess.PIPE, text=True
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> int:
+    process.communicate(timeout=60)
+    return process.returncode
+
+
+def test_processes_that_ask_at_once_lose_no_request(place: str) -> None:
+    shared = Key("p", TIERS["professional"], "shared")
+    usage = Usage(place)
+    asked = [asking(place, 150) for _ in range(4)]
+    assert [ended(each) for each in asked] == [0] * 4
+
+    standing = usage.take(shared, None)
+
+    assert standing.violated == ["burst"]
+    assert usage.used("shared", standing.month.name) == 600
+
+
+def test_a_process_killed_while_it_asks_stops_nobody_else(tmp_path: Path) -> None:
+    place = str(tmp_path / "u")
+    usage = Usage(place)
+    for _ in range(3):
+        victim = asking(place, 10**9)
+        assert victim.stdout is not None and victim.stdout.readline() == "asking\n"
+        time.sleep(0.2)
+        os.kill(victim.pid, signal.SIGKILL)
+        ended(victim)
+        assert usage.take(key("other"), None).counted.month_used is not None
+    assert usage.take(key("other"), None).violated == ["burst"]
+
+
+def test_a_full_file_forgets_whoever_asked_least(tmp_path: Path) -> None:
+    counters, month = FileCounters(tmp_path / "u", buckets=1), month_at(time.time())
+    tier = TIERS["professional"]
+    for number in range(32):
+        for _ in range(2 + number):
+            counters.take(f"k{number}", tier, month, True, time.time())
+    assert counters.take("new", tier, month, True, time.time()).month_used == 1
+
+    assert [counters.used(f"k{number}", month.name) for number in (0, 1, 31)] == [0, 3, 33]
+
+
+def test_without_its_store_each_process_holds_the_minute_alone(tmp_path: Path) -> None:
+    server = Redis(tmp_path)
+    server.start()
+    try:
+        usage = Usage(server.url)
+        month = usage.take(key("r"), None).month.name
+        server.kill()
+        alone = [usage.take(key("r"), None) for _ in range(5)]
+        assert [each.violated for each in alone] == [[], [], [], ["burst"], ["burst"]]
+        assert [left(each) for each in alone[:2]] == [{"burst": 2}, {"burst": 1}]
+        assert 1 <= alone[-1].retry_after <= 61
+        assert usage.give_back(alone[0]) == alone[0]
+        with pytest.raises(UsageUnavailable):
+            usage.check()
+        server.start()
+        usage.check()
+        time.sleep(1.05)
+        assert left(usage.take(key("r"), None)) == {"burst": 1, "monthly": 3}
+        assert usage.used("r", month) == 2
+    finally:
+        server.kill()
+
+
+def test_a_file_that_cannot_be_used_is_unavailable_until_it_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "usage.counts"
+    usage = Usage(path)
+    usage.take(key(), None)
+    for harm in ("another file", "a folder"):
+        path.unlink()
+        if harm == "a folder":
+            path.mkdir()
+        else:
+            path.write_bytes(b"something else")
+        with pytest.raises(UsageUnavailable):
+            usage.check()
+        assert left(usage.take(key(harm), None)) == {"burst": 2}
+        if path.is_dir():
+            path.rmdir()
+        usage.check() if harm == "a folder" else None
+    time.sleep(1.05)
+    assert left(usage.take(key(), None)) == {"burst": 2, "monthly": 4}
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.binary(max_size=6_000), st.integers(0, 3_000))
+def test_no_bytes_in_the_file_bring_the_counters_down(noise: bytes, at: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path, month = Path(folder) / "u", month_at(time.time())
+        counters = FileCounters(path, buckets=1)
+        counters.take("a", SMALL, month, True, time.time())
+        with path.open("r+b") as file:
+            file.truncate(4_096)
+            file.seek(4_096 + at)
+            file.write(noise)
+        for _ in range(3):
+            counted = counters.take("a", SMALL, month, True, time.time())
+        assert counted.minute_used >= 3 and counters.used("a", month.name) >= 0

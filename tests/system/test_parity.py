@@ -1,0 +1,333 @@
+"""What is exported, what is read and what was knowable: the same rows, on both engines.
+
+The sample world is published twice, as much as was public on a day and all of it, with the
+real metrics and signals.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import duckdb
+import pytest
+
+from tests.helpers.installation import Briefly, at, loaded_record, publication
+from tests.helpers.postgres_server import new_database, postgres
+from warehouse.exports.manifest import Artifact, Manifest
+from warehouse.exports.published import Published
+from warehouse.methodology.signals import PANELS
+from warehouse.read.exports import export_manifest
+from warehouse.read.fundamentals import facts_known, issuers
+from warehouse.read.macro import series_known
+from warehouse.read.mart import Mart
+from warehouse.read.metrics import metrics, screen
+from warehouse.read.parties import parties
+from warehouse.read.rows import Rows
+from warehouse.read.shared import shared_facts
+from warehouse.read.signals import panel, procurement_demand
+from warehouse.read.tenders import releases
+from warehouse.record.append import Load, append
+from warehouse.record.schema import arrow_schema
+from warehouse.record.store import Record
+from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES
+from warehouse.tables import OPEN_CLASSES
+
+UNTIL = date(2024, 3, 31)
+FIRST, LAST = date(2018, 1, 1), date(2026, 7, 31)
+Row = dict[str, Any]
+Question = Callable[[Mart, date | None], Rows | None]
+
+
+@dataclass(frozen=True)
+class World:
+    """Two versions of the sample world on one engine, and the files of the second."""
+
+    mart: Mart
+    before: str
+    after: str
+    exports: Path
+    manifest: Manifest
+
+    def artifact(self, key: str) -> Artifact:
+        (found,) = [each for each in self.manifest.artifacts if each.key == key]
+        return found
+
+    def known(self, key: str, day: date, where: str = "TRUE") -> list[Row]:
+        """Give the rows of a file by its own filter for a day."""
+        filter_ = self.artifact(key).sql_as_of
+        assert filter_ is not None
+        stated = filter_.replace("{url}", self.file(key)).replace("{as_of}", str(day))
+        return asked(f"SELECT * FROM ({stated}) WHERE {where}")
+
+    def file(self, key: str) -> str:
+        """Give where a file of the second version lies."""
+        return str(self.exports / self.after / f"{key}.parquet")
+
+
+def asked(statement: str) -> list[Row]:
+    with duckdb.connect() as sql:
+        sql.execute("SET TimeZone = 'UTC'")
+        return list(sql.sql(statement).to_arrow_table().to_pylist())
+
+
+def move(whole: Record, into: Record, which: str) -> None:
+    """Append the rows of one record that meet a condition to another, by the one writer.
+
+    Who an organisation is follows no day: all of that is there from the beginning.
+    """
+    for table in RECORD_TABLES:
+        columns = ", ".join(arrow_schema(table.row).names)
+        which = which if table not in (ENTITIES, IDENTIFIERS) else "TRUE"
+        rows = whole.query(
+            f"SELECT {columns} FROM {whole.relation(table.name)} WHERE {which} "
+            "ORDER BY load_seq, available_at, publication"
+        )
+        for source in sorted(set(rows["source"].to_pylist())):
+            own = rows.filter([each == source for each in rows["source"].to_pylist()])
+            assert append(into, table, own, Load(source, (f"of {source}",))).quarantined == 0
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def world(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    if request.param == "sqlite":
+        yield from published(str(tmp_path_factory.mktemp("mart")), tmp_path_factory)
+        return
+    with postgres() as server:
+        yield from published(new_database(server), tmp_path_factory)
+
+
+def published(marts: str, factory: pytest.TempPathFactory) -> Iterator[World]:
+    home = factory.mktemp("two") / "home"
+    whole, record = loaded_record(factory), Record(at(home).record)
+    versions = []
+    for which in (
+        f"available_at IS NULL OR available_at <= '{UNTIL}'",
+        f"available_at > '{UNTIL}'",
+    ):
+        move(whole, record, which)
+        versions.append(publication(at(home), Briefly, marts=marts).run(record))
+    exports = Path(at(home).exports)
+    manifest = Published(str(exports)).manifest()
+    assert manifest.data_version == versions[1]
+    mart = Mart(marts)
+    before, after = versions
+    yield World(mart, before, after, exports, manifest)
+    mart.close()
+
+
+def days(number: int, last: date = LAST) -> list[date]:
+    random = Random(5)
+    return [FIRST + timedelta(random.randrange((last - FIRST).days + 1)) for _ in range(number)]
+
+
+def told(rows: Rows | None) -> list[Row]:
+    return [] if rows is None else [json.loads(row, parse_float=Decimal) for row in rows.rows]
+
+
+def plain(value: Any) -> Any:
+    """Write a value of either side so that equal ones are equal, digit for digit."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int | Decimal):
+        return format(Decimal(value).normalize(), "f")
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return str(value)
+
+
+def same(read: list[Row], exported: list[Row], **renamed: str) -> int:
+    """Compare row for row what both name; give how many rows there were."""
+    if not read and not exported:
+        return 0
+    names = sorted({renamed.get(name, name) for name in exported[0]} & set(read[0]))
+    left = Counter(tuple(plain(row[name]) for name in names) for row in read)
+    back = {new: old for old, new in renamed.items()}
+    right = Counter(tuple(plain(row[back.get(name, name)]) for name in names) for row in exported)
+    assert left == right
+    return len(read)
+
+
+def test_figures_are_those_of_the_file_on_any_day(world: World) -> None:
+    """Figures of an organisation are those of every id that was found to be it."""
+    compared = 0
+    pointed: dict[Any, Any] = dict(
+        world.mart.build().rows("SELECT service_id, same_as FROM same_as")
+    )
+    for day in days(8):
+        exported = world.known("af-fund-facts", day)
+        for issuer in Random(3).sample(issuers(world.mart, 100), 6):
+            read = told(facts_known(world.mart, issuer, day))
+            ids = {each for each, other in pointed.items() if other == pointed.get(issuer, issuer)}
+            ids |= {issuer, pointed.get(issuer, issuer)}
+            own = [row for row in exported if row["service_id"] in ids]
+            compared += same(read, own)
+    assert compared > 1000
+
+
+def test_series_are_those_of_the_file_on_any_day(world: World) -> None:
+    compared = 0
+    for day in days(5):
+        exported = world.known("af-macro-series", day)
+        compared += same(told(series_known(world.mart, as_of=day)), exported)
+        for series in {row["series"] for row in exported[::50]}:
+            read = told(series_known(world.mart, series=series, as_of=day))
+            compared += same(read, [row for row in exported if row["series"] == series])
+    assert compared > 1000
+
+
+@pytest.mark.parametrize("key", [each.key for each in PANELS])
+def test_panels_are_those_of_the_file_on_any_day(world: World, key: str) -> None:
+    compared = 0
+    for day in days(4):
+        read = told(panel(world.mart, key, as_of=day))
+        compared += same(
+            [row for row in read if row["license_class"] in OPEN_CLASSES], world.known(key, day)
+        )
+    assert compared
+
+
+def test_demand_is_that_of_the_file_on_any_day(world: World) -> None:
+    compared = 0
+    for country in ("ZA", "KE", "CO"):
+        for day in days(6):
+            read = told(procurement_demand(world.mart, country, as_of=day))
+            own = world.known("procurement-demand", day, f"country = '{country}'")
+            compared += same([row for row in read if row["license_class"] in OPEN_CLASSES], own)
+    assert compared > 500
+
+
+def test_values_of_tenders_are_those_of_the_file_on_any_day(world: World) -> None:
+    compared = 0
+    for country, iso3 in (("ZA", "ZAF"), ("KE", "KEN"), ("CO", "COL")):
+        for day in days(5):
+            read = told(shared_facts(world.mart, None, iso3, "AF-TENDER", day))
+            where = f"country = '{country}' AND tender_value IS NOT NULL"
+            exported = world.known("af-tender-releases", day, where)
+            compared += same(
+                read,
+                exported,
+                record_id="fact_id",
+                tender_value="value",
+                tender_currency="unit",
+                date="period_end",
+            )
+    assert compared > 50
+
+
+def test_releases_known_now_are_those_of_the_file(world: World) -> None:
+    for country in ("ZA", "KE", "CO"):
+        read = [
+            {**row, "tag": ",".join(row["tag"] or ())}
+            for row in told(releases(world.mart, country))
+        ]
+        file = world.file("af-tender-releases")
+        exported = asked(f"FROM '{file}' WHERE latest AND country = '{country}'")
+        assert same(read, exported) == len(exported) > 0
+        by_id = {(row["ocid"], row["release_id"]): row for row in read}
+        for row in exported:
+            served = by_id[row["ocid"], row["release_id"]]
+            for name, part in json.loads(row["release"], parse_float=Decimal).items():
+                assert served[name] == part
+
+
+def test_the_build_tells_the_manifest_that_was_signed(world: World) -> None:
+    exported = Published(str(world.exports))
+    assert export_manifest(world.mart) == exported.manifest_bytes()
+    assert export_manifest(world.mart.at(world.before)) == exported.manifest_bytes(world.before)
+
+
+def questions(mart: Mart) -> dict[str, Question]:
+    """Give every read that takes as_of, in the ways it can be asked."""
+    some = Random(11).sample(issuers(mart, 100), 3)
+
+    def joined(ask: Callable[[Mart, date | None, str], Rows | None], *of: str) -> Question:
+        def both(mart: Mart, day: date | None) -> Rows:
+            answers = [ask(mart, day, each) for each in of]
+            rows = [row for answer in answers if answer for row in answer.rows]
+            return Rows(rows, False, "", "")
+
+        return both
+
+    return {
+        "facts": joined(lambda mart, day, who: facts_known(mart, who, day), *some),
+        "as reported": joined(
+            lambda mart, day, who: facts_known(mart, who, day, None, "as_reported"), *some
+        ),
+        "every vintage": joined(
+            lambda mart, day, who: facts_known(mart, who, day, None, "all"), *some
+        ),
+        "series": lambda mart, day: series_known(mart, as_of=day),
+        "shared figures": joined(lambda mart, day, who: shared_facts(mart, who, as_of=day), *some),
+        "shared awards": joined(
+            lambda mart, day, who: shared_facts(mart, who, None, "AF-TENDER", day),
+            *sorted({row["service_id"] for row in told(parties(mart)) if row["service_id"]}),
+        ),
+        "shared tenders": joined(
+            lambda mart, day, where: shared_facts(mart, None, where, "AF-TENDER", day),
+            *("ZAF", "KEN", "COL"),
+        ),
+        "shared macro": joined(
+            lambda mart, day, where: shared_facts(mart, where, None, "AF-MACRO", day),
+            *("ZAF", "NGA"),
+        ),
+        "panels": joined(
+            lambda mart, day, key: panel(mart, key, as_of=day), *(each.key for each in PANELS)
+        ),
+        "demand": lambda mart, day: procurement_demand(mart, as_of=day),
+        "metrics": joined(lambda mart, day, who: metrics(mart, who, as_of=day), *some),
+        "screen": joined(
+            lambda mart, day, metric: screen(mart, metric, as_of=day).rows,
+            *("net_margin", "revenue_growth", "current_ratio"),
+        ),
+    }
+
+
+NAMES = (
+    *("facts", "as reported", "every vintage", "series", "shared figures", "shared awards"),
+    *("shared tenders", "shared macro", "panels", "demand", "metrics", "screen"),
+)
+MAY_LOSE = ("metrics", "screen")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_row_is_of_later_than_as_of(name: str, world: World) -> None:
+    ask, seen = questions(world.mart)[name], 0
+    for day in days(10):
+        for row in told(ask(world.mart, day)):
+            assert row["available_at"] <= day.isoformat()
+            seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_loaded_later_changes_no_earlier_answer(name: str, world: World) -> None:
+    ask, seen = questions(world.mart)[name], 0
+    then = world.mart.at(world.before)
+    for day in (UNTIL, *days(10, UNTIL)):
+        earlier, later = ask(then, day), ask(world.mart, day)
+        assert earlier is not None and later is not None
+        if name in MAY_LOSE:
+            assert ranks_apart(told(later)) <= ranks_apart(told(earlier))
+        else:
+            assert later.rows == earlier.rows
+        seen += len(earlier.rows)
+    assert seen
+    last = ask(then, LAST), ask(world.mart, LAST)
+    assert last[0] is not None and last[1] is not None
+    assert last[0].rows != last[1].rows, "nothing that was loaded later is in this answer"
+
+
+def ranks_apart(rows: list[Row]) -> set[str]:
+    """Write each row without its rank, which others change."""
+    return {
+        json.dumps({name: plain(value) for name, value in row.items() if name != "rank"})
+        for row in rows
+    }

@@ -1,0 +1,283 @@
+"""Publishing by the command: what fails, dies or is lost leaves what is read as it was."""
+
+import json
+import signal
+import time
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assets.exports.verify import problems
+from pipelines.publication import CONFIRMED
+from quality.history import history
+from tests.helpers.exports import current_loads, fact_row, load, party_row
+from tests.helpers.facts import fact
+from tests.helpers.installation import (
+    at,
+    copy_of,
+    load_sample,
+    publication,
+    said,
+    sample_home,
+    sankofa,
+)
+from warehouse.errors import SankofaError
+from warehouse.mart.builds import builds_at
+from warehouse.mart.pointer import current
+from warehouse.mart.snapshot import Snapshot
+from warehouse.read.fundamentals import facts_known, issuers
+from warehouse.read.macro import series_known
+from warehouse.read.mart import Mart
+from warehouse.read.metrics import screen
+from warehouse.read.signals import procurement_demand
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS, TENDER_PARTIES
+
+PERSON = "Thandiwe Nomsa Mokoena"
+WHY = "the register was split in two"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What readers of an installation see."""
+
+    builds: str
+    pointer: Path | None
+    latest: str
+    held: list[str]
+    exported: list[str]
+    pages: list[str]
+
+
+def seen(home: Path) -> Seen:
+    here = at(home)
+    status, listed, _ = said(home, "builds")
+    assert status == 0
+    return Seen(
+        listed,
+        current(Path(here.marts)),
+        Path(here.exports, "latest").read_text(),
+        builds_at(here.marts).names(),
+        sorted(path.name for path in Path(here.exports).iterdir() if path.is_dir()),
+        sorted(path.name for path in here.docs.iterdir()),
+    )
+
+
+def answers(home: Path, data_version: str | None = None) -> list[bytes]:
+    """Ask a few of everything that is read, byte for byte."""
+    mart = Mart(at(home).marts)
+    asked = mart if data_version is None else mart.at(data_version)
+    days = (None, date(2021, 6, 30), date(2024, 6, 30))
+    found: list[bytes] = []
+    for day in days:
+        for issuer in issuers(asked, 3):
+            known = facts_known(asked, issuer, day)
+            found += known.rows if known else []
+        found += series_known(asked, "ZA", as_of=day).rows
+        found += screen(asked, "net_margin", as_of=day).rows.rows
+        found += procurement_demand(asked, "ZA", as_of=day).rows
+    mart.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Slip in a person with forged evidence, and more balances that do not add up than do."""
+    home = copy_of(sample_home(tmp_path_factory), "faulty", tmp_path_factory)
+    record = Record(at(home).record)
+    load(record, TENDER_PARTIES, party_row(PERSON))
+    wrong = {"total_assets": "100", "total_liabilities": "70", "total_equity": "10"}
+    load(
+        record,
+        FUNDAMENTALS,
+        *(
+            fact_row(
+                item,
+                value,
+                service_id=f"DCWRONG{number}",
+                statement="balance",
+                period_type="INSTANT",
+                period_start=None,
+            )
+            for number in range(300)
+            for item, value in wrong.items()
+        ),
+    )
+    return home
+
+
+def test_a_failed_audit_leaves_everything_as_it_was_and_says_why(faulty: Path) -> None:
+    before, told_before = seen(faulty), answers(faulty)
+
+    status, out, err = said(faulty, "publish")
+
+    assert status == 4 and "published as" not in out
+    assert "the audit failed; nothing was published." in err
+    assert "tender_parties" in err and "not so for 1 row, the first at" in err
+    assert "accounting_identity is 0." in err and "at least 0.5" in err
+    assert "Traceback" not in err
+    assert seen(faulty) == before
+    assert answers(faulty) == told_before
+    (kept,) = (at(faulty).work / "failed").iterdir()
+    why = (kept / "why.txt").read_text()
+    assert "accounting_identity" in why and why.splitlines()[1] in err
+    page = (kept / "quality" / "index.html").read_text()
+    assert "Not to be published." in page and "accounting_identity" in page
+    assert pq.read_table(kept / "tender_parties.parquet")["name"].to_pylist().count(PERSON) == 1
+    assert list(at(faulty).work.iterdir()) == [at(faulty).work / "failed"]
+    versions = set(history(Record(at(faulty).record))["data_version"].to_pylist())
+    assert versions == set(before.held)
+
+
+def test_what_the_writer_refuses_is_found_again_in_the_stage(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    here = at(sample_home(tmp_path_factory))
+    record = Record(here.record)
+    making = publication(here)
+    with Snapshot(tmp_path / "stage", record, current_loads(record), "20991231.1") as snapshot:
+        snapshot.copy_record()
+        _spoil(snapshot)
+        with pytest.raises(SankofaError, match="the audit failed") as failed:
+            making._audit(snapshot, None)
+    words = str(failed.value)
+    assert "every row has a licence under which it may be served; not so for 1 row" in words
+    assert "no two rows have the same" in words
+    assert "licence_complete" in words and "key_unique" in words
+
+
+def _spoil(snapshot: Snapshot) -> None:
+    """Take the licence from one row of the series, and state a figure twice."""
+    series = snapshot.read("FROM macro_series")
+    place = series.schema.get_field_index("license_class")
+    licences = [None, *series["license_class"].to_pylist()[1:]]
+    spoiled = series.set_column(
+        place, series.schema.field(place).with_nullable(True), pa.array(licences, pa.string())
+    )
+    pq.write_table(spoiled, snapshot.path("macro_series"))
+    figures = snapshot.read("FROM fundamentals")
+    pq.write_table(pa.concat_tables([figures, figures[:1]]), snapshot.path("fundamentals"))
+
+
+@dataclass
+class Story:
+    """What happened in a home in which a source suddenly shows nothing."""
+
+    home: Path
+    first: str
+    answers: list[bytes]
+    steps: dict[str, tuple[int, str, str]] = field(default_factory=dict)
+    states: dict[str, Seen] = field(default_factory=dict)
+    told: dict[str, list[bytes]] = field(default_factory=dict)
+
+    def run(self, step: str, *arguments: str, **environment: str) -> None:
+        self.steps[step] = said(self.home, *arguments, **environment)
+        self.see(step)
+
+    def see(self, step: str) -> None:
+        self.states[step], self.told[step] = seen(self.home), answers(self.home)
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+    home = copy_of(sample_home(tmp_path_factory), "lost", tmp_path_factory)
+    here = at(home)
+    first = str(builds_at(here.marts).current())
+    told = Story(home, first, answers(home))
+    told.see("before")
+    nothing = here.sample / "listings" / "2026-07-15" / "listings.csv"
+    nothing.parent.mkdir()
+    nothing.write_text("mic,ticker,isin,name,currency,status\n")
+    record = load_sample(home, "listings")
+    (issuer,) = issuers(Mart(here.marts), 1)
+    load(record, FUNDAMENTALS, fact("7", issuer=issuer, available_at=date(2024, 6, 30)))
+    told.run("blocked", "publish")
+    _killed(home)
+    told.see("killed")
+    told.run("confirmed", "publish", "--confirm-loss", WHY)
+    told.run("back", "rollback")
+    told.run("forward", "rollback", _published(told.steps["confirmed"][1]))
+    told.told["pinned"] = answers(home, first)
+    told.run("again", "publish", SANKOFA_KEEP_BUILDS="1")
+    told.run("too far back", "rollback")
+    return told
+
+
+def _killed(home: Path) -> None:
+    """Kill the command as soon as it has begun to stage."""
+    work = at(home).work
+    with sankofa(home, "publish", "--confirm-loss", WHY) as command:
+        while not any(path.name != "failed" for path in work.iterdir()):
+            assert command.poll() is None
+            time.sleep(0.01)
+        command.send_signal(signal.SIGKILL)
+
+
+def _published(out: str) -> str:
+    return out.split("published as data_version ")[1].strip()
+
+
+def test_a_source_that_suddenly_shows_nothing_waits_for_a_person(story: Story) -> None:
+    status, _, err = story.steps["blocked"]
+
+    assert status == 4
+    assert "records read from the same addresses of listings fell from 11 to 0" in err
+    assert 'sankofa publish --confirm-loss "why"' in err
+    assert story.states["blocked"] == story.states["before"]
+    assert story.told["blocked"] == story.answers
+
+
+def test_a_killed_command_leaves_what_is_read_and_the_next_one_works(story: Story) -> None:
+    assert story.states["killed"] == story.states["before"]
+    assert story.told["killed"] == story.answers
+    assert story.steps["confirmed"][0] == 0
+    assert list(at(story.home).work.iterdir()) == [at(story.home).work / "failed"]
+
+
+def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:
+    status, out, _ = story.steps["confirmed"]
+    version = _published(out)
+
+    assert status == 0
+    state = story.states["confirmed"]
+    first, second = (line.split() for line in state.builds.splitlines()[1:])
+    assert first[:2] == ["*", version] and second[0] == story.first
+    assert state.latest == version
+    assert state.exported == state.pages == [story.first, version]
+    assert not problems(at(story.home).exports, version)
+    why = json.loads(builds_at(at(story.home).marts).about(version)[CONFIRMED])
+    assert why["why"] == WHY and "listings fell from 11 to 0" in why["losses"][0]
+    assert story.told["confirmed"] != story.answers
+
+
+def test_readers_go_back_to_the_build_before_and_forward_again(story: Story) -> None:
+    version = _published(story.steps["confirmed"][1])
+
+    assert story.steps["back"][1] == f"serving data_version {story.first}\n"
+    assert story.states["back"].latest == story.first
+    assert story.told["back"] == story.answers
+    assert story.steps["forward"][1] == f"serving data_version {version}\n"
+    assert story.states["forward"] == story.states["confirmed"]
+    assert story.told["forward"] == story.told["confirmed"]
+
+
+def test_a_pinned_build_answers_byte_for_byte_after_later_ones(story: Story) -> None:
+    assert story.told["pinned"] == story.answers
+
+
+def test_publishing_again_makes_no_build_and_lets_go_of_old_ones(story: Story) -> None:
+    version = _published(story.steps["confirmed"][1])
+
+    assert _published(story.steps["again"][1]) == version
+    state = story.states["again"]
+    assert state.held == state.exported == state.pages == [version]
+    assert (state.latest, state.pointer) == (version, story.states["forward"].pointer)
+    assert story.told["again"] == story.told["confirmed"]
+    status, _, err = story.steps["too far back"]
+    assert status == 1 and "there is no build before the current one" in err
+    kept = history(Record(at(story.home).record))["data_version"].to_pylist()
+    assert set(kept) == {story.first, version}

@@ -1,0 +1,67 @@
+"""Killed at any moment of publishing, the old build answers and the next publication is whole."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.exports.verify import problems
+from quality.history import history
+from tests.helpers.installation import at
+from tests.helpers.postgres_server import new_database, postgres
+from tests.helpers.thoroughness import times
+from warehouse.exports.published import Published
+from warehouse.record.store import Record
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def marts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(tmp_path / "home" / "marts")
+        return
+    with postgres() as server:
+        yield new_database(server)
+
+
+def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
+    marts: str, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    moments = "3" if marts.startswith("postgres") else str(times(5))
+    told = subprocess.run(
+        [sys.executable, "-m", "tests.helpers.killed_publications", str(home), marts, moments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+    before, *kills, after = (json.loads(line) for line in told.stdout.splitlines())
+    (first,) = before["builds"]
+
+    assert len(kills) >= int(moments) // 2
+    for each in kills:
+        old = each["current"] == first
+        assert old == each["same"]
+        assert each["current"] in each["builds"] and each["current"] in each["exported"]
+        assert each["latest"] in each["exported"]
+    assert {_reached(each, first) for each in kills} >= {"exporting"}, "killed too early always"
+
+    assert not after["same"]
+    assert after["current"] == after["latest"] == after["builds"][-1] != first
+    assert after["exported"] == after["begun"] == after["pages"] == sorted(after["builds"])
+    assert after["staged"] == after["partial"] == []
+    exports = at(home).exports
+    for version in Published(exports).versions():
+        assert not problems(exports, version)
+    measured = set(history(Record(at(home).record))["data_version"].to_pylist())
+    assert {first, after["current"]} <= measured <= set(after["builds"])
+
+
+def _reached(found: dict[str, Any], first: str) -> str:
+    if found["current"] != first:
+        return "switched"
+    return "exporting" if len(found["begun"]) > 1 else "deriving"

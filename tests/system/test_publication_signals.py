@@ -1,0 +1,225 @@
+"""Signals once more from the exported tenders alone: counts and coverage reconcile.
+
+The files show no withheld party. Where a release neither states how many tendered nor shows
+every party, what is reckoned here says so by the least and the most that it can be.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Context, Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.helpers.installation import at, sample_home
+from warehouse.exports.published import Published
+
+Row = dict[str, Any]
+FINAL = {"complete": False, "cancelled": True, "unsuccessful": True, "withdrawn": True}
+COUNTRIES = ("ZA", "KE", "CO")
+# Closings: the fifth day of a month.
+DAYS = (date(2023, 2, 5), date(2024, 7, 5), date(2026, 4, 5))
+
+
+@dataclass
+class Process:
+    """What was known of one process on a day."""
+
+    opened: date | None = None
+    stated: Row = field(default_factory=dict)
+    tenderers: int | None = None
+    unsure: bool = False
+
+
+@dataclass(frozen=True)
+class Files:
+    """The exported files, as lists of rows."""
+
+    folder: Path
+
+    def rows(self, key: str) -> list[Row]:
+        return list(pq.read_table(self.folder / f"{key}.parquet").to_pylist())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    exports = at(sample_home(tmp_path_factory)).exports
+    return Files(Path(exports) / Published(exports).latest())
+
+
+def known(rows: list[Row], day: date, country: str) -> list[Row]:
+    return [
+        row
+        for row in rows
+        if row["country"] == country
+        and row["available_at"] <= day
+        and (row["superseded_at"] is None or row["superseded_at"] > day)
+    ]
+
+
+def processes(files: Files, day: date, country: str) -> dict[str, Process]:
+    """Merge the releases known on a day, the newest statement of each member last."""
+    tendering = defaultdict(set)
+    for party in files.rows("af-tender-parties"):
+        if party["role"] == "tenderer" and not party["withdrawn"]:
+            tendering[party["ocid"], party["release_id"]].add(party["party_id"])
+    found: dict[str, Process] = defaultdict(Process)
+    releases = [
+        row for row in known(files.rows("af-tender-releases"), day, country) if not row["withdrawn"]
+    ]
+    for row in sorted(releases, key=lambda row: (row["date"] or row["available_at"], row["tag"])):
+        process = found[row["ocid"]]
+        if process.opened is None and "tender" in json.loads(row["release"]):
+            process.opened = row["date"] or row["available_at"]
+        members = ("category", "tender_status", "procurement_method", "tender_start", "tender_end")
+        process.stated |= {name: row[name] for name in members if row[name] is not None}
+        listed = len(tendering[row["ocid"], row["release_id"]])
+        if row["number_of_tenderers"]:
+            process.tenderers, process.unsure = row["number_of_tenderers"], False
+        elif listed or row["parties_withheld"]:
+            process.unsure |= bool(row["parties_withheld"])
+            process.tenderers = listed or process.tenderers
+    return found
+
+
+def panel(files: Files, key: str, day: date, country: str, measure: str) -> dict[Any, Row]:
+    """Give the rows of a panel for the whole country, as they were known on a day."""
+    return {
+        (row["month"], row["dimension_value"]): row
+        for row in known(files.rows(key), day, country)
+        if row["measure"] == measure
+        and (row["dimension"] != "category" or "share" in measure)
+        and not (row["dimension"] == "category" and measure != "category_share_count")
+    }
+
+
+def months(found: dict[str, Process], day: date) -> dict[date, list[Process]]:
+    """Sort processes into the months that were closed, and looked at again, by a day."""
+    last = (day - timedelta(days=5)).replace(day=1)
+    first = date(last.year - 3, last.month, 1)
+    opened = defaultdict(list)
+    for process in found.values():
+        if process.opened and first <= process.opened.replace(day=1) <= last:
+            opened[process.opened.replace(day=1)].append(process)
+    return opened
+
+
+def share(met: list[bool | None]) -> tuple[Decimal | None, int, int]:
+    """Give the share of those that tell, how many there are, and how many tell."""
+    told = [each for each in met if each is not None]
+    value = Context(prec=10).divide(Decimal(sum(told)), Decimal(len(told))) if told else None
+    return value, len(met), len(told)
+
+
+def agrees(row: Row, met: list[bool | None]) -> None:
+    value, eligible, observed = share(met)
+    assert (row["value"], row["n_eligible"], row["n_observed"]) == (value, eligible, observed), row
+    covered = Context(prec=10).divide(Decimal(observed), Decimal(eligible))
+    assert row["coverage"] == covered
+
+
+def days_open(process: Process) -> int | None:
+    start, end = (process.stated.get(name) for name in ("tender_start", "tender_end"))
+    return (end - start).days if start and end and end >= start else None
+
+
+def was_short(process: Process) -> bool | None:
+    length = days_open(process)
+    return None if length is None else length < 15
+
+
+def ended_without_award(process: Process) -> bool | None:
+    return FINAL.get(process.stated.get("tender_status", ""))
+
+
+RATES: dict[tuple[str, str], Callable[[Process], bool | None]] = {
+    ("cancellation-rate", "cancellation_rate"): ended_without_award,
+    ("submission-window", "share_under_15_days"): was_short,
+}
+
+
+@pytest.mark.parametrize("country", COUNTRIES)
+@pytest.mark.parametrize(("key", "measure"), RATES)
+def test_rates_are_those_of_the_exported_releases(
+    files: Files, key: str, measure: str, country: str
+) -> None:
+    compared = 0
+    for day in DAYS:
+        shown = panel(files, key, day, country, measure)
+        for month, opened in months(processes(files, day, country), day).items():
+            agrees(shown[month, "all"], [RATES[key, measure](each) for each in opened])
+            compared += 1
+    assert compared > 30
+
+
+@pytest.mark.parametrize("country", COUNTRIES)
+def test_methods_are_those_of_the_exported_releases(files: Files, country: str) -> None:
+    compared = 0
+    for day in DAYS:
+        shown = panel(files, "procurement-method-mix", day, country, "method_share")
+        for month, opened in months(processes(files, day, country), day).items():
+            stated = [each.stated.get("procurement_method") for each in opened]
+            for method in ("open", "selective", "limited", "direct"):
+                met = [None if each is None else each == method for each in stated]
+                agrees(shown[month, method], met)
+                compared += 1
+    assert compared > 100
+
+
+@pytest.mark.parametrize("country", COUNTRIES)
+def test_demand_is_that_of_the_exported_releases(files: Files, country: str) -> None:
+    compared = 0
+    for day in DAYS:
+        shown = panel(files, "procurement-demand", day, country, "category_share_count")
+        for month, opened in months(processes(files, day, country), day).items():
+            stated = [each.stated.get("category") for each in opened]
+            for category in {each for each in stated if each}:
+                met = [None if each is None else each == category for each in stated]
+                agrees(shown[month, category], met)
+                compared += 1
+    assert compared > 30
+
+
+def test_single_bids_are_those_of_the_exported_releases(files: Files) -> None:
+    exact = 0
+    for country in COUNTRIES:
+        for day in DAYS:
+            shown = panel(files, "single-bid-rate", day, country, "single_bid_rate")
+            for month, opened in months(processes(files, day, country), day).items():
+                row = shown[month, "all"]
+                assert row["n_eligible"] == len(opened)
+                sure = [each for each in opened if not each.unsure]
+                if len(sure) == len(opened):
+                    told = [each.tenderers for each in opened]
+                    agrees(row, [None if each is None else each == 1 for each in told])
+                    exact += row["n_observed"] > 0
+                counted = sum(each.tenderers is not None for each in sure)
+                assert counted <= row["n_observed"] <= counted + len(opened) - len(sure)
+    assert exact
+
+
+def test_awards_are_stated_by_their_releases_and_counted_once(files: Files) -> None:
+    awards = files.rows("af-tender-awards")
+    states: dict[Any, int] = defaultdict(int)
+    for row in files.rows("af-tender-releases"):
+        if row["release"] is not None:
+            states[row["ocid"], row["release_id"], row["vintage"]] += len(
+                json.loads(row["release"]).get("awards", [])
+            )
+    told: dict[Any, int] = defaultdict(int)
+    for award in awards:
+        told[award["ocid"], award["release_id"], award["vintage"]] += 1
+    assert told == {key: number for key, number in states.items() if number}
+    dated = {
+        (day, row["award_date"])
+        for country in COUNTRIES
+        for day in DAYS
+        for row in known(awards, day, country)
+        if row["award_date"]
+    }
+    assert dated and all(award_date <= day for day, award_date in dated)

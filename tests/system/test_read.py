@@ -1,0 +1,546 @@
+"""Every read, on SQLite and on a real PostgreSQL: the same promises, the same bytes."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pytest
+
+from assets.metrics.derive import metrics as derived_metrics
+from tests.helpers.postgres_server import new_database, postgres
+from tests.helpers.random_world import DAYS, FIRST_DAY, ISSUERS, ITEMS, derived_of, publish_world
+from warehouse.errors import BadQuestion, DatastoreUnavailable, NothingPublished, UnknownVersion
+from warehouse.mart.builds import builds_at
+from warehouse.mart.load_postgres import PostgresLoader
+from warehouse.mart.snapshot import Snapshot
+from warehouse.read.crosswalk import identifiers, lookup
+from warehouse.read.entities import entity, search
+from warehouse.read.exports import export_manifest
+from warehouse.read.fundamentals import facts_known, issuers
+from warehouse.read.health import answered_by
+from warehouse.read.macro import annual, series_known
+from warehouse.read.mart import Mart
+from warehouse.read.metrics import metrics, screen
+from warehouse.read.parties import parties
+from warehouse.read.quality import quality_metrics
+from warehouse.read.rows import Rows
+from warehouse.read.shared import shared_facts
+from warehouse.read.signals import panel, procurement_demand
+from warehouse.read.tenders import releases
+from warehouse.record.schema import arrow_schema
+from warehouse.tables import Metric
+
+SEED = 7
+UNTIL = FIRST_DAY + timedelta(DAYS // 2)
+FUTURE = datetime.now(UTC).date() + timedelta(400)
+HIDDEN = {"superseded_at", "latest", "withdrawn", "answers_from", "answers_until", "row_id"}
+
+Question = Callable[[Mart, date | None], Rows | None]
+
+# Every read that takes as_of, in the ways it can be asked.
+AS_OF: dict[str, Question] = {
+    "facts": lambda mart, day: facts_known(mart, "DCA1", day),
+    "facts as reported": lambda mart, day: facts_known(mart, "DCB2", day, None, "as_reported"),
+    "every vintage": lambda mart, day: facts_known(mart, "DCC3", day, None, "all"),
+    "facts of a line": lambda mart, day: facts_known(mart, "DCA1", day, line_items=["profit"]),
+    "series": lambda mart, day: series_known(mart, "ZA", as_of=day),
+    "shared financials": lambda mart, day: shared_facts(mart, "DCA1", as_of=day),
+    "shared awards": lambda mart, day: shared_facts(mart, "DCA1", None, "AF-TENDER", day),
+    "shared tenders": lambda mart, day: shared_facts(mart, None, "zaf", "AF-TENDER", day),
+    "shared macro": lambda mart, day: shared_facts(mart, "ZAF", None, "AF-MACRO", day),
+    "shared macro of a country": lambda mart, day: shared_facts(
+        mart, country="ZAF", dataset="AF-MACRO", as_of=day, measure="FX.EUR.ZAR"
+    ),
+    "metrics": lambda mart, day: metrics(mart, "DCA1", as_of=day),
+    "screen": lambda mart, day: screen(mart, "net_margin", as_of=day).rows,
+    "screen from below": lambda mart, day: screen(mart, "net_margin", "asc", day, "za").rows,
+    "demand": lambda mart, day: procurement_demand(mart, as_of=day),
+    "panel": lambda mart, day: panel(mart, "procurement-demand", "ZA", "works", day),
+}
+# And every read that has no day.
+TIMELESS: dict[str, Question] = {
+    "annual": lambda mart, _: annual(mart, "zaf"),
+    "releases": lambda mart, _: releases(mart, "za"),
+    "releases of words": lambda mart, _: releases(mart, "ZA", query="ROADS ecol"),
+    "releases of a buyer": lambda mart, _: releases(mart, "ZA", buyer="agency 2"),
+    "parties": lambda mart, _: parties(mart, "ZA"),
+    "entity": lambda mart, _: entity(mart, "DCB2"),
+    "search": lambda mart, _: search(mart, "fictional"),
+    "identifiers": lambda mart, _: _identified(mart),
+    "lookup": lambda mart, _: lookup(mart, "registry", "2001/123456/07").rows,
+    "quality": lambda mart, _: quality_metrics(mart, "af-fund"),
+}
+
+
+def _identified(mart: Mart) -> Rows:
+    found = identifiers(mart, "DCA1", paid=True)
+    assert found is not None
+    return found.identifiers
+
+
+@dataclass(frozen=True)
+class Published:
+    """The same world twice: as much as was public on a day, and all of it."""
+
+    place: str | Path
+    mart: Mart
+    before: str
+    after: str
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    with postgres() as started:
+        yield started
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def somewhere(
+    kind: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[], str]:
+    """Give a new place for builds, on one engine."""
+    if kind == "sqlite":
+        return lambda: f"sqlite:///{tmp_path_factory.mktemp('mart')}"
+    server = request.getfixturevalue("server")
+    return lambda: new_database(server)
+
+
+@pytest.fixture(scope="module")
+def published(
+    somewhere: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Published]:
+    place, root = somewhere(), tmp_path_factory.mktemp("world")
+    before = publish_world(root / "record", place, SEED, UNTIL)
+    after = publish_world(root / "record", place, SEED)
+    mart = Mart(place)
+    yield Published(place, mart, before, after)
+    mart.close()
+
+
+def told(rows: Rows | None) -> list[dict[str, Any]]:
+    return [] if rows is None else [json.loads(row, parse_float=Decimal) for row in rows.rows]
+
+
+def random_days(number: int = 25) -> list[date]:
+    random = Random(SEED)
+    return [FIRST_DAY + timedelta(random.randrange(-30, DAYS + 400)) for _ in range(number)]
+
+
+@pytest.mark.parametrize("name", AS_OF)
+def test_no_row_is_of_later_than_as_of(name: str, published: Published) -> None:
+    seen = 0
+    for day in random_days():
+        for row in told(AS_OF[name](published.mart, day)):
+            assert row["available_at"] <= day.isoformat()
+            assert not HIDDEN & set(row)
+            seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize("name", AS_OF)
+def test_what_arrives_later_never_changes_an_earlier_answer(
+    name: str, published: Published
+) -> None:
+    earlier = published.mart.at(published.before)
+    answered = 0
+    for day in filter(lambda day: day <= UNTIL, random_days(40)):
+        then, now = AS_OF[name](earlier, day), AS_OF[name](published.mart, day)
+        assert (then and then.rows) == (now and now.rows)
+        answered += len(then.rows) if then else 0
+    assert answered
+
+
+def test_what_arrives_later_may_only_remove_a_metric(
+    somewhere: Callable[[], str], tmp_path: Path
+) -> None:
+    place = somewhere()
+    versions = [
+        publish_world(tmp_path / "record", place, SEED, until, derived_metrics)
+        for until in (UNTIL, None)
+    ]
+    mart, seen = Mart(place), 0
+
+    for day in filter(lambda day: day <= UNTIL, random_days(40)):
+        then, now = (
+            {
+                (row["service_id"], row["period_end"], row["value"])
+                for row in told(screen(mart.at(version), "net_margin", as_of=day).rows)
+            }
+            for version in versions
+        )
+        assert now <= then
+        seen += len(then)
+    mart.close()
+    assert seen
+
+
+@pytest.mark.parametrize("name", AS_OF)
+def test_a_day_that_has_not_come_is_today(name: str, published: Published) -> None:
+    today = AS_OF[name](published.mart, datetime.now(UTC).date())
+
+    assert AS_OF[name](published.mart, FUTURE) == today
+
+
+@pytest.mark.parametrize("name", [*AS_OF, *TIMELESS])
+def test_both_engines_give_the_same_bytes(
+    name: str, server: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    sqlite, postgresql = _both(server, tmp_path_factory)
+    ask = (AS_OF | TIMELESS)[name]
+    for day in (None, *random_days(5)):
+        one, other = ask(sqlite, day), ask(postgresql, day)
+        assert (one and one.rows) == (other and other.rows)
+        assert (one and one.truncated) == (other and other.truncated)
+    found = ask(sqlite, None)
+    assert found is not None and found.rows
+
+
+_PAIR: list[Mart] = []
+
+
+def _both(server: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Mart]:
+    if not _PAIR:
+        for place in (str(tmp_path_factory.mktemp("pair")), new_database(server)):
+            publish_world(tmp_path_factory.mktemp("twin") / "record", place, SEED)
+            _PAIR.append(Mart(place))
+    return _PAIR
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while _PAIR:
+        _PAIR.pop().close()
+
+
+@pytest.mark.parametrize("name", [*AS_OF, *TIMELESS])
+def test_a_pinned_version_answers_as_then(name: str, published: Published) -> None:
+    ask, day = (AS_OF | TIMELESS)[name], UNTIL + timedelta(300)
+    pinned = ask(published.mart.at(published.before), day)
+    current = ask(published.mart, day)
+
+    assert pinned is not None and current is not None
+    assert (pinned.data_version, current.data_version) == (published.before, published.after)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 40])
+@pytest.mark.parametrize(
+    "asked",
+    [{}, {"query": "roads"}, {"buyer": "agency"}, {"category": "works"}, {"to": date(2018, 1, 4)}],
+)
+def test_walking_by_key_meets_each_release_once(
+    limit: int, asked: dict[str, Any], published: Published
+) -> None:
+    whole = releases(published.mart, "ZA", **asked)
+    met: list[bytes] = []
+    after = None
+    while True:
+        page = releases(published.mart, "ZA", limit=limit, after=after, **asked)
+        met += page.rows
+        assert len(page.rows) <= limit
+        if not page.truncated:
+            break
+        after = page.last_key
+
+    assert met == whole.rows and len(set(met)) == len(met) > 0
+    days = [row["date"] for row in told(whole)]
+    assert days == sorted(days, reverse=True)
+
+
+LIMITED: dict[str, Callable[[Mart, int], Rows | None]] = {
+    "facts": lambda mart, most: facts_known(mart, "DCA1", limit=most),
+    "series": lambda mart, most: series_known(mart, limit=most),
+    "annual": lambda mart, most: annual(mart, limit=most),
+    "releases": lambda mart, most: releases(mart, "ZA", limit=most),
+    "parties": lambda mart, most: parties(mart, limit=most),
+    "search": lambda mart, most: search(mart, "fictional", limit=most),
+    "metrics": lambda mart, most: metrics(mart, "DCA1", limit=most),
+    "screen": lambda mart, most: screen(mart, "net_margin", limit=most).rows,
+    "demand": lambda mart, most: procurement_demand(mart, limit=most),
+    "shared financials": lambda mart, most: shared_facts(mart, "DCA1", limit=most),
+    "shared macro": lambda mart, most: shared_facts(mart, "ZAF", limit=most),
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_cut_is_told_exactly(name: str, published: Published) -> None:
+    whole = LIMITED[name](published.mart, 1000)
+    assert whole is not None and not whole.truncated
+    for most in {1, len(whole.rows) - 1, len(whole.rows)} - {0}:
+        cut = LIMITED[name](published.mart, most)
+        assert cut is not None and cut.rows == whole.rows[:most]
+        assert cut.truncated == (most < len(whole.rows))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("2138002qx8kztplxs721", ["DCA1"]),
+        ("xjse:alp", ["DCA1"]),
+        ("alpha FICTIONAL works ltd", ["DCA1"]),
+        ("societe fictive aerzte", []),
+        ("Société  fictive, arzte", ["DCB2"]),
+        ("gamma", ["DCC3"]),
+        ("roads gam", ["DCC3"]),
+        ("fictional", ["DCA1", "DCC3"]),
+        ("nobody", []),
+        ("!!", []),
+    ],
+)
+def test_an_organisation_is_found_by_its_name_or_identifier(
+    query: str, found: list[str], published: Published
+) -> None:
+    assert [row["service_id"] for row in told(search(published.mart, query))] == found
+
+
+def test_a_search_keeps_to_a_country(published: Published) -> None:
+    assert [row["service_id"] for row in told(search(published.mart, "fict", "ke"))] == ["DCB2"]
+
+
+def test_the_paid_identifiers_are_named_where_they_are_withheld(published: Published) -> None:
+    free, paid = (identifiers(published.mart, "DCA1", paid) for paid in (False, True))
+
+    assert free is not None and paid is not None
+    assert [row["id_type"] for row in told(free.identifiers)] == ["lei", "ticker"]
+    assert free.withheld_id_types == ["registry"] and paid.withheld_id_types == []
+    assert free.crosswalk_loaded and free.legal_name == "Alpha Fictional Works Ltd"
+    assert told(paid.identifiers)[1]["id_value"] == "2001/123456/07"
+    assert identifiers(published.mart, "DCNOBODY", True) is None
+
+
+def test_identifiers_of_an_id_that_points_to_another_are_those_of_both(
+    published: Published,
+) -> None:
+    found = identifiers(published.mart, "DCX9", True)
+
+    assert found is not None
+    assert [row["id_value"] for row in told(found.identifiers) if row["id_type"] == "isin"] == [
+        "ZAE000000001",
+        "ZAE000000009",
+    ]
+    assert [row["service_id"] for row in told(entity(published.mart, "DCX9"))] == ["DCB2"]
+
+
+def test_a_number_of_two_registers_is_ambiguous(published: Published) -> None:
+    two = lookup(published.mart, "registry", "2001/123456/07")
+    one = lookup(published.mart, "isin", "zae000000009")
+
+    assert two.ambiguous and not two.rows.truncated
+    assert [(row["service_id"], row["issuer"]) for row in told(two.rows)] == [
+        ("DCA1", "RA000604"),
+        ("DCB2", "RA000605"),
+    ]
+    assert not one.ambiguous and told(one.rows)[0]["service_id"] == "DCB2"
+    assert told(lookup(published.mart, "figi", "BBG0").rows) == []
+
+
+def test_the_screen_ranks_by_size_and_counts_whom_it_leaves_out(published: Published) -> None:
+    down, up = screen(published.mart, "net_margin"), screen(published.mart, "net_margin", "asc")
+
+    values = [row["value"] for row in told(down.rows)]
+    assert values == sorted(values, reverse=True) and len(values) == len(ISSUERS)
+    assert [row["value"] for row in told(up.rows)] == values[::-1]
+    assert [row["rank"] for row in told(up.rows)] == [1, 2, 3]
+    assert down.universe["covered"] == down.universe["ranked"] == 3
+    before = screen(published.mart, "net_margin", as_of=FIRST_DAY)
+    assert before.universe["left_out"] == {**dict.fromkeys(before.universe["left_out"], 0)} | {
+        "input_not_reported": before.universe["covered"]
+    }
+    exact = {"fact_id": "f", "value": Decimal("1234567890123456.78")}
+    assert told(down.rows)[0]["inputs"] == [exact]
+
+
+def test_a_metric_says_the_day_it_was_asked_for(published: Published) -> None:
+    (row,) = told(metrics(published.mart, "DCA1", "net_margin", date(2022, 6, 1)))
+
+    assert (row["as_of"], row["legal_name"], row["country"]) == (
+        "2022-06-01",
+        "Alpha Fictional Works Ltd",
+        "ZA",
+    )
+    assert told(metrics(published.mart, "DCNOBODY")) == []
+
+
+def test_a_panel_is_bounded_by_months_and_unknown_ones_are_told(published: Published) -> None:
+    some = procurement_demand(published.mart, from_=date(2018, 3, 15), to=date(2018, 5, 1))
+
+    months = [row["month"] for row in told(some)]
+    assert months == ["2018-05-01", "2018-04-01", "2018-03-01"]
+    assert panel(published.mart, "no-such-panel") is None
+    assert told(procurement_demand(published.mart, "KE")) == []
+
+
+def test_what_was_not_measured_says_so(published: Published) -> None:
+    rows = told(quality_metrics(published.mart, "af-FUND"))
+
+    assert {row["metric"]: row["value"] for row in rows} == {
+        "coverage": "UNMEASURED",
+        "provenance_complete": 1,
+    }
+    assert quality_metrics(published.mart, "AF-NONE") is None
+
+
+def test_a_party_is_counted_over_its_releases(published: Published) -> None:
+    (row,) = told(parties(published.mart, service_id="DCA1"))
+
+    assert (row["role"], row["releases"], row["match_method"]) == ("supplier", 40, "exact_name")
+    assert row["first_release"] <= row["last_release"]
+    assert told(parties(published.mart, "KE")) == []
+
+
+def test_a_shared_fact_has_the_members_of_the_contract(published: Published) -> None:
+    members = {
+        *("fact_id", "entity_id", "entity_name", "country_iso3", "dataset", "measure", "value"),
+        *("unit", "period_end", "period_type", "available_at", "vintage", "provenance_id"),
+        *("source_ref", "license_class", "extraction_confidence", "observed_at", "method"),
+    }
+    for ask in (each for name, each in AS_OF.items() if name.startswith("shared")):
+        rows = told(ask(published.mart, None))
+        assert all(set(row) == members for row in rows) and rows
+        assert len({row["fact_id"] for row in rows}) == len(rows)
+    with pytest.raises(BadQuestion):
+        shared_facts(published.mart)
+    with pytest.raises(BadQuestion):
+        shared_facts(published.mart, country="ZAF", dataset="AF-FUND")
+
+
+def test_annual_macro_has_no_day_and_is_left_out_of_any_as_of(published: Published) -> None:
+    now = {row["measure"] for row in told(shared_facts(published.mart, "ZAF"))}
+    then = {row["measure"] for row in told(shared_facts(published.mart, "ZAF", as_of=FUTURE))}
+
+    assert now - then == {"NY.GDP"}
+
+
+def test_an_award_of_two_vintages_is_one_fact(published: Published) -> None:
+    rows = told(shared_facts(published.mart, "DCA1", None, "AF-TENDER"))
+
+    assert len(rows) == 40
+    assert {row["value"] for row in rows} <= {Decimal("1000.25"), Decimal("1001.25")}
+
+
+def test_a_build_says_what_it_exported(published: Published) -> None:
+    assert export_manifest(published.mart) is None
+    assert answered_by(published.mart) == published.after
+    assert issuers(published.mart, 2) == list(ISSUERS[:2])
+    assert len(told(facts_known(published.mart, "DCA1"))) == len(ITEMS) * 3
+
+
+def test_readers_see_the_switch_between_two_reads(published: Published) -> None:
+    builds = builds_at(published.place)
+    assert builds.names() == [published.before, published.after]
+    builds.switch(published.before)
+    try:
+        assert answered_by(published.mart) == published.before
+    finally:
+        builds.switch(published.after)
+    assert answered_by(published.mart) == published.after
+    with pytest.raises(UnknownVersion):
+        builds.switch("20000101.1")
+    with pytest.raises(UnknownVersion):
+        answered_by(published.mart.at("20000101.1"))
+
+
+def test_nothing_is_read_before_the_first_build(somewhere: Callable[[], str]) -> None:
+    place = somewhere()
+    mart = Mart(place)
+    with pytest.raises(NothingPublished):
+        answered_by(mart)
+    assert (builds_at(place).names(), builds_at(place).current()) == ([], None)
+    mart.close()
+
+
+def test_a_build_held_no_more_cannot_be_read(somewhere: Callable[[], str], tmp_path: Path) -> None:
+    place = somewhere()
+    first = publish_world(tmp_path / "record", place, SEED, UNTIL)
+    second = publish_world(tmp_path / "record", place, SEED)
+    mart = Mart(place)
+
+    builds_at(place).remove(first)
+
+    assert builds_at(place).names() == [second]
+    with pytest.raises(UnknownVersion):
+        answered_by(mart.at(first))
+    with pytest.raises(DatastoreUnavailable):
+        mart.build().rows("SELECT nothing FROM nowhere")
+    assert answered_by(mart) == second
+    mart.close()
+
+
+def test_a_build_that_fails_half_way_is_never_seen(
+    somewhere: Callable[[], str], tmp_path: Path
+) -> None:
+    place = somewhere()
+    first = publish_world(tmp_path / "record", place, SEED, UNTIL)
+
+    def broken(_: Snapshot) -> dict[str, pa.Table]:
+        held = derived_of(Random(SEED))["metrics"].to_pylist()
+        rows = [row | {"inputs": "no JSON"} for row in held]
+        return {"metrics": pa.Table.from_pylist(rows, arrow_schema(Metric))}
+
+    # By then the tables before it are written; who reads the error is told by the engine.
+    with pytest.raises(Exception, match=r"(?i)json"):
+        publish_world(tmp_path / "record", place, SEED, None, broken)
+
+    mart = Mart(place)
+    assert builds_at(place).names() == [first] and answered_by(mart) == first
+    assert publish_world(tmp_path / "record", place, SEED) == answered_by(mart) > first
+    mart.close()
+
+
+def test_a_schema_that_is_not_in_the_list_is_no_build_and_is_dropped(
+    server: Any, tmp_path: Path
+) -> None:
+    place = new_database(server)
+    version = publish_world(tmp_path / "record", place, SEED, UNTIL)
+    with psycopg.connect(place, autocommit=True) as sql:
+        sql.execute("CREATE SCHEMA build_20990101_1")
+        sql.execute("CREATE TABLE build_20990101_1.about AS SELECT 'notice' AS name, '' AS value")
+        sql.execute("CREATE SCHEMA build_tools")
+    mart = Mart(place)
+
+    with pytest.raises(UnknownVersion):
+        answered_by(mart.at("20990101.1"))
+    with builds_at(place).alone():
+        pass
+
+    with psycopg.connect(place) as sql:
+        held = sql.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'build%'")
+        assert sorted(name for (name,) in held.fetchall()) == [
+            f"build_{version.replace('.', '_')}",
+            "build_tools",
+        ]
+    assert answered_by(mart) == version
+    mart.close()
+
+
+def test_a_schema_and_its_place_in_the_list_are_written_at_once(server: Any) -> None:
+    place = new_database(server)
+    builds = builds_at(place)
+    with (
+        pytest.raises(RuntimeError, match="killed"),
+        PostgresLoader(place, "20260101.1") as loader,
+    ):
+        loader.tell({"notice": "n"})
+        raise RuntimeError("killed")
+    assert builds.names() == []
+
+    loader = PostgresLoader(place, "20260101.1")
+    with loader:
+        loader.tell({"notice": "n"})
+        with psycopg.connect(place) as sql:
+            assert sql.execute("SELECT to_regclass('build_20260101_1.about')").fetchone() == (None,)
+            assert builds.names() == []
+
+    assert builds.names() == ["20260101.1"] and builds.about("20260101.1") == {"notice": "n"}

@@ -1,0 +1,323 @@
+"""The server as it runs: several processes on one port, and clients of every kind."""
+
+import json
+import os
+import re
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import api.server.channel
+from api.base_url import Hosts
+from api.serve import Options, bind, listen_on, run
+from api.server.proxies import client, networks
+from tests.helpers.rest_service import Served, World, make_world, served
+from tests.unit.warehouse.test_mart import release_row
+from warehouse.errors import SankofaError
+
+FACTS = "/v1/fundamentals/DCA1"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("serving"))
+
+
+@pytest.fixture(scope="module")
+def server(world: World) -> Iterator[Served]:
+    with served(world, "--workers", "2") as running:
+        yield running
+
+
+def until(found: object, seconds: float = 30) -> None:
+    """Wait until a condition holds."""
+    assert callable(found)
+    end = time.monotonic() + seconds
+    while not found():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_each_process_is_kept_to_a_core_of_its_own(server: Served) -> None:
+    until(lambda: len(server.children()) == 2)
+    until(lambda: all(len(os.sched_getaffinity(each)) == 1 for each in server.children()))
+    kept = [os.sched_getaffinity(each) for each in server.children()]
+    cores = os.sched_getaffinity(0)
+    assert set.union(*kept) <= cores
+    assert len(set.union(*kept)) == min(2, len(cores))
+
+
+def test_a_process_that_dies_is_replaced_and_the_port_answers_on(world: World) -> None:
+    with served(world, "--workers", "2") as running:
+        until(lambda: len(running.children()) == 2)
+        before = running.children()
+        os.kill(before[0], signal.SIGKILL)
+        until(lambda: len(set(running.children()) - set(before)) == 1)
+        assert all(running.get("/health")[0] == 200 for _ in range(20))
+        assert before[1] in running.children()
+
+
+def test_told_to_end_it_answers_what_is_under_way_and_ends_with_0(world: World) -> None:
+    with served(world, "--workers", "2") as running:
+        children = running.children()
+        wrong: list[object] = []
+        answered = threading.Event()
+
+        def ask() -> None:
+            while True:
+                try:
+                    status, _, body = running.get(FACTS, world.paid)
+                except ConnectionError:
+                    return
+                if status != 200 or json.loads(body)["count"] == 0:
+                    wrong.append((status, body))
+                answered.set()
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        assert answered.wait(30)
+        os.kill(running.process.pid, signal.SIGTERM)
+        assert running.process.wait(30) == 0
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        assert not [each for each in children if Path(f"/proc/{each}").exists()]
+
+
+def test_processes_end_when_the_first_one_is_killed(world: World) -> None:
+    with served(world, "--workers", "2") as running:
+        until(lambda: len(running.children()) == 2)
+        children = running.children()
+        os.kill(running.process.pid, signal.SIGKILL)
+        running.process.wait()
+        until(lambda: not [each for each in children if Path(f"/proc/{each}").exists()])
+
+
+def test_a_new_build_is_switched_to_between_two_requests(server: Served, world: World) -> None:
+    """Every answer is whole, from a build that was current, and never from an older one again."""
+    seen: list[tuple[str, int]] = []
+    wrong: list[object] = []
+    stop = threading.Event()
+
+    def ask() -> None:
+        newest = ""
+        while not stop.is_set():
+            status, headers, body = server.get("/v1/tenders?limit=1000", world.paid)
+            answer = json.loads(body)
+            version = answer["data_version"]
+            if status != 200 or version != headers["X-Data-Version"] or version < newest:
+                wrong.append((status, version, newest))
+            newest = version
+            seen.append((version, answer["count"]))
+            time.sleep(0.005)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    versions = [world.publish(release_row(500 + number)) for number in range(3)]
+    until(lambda: seen[-1][0] == versions[-1])
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    counts = {version: {count for v, count in seen if v == version} for version, _ in seen}
+    assert all(len(each) == 1 for each in counts.values()) and versions[-1] in counts
+
+
+def raw(port: int, sent: bytes) -> bytes:
+    """Send bytes as they are and read until the server closes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(sent)
+        received = b""
+        while piece := connection.recv(65536):
+            received += piece
+        return received
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (b"GET / HTTP/1.1\r\nA: " + b"x" * 40_000 + b"\r\n\r\n", 431, "headers_too_large"),
+        (b"GET / HTTP/1.1\r\nBad Header\r\n\r\n", 400, "request_refused"),
+        (b"POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n", 413, "body_too_large"),
+        (b"get\r\n\r\n", 400, "request_refused"),
+    ],
+)
+def test_what_the_server_itself_refuses_is_a_problem_too(
+    server: Served, sent: bytes, status: int, code: str
+) -> None:
+    head, _, body = raw(server.port, sent).partition(b"\r\n\r\n")
+    problem = json.loads(body)
+    assert head.split()[1] == str(status).encode()
+    assert (problem["status"], problem["code"]) == (status, code)
+    lines = head.decode().lower().splitlines()
+    assert "content-type: application/problem+json" in lines
+    assert f"x-request-id: {problem['instance']}" in lines
+    assert any(line.startswith("x-service-api-version: ") for line in lines)
+
+
+def test_an_address_that_is_too_long_is_414(server: Served, world: World) -> None:
+    status, _, body = server.get(f"/v1/tenders?cursor={'a' * 9000}", world.paid)
+    assert (status, json.loads(body)["code"]) == (414, "uri_too_long")
+
+
+@contextmanager
+def in_this_process(world: World, *proxies: str) -> Iterator[int]:
+    bound, stop = bind("127.0.0.1", 0), threading.Event()
+    options = Options(exports=world.exports, proxies=proxies)
+    server = listen_on(bound, world.marts, world.keys, options)
+    thread = threading.Thread(target=run, args=(server, stop))
+    thread.start()
+    try:
+        yield int(server.effective_port)
+    finally:
+        stop.set()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_a_client_that_sends_its_request_drop_by_drop_is_let_go(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api.server.channel, "TO_SEND", 0.5)
+    with (
+        in_this_process(world) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=30) as slow,
+    ):
+        slow.sendall(b"GET /health HTTP/1.1\r\n")
+
+        def closed() -> bool:
+            try:
+                slow.sendall(b"X")
+            except ConnectionError:
+                return True
+            return False
+
+        until(closed)
+        assert raw(port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200")
+
+
+def test_a_client_that_does_not_read_its_answer_is_let_go(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api.server.channel, "TO_READ", 0.5)
+    with in_this_process(world) as port:
+        with socket.socket() as slow:
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            slow.connect(("127.0.0.1", port))
+            slow.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 200)
+            until(lambda: _is_closed(slow))
+        assert raw(port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200")
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    """Tell whether the other side is gone, without reading what it sent."""
+    with Path("/proc/net/tcp").open() as lines:
+        address, port = connection.getsockname()
+        mine = f"{int.from_bytes(socket.inet_aton(address), 'little'):08X}:{port:04X}"
+        states = [line.split()[3] for line in lines if line.split()[1] == mine]
+    return states != ["01"]
+
+
+def test_a_connection_answers_many_requests(server: Served) -> None:
+    sent = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 20
+    last = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    assert raw(server.port, sent + last).count(b'{"status":"ok"}') == 21
+
+
+@pytest.mark.parametrize(
+    ("nearest", "chain", "expected"),
+    [
+        ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", "1.2.3.4, 203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", "203.0.113.9, 10.0.0.2", "203.0.113.9"),
+        ("10.0.0.1", "2001:db8::7", "2001:db8::7"),
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("10.0.0.1", "nonsense", "10.0.0.1"),
+        ("10.0.0.1", "203.0.113.9, nonsense", "10.0.0.1"),
+        ("10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"),
+    ],
+)
+def test_the_client_is_the_last_address_that_is_no_proxy_of_ours(
+    nearest: str, chain: str, expected: str
+) -> None:
+    assert client(nearest, chain, networks(["10.0.0.0/8"])) == expected
+
+
+def test_a_forwarded_host_is_believed_of_a_trusted_proxy_only(world: World) -> None:
+    bases = ("--base-url", "https://a.example", "--base-url", "https://b.example")
+    for trusted, base in ((("--trusted-proxy", "127.0.0.0/8"), "b"), ((), "a")):
+        with served(world, "--workers", "1", *bases, *trusted) as running:
+            body = running.get("/llms.txt", X_Forwarded_Host="b.example")[2].decode()
+            assert f"(https://{base}.example/docs)" in body
+
+
+def test_settings_that_mean_nothing_are_refused_in_words(world: World) -> None:
+    with pytest.raises(SankofaError, match="trusted proxy"):
+        networks(["10.0.0.0/99"])
+    with pytest.raises(SankofaError, match="https://host"):
+        Hosts(["api.example"])
+    with (
+        pytest.raises(AssertionError, match="cannot serve: 'nonsense' is no address"),
+        served(world, "--base-url", "nonsense"),
+    ):
+        pass
+
+
+def asked_at_once(port: int, sent: bytes, rest: float = 0.0) -> bytes:
+    """Send several requests in one piece; read slowly, by a small window, to the end."""
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.settimeout(30)
+        connection.connect(("127.0.0.1", port))
+        sender = threading.Thread(target=connection.sendall, args=(sent,))
+        sender.start()
+        got = b""
+        while piece := connection.recv(1 << 16):
+            got += piece
+            time.sleep(rest)
+        sender.join()
+    return got
+
+
+def test_requests_sent_in_one_piece_are_answered_in_their_order(server: Served) -> None:
+    form = "GET /health HTTP/1.1\r\nHost: x\r\nX-Request-Id: n{}\r\n{}\r\n"
+    sent = "".join(form.format(n, "Connection: close\r\n" if n == 39 else "") for n in range(40))
+
+    got = asked_at_once(server.port, sent.encode())
+
+    told = [line.split(": ")[1] for line in got.decode().split("\r\n") if "X-Request-Id" in line]
+    assert told == [f"n{number}" for number in range(40)]
+
+
+def test_a_slow_reader_gets_every_byte_of_what_it_asked_for(server: Served, world: World) -> None:
+    body = server.get(FACTS, world.paid)[2]
+    form = "GET {} HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\n{}\r\n"
+    last = "Connection: close\r\n"
+    sent = "".join(form.format(FACTS, world.paid, last if n == 29 else "") for n in range(30))
+
+    got = asked_at_once(server.port, sent.encode(), rest=0.002)
+
+    assert got.count(b"HTTP/1.1 200 OK\r\n") == 30
+    assert got.count(body) == 30
+
+
+def test_a_body_is_never_taken_for_a_request_however_often_its_headers_come(
+    server: Served,
+) -> None:
+    inner = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    head = "POST /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    sized = f"POST /health HTTP/1.1\r\nHost: x\r\nContent-Length: {len(inner)}\r\n\r\n{inner}"
+    chunked = f"{head}{len(inner):x}\r\n{inner}\r\n0\r\n\r\n"
+    last = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+    got = asked_at_once(server.port, (chunked * 3 + sized * 3 + last).encode())
+
+    assert re.findall(rb"HTTP/1.1 (\d+) ", got) == [b"405"] * 6 + [b"200"]

@@ -1,0 +1,106 @@
+"""Every snippet of the catalogue works as it stands."""
+
+import contextlib
+import io
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+from fsspec.implementations.http import HTTPFileSystem
+
+from assets.pages.cards import CARDS, Card
+from tests.helpers.installation import copy_of, sample_home
+from tests.helpers.mcp_service import call, mcp_served, post, request
+from tests.helpers.rest_service import Served, World
+from tests.helpers.site import MCP, Snippet, served_site, snippets, world_of
+
+_SECRET = re.compile(r"CREATE OR REPLACE SECRET \(.*?MAP \{'X-API-Key': '([^']+)'\}\);")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return world_of(copy_of(sample_home(tmp_path_factory), "snippets", tmp_path_factory))
+
+
+@pytest.fixture(scope="module")
+def server(world: World) -> Iterator[Served]:
+    with served_site(world) as running:
+        yield running
+
+
+def of(card: Card, server: Served, world: World, language: str) -> list[Snippet]:
+    page = server.get(f"/{card.address}/")[2].decode()
+    found = snippets(page, server.address, world.sample, world.paid)
+    assert {"sql", "python", "sh", "json"} <= {each.language for each in found}
+    return [each for each in found if each.language == language]
+
+
+class Keyed(HTTPFileSystem):  # type: ignore[misc]
+    """HTTP for DuckDB, whose own extension is downloaded when first used: its secret is ours."""
+
+    def modified(self, path: str) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def run_sql(code: str) -> int:
+    """Run a statement through fsspec, with the header that its secret names; count its rows."""
+    secret = _SECRET.match(code)
+    headers = {"X-API-Key": secret[1]} if secret else {}
+    engine = duckdb.connect()
+    engine.register_filesystem(Keyed(client_kwargs={"headers": headers}, skip_instance_cache=True))
+    try:
+        return len(engine.sql(_SECRET.sub("", code)).fetchall())
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.address)
+def test_sql_runs_as_it_stands(card: Card, server: Served, world: World) -> None:
+    rows = [run_sql(each.code) for each in of(card, server, world, "sql")]
+    assert rows and any(rows)
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.address)
+def test_pandas_and_polars_run_as_they_stand(card: Card, server: Served, world: World) -> None:
+    found = of(card, server, world, "python")
+    assert {each.tool for each in found} == {"pandas", "polars"}
+    for each in found:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(each.code, each.tool, "exec"), {})
+        assert len(printed.getvalue().splitlines()) > 3, each.code
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.address)
+def test_curl_runs_as_it_stands(card: Card, server: Served, world: World, tmp_path: Path) -> None:
+    for each in of(card, server, world, "sh"):
+        done = subprocess.run(["sh", "-c", each.code], capture_output=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        if each.code.startswith("curl -fsSO"):
+            assert each.code.split("/")[-1].strip("'") in {path.name for path in tmp_path.iterdir()}
+        else:
+            body = json.loads(done.stdout)
+            assert body.get("data") or body.get("observations")
+
+
+def test_an_agent_connects_with_the_settings_and_gets_what_the_calls_ask(
+    server: Served, world: World
+) -> None:
+    with mcp_served(world) as running:
+        for card in CARDS:
+            told = [json.loads(each.code) for each in of(card, server, world, "json")]
+            entry = told[0]["mcpServers"]["sankofa"]
+            assert entry == {"url": f"{MCP}/mcp", "headers": {"X-API-Key": world.sample}}
+            for asked in told[1:]:
+                key = entry["headers"]["X-API-Key"]
+                if "uri" in asked:
+                    found = post(running, request("resources/read", asked), key).result
+                    assert found["contents"][0]["text"].startswith("# ")
+                else:
+                    body = call(running, key, asked["name"], asked["arguments"]).result
+                    assert body["structuredContent"]["data"] and not body.get("isError")

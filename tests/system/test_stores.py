@@ -1,0 +1,207 @@
+"""Each store killed, hanging and brought back under load, over real servers of all three."""
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.helpers.contract_client import eventually
+from tests.helpers.mcp_service import call, mcp_served
+from tests.helpers.postgres_server import Postgres
+from tests.helpers.random_world import publish_world
+from tests.helpers.redis_server import Redis
+from tests.helpers.rest_service import Served, World, served
+from tests.helpers.stores import Stores, embedded, servers
+from warehouse.keys import KeyStore, create, sandbox
+
+ENTITY = "/v1/entities/DCA1"
+STORES = ("datastore", "key_store", "usage_store")
+CODES = {"datastore": "datastore_unavailable", "key_store": "key_store_unavailable"}
+# The status, the code of the problem, and whether the month is counted.
+Met = tuple[int, str | None, bool]
+WELL: Met = (200, None, True)
+WITHOUT: dict[str, Met] = {
+    "datastore": (503, CODES["datastore"], True),
+    "key_store": (503, CODES["key_store"], False),
+    "usage_store": (200, None, False),
+}
+
+
+@pytest.fixture(scope="module", params=["embedded", "servers"])
+def stores(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stores]:
+    root = tmp_path_factory.mktemp("stores")
+    kind = nullcontext(embedded(root)) if request.param == "embedded" else servers(root / "servers")
+    with kind as running:
+        publish_world(root / "record", running.datastore.url, 3)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def world(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> World:
+    keys = KeyStore(stores.key_store.url)
+    return World(tmp_path_factory.mktemp("served"), sandbox(keys), create(keys, "professional"))
+
+
+@pytest.fixture(scope="module")
+def server(stores: Stores, world: World) -> Iterator[Served]:
+    with pytest.MonkeyPatch.context() as environment:
+        tiers = world.root / "tiers.json"
+        tiers.write_text('{"professional": {"per_minute": 1000000}}')
+        environment.setenv("SANKOFA_TIERS", str(tiers))
+        with served(world, *stores.options(), "--workers", "2") as running:
+            yield running
+
+
+@dataclass
+class Visitors:
+    """Clients that go on asking, each on a connection of its own."""
+
+    port: int
+    key: str
+    met: list[Met] = field(default_factory=list)
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def __enter__(self) -> "Visitors":
+        self._threads = [threading.Thread(target=self._ask) for _ in range(3)]
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(30)
+
+    def _ask(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        while not self._stop.is_set():
+            connection.request("GET", ENTITY, headers={"X-API-Key": self.key})
+            answer = connection.getresponse()
+            code = json.loads(answer.read()).get("code")
+            counted = "monthly" in (answer.headers["RateLimit"] or "")
+            self.met.append((answer.status, code, counted))
+            time.sleep(0.01)
+        connection.close()
+
+    def meet(self, expected: Met) -> None:
+        """Wait until nothing else than this is met any more, and is met."""
+
+        def settled() -> bool | None:
+            begin = len(self.met)
+            time.sleep(0.3)
+            return True if set(self.met[begin:]) == {expected} else None
+
+        eventually(settled)
+
+
+def status(server: Served) -> tuple[int, list[str]]:
+    code, _, raw = server.get("/v1/status")
+    body: dict[str, Any] = json.loads(raw)
+    return code, body["degraded"]
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_store_that_is_killed_is_named_and_comes_back_without_a_restart(
+    stores: Stores, world: World, server: Served, name: str
+) -> None:
+    store = vars(stores)[name]
+    children = eventually(lambda: _both(server))
+    with Visitors(server.port, world.paid) as visitors:
+        visitors.meet(WELL)
+        store.kill()
+        try:
+            visitors.meet(WITHOUT[name])
+            assert status(server) == (503, [name])
+            assert server.get("/health")[0] == 200
+        finally:
+            store.start()
+        visitors.meet(WELL)
+        eventually(lambda: status(server) == (200, []) or None)
+    assert set(visitors.met) == {WELL, WITHOUT[name]}
+    assert server.children() == children
+
+
+@pytest.mark.parametrize("stores", ["servers"], indirect=True)
+@pytest.mark.parametrize("name", STORES)
+def test_a_store_that_hangs_is_named_within_the_deadline_of_status(
+    stores: Stores, world: World, server: Served, name: str
+) -> None:
+    store = vars(stores)[name]
+    assert isinstance(store, Postgres | Redis)
+    assert server.get(ENTITY, world.paid)[0] == 200
+    store.freeze()
+    try:
+        code, _, raw = server.get("/v1/status")
+        body = json.loads(raw)
+        assert (code, body["degraded"]) == (503, [name])
+        checked = body["checks"][name]
+        # A Redis is given up before the deadline, the database not: the deadline cuts it.
+        assert checked["status"] == "failed"
+        assert name != "datastore" or checked["latency_ms"] == 1000
+        time.sleep(1)
+        met = server.get(ENTITY, world.paid)
+        assert met[0] == (503 if name in CODES else 200)
+        assert name not in CODES or json.loads(met[2])["code"] == CODES[name]
+    finally:
+        store.thaw()
+    eventually(lambda: server.get(ENTITY, world.paid)[0] == 200 or None)
+    eventually(lambda: status(server) == (200, []) or None)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_service_that_starts_while_its_stores_are_away_answers_when_they_come(
+    stores: Stores, world: World, workers: str
+) -> None:
+    for name in STORES:
+        vars(stores)[name].kill()
+    try:
+        with served(world, *stores.options(), "--workers", workers) as running:
+            code, degraded = status(running)
+            assert (code, set(degraded)) == (503, set(STORES))
+            told = json.loads(running.get(ENTITY, world.paid)[2])
+            assert told["code"] == "key_store_unavailable"
+            for name in STORES:
+                vars(stores)[name].start()
+            eventually(lambda: status(running) == (200, []) or None)
+            eventually(lambda: running.get(ENTITY, world.paid)[0] == 200 or None)
+            page = json.loads(running.get("/v1/tenders?limit=2", world.paid)[2])
+            again = f"/v1/tenders?limit=2&cursor={page['next_cursor']}"
+            assert running.get(again, world.paid)[0] == 200
+    finally:
+        for name in STORES:
+            vars(stores)[name].start()
+
+
+def test_agents_are_answered_when_the_stores_come(stores: Stores, world: World) -> None:
+    for name in CODES:
+        vars(stores)[name].kill()
+    try:
+        with mcp_served(world, *stores.options()) as running:
+
+            def code() -> str | None:
+                answer = call(running, world.paid, "search_tenders", {"limit": 2})
+                body = answer.result["structuredContent"] if answer.status == 200 else answer.json()
+                found: str | None = body.get("code")
+                return found
+
+            assert code() == CODES["key_store"]
+            stores.key_store.start()
+            eventually(lambda: code() == CODES["datastore"] or None)
+            stores.datastore.start()
+            eventually(lambda: code() is None or None)
+    finally:
+        for name in CODES:
+            vars(stores)[name].start()
+
+
+def _both(server: Served) -> list[int] | None:
+    found = server.children()
+    return found if len(found) == 2 else None

@@ -1,0 +1,103 @@
+"""A pinned data_version: checked before the tier, named by errors, gone when its build is."""
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from falcon import testing
+
+from api.app import create_app
+from tests.helpers.random_world import publish_world
+from tests.unit.warehouse.test_mart import entity_row, load
+from warehouse.keys import KeyStore, create, sandbox
+from warehouse.mart.build import publish
+from warehouse.mart.pointer import build_file
+from warehouse.read.mart import Mart
+from warehouse.record.store import Record
+from warehouse.record.tables import ENTITIES
+
+
+@dataclass(frozen=True)
+class Two:
+    """A service over two builds, asked by a sample and by a paid key."""
+
+    client: testing.TestClient
+    marts: Path
+    keys: KeyStore
+    sample: str
+    paid: str
+    first: str
+    second: str
+
+    def get(self, path: str, key: str, pin: str | None = None) -> testing.Result:
+        pinned = {} if pin is None else {"X-Data-Version": pin}
+        return self.client.simulate_get(path, headers={"X-API-Key": key, **pinned})
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Two:
+    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.sqlite")
+    publish_world(tmp_path / "record", marts, 3)
+    first = Mart(marts).build().data_version
+    record = Record(str(tmp_path / "record"))
+    load(record, ENTITIES, entity_row(service_id="DCNEW"))
+    publish(record, marts, "notice")
+    client = testing.TestClient(create_app(Mart(marts), keys))
+    sample, paid = sandbox(keys), create(keys, "professional")
+    return Two(client, marts, keys, sample, paid, first, Mart(marts).build().data_version)
+
+
+@pytest.mark.parametrize(
+    ("path", "pin"),
+    [
+        ("/v1/shared/facts?entity_id=DCA1&dataset=AF-MACRO&limit=26", None),
+        ("/v1/shared/facts?entity_id=DCA1&limit=26", "20200101.1"),
+        ("/v1/screen?metric=net_margin&limit=26", "20200101.1"),
+        ("/v1/tenders?limit=26", "20200101.1"),
+        ("/v1/metrics/DCA1?limit=26", "20200101.1"),
+        ("/v1/macro?series=FX.EUR.ZAR&limit=26", "20200101.1"),
+        ("/v1/tender-parties?limit=26", "20200101.1"),
+        ("/v1/signals/single-bid-rate?limit=26", "20200101.1"),
+    ],
+)
+def test_parameters_are_checked_before_the_tier(two: Two, path: str, pin: str | None) -> None:
+    assert two.get(path, two.sample, pin).status_code == 400
+    if pin is not None:
+        assert two.get(path, two.sample).status_code == 402
+
+
+def test_an_error_names_the_version_that_was_pinned(two: Two) -> None:
+    for path, key in (("/v1/entities/NOBODY", two.paid), ("/v1/tenders?limit=26", two.sample)):
+        for pin, told in ((two.first, two.first), (None, two.second), ("20200101.1", two.second)):
+            assert two.get(path, key, pin).headers["X-Data-Version"] == told
+
+
+def test_a_build_that_was_removed_answers_no_more(two: Two) -> None:
+    assert two.get("/v1/entities/DCA1", two.paid, two.first).status_code == 200
+    build_file(two.marts, two.first).unlink()
+    gone = two.get("/v1/entities/DCA1", two.paid, two.first)
+    assert (gone.status_code, gone.json["parameter"]) == (400, "X-Data-Version")
+
+
+def test_a_build_of_another_form_is_told_and_not_read(two: Two) -> None:
+    for version in (two.first, two.second):
+        with sqlite3.connect(build_file(two.marts, version)) as held:
+            held.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
+    pinned = two.get("/v1/entities/DCA1", two.paid, two.first)
+    assert (pinned.status_code, pinned.json["parameter"]) == (400, "X-Data-Version")
+    now = two.get("/v1/entities/DCA1", two.paid)
+    assert (now.status_code, now.json["code"]) == (503, "datastore_unavailable")
+
+
+def test_no_visit_makes_a_key_store_that_was_lost(two: Two) -> None:
+    two.keys.path.rename(two.marts / "away")
+    for path in ("/docs", "/v1/tenders", "/v1/entities/DCA1"):
+        two.get(path, two.paid)
+    fresh = testing.TestClient(create_app(Mart(two.marts), KeyStore(two.keys.path)))
+    fresh.simulate_get("/docs")
+    assert not two.keys.path.exists()
+    lost = two.get("/v1/entities/DCA1", two.paid)
+    assert (lost.status_code, lost.json["code"]) == (503, "key_store_unavailable")
+    (two.marts / "away").rename(two.keys.path)
+    assert two.get("/v1/entities/DCA1", two.paid).status_code == 200

@@ -1,0 +1,256 @@
+"""Derived rows in a build: who is one organisation, and which one a party of tenders is."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from assets.entities import gleif
+from assets.entities.derive import derivation, told_of_parties
+from assets.entities.ids import mint
+from assets.ingest.resources import Ground
+from pipelines.publish import Publishing, published_build
+from tests.unit.assets.test_entities_parse import LEI, cdf
+from tests.unit.warehouse.test_mart import entity_row, load, party_row, sighting
+from warehouse.errors import BadTable
+from warehouse.mart.build import publish
+from warehouse.mart.derived import Tables
+from warehouse.mart.pointer import current
+from warehouse.mart.snapshot import Snapshot
+from warehouse.read.entities import entity
+from warehouse.read.mart import Mart
+from warehouse.record.landing import Document
+from warehouse.record.store import Record
+from warehouse.record.tables import ENTITIES, IDENTIFIERS, TENDER_PARTIES
+
+NUMBER = "2001/123456/07"
+LISTED, OWN = mint("isin", "ZAE000000001"), mint("lei", LEI)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "mart"
+
+
+def identifier(service_id: str, kind: str, value: str, issuer: str | None = None) -> dict[str, Any]:
+    named = {"service_id": service_id, "id_type": kind, "id_value": value, "issuer": issuer}
+    return sighting() | named | {"status": None}
+
+
+def published(record: Record, folder: Path) -> Mart:
+    publish(record, folder, derivations=[derivation()])
+    return Mart(folder)
+
+
+def parties(mart: Mart) -> list[dict[str, Any]]:
+    rows = mart.build().rows("SELECT row FROM tender_parties ORDER BY place")
+    return [json.loads(row) for (row,) in rows]
+
+
+def shown(mart: Mart, service_id: str) -> dict[str, Any]:
+    found = entity(mart, service_id)
+    assert found is not None
+    return dict(json.loads(found.rows[0]))
+
+
+def test_a_party_is_served_with_who_it_is(record: Record, folder: Path) -> None:
+    load(record, IDENTIFIERS, identifier("DCA", "registry", NUMBER, "RA000531"))
+    load(record, ENTITIES, entity_row(service_id="DCA"))
+    stated = {"identifier_scheme": "ZA-CIP", "identifier_id": NUMBER}
+    load(record, TENDER_PARTIES, party_row(**stated), party_row(party_key="k2", role="supplier"))
+
+    mart = published(record, folder)
+
+    known, unknown = parties(mart)
+    assert (known["service_id"], known["match_method"]) == ("DCA", "registry_id")
+    assert (unknown["service_id"], unknown["match_method"]) == (None, None)
+    assert shown(mart, "DCA")["datasets"] == ["AF-TENDER"]
+
+
+def test_each_vintage_of_a_party_is_who_it_states_to_be(record: Record, folder: Path) -> None:
+    load(
+        record,
+        ENTITIES,
+        entity_row(service_id="DCA"),
+        entity_row(service_id="DCB", legal_name="B Ltd"),
+    )
+    load(record, TENDER_PARTIES, party_row(name="Ubuntu Fictional Mining Limited"))
+    load(record, TENDER_PARTIES, party_row(name="B Ltd", available_at=date(2021, 1, 1)))
+
+    tables: list[Tables] = []
+    publish(record, folder, derivations=[kept(tables)])
+
+    matched = tables[0]["party_matches"].to_pylist()
+    assert {row["name"]: row["service_id"] for row in matched} == {
+        "Ubuntu Fictional Mining Limited": "DCA",
+        "B Ltd": "DCB",
+    }
+    assert [row["service_id"] for row in parties(Mart(folder))] == ["DCB"]
+
+
+def test_an_id_that_points_to_another_keeps_its_own_record(record: Record, folder: Path) -> None:
+    other = entity_row(service_id="DCWEAK", legal_name="UFM", lei=LEI)
+    load(record, ENTITIES, entity_row(service_id=OWN, lei=LEI), other)
+    load(record, IDENTIFIERS, identifier(OWN, "lei", LEI))
+
+    mart = published(record, folder)
+
+    assert (shown(mart, "DCWEAK")["legal_name"], shown(mart, "DCWEAK")["same_as"]) == ("UFM", OWN)
+    assert shown(mart, OWN)["same_as"] is None
+
+
+def test_an_id_that_no_register_describes_answers_as_the_one_it_points_to(
+    record: Record, folder: Path
+) -> None:
+    load(record, ENTITIES, entity_row(service_id=OWN, lei=LEI))
+    isins = [identifier(each, "isin", "ZAE000000001") for each in (OWN, LISTED)]
+    load(record, IDENTIFIERS, *isins, identifier(LISTED, "ticker", "XJSE:UFM", "XJSE"))
+
+    mart = published(record, folder)
+
+    assert shown(mart, LISTED)["service_id"] == OWN
+    assert entity(mart, "DCNOBODY") is None
+
+
+def test_a_withheld_party_is_never_looked_up(record: Record, folder: Path) -> None:
+    load(record, IDENTIFIERS, identifier("DCA", "registry", NUMBER, "RA000531"))
+    withheld = party_row(
+        name=None, org_evidence=None, identifier_scheme="ZA-CIP", identifier_id=NUMBER
+    )
+    load(record, TENDER_PARTIES, withheld)
+
+    tables: list[Tables] = []
+    publish(record, folder, derivations=[kept(tables)])
+
+    assert tables[0]["party_matches"].num_rows == 0
+
+
+def test_what_is_withdrawn_makes_nothing_one(record: Record, folder: Path) -> None:
+    load(record, IDENTIFIERS, identifier("DCA", "lei", LEI), identifier("DCB", "lei", LEI))
+    taken_back = identifier("DCB", "lei", LEI) | {"withdrawn": True, "publication": "z"}
+    load(record, IDENTIFIERS, taken_back | {"available_at": date(2021, 1, 1)})
+
+    tables: list[Tables] = []
+    publish(record, folder, derivations=[kept(tables)])
+
+    assert tables[0]["same_as"].num_rows == 0
+
+
+def kept(tables: list[Tables]) -> Any:
+    """Derive as always, and keep what was derived."""
+    organisations = derivation()
+
+    def derive(snapshot: Snapshot) -> Tables:
+        tables.append(organisations.derive(snapshot))
+        return tables[-1]
+
+    return replace(organisations, derive=derive)
+
+
+def test_what_is_loaded_meanwhile_is_neither_published_nor_derived_from(
+    record: Record, folder: Path
+) -> None:
+    load(record, TENDER_PARTIES, party_row())
+    organisations = derivation()
+
+    def derive(snapshot: Snapshot) -> Tables:
+        load(record, ENTITIES, entity_row(service_id="DCA", legal_name=party_row()["name"]))
+        return organisations.derive(snapshot)
+
+    publish(record, folder, derivations=[replace(organisations, derive=derive)])
+    assert [row["service_id"] for row in parties(Mart(folder))] == [None]
+    assert entity(Mart(folder), "DCA") is None
+
+    assert [row["service_id"] for row in parties(published(record, folder))] == ["DCA"]
+
+
+def test_another_rule_publishes_an_unchanged_record_anew(record: Record, folder: Path) -> None:
+    load(record, TENDER_PARTIES, party_row())
+    first = publish(record, folder, derivations=[derivation()])
+
+    assert publish(record, folder, derivations=[derivation()]) == first
+    assert publish(record, folder, derivations=[replace(derivation(), version="2")]) > first
+
+
+@pytest.mark.parametrize("wrong", ["same_as", "something"])
+def test_a_derived_table_that_is_not_described_stops_the_publication(
+    wrong: str, record: Record, folder: Path
+) -> None:
+    load(record, ENTITIES, entity_row())
+
+    def derive(snapshot: Snapshot) -> Tables:
+        return {wrong: snapshot.read("SELECT 'DCA' AS service_id")}
+
+    with pytest.raises(BadTable, match=wrong):
+        publish(record, folder, derivations=[replace(derivation(), derive=derive)])
+    assert current(folder) is None
+
+
+def test_the_step_says_how_many_were_resolved_and_why_the_others_were_not(
+    record: Record, folder: Path
+) -> None:
+    load(record, ENTITIES, entity_row(service_id="DCA"))
+    named = party_row(name="Ubuntu Fictional Mining Ltd", party_key="k2")
+    load(record, TENDER_PARTIES, party_row(), named)
+    ground = Ground(documents="", base_url="", landing_url="", record_url=record.root)
+
+    def run() -> dict[str, dict[str, Any]]:
+        places = {name: str(folder.parent / name) for name in ("work", "exports", "docs", "key")}
+        publishing = Publishing(
+            marts=str(folder),
+            work=places["work"],
+            exports=places["exports"],
+            exports_url="http://127.0.0.1:8321/exports",
+            signing_key=places["key"],
+            docs=places["docs"],
+            keep=3,
+        )
+        result = dg.materialize(
+            [published_build], resources={"ground": ground, "publishing": publishing}
+        )
+        return {
+            event.asset_key.to_user_string(): {
+                name: value.value
+                for name, value in event.step_materialization_data.materialization.metadata.items()
+            }
+            for event in result.get_asset_materialization_events()
+            if event.asset_key
+        }
+
+    told = run()
+    assert told["same_as"] == {"ids": 0}
+    assert told["party_matches"] == {
+        "parties": 2,
+        "resolved": 1,
+        "resolution rate": 0.5,
+        "exact_name": 1,
+        "no organisation of the country is known by this identifier or this name": 1,
+    }
+    assert run() == {"published_build": told["published_build"]}
+
+
+def test_nobody_to_resolve_is_no_rate(record: Record, folder: Path) -> None:
+    tables: list[Tables] = []
+    publish(record, folder, derivations=[kept(tables)])
+
+    assert told_of_parties(tables[0]["party_matches"])["resolution rate"] is None
+
+
+def test_an_lei_that_turns_out_to_be_a_persons_is_served_no_more(
+    record: Record, folder: Path
+) -> None:
+    for category, hour in (("GENERAL", 1), ("SOLE_PROPRIETOR", 2)):
+        stated = cdf(EntityCategory={"$": category})
+        stated["Registration"]["LastUpdateDate"] = {"$": f"2024-05-0{hour}T00:00:00Z"}
+        seen = datetime(2026, 1, 1, hour, tzinfo=UTC)
+        document = Document("0" * 64, "gleif", "https://example.org/f", "cc0", seen, 200, {}, 0)
+        rows = gleif.parse(document, json.dumps([stated]).encode()).rows["entities"]
+        load(record, ENTITIES, *rows)
+        if category == "GENERAL":
+            assert shown(published(record, folder), OWN)["legal_name"]
+
+    assert entity(published(record, folder), OWN) is None

@@ -1,0 +1,546 @@
+import csv
+import io
+import json
+import tracemalloc
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import Any
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stdnum import lei as leis
+
+from assets.entities import gleif, openfigi
+from assets.entities.ids import mint
+from assets.entities.mappings import isin_mapping, listings, opencorporates_mapping
+from assets.parsing.parsed import Parsed, whole
+from tests.helpers.paths import REAL
+from warehouse.record.landing import Document
+from warehouse.record.rows import to_arrow
+from warehouse.record.tables import ENTITIES, IDENTIFIERS
+
+
+def document() -> Document:
+    observed = datetime(2026, 11, 14, 2, tzinfo=UTC)
+    return Document("0" * 64, "gleif", "https://example.org/f", "cc0", observed, 200, {}, 0)
+
+
+def checked(stem: str) -> str:
+    """Give an LEI of a fictional stem with its check digits."""
+    return next(f"{stem}{n:02}" for n in range(100) if leis.is_valid(f"{stem}{n:02}"))
+
+
+LEI, OTHER = checked("213800FICTIONAL001"), checked("213800FICTIONAL002")
+
+
+def cdf(**entity: Any) -> dict[str, Any]:
+    return {
+        "LEI": {"$": LEI},
+        "Entity": {
+            "LegalName": {"@xml:lang": "en", "$": "Ubuntu Fictional Mining Ltd"},
+            "OtherEntityNames": {"OtherEntityName": [{"@type": "TRADING", "$": "UFM"}]},
+            "LegalAddress": {"Country": {"$": "ZA"}},
+            "RegistrationAuthority": {
+                "RegistrationAuthorityID": {"$": "RA000604"},
+                "RegistrationAuthorityEntityID": {"$": "2001/123456/06"},
+            },
+            "LegalJurisdiction": {"$": "ZA"},
+            "EntityCategory": {"$": "GENERAL"},
+            "EntityStatus": {"$": "ACTIVE"},
+        }
+        | entity,
+        "Registration": {
+            "LastUpdateDate": {"$": "2024-05-04T00:30:00+02:00"},
+            "RegistrationStatus": {"$": "LAPSED"},
+        },
+    }
+
+
+def read(root: Any) -> Parsed:
+    return gleif.parse(document(), json.dumps(root).encode())
+
+
+def bare(value: Any) -> Any:
+    """Write a record as the other rendering does: scalars without their wrapping."""
+    if isinstance(value, dict):
+        return value["$"] if "$" in value else {name: bare(each) for name, each in value.items()}
+    return [bare(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("root", [{"records": [cdf()]}, [bare(cdf())]])
+def test_an_lei_record_is_an_entity_and_its_identifiers(root: Any) -> None:
+    parsed = read(root)
+
+    (row,) = parsed.rows["entities"]
+    assert row["service_id"] == mint("lei", LEI)
+    assert (row["legal_name"], row["other_names"]) == ("Ubuntu Fictional Mining Ltd", '["UFM"]')
+    assert (row["entity_type"], row["status"], row["lei_status"]) == ("company", "ACTIVE", "LAPSED")
+    assert row["available_at"] == date(2024, 5, 3)
+    assert row["publication"] == "2024-05-03T22:30:00.000+00:00"
+    found = [
+        (each["id_type"], each["id_value"], each["issuer"]) for each in parsed.rows["identifiers"]
+    ]
+    assert found == [("lei", LEI, None), ("registry", "2001/123456/06", "RA000604")]
+
+
+def test_an_answer_of_the_api_is_read_alike() -> None:
+    attributes = {
+        "lei": LEI,
+        "entity": {
+            "legalName": {"name": "Ubuntu Fictional Mining Ltd"},
+            "legalAddress": {"country": "ZA"},
+            "registeredAt": {"id": "RA999999"},
+            "registeredAs": "none",
+            "category": "RESIDENT_GOVERNMENT_ENTITY",
+            "status": "ACTIVE",
+        },
+        "registration": {"status": "ISSUED", "lastUpdateDate": "2025-05-06T15:51:56Z"},
+        "ocid": "za/2001123456",
+    }
+    parsed = read({"data": {"type": "lei-records", "id": LEI, "attributes": attributes}})
+
+    (row,) = parsed.rows["entities"]
+    assert (row["entity_type"], row["country"]) == ("state_body", "ZA")
+    found = [(each["id_type"], each["id_value"]) for each in parsed.rows["identifiers"]]
+    assert found == [("lei", LEI), ("aggregator", "za/2001123456")]
+
+
+def test_a_natural_person_with_an_lei_is_rejected_without_its_name() -> None:
+    parsed = read({"records": [cdf(EntityCategory={"$": "SOLE_PROPRIETOR"})]})
+
+    (rejected,) = parsed.rejected["entities"]
+    assert rejected.reason == "natural person"
+    assert rejected.source_ref.endswith("#/records/0")
+    (row,) = parsed.rows["entities"]
+    assert row["withdrawn"]
+    assert {row[name] for name in ENTITIES.content} == {None}
+    assert "Ubuntu" not in str(parsed)
+
+
+def test_an_lei_without_a_category_needs_other_evidence() -> None:
+    parsed = read(
+        [cdf(EntityCategory=None, LegalName={"$": "Jane Fictional"}), cdf(EntityCategory=None)]
+    )
+
+    assert len(parsed.rows["entities"]) == 1
+    assert "Jane" not in parsed.rejected["entities"][0].reason
+
+
+def test_wrong_check_digits_are_rejected() -> None:
+    wrong = LEI[:-1] + str((int(LEI[-1]) + 1) % 10)
+
+    (rejected,) = read([cdf() | {"LEI": wrong}]).rejected["entities"]
+    assert rejected.reason == f"'{wrong}' is no LEI: its check digits are wrong"
+
+
+@pytest.mark.parametrize("written", [LEI.lower(), f"{LEI[:4]}-{LEI[4:]}", f"{LEI[:19]} {LEI[19:]}"])
+def test_an_lei_is_written_as_its_standard_says(written: str) -> None:
+    assert "entities" not in read([cdf() | {"LEI": written}]).rows
+
+
+def test_a_duplicate_points_to_the_one_that_stays() -> None:
+    record = cdf(SuccessorEntity={"SuccessorLEI": {"$": OTHER}})
+    record["Registration"]["RegistrationStatus"] = {"$": "DUPLICATE"}
+
+    (row,) = read([record]).rows["entities"]
+    assert row["same_as"] == mint("lei", OTHER)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html/>", b"[]", b'{"data": null}', b'{"records": ['])
+def test_what_is_no_register_is_one_rejection(body: bytes) -> None:
+    parsed = gleif.parse(document(), body)
+
+    assert len(parsed.rejected["entities"]) == 1
+    assert parsed.rows == {}
+
+
+def csv_line(record: dict[str, Any]) -> dict[str, str]:
+    """Write a record as the golden copy's CSV does: a column for each member."""
+    line: dict[str, str] = {}
+
+    def put(path: str, value: Any) -> None:
+        if isinstance(value, list):
+            for count, each in enumerate(value, 1):
+                put(f"{path}.{count}", each)
+        elif isinstance(value, dict):
+            for name, each in value.items():
+                put(f"{path}.{name}".strip("."), each)
+        elif value is not None:
+            line[path] = value
+
+    put("", bare(record))
+    return line
+
+
+def as_csv(records: list[dict[str, Any]]) -> bytes:
+    lines = [csv_line(record) for record in records]
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, restval="", quoting=csv.QUOTE_ALL)
+    writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue().encode()
+
+
+def as_xml(records: list[dict[str, Any]]) -> bytes:
+    def element(name: str, value: Any) -> str:
+        if isinstance(value, list):
+            return "".join(element(name, each) for each in value)
+        inner = (
+            "".join(element(each, held) for each, held in value.items())
+            if isinstance(value, dict)
+            else escape(value or "")
+        )
+        return f"<lei:{name}>{inner}</lei:{name}>"
+
+    body = "".join(element("LEIRecord", bare(record)) for record in records)
+    space = "http://www.gleif.org/data/schema/leidata/2016"
+    return (
+        f'<lei:LEIData xmlns:lei="{space}"><lei:LEIRecords>{body}</lei:LEIRecords></lei:LEIData>'
+    ).encode()
+
+
+def as_json(records: list[dict[str, Any]]) -> bytes:
+    return json.dumps({"records": records}).encode()
+
+
+def zipped(body: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("lei2-golden-copy", body)
+    return packed.getvalue()
+
+
+def without_place(parsed: Parsed) -> dict[str, list[dict[str, Any]]]:
+    return {
+        name: [{**row, "source_ref": None} for row in rows] for name, rows in parsed.rows.items()
+    }
+
+
+def streamed(body: bytes) -> list[Parsed]:
+    return list(gleif.stream(document(), io.BytesIO(body)))
+
+
+SUCCEEDED = cdf(SuccessorEntity={"SuccessorLEI": {"$": OTHER}})
+RECORDS = [cdf(), cdf(LegalName={"$": 'Société "Fictive" & Cie S.A.'}), SUCCEEDED]
+
+
+@pytest.mark.parametrize("written", [as_json, as_csv, as_xml])
+@pytest.mark.parametrize("packed", [bytes, zipped])
+def test_every_format_of_the_golden_copy_gives_the_same_rows(
+    written: Callable[[list[dict[str, Any]]], bytes], packed: Callable[[bytes], bytes]
+) -> None:
+    body = packed(written(RECORDS))
+
+    expected = without_place(read({"records": RECORDS}))
+    assert without_place(gleif.parse(document(), body)) == expected
+    assert without_place(whole(streamed(body))) == expected
+
+
+def test_a_golden_copy_is_read_by_the_header_it_is_published_with() -> None:
+    line = {
+        "LEI": LEI,
+        "Entity.LegalName": "Ubuntu Fictional Mining Ltd",
+        "Entity.LegalName.xmllang": "en",
+        "Entity.OtherEntityNames.OtherEntityName.1": "UFM",
+        "Entity.OtherEntityNames.OtherEntityName.1.xmllang": "fr",
+        "Entity.OtherEntityNames.OtherEntityName.1.type": "TRADING_OR_OPERATING_NAME",
+        "Entity.OtherEntityNames.OtherEntityName.2": "",
+        "Entity.TransliteratedOtherEntityNames.TransliteratedOtherEntityName.1": "Ubuntu",
+        "Entity.TransliteratedOtherEntityNames.TransliteratedOtherEntityName.1.type": "AUTO_ASCII",
+        "Entity.LegalAddress.Country": "ZA",
+        "Entity.HeadquartersAddress.Country": "MU",
+        "Entity.RegistrationAuthority.RegistrationAuthorityID": "RA000531",
+        "Entity.RegistrationAuthority.OtherRegistrationAuthorityID": "",
+        "Entity.RegistrationAuthority.RegistrationAuthorityEntityID": "2001/123456/06",
+        "Entity.LegalJurisdiction": "ZA",
+        "Entity.EntityCategory": "GENERAL",
+        "Entity.EntityStatus": "INACTIVE",
+        "Entity.SuccessorEntity.1.SuccessorLEI": OTHER,
+        "Entity.SuccessorEntity.1.SuccessorEntityName": "",
+        "Entity.SuccessorEntity.2.SuccessorLEI": "",
+        "Registration.LastUpdateDate": "2024-05-04T00:30:00+02:00",
+        "Registration.RegistrationStatus": "DUPLICATE",
+    }
+    body = f"{','.join(line)}\n{','.join(line.values())}\n".encode()
+
+    (parsed,) = streamed(body)
+
+    (row,) = parsed.rows["entities"]
+    assert (row["legal_name"], row["other_names"]) == (
+        "Ubuntu Fictional Mining Ltd",
+        '["UFM", "Ubuntu"]',
+    )
+    assert (row["country"], row["jurisdiction"], row["status"]) == ("ZA", "ZA", "INACTIVE")
+    assert (row["lei_status"], row["same_as"]) == ("DUPLICATE", mint("lei", OTHER))
+    numbers = [(each["id_value"], each["issuer"]) for each in parsed.rows["identifiers"]]
+    assert numbers == [(LEI, None), ("2001/123456/06", "RA000531")]
+
+
+def test_a_long_copy_comes_in_parts_with_the_places_of_a_short_one() -> None:
+    records = [cdf()] * (gleif.RECORDS_A_PART + 1)
+
+    first, second = streamed(as_json(records))
+    assert len(first.rows["entities"]) == gleif.RECORDS_A_PART
+    (row,) = second.rows["entities"]
+    assert row["source_ref"].endswith(f"#/records/{gleif.RECORDS_A_PART}")
+
+
+@pytest.mark.parametrize("written", [as_json, as_csv, as_xml])
+def test_what_comes_before_a_broken_tail_is_kept(
+    written: Callable[[list[dict[str, Any]]], bytes],
+) -> None:
+    body = written(RECORDS)[:-60]
+
+    for parsed in (whole(streamed(body)), gleif.parse(document(), body)):
+        assert len(parsed.rows["entities"]) == 2
+        assert len(parsed.rejected["entities"]) == 1
+
+
+def test_a_document_type_is_refused_before_its_entities_grow() -> None:
+    bomb = b'<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
+
+    parsed = gleif.parse(document(), b"<?xml version='1.0'?>" + bomb + as_xml([cdf()]))
+    assert parsed.rows == {}
+    (rejected,) = parsed.rejected["entities"]
+    assert rejected.reason == "a document type is declared: refused"
+
+
+def test_a_line_with_broken_bytes_is_rejected_and_the_others_kept() -> None:
+    body = as_csv([cdf(LegalName={"$": "Soci?t? Fictive SA"}), cdf()]).replace(b"?", b"\xe9")
+
+    parsed = gleif.parse(document(), body)
+    assert len(parsed.rows["entities"]) == 1
+    assert parsed.rejected["entities"][0].reason == "bytes that are no UTF-8"
+
+
+def test_memory_stays_flat_however_long_the_copy_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gleif, "RECORDS_A_PART", 200)
+
+    def peak(count: int) -> int:
+        body = io.BytesIO(as_json([cdf()] * count))
+        tracemalloc.start()
+        for _ in gleif.stream(document(), body):
+            pass
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    assert peak(2_000) < 1.2 * peak(1_000)
+
+
+def test_isins_of_an_lei_are_identifiers() -> None:
+    data = [{"type": "isins", "attributes": {"lei": LEI, "isin": "US0378331005"}}]
+
+    (row,) = read({"data": data}).rows["identifiers"]
+    assert (row["id_type"], row["id_value"]) == ("isin", "US0378331005")
+    assert row["service_id"] == mint("lei", LEI)
+
+
+def test_mapping_files_give_identifiers_known_on_the_day_they_were_read() -> None:
+    body = (
+        f"\ufeffLEI,ISIN\r\n{LEI},US0378331005\r\n{LEI},US0378331006\r\nX,US0378331005\r\n{LEI}\r\n"
+    )
+
+    parsed = isin_mapping(document(), body.encode())
+    (row,) = parsed.rows["identifiers"]
+    assert (row["available_at"], row["publication"]) == (date(2026, 11, 14), "2026-11-14")
+    assert [each.source_ref.partition("#")[2] for each in parsed.rejected["identifiers"]] == [
+        "line 3",
+        "line 4",
+        "line 5",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("read_mapping", "header", "value"),
+    [
+        (isin_mapping, "LEI,ISIN", "US0378331005"),
+        (opencorporates_mapping, "LEI,OpenCorporatesID", "us_de/4386463"),
+    ],
+)
+def test_mapping_files_are_read_by_the_header_they_are_published_with(
+    read_mapping: Callable[[Document, bytes], Parsed], header: str, value: str
+) -> None:
+    (row,) = read_mapping(document(), f"{header}\n{LEI},{value}\n".encode()).rows["identifiers"]
+
+    assert (row["service_id"], row["id_value"]) == (mint("lei", LEI), value)
+
+
+def test_a_zipped_mapping_gives_the_rows_of_a_bare_one() -> None:
+    body = f"LEI,ISIN\n{LEI},US0378331005\n{LEI},US0378331006\n".encode()
+
+    bare_rows, packed = isin_mapping(document(), body), isin_mapping(document(), zipped(body))
+    assert without_place(packed) == without_place(bare_rows)
+    assert packed.rejected["identifiers"][0].source_ref.endswith("lei2-golden-copy#line 3")
+
+
+def test_an_opencorporates_id_is_an_aggregators() -> None:
+    body = f"LEI,OpenCorporatesID\n{LEI},za/2001123456\n{LEI},nothing\n"
+
+    parsed = opencorporates_mapping(document(), body.encode())
+    (row,) = parsed.rows["identifiers"]
+    assert (row["id_type"], row["id_value"]) == ("aggregator", "za/2001123456")
+    assert len(parsed.rejected["identifiers"]) == 1
+
+
+def test_a_listing_is_a_ticker_of_the_issuer_of_its_isin() -> None:
+    body = (
+        "mic,ticker,isin,name,currency,status\n"
+        "XJSE,UFM,US0378331005,Ubuntu Fictional Mining Ltd,ZAC,listed\n"
+        "XJSE,NON,,No Isin Ltd,ZAC,listed\n"
+        "JSE,BAD,US0378331005,No Mic Ltd,ZAC,listed\n"
+    )
+
+    parsed = listings(document(), body.encode())
+    found = [
+        (each["service_id"], each["id_type"], each["id_value"], each["issuer"], each["status"])
+        for each in parsed.rows["identifiers"]
+    ]
+    issuer = mint("isin", "US0378331005")
+    assert found == [
+        (issuer, "ticker", "XJSE:UFM", "XJSE", "listed"),
+        (issuer, "isin", "US0378331005", None, None),
+    ]
+    assert len(parsed.rejected["identifiers"]) == 2
+
+
+def test_a_listing_names_an_organisation_and_nobody_else() -> None:
+    body = (
+        "mic,ticker,isin,name,lei\n"
+        "XJSE,UFM,US0378331005,Ubuntu Fictional Mining Ltd,\n"
+        "XJSE,JNF,US5949181045,Jane Fictional,\n"
+        f"XJSE,LEI,US4592001014,Known Fictional Ltd,{LEI}\n"
+    )
+
+    parsed = listings(document(), body.encode())
+    (row,) = parsed.rows["entities"]
+    assert row["service_id"] == mint("isin", "US0378331005")
+    assert row["legal_name"] == "Ubuntu Fictional Mining Ltd"
+    assert len(parsed.rows["identifiers"]) == 6
+    assert_whole(parsed)
+
+
+def figi_answer(answers: Any, **headers: str) -> Parsed:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return openfigi.parse(replace(document(), headers=named), json.dumps(answers).encode())
+
+
+FIGIS = {"figi": "BBG000BLNNH6", "compositeFIGI": "BBG000BLNNH6", "shareClassFIGI": "BBG001S5S399"}
+JOBS = json.dumps([{"idType": "ID_ISIN", "idValue": "US4592001014"}])
+
+
+@pytest.mark.parametrize(
+    "headers", [{"X_Request_Isins": "us4592001014"}, {"x_jobs": JOBS}], ids=["isins", "jobs"]
+)
+def test_the_figis_of_an_isin_are_identifiers_of_its_issuer(headers: dict[str, str]) -> None:
+    parsed = figi_answer([{"data": [FIGIS, FIGIS]}], **headers)
+
+    found = [(each["id_type"], each["id_value"]) for each in parsed.rows["identifiers"]]
+    assert found == [
+        ("isin", "US4592001014"),
+        ("figi", "BBG000BLNNH6"),
+        ("figi", "BBG001S5S399"),
+    ]
+    assert {each["service_id"] for each in parsed.rows["identifiers"]} == {
+        mint("isin", "US4592001014")
+    }
+
+
+def test_what_openfigi_did_not_find_is_rejected_in_its_words() -> None:
+    answers = [{"warning": "No identifier found."}, {"error": "Invalid idValue format."}]
+
+    parsed = figi_answer(answers, x_request_isins="US4592001014, US0378331005")
+    assert [each.reason for each in parsed.rejected["identifiers"]] == [
+        "US4592001014: OpenFIGI: No identifier found.",
+        "US0378331005: OpenFIGI: Invalid idValue format.",
+    ]
+
+
+@pytest.mark.parametrize("headers", [{}, {"x_request_isins": "US4592001014,US0378331005"}])
+def test_an_answer_to_an_unknown_question_is_rejected(headers: dict[str, str]) -> None:
+    parsed = figi_answer([{"data": [FIGIS]}], **headers)
+
+    assert parsed.rows == {}
+    assert len(parsed.rejected["identifiers"]) == 1
+
+
+PARSERS = [gleif.parse, isin_mapping, opencorporates_mapping, listings, openfigi.parse]
+HEADERS = st.sampled_from([b"", b"LEI,ISIN\n", b"mic,ticker,isin\n", b'{"data":'])
+
+
+@settings(deadline=None)
+@given(st.sampled_from(PARSERS), HEADERS, st.binary())
+def test_any_bytes_are_rows_or_rejections(
+    parse: Callable[[Document, bytes], Parsed], header: bytes, body: bytes
+) -> None:
+    assert_whole(parse(document(), header + body))
+
+
+def assert_whole(parsed: Parsed) -> None:
+    for table in (ENTITIES, IDENTIFIERS):
+        rows = parsed.rows.get(table.name, [])
+        assert all(set(row) == set(table.row.model_fields) for row in rows)
+        assert to_arrow(table, rows)[1] == []
+    assert sum(map(len, parsed.rows.values())) + sum(map(len, parsed.rejected.values())) > 0
+
+
+FORMATS = [
+    ("gleif", "*", gleif.parse),
+    ("gleif", "*", lambda one, body: whole(gleif.stream(one, io.BytesIO(body)))),
+    ("gleif/matching", "*.csv", isin_mapping),
+    ("opencorporates", "*", opencorporates_mapping),
+    ("exchanges", "*", listings),
+    ("figi", "*", openfigi.parse),
+    ("org_id", "*.json", gleif.parse),
+]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("folder", "pattern", "parse"), FORMATS)
+def test_every_real_file_is_rows_and_rejections(
+    folder: str,
+    pattern: str,
+    parse: Callable[[Document, bytes], Parsed],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    total: Counter[str] = Counter()
+    for path in sorted((REAL / folder).rglob(pattern)):
+        if not path.is_file():
+            continue
+        isins = {"x-request-isins": "US4592001014"} if "mapping" in path.parts else {}
+        parsed = parse(replace(document(), headers=isins), path.read_bytes())
+        assert_whole(parsed)
+        total["files"] += 1
+        total.update({name: len(rows) for name, rows in parsed.rows.items()})
+        total["rejected"] += sum(map(len, parsed.rejected.values()))
+    with capsys.disabled():
+        print(f"\n{folder}: {dict(total)}")
+
+
+@pytest.mark.shared
+def test_the_same_real_records_are_the_same_rows_as_json_and_as_xml() -> None:
+    folder = REAL / "gleif" / "cdf_files"
+
+    as_read = [
+        without_place(gleif.parse(document(), (folder / name).read_bytes()))
+        for name in ("lei-data.json", "lei-data.xml")
+    ]
+    assert as_read[0] == as_read[1]
+    assert len(as_read[0]["entities"]) > 1
+
+
+@pytest.mark.shared
+def test_the_natural_persons_of_the_golden_copy_are_left_out() -> None:
+    body = (REAL / "gleif" / "goldencopy_lei2_20240505_first320.json").read_bytes()
+
+    parsed = gleif.parse(document(), body)
+    people = [each for each in parsed.rejected["entities"] if each.reason == "natural person"]
+    organisations = [each for each in parsed.rows["entities"] if not each["withdrawn"]]
+    assert (len(organisations), len(people)) == (295, 25)
+    assert "Allan Chang" not in str(parsed)

@@ -1,0 +1,393 @@
+"""Publishing exports: signed, immutable, switched at once, with what changed since."""
+
+import json
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import fsspec
+import jsonschema
+import pyarrow.parquet as pq
+import pytest
+
+from assets.exports.artifacts import PARTS
+from assets.exports.export import AlreadyExported, export, switch_latest
+from assets.exports.signing import BadSigningKey, SigningKey
+from assets.exports.verify import problems
+from tests.helpers.exports import NOW, fact_row, load, release_row, signals, staged
+from tests.helpers.paths import ROOT
+from warehouse.errors import NothingPublished, UnknownVersion
+from warehouse.exports.manifest import Manifest
+from warehouse.exports.place import Place
+from warehouse.exports.published import Published
+from warehouse.mart.snapshot import Snapshot
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS, TENDER_RELEASES
+
+FIRST, SECOND, THIRD = "20261114.1", "20261114.2", "20261115.1"
+TEXT, WHOLE = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}
+URL = {"type": "string", "pattern": "^https://"}
+DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+DAY = {"type": ["string", "null"], "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
+
+
+def exactly(**members: Any) -> dict[str, Any]:
+    """An object that has all of these members and no others."""
+    return {
+        "type": "object",
+        "properties": members,
+        "required": list(members),
+        "additionalProperties": False,
+    }
+
+
+MANIFEST = exactly(
+    data_version={"type": "string", "pattern": r"^[0-9]{8}\.[0-9]+$"},
+    generated_at={"type": "string", "pattern": "Z$"},
+    artifacts={
+        "type": "array",
+        "items": exactly(
+            key={"type": "string", "pattern": "^[a-z0-9-]+$"},
+            title=TEXT,
+            kind={"enum": ["open-panel", "licensed"]},
+            sku={"enum": ["AF-FUND", "AF-TENDER", "AF-MACRO", None]},
+            signal_key={"type": ["string", "null"], "pattern": "^[a-z0-9-]+$"},
+            url=URL,
+            requires_key={"type": "boolean"},
+            required_tier={"enum": ["starter", None]},
+            license=TEXT,
+            rows=WHOLE,
+            columns={"type": "array", "minItems": 1, "items": exactly(name=TEXT, type=TEXT)},
+            size_bytes=WHOLE,
+            sha256=DIGEST,
+            schema_url=URL,
+            period_min=DAY,
+            period_max=DAY,
+            sort_key={"type": "array", "minItems": 1, "items": TEXT},
+            methodology_ref={"type": ["string", "null"]},
+            delta={
+                "oneOf": [
+                    {"type": "null"},
+                    exactly(
+                        against=TEXT,
+                        url=URL,
+                        rows=WHOLE,
+                        size_bytes=WHOLE,
+                        sha256=DIGEST,
+                        key=TEXT,
+                        meaning=TEXT,
+                        sql_apply=TEXT,
+                    ),
+                ]
+            },
+            sql_as_of={"type": ["string", "null"]},
+        ),
+    },
+    failed={"type": "array", "items": exactly(key=TEXT, title=TEXT, sku={}, reason=TEXT)},
+    signature_url=URL,
+    datapackage_url=URL,
+)
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> SigningKey:
+    return SigningKey.at(tmp_path / "keys" / "signing.pem")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    return str(tmp_path / "out")
+
+
+@pytest.fixture
+def memory() -> Iterator[str]:
+    yield "memory://exports"
+    fsspec.filesystem("memory").rm("/exports", recursive=True)
+
+
+def exported(
+    snapshot: Snapshot, destination: str, key: SigningKey, previous: str | None = None
+) -> Manifest:
+    return export(
+        snapshot,
+        destination,
+        base_url="https://api.fictional.example/exports",
+        signing_key=key,
+        previous=previous,
+        notice="FICTIONAL",
+        now=NOW,
+    )
+
+
+def first(record: Record) -> None:
+    load(record, FUNDAMENTALS, *(fact_row(f"item{n}", str(n)) for n in range(20)))
+    load(record, TENDER_RELEASES, release_row(1), release_row(2))
+
+
+def later(record: Record) -> None:
+    """A restatement, a new figure, and a release that says something else."""
+    again = {"available_at": date(2026, 4, 1), "publication": "p2", "document": "d1"}
+    load(record, FUNDAMENTALS, fact_row("item3", "3.5", **again), fact_row("new", "1", **again))
+    load(record, TENDER_RELEASES, release_row(2, tag="award", **again))
+
+
+def read(destination: str, version: str, name: str) -> list[dict[str, Any]]:
+    with Place.of(destination).open(version, name) as file:
+        return list(pq.read_table(file).to_pylist())
+
+
+@pytest.mark.parametrize("where", ["folder", "memory"])
+def test_what_was_and_what_changed_is_what_is(
+    record: Record, tmp_path: Path, key: SigningKey, where: str, request: pytest.FixtureRequest
+) -> None:
+    destination = request.getfixturevalue(where)
+    first(record)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        assert not [each for each in exported(snapshot, destination, key).artifacts if each.delta]
+    later(record)
+    with staged(record, tmp_path, SECOND) as snapshot:
+        # A month is revised, and one panel has a row less.
+        snapshot.add({"signals": signals(lambda n: Decimal(n) / 4).slice(1)})
+        manifest = exported(snapshot, destination, key, FIRST)
+
+    changed = {}
+    engine = duckdb.connect()
+    for artifact in manifest.artifacts:
+        delta = artifact.delta
+        assert delta is not None and delta.against == FIRST
+        for version, name in ((FIRST, ""), (SECOND, ".delta")):
+            body = Place.of(destination).read(version, f"{artifact.key}{name}.parquet")
+            (tmp_path / f"{version}.parquet").write_bytes(body)
+        places = {
+            "previous": tmp_path / f"{FIRST}.parquet",
+            "delta": tmp_path / f"{SECOND}.parquet",
+        }
+        applied = engine.sql(
+            f"SELECT * FROM ({delta.sql_apply.format(**places)}) ORDER BY {artifact.sort_key[-1]}"
+        )
+        now = read(destination, SECOND, f"{artifact.key}.parquet")
+        now.sort(key=lambda row: str(row[artifact.sort_key[-1]]))
+        assert (
+            applied.to_arrow_table().cast(pq.read_schema(tmp_path / f"{FIRST}.parquet")).to_pylist()
+            == now
+        )
+        rows = read(destination, SECOND, f"{artifact.key}.delta.parquet")
+        assert len(rows) == delta.rows
+        changed[artifact.key] = sorted(row["change"] for row in rows)
+    engine.close()
+    assert changed["af-fund-facts"] == ["put"] * 3
+    assert changed["af-tender-releases"] == ["put"] * 2
+    assert changed["af-macro-series"] == []
+    assert changed["procurement-demand"] == ["put", "put", "removed"]
+
+
+def test_without_a_version_before_or_with_other_columns_there_is_no_delta(
+    record: Record, tmp_path: Path, folder: str, key: SigningKey
+) -> None:
+    first(record)
+    with staged(record, tmp_path, FIRST, "signals") as snapshot:
+        exported(snapshot, folder, key)
+    with staged(record, tmp_path, SECOND) as snapshot:
+        unknown = exported(snapshot, folder, key, "20200101.1")
+    old = Path(folder) / SECOND / "macro-series.parquet"
+    pq.write_table(pq.read_table(old).drop_columns(["unit"]), old)
+    with staged(record, tmp_path, THIRD) as snapshot:
+        third = exported(snapshot, folder, key, SECOND)
+
+    assert not [each for each in unknown.artifacts if each.delta]
+    without = [each.key for each in third.artifacts if each.delta is None]
+    assert without == ["macro-series"]
+
+
+def test_the_manifest_has_the_members_that_were_decided(
+    record: Record, tmp_path: Path, folder: str, key: SigningKey
+) -> None:
+    first(record)
+    for version, previous, left_out in ((FIRST, None, "signals"), (SECOND, FIRST, "quality")):
+        with staged(record, tmp_path, version, left_out) as snapshot:
+            exported(snapshot, folder, key, previous)
+        found = json.loads(Published(folder).manifest_bytes(version))
+        jsonschema.validate(found, MANIFEST, jsonschema.Draft202012Validator)
+        assert found["failed"]
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**found, "more": 1}, MANIFEST)
+
+
+def test_descriptions_name_every_file_with_its_digest(
+    record: Record, tmp_path: Path, folder: str, key: SigningKey
+) -> None:
+    first(record)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        manifest = exported(snapshot, folder, key)
+
+    digests = [each.sha256 for each in manifest.artifacts]
+    package = json.loads((Path(folder) / FIRST / "datapackage.json").read_text())
+    croissant = json.loads((Path(folder) / FIRST / "croissant.json").read_text())
+    assert [each["hash"] for each in package["resources"]] == [f"sha256:{d}" for d in digests]
+    assert [each["sha256"] for each in croissant["distribution"]] == digests
+    for part, resource, records in zip(
+        PARTS, package["resources"], croissant["recordSet"], strict=True
+    ):
+        names = [each.name for each in part.columns]
+        assert [each["name"] for each in resource["schema"]["fields"]] == names
+        assert all(each["description"] for each in resource["schema"]["fields"])
+        assert [each["source"]["extract"]["column"] for each in records["field"]] == names
+        own = json.loads((Path(folder) / FIRST / f"{part.key}.schema.json").read_text())
+        assert own == resource["schema"]
+
+
+def test_any_change_of_what_was_signed_is_found(
+    record: Record, tmp_path: Path, folder: str, key: SigningKey
+) -> None:
+    first(record)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        exported(snapshot, folder, key)
+    with staged(record, tmp_path, SECOND) as snapshot:
+        exported(snapshot, folder, key, FIRST)
+    at = Path(folder) / SECOND
+    other = SigningKey.at(tmp_path / "other.pem")
+
+    assert problems(folder, SECOND) == problems(folder, SECOND, key.public_pem()) == []
+    assert "signature" in problems(folder, SECOND, other.public_pem())[0]
+    for name in ("af-fund-facts.parquet", "af-fund-facts.delta.parquet"):
+        body = (at / name).read_bytes()
+        (at / name).write_bytes(body[:-20] + bytes([body[-20] ^ 1]) + body[-19:])
+        (found,) = problems(folder, SECOND)
+        assert found.startswith(f"{name}: its SHA-256")
+        (at / name).unlink()
+        assert problems(folder, SECOND) == [f"{name}: is missing"]
+        (at / name).write_bytes(body)
+    signed = (at / "manifest.json").read_bytes()
+    (at / "manifest.json").write_bytes(signed.replace(b'"rows": 20', b'"rows": 21'))
+    assert "signature" in problems(folder, SECOND)[0]
+
+
+def test_a_signing_key_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    place = tmp_path / "keys" / "signing.pem"
+    made = SigningKey.at(place)
+
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert SigningKey.at(place).public_pem() == made.public_pem()
+    assert list(place.parent.iterdir()) == [place]
+    assert b"PRIVATE" not in made.public_pem()
+    place.chmod(0o644)
+    with pytest.raises(BadSigningKey, match="chmod 600"):
+        SigningKey.at(place)
+    place.chmod(0o600)
+    place.write_text("nothing")
+    with pytest.raises(BadSigningKey, match="no Ed25519 key"):
+        SigningKey.at(place)
+
+
+def test_a_version_never_changes(
+    record: Record, tmp_path: Path, folder: str, key: SigningKey
+) -> None:
+    first(record)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        exported(snapshot, folder, key)
+        before = {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+        with pytest.raises(AlreadyExported, match=FIRST):
+            exported(snapshot, folder, key)
+    assert before == {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("where", ["folder", "memory"])
+def test_latest_is_switched_only_to_what_is_complete(
+    record: Record, tmp_path: Path, key: SigningKey, where: str, request: pytest.FixtureRequest
+) -> None:
+    destination = request.getfixturevalue(where)
+    first(record)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        exported(snapshot, destination, key)
+    published = Published(destination)
+
+    with pytest.raises(NothingPublished):
+        published.latest()
+    for wrong in (SECOND, "../x", "latest"):
+        with pytest.raises(UnknownVersion):
+            switch_latest(destination, wrong)
+    switch_latest(destination, FIRST)
+    assert published.latest() == FIRST
+    with staged(record, tmp_path, SECOND) as snapshot:
+        exported(snapshot, destination, key, FIRST)
+    assert published.manifest().data_version == FIRST
+    switch_latest(destination, SECOND)
+    assert published.manifest().data_version == SECOND
+    assert published.versions() == [FIRST, SECOND]
+
+
+@pytest.mark.parametrize("where", ["folder", "memory"])
+def test_only_files_that_the_manifest_names_are_found(
+    record: Record, tmp_path: Path, key: SigningKey, where: str, request: pytest.FixtureRequest
+) -> None:
+    destination = request.getfixturevalue(where)
+    first(record)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        manifest = exported(snapshot, destination, key)
+    switch_latest(destination, FIRST)
+    Place.of(destination).put(b"secret", FIRST, "beside.parquet")
+    published = Published(destination)
+
+    for artifact in manifest.artifacts:
+        found = published.file("latest", artifact.url.rsplit("/", 1)[1])
+        assert found is not None and found.required_tier == artifact.required_tier
+        with found.open() as file:
+            file.seek(-4, 2)
+            assert file.read() == b"PAR1"
+            assert file.tell() == found.size_bytes == artifact.size_bytes
+        schema = published.file(FIRST, artifact.schema_url.rsplit("/", 1)[1])
+        assert schema is not None and schema.required_tier is None
+    for name in ("manifest.json", "manifest.json.sig", "signing-key.pem", "croissant.json"):
+        assert published.file(FIRST, name) is not None
+    for name in ("beside.parquet", "../latest", "af-fund-facts.delta.parquet", "", "af-fund-facts"):
+        assert published.file(FIRST, name) is None
+
+
+@pytest.mark.parametrize("moment", ["first file", "signing"])
+def test_killed_midway_latest_stays_and_the_next_run_succeeds(
+    record: Record, tmp_path: Path, folder: str, key: SigningKey, moment: str
+) -> None:
+    first(record)
+    with staged(record, tmp_path, FIRST) as snapshot:
+        exported(snapshot, folder, key)
+    switch_latest(folder, FIRST)
+    later(record)
+    command = [sys.executable, "-m", "tests.helpers.exports", str(tmp_path), SECOND]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
+    if moment == "first file":
+        while not list((Path(folder) / SECOND).glob("*.parquet")):
+            assert child.poll() is None
+            time.sleep(0.005)
+    else:
+        assert child.stdout is not None and child.stdout.readline() == b"signing\n"
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+
+    assert list((Path(folder) / SECOND).iterdir())
+    assert Published(folder).manifest().data_version == FIRST
+    assert Published(folder).versions() == [FIRST]
+    with staged(record, tmp_path, THIRD) as snapshot:
+        exported(snapshot, folder, key, FIRST)
+    switch_latest(folder, THIRD)
+    assert Published(folder).versions() == [FIRST, THIRD]
+    assert problems(folder, THIRD) == []
+
+
+def test_the_surfaces_read_exports_without_any_engine() -> None:
+    heavy = ("duckdb", "pandas", "pyarrow", "deltalake", "dagster")
+    script = (
+        "import sys, warehouse.exports.published; "
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

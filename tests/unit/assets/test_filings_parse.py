@@ -1,0 +1,533 @@
+"""What filings say, read exactly: every figure a row, everything else a reason in words."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.entities.ids import mint
+from assets.filings import companyfacts, submissions, xbrl_json
+from assets.filings.edgar_places import ISO_COUNTRY, country_of, jurisdiction_of
+from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS
+from assets.filings.periods import period_type, years_of
+from assets.parsing.parsed import Parsed
+from tests.helpers.paths import REAL
+from warehouse.record.landing import Document
+from warehouse.record.rows import to_arrow
+from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RECORD_TABLES
+
+REAL_FILINGS = REAL / "filings_macro" / "filings"
+TABLES = {table.name: table for table in RECORD_TABLES}
+PARSERS = (companyfacts.parse, submissions.parse, xbrl_json.parse)
+
+ACCN_1, ACCN_2 = "0001193125-19-000001", "0001193125-20-000001"
+
+
+def document(body: bytes, url: str = "https://example.org/d.json", **headers: str) -> Document:
+    digest = hashlib.sha256(body).hexdigest()
+    read = datetime(2026, 11, 14, tzinfo=UTC)
+    return Document(digest, "a-source", url, "public-domain", read, 200, headers, len(body))
+
+
+def fact(**changes: Any) -> dict[str, Any]:
+    stated = {
+        "start": "2018-01-01",
+        "end": "2018-12-31",
+        "val": 100,
+        "accn": ACCN_1,
+        "fy": 2018,
+        "fp": "FY",
+        "form": "20-F",
+        "filed": "2019-03-29",
+    }
+    return {key: value for key, value in (stated | changes).items() if value != "-"}
+
+
+def company(facts: dict[str, Any], cik: object = 1172724) -> bytes:
+    return json.dumps({"cik": cik, "entityName": "Fictional Mining", "facts": facts}).encode()
+
+
+def read(elements: dict[str, dict[str, list[Any]]], taxonomy: str = "ifrs-full") -> Parsed:
+    units = {element: {"label": None, "units": units} for element, units in elements.items()}
+    body = company({taxonomy: units})
+    return companyfacts.parse(document(body), body)
+
+
+def rows(parsed: Parsed) -> list[dict[str, Any]]:
+    return parsed.rows.get("fundamentals", [])
+
+
+def reasons(parsed: Parsed) -> list[str]:
+    return [each.reason for table in parsed.rejected.values() for each in table]
+
+
+def places(parsed: Parsed) -> list[str]:
+    refs = [each.source_ref for table in parsed.rejected.values() for each in table]
+    return [ref.partition("#")[2] for ref in refs]
+
+
+def test_a_fact_becomes_a_row_with_all_its_columns() -> None:
+    parsed = read({"Revenue": {"ZAR": [fact(val=2577800000)]}})
+
+    (row,) = rows(parsed)
+    assert set(row) == set(FUNDAMENTALS.row.model_fields)
+    assert row["service_id"] == mint("cik", "0001172724")
+    assert (row["line_item"], row["statement"]) == ("revenue", "income")
+    assert row["value_reported"] == Decimal(2577800000)
+    assert (row["unit"], row["currency_reported"]) == ("ZAR", "ZAR")
+    assert (row["period_type"], row["fiscal_label"]) == ("FY", "FY2018")
+    assert (row["period_start"], row["period_end"]) == (date(2018, 1, 1), date(2018, 12, 31))
+    assert (row["available_at"], row["publication"]) == (date(2019, 3, 29), ACCN_1)
+    assert (row["basis"], row["accounting_standard"]) == ("consolidated/ifrs", "ifrs")
+    assert row["source_ref"].endswith("#/facts/ifrs-full/Revenue/units/ZAR/0")
+    assert to_arrow(FUNDAMENTALS, rows(parsed))[1] == []
+
+
+def test_a_cik_is_the_same_as_a_number_and_as_padded_text() -> None:
+    bodies = [company({"ifrs-full": {}}, cik) for cik in (1172724, "0001172724")]
+    assert companyfacts.service_id_of(1172724) == companyfacts.service_id_of("0001172724")
+    assert all(reasons(companyfacts.parse(document(body), body)) == [] for body in bodies)
+
+
+@pytest.mark.parametrize("digits", ["1234567890123456.78", "0.1", "-0.10", "5E+3", "1e-7", "12"])
+def test_every_digit_survives(digits: str) -> None:
+    body = company({"ifrs-full": {"Assets": {"units": {"USD": [fact(start="-", val="@")]}}}})
+    body = body.replace(b'"@"', digits.encode())
+
+    (row,) = rows(companyfacts.parse(document(body), body))
+
+    assert row["value_reported"] == Decimal(digits)
+    assert str(row["value_reported"]) == str(Decimal(digits))
+
+
+@given(value=st.decimals(allow_nan=False, allow_infinity=False, places=4))
+def test_any_number_survives(value: Decimal) -> None:
+    body = company({"ifrs-full": {"Assets": {"units": {"USD": [fact(start="-", val="@")]}}}})
+    body = body.replace(b'"@"', f"{value:f}".encode())
+    (row,) = rows(companyfacts.parse(document(body), body))
+    assert row["value_reported"] == value
+
+
+def test_a_comparative_is_a_sighting_of_its_own() -> None:
+    later = fact(accn=ACCN_2, filed="2020-04-06", fy=2019)
+    parsed = read({"Revenue": {"USD": [fact(), later]}})
+    assert [row["publication"] for row in rows(parsed)] == [ACCN_1, ACCN_2]
+    assert [row["fiscal_label"] for row in rows(parsed)] == ["FY2018", "FY2019"]
+
+
+def test_another_unit_is_another_figure() -> None:
+    parsed = read({"BasicEarningsLossPerShare": {"TWD/shares": [fact()], "USD/shares": [fact()]}})
+    units = {(row["unit"], row["currency_reported"]) for row in rows(parsed)}
+    assert units == {("TWD/shares", "TWD"), ("USD/shares", "USD")}
+
+
+def test_shares_have_no_currency() -> None:
+    (row,) = rows(read({"NumberOfSharesOutstanding": {"shares": [fact(start="-")]}}))
+    assert (row["unit"], row["currency_reported"]) == ("shares", None)
+
+
+@pytest.mark.parametrize(
+    ("element", "unit"),
+    [
+        ("NumberOfSharesOutstanding", "pure"),
+        ("NumberOfSharesOutstanding", "USD"),
+        ("Revenue", "USD/shares"),
+        ("Revenue", "Person"),
+        ("BasicEarningsLossPerShare", "USD"),
+        ("BasicEarningsLossPerShare", "shares"),
+    ],
+)
+def test_a_unit_that_the_line_cannot_have_is_refused(element: str, unit: str) -> None:
+    start = "-" if element.startswith("Number") else "2018-01-01"
+    parsed = read({element: {unit: [fact(start=start)]}})
+    assert rows(parsed) == [] and f"unit '{unit}'" in reasons(parsed)[0]
+
+
+def test_a_ratio_is_one_unit_however_the_source_writes_it() -> None:
+    parsed = read({"BasicEarningsLossPerShare": {"USD-per-shares": [fact()]}})
+    assert [row["unit"] for row in rows(parsed)] == ["USD/shares"]
+
+
+def test_ifrs_and_us_gaap_are_two_bases() -> None:
+    (row,) = rows(read({"Assets": {"USD": [fact(start="-")]}}, "us-gaap"))
+    assert (row["basis"], row["accounting_standard"]) == ("consolidated/us-gaap", "us-gaap")
+
+
+def test_an_element_outside_the_table_is_not_read() -> None:
+    parsed = read({"Goodwill": {"USD": [{"rubbish": True}]}})
+    assert rows(parsed) == [] and reasons(parsed) == []
+
+
+def test_elements_that_agree_give_one_row_of_the_preferred_one() -> None:
+    elements = {
+        "Revenues": {"USD": [fact()]},
+        "RevenueFromContractWithCustomerExcludingAssessedTax": {"USD": [fact()]},
+    }
+    (row,) = rows(read(elements, "us-gaap"))
+    assert "ExcludingAssessedTax" in row["source_ref"]
+
+
+def test_elements_that_disagree_leave_the_figure_absent() -> None:
+    elements = {
+        "Revenues": {"USD": [fact(), fact(end="2017-12-31", start="2017-01-01")]},
+        "RevenueFromContractWithCustomerExcludingAssessedTax": {"USD": [fact(val=99)]},
+    }
+    parsed = read(elements, "us-gaap")
+    assert [row["period_end"] for row in rows(parsed)] == [date(2017, 12, 31)]
+    assert len(reasons(parsed)) == 2 and "disagree" in reasons(parsed)[0]
+
+
+def test_the_same_fact_twice_in_a_filing_is_kept_twice() -> None:
+    assert len(rows(read({"Revenue": {"USD": [fact(), fact()]}}))) == 2
+
+
+def test_one_filing_with_two_values_of_a_figure_is_not_believed() -> None:
+    parsed = read({"Revenue": {"USD": [fact(), fact(val=101)]}})
+    assert rows(parsed) == []
+    assert len(reasons(parsed)) == 2 and "different values" in reasons(parsed)[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"end": "2922-12-31"}, "believe"),
+        ({"end": "2018-02-30"}, "calendar"),
+        ({"end": "20181231"}, "not a date"),
+        ({"end": "-"}, "end: missing"),
+        ({"start": 20180101}, "not a date"),
+        ({"start": "2019-01-01"}, "before it starts"),
+        ({"filed": "-"}, "filed: missing"),
+        ({"filed": "2018-06-30"}, "after the filing"),
+        ({"accn": "-"}, "accn: missing"),
+        ({"accn": "latest"}, "accession number"),
+        ({"val": None}, "val: missing"),
+        ({"val": "100"}, "not a number"),
+        ({"val": True}, "not a number"),
+    ],
+)
+def test_a_fact_that_cannot_be_read_is_named_with_its_pointer(
+    changes: dict[str, Any], word: str
+) -> None:
+    parsed = read({"BasicEarningsLossPerShare": {"EUR/shares": [fact(), fact(**changes)]}})
+    assert len(rows(parsed)) == 1
+    assert places(parsed) == ["/facts/ifrs-full/BasicEarningsLossPerShare/units/EUR~1shares/1"]
+    assert word in reasons(parsed)[0]
+
+
+def test_a_balance_with_a_period_is_not_a_balance() -> None:
+    assert "instant" in reasons(read({"Assets": {"USD": [fact()]}}))[0]
+
+
+def test_a_flow_without_its_first_day_has_no_cadence() -> None:
+    (row,) = rows(read({"Revenue": {"USD": [fact(start="-")]}}))
+    assert (row["period_type"], row["period_start"]) == ("OTHER", None)
+
+
+def test_periods_are_named_by_length_against_the_issuers_year() -> None:
+    year = fact(start="2018-07-01", end="2019-06-30", filed="2019-09-01")
+    spans = {
+        ("2018-07-01", "2018-09-30"): "Q1",
+        ("2018-10-01", "2018-12-31"): "Q2",
+        ("2019-04-01", "2019-06-30"): "Q4",
+        ("2018-07-01", "2018-12-31"): "H1",
+        ("2019-01-01", "2019-06-30"): "H2",
+        ("2018-07-01", "2019-03-31"): "9M",
+        ("2018-10-01", "2019-06-30"): "OTHER",
+        ("2019-07-01", "2019-09-30"): "Q1",
+        ("2018-07-01", "2018-08-31"): "OTHER",
+        ("2018-07-01", "2019-06-30"): "FY",
+    }
+    facts = [fact(start=start, end=end, filed="2019-11-01") for start, end in spans]
+    parsed = read({"Revenue": {"USD": [year, *facts]}})
+    named = {(str(r["period_start"]), str(r["period_end"])): r["period_type"] for r in rows(parsed)}
+    assert named == spans
+
+
+def test_weeks_instead_of_months_make_the_same_quarters() -> None:
+    years = years_of([(date(2018, 12, 30), date(2019, 12, 28))])
+    assert period_type((date(2019, 3, 31), date(2019, 6, 29)), years) == "Q2"
+    assert period_type((date(2019, 12, 29), date(2020, 3, 28)), years) == "Q1"
+
+
+def test_half_a_year_between_two_year_ends_is_no_half_of_either() -> None:
+    years = years_of(
+        [(date(2009, 7, 1), date(2010, 6, 30)), (date(2011, 1, 1), date(2011, 12, 31))]
+    )
+    assert period_type((date(2010, 7, 1), date(2010, 12, 31)), years) == "OTHER"
+
+
+def test_a_quarter_of_an_unknown_year_is_other() -> None:
+    (row,) = rows(read({"Revenue": {"USD": [fact(end="2018-03-31")]}}))
+    assert row["period_type"] == "OTHER"
+
+
+def test_every_line_item_of_the_decisions_is_in_the_table_and_no_element_twice() -> None:
+    assert len({item.name for item in LINE_ITEMS}) == len(LINE_ITEMS) == 28
+    assert len(BY_ELEMENT) == sum(len(item.elements) for item in LINE_ITEMS)
+
+
+BROKEN = [
+    b"",
+    b"\xef\xbb\xbf",
+    b"<html>busy</html>",
+    b"\xff\xfe{}",
+    b"[" * 90_000,
+    b"null",
+    b"[]",
+    b'{"cik": 1, "facts": {"ifrs-full": {"Revenue": {"units": ',
+    b'{"cik": 1, "facts": {"ifrs-full": {"Revenue": {"units": {"USD": [{"val": NaN}]}}}}}',
+]
+
+
+@pytest.mark.parametrize("body", BROKEN)
+@pytest.mark.parametrize("parse", PARSERS)
+def test_what_is_not_the_format_is_one_rejection(parse: Any, body: bytes) -> None:
+    parsed = parse(document(body), body)
+    assert not any(parsed.rows.values())
+    assert len(reasons(parsed)) == 1 and places(parsed) == [""]
+
+
+@given(body=st.binary() | st.text().map(str.encode))
+@pytest.mark.parametrize("parse", PARSERS)
+def test_no_bytes_ever_raise(parse: Any, body: bytes) -> None:
+    parsed = parse(document(body), body)
+    assert len(reasons(parsed)) == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(value=JSON)
+def test_any_fact_is_a_row_or_a_rejection(value: Any) -> None:
+    parsed = read({"Revenue": {"USD": [fact(), value]}})
+    assert len(rows(parsed)) + len(reasons(parsed)) in (1, 2)
+
+
+@given(name=st.sampled_from(sorted(fact())), value=JSON)
+def test_any_member_is_read_or_refused(name: str, value: Any) -> None:
+    parsed = read({"Revenue": {"USD": [fact() | {name: value}]}})
+    kept, refused = to_arrow(FUNDAMENTALS, rows(parsed))
+    assert kept.num_rows + len(refused) + len(reasons(parsed)) == 1
+
+
+def filer(**changes: Any) -> bytes:
+    recent = {
+        "accessionNumber": ["0001172724-25-000010", "0001172724-26-000002"],
+        "filingDate": ["2025-03-27", "2026-02-01"],
+        "form": ["20-F", "6-K"],
+    }
+    stated = {
+        "cik": "0001172724",
+        "entityType": "operating",
+        "name": "Fictional Gold Ltd",
+        "tickers": ["FGL", "FGLB"],
+        "exchanges": ["NYSE", "OTC"],
+        "lei": "2138002QX8KZTPLXS721",
+        "stateOfIncorporation": "T3",
+        "addresses": {"business": {"stateOrCountry": "T3", "countryCode": None}},
+        "formerNames": [{"name": "Fictional Gold & Silver Ltd"}],
+        "filings": {"recent": recent, "files": []},
+    }
+    return json.dumps(stated | changes).encode()
+
+
+def test_a_filer_of_annual_reports_is_an_organisation_with_its_identifiers() -> None:
+    body = filer(lei="989900FICTIONAL00170")
+    parsed = submissions.parse(document(body), body)
+
+    (entity,) = parsed.rows["entities"]
+    assert set(entity) == set(ENTITIES.row.model_fields)
+    assert entity["service_id"] == mint("cik", "0001172724")
+    assert (entity["jurisdiction"], entity["country"]) == ("ZA", "ZA")
+    assert entity["available_at"] == date(2026, 2, 1)
+    assert entity["publication"] == "0001172724-26-000002"
+    assert json.loads(entity["other_names"]) == ["Fictional Gold & Silver Ltd"]
+    found = {(row["id_type"], row["id_value"]) for row in parsed.rows["identifiers"]}
+    assert found == {
+        ("cik", "0001172724"),
+        ("lei", "989900FICTIONAL00170"),
+        ("ticker", "XNYS:FGL"),
+        ("ticker", "OTC:FGLB"),
+    }
+    for name, found_rows in parsed.rows.items():
+        assert to_arrow(TABLES[name], found_rows)[1] == []
+
+
+def test_a_person_who_files_holdings_is_not_kept_and_not_named() -> None:
+    recent = {"accessionNumber": ["0001"], "filingDate": ["2026-01-01"], "form": ["4"]}
+    body = filer(name="Doe Jane Q", filings={"recent": recent})
+    parsed = submissions.parse(document(body), body)
+    assert not any(parsed.rows.values())
+    assert reasons(parsed) == ["no annual report: not established to be an issuer"]
+
+
+def test_an_lei_whose_check_digits_fail_is_refused() -> None:
+    body = filer(lei="2138002QX8KZTPLXS799")
+    parsed = submissions.parse(document(body), body)
+    assert parsed.rows["entities"][0]["lei"] is None
+    assert places(parsed) == ["/lei"]
+
+
+def test_a_ticker_without_its_market_is_refused() -> None:
+    body = filer(tickers=["FGL"], exchanges=[], lei=None)
+    parsed = submissions.parse(document(body), body)
+    assert places(parsed) == ["/tickers/0"]
+
+
+def test_edgars_codes_are_not_those_of_iso() -> None:
+    assert (jurisdiction_of("GA"), country_of("GA")) == ("US-GA", "US")
+    assert (country_of("I5"), country_of("T6"), country_of("A6")) == ("GA", "NA", "CA")
+    assert country_of("XX") is None and country_of(None) is None
+    assert not {"AL", "DE", "GA", "MA", "SC"} & set(ISO_COUNTRY)
+
+
+LEI = "989900FICTIONAL00170"
+SPACES = {
+    "ifrs-full": "https://xbrl.ifrs.org/taxonomy/2021-03-24/ifrs-full",
+    "iso4217": "http://www.xbrl.org/2003/iso4217",
+    "scheme": "http://standards.iso.org/iso/17442",
+    "cik": "http://www.sec.gov/CIK",
+}
+
+
+def stated(value: object = "1234567890123456.78", **changes: Any) -> dict[str, Any]:
+    decimals = changes.pop("decimals", None)
+    dimensions = {
+        "concept": "ifrs-full:Revenue",
+        "entity": f"scheme:{LEI}",
+        "period": "2023-01-01T00:00:00/2024-01-01T00:00:00",
+        "unit": "iso4217:EUR",
+    }
+    known = {"value": value, "dimensions": dimensions | changes}
+    return known if decimals is None else known | {"decimals": decimals}
+
+
+def report(*facts: dict[str, Any], **headers: str) -> Parsed:
+    info = {"documentType": "https://xbrl.org/2021/xbrl-json", "namespaces": SPACES}
+    facts_by_id = {f"f-{place}": each for place, each in enumerate(facts)}
+    body = json.dumps({"documentInfo": info, "facts": facts_by_id}).encode()
+    return xbrl_json.parse(document(body, "https://example.org/x/r-1.json", **headers), body)
+
+
+def test_a_report_gives_its_figures_with_the_day_before_midnight() -> None:
+    balance = stated(concept="ifrs-full:Assets", period="2024-01-01T00:00:00")
+    parsed = report(stated(), balance)
+    flow, assets = rows(parsed)
+    assert flow["value_reported"] == Decimal("1234567890123456.78")
+    assert (flow["period_start"], flow["period_end"]) == (date(2023, 1, 1), date(2023, 12, 31))
+    assert (flow["period_type"], assets["period_type"]) == ("FY", "INSTANT")
+    assert (flow["unit"], flow["service_id"]) == ("EUR", mint("lei", LEI))
+    assert set(flow) == set(FUNDAMENTALS.row.model_fields)
+    assert to_arrow(FUNDAMENTALS, rows(parsed))[1] == []
+
+
+def test_a_report_whose_day_is_not_told_has_no_available_at() -> None:
+    assert rows(report(stated()))[0]["available_at"] is None
+    dated = report(stated(), **{"X-Date-Added": "2023-11-09 00:00:00"})
+    assert rows(dated)[0]["available_at"] == date(2023, 11, 9)
+
+
+def test_segments_and_text_are_out_of_scope() -> None:
+    segment = stated(**{"ifrs-full:SegmentsAxis": "x:GoldMember"})
+    parsed = report(segment, stated("Some words", concept="ifrs-full:DisclosureOfX"))
+    assert rows(parsed) == [] and reasons(parsed) == []
+
+
+def test_a_rounding_in_the_same_report_gives_way_to_the_precise_figure() -> None:
+    parsed = report(stated("1234567", decimals=0), stated("1200000", decimals=-5))
+    assert [row["value_reported"] for row in rows(parsed)] == [Decimal(1234567)]
+    assert "rounding" in reasons(parsed)[0]
+
+
+def test_two_precise_values_of_one_figure_are_not_believed() -> None:
+    parsed = report(stated("1234567", decimals=0), stated("1234570", decimals=0))
+    assert rows(parsed) == [] and len(reasons(parsed)) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"value": None}, "no value"),
+        ({"value": "NaN"}, "not a number"),
+        ({"entity": "scheme:989900FICTIONAL00171"}, "LEI"),
+        ({"entity": "other:989900FICTIONAL00170"}, "LEI"),
+        ({"period": "2024-01-01T00:00:00"}, "no duration"),
+        ({"period": "2023-01-01T00:00:00/2024-01-01T12:00:00"}, "midnight"),
+        ({"decimals": 1e40}, "decimals"),
+    ],
+)
+def test_a_fact_of_a_report_that_cannot_be_read_says_why(
+    changes: dict[str, Any], word: str
+) -> None:
+    parsed = report(stated(**changes))
+    assert rows(parsed) == [] and places(parsed) == ["/facts/f-0"]
+    assert word in reasons(parsed)[0]
+
+
+def real(folder: str) -> Iterator[tuple[Path, bytes]]:
+    if not REAL_FILINGS.is_dir():
+        pytest.skip("the real files are not beside the checkout")
+    files = [path for path in sorted((REAL_FILINGS / folder).iterdir()) if path.is_file()]
+    return ((path, path.read_bytes()) for path in files)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("folder", "parse"),
+    [
+        ("companyfacts", companyfacts.parse),
+        ("submissions", submissions.parse),
+        ("filings-xbrl-org", xbrl_json.parse),
+    ],
+)
+def test_every_real_file_goes_through(folder: str, parse: Any) -> None:
+    for path, body in real(folder):
+        parsed = parse(document(body, path.as_uri()), body)
+        assert sum(map(len, parsed.rows.values())) + len(reasons(parsed)) > 0, path
+        for name, found in parsed.rows.items():
+            assert to_arrow(TABLES[name], found)[1] == [], path
+
+
+def real_rows(name: str) -> list[dict[str, Any]]:
+    (body,) = (body for path, body in real("companyfacts") if path.name == name)
+    return rows(companyfacts.parse(document(body), body))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("line_item", "day", "first", "second"),
+    [
+        ("cfo", date(2017, 12, 31), Decimal(762400000), Decimal(732000000)),
+        ("total_assets", date(2018, 12, 31), Decimal(6104300000), Decimal(5909700000)),
+    ],
+)
+def test_gold_fields_restatements_are_two_sightings_of_one_figure(
+    line_item: str, day: date, first: Decimal, second: Decimal
+) -> None:
+    found = [
+        row
+        for row in real_rows("CIK0001172724.trimmed.json")
+        if row["line_item"] == line_item and row["period_end"] == day
+    ]
+    assert len({tuple(row[name] for name in FUNDAMENTALS.identity) for row in found}) == 1
+    seen = {(row["available_at"], row["value_reported"]) for row in found}
+    assert {(date(2019, 3, 29), first), (date(2020, 4, 6), second)} <= seen
+
+
+@pytest.mark.shared
+def test_gold_fields_change_of_standard_is_no_restatement() -> None:
+    found = real_rows("CIK0001172724.trimmed.json")
+    standards = {row["accounting_standard"] for row in found if row["line_item"] == "total_assets"}
+    assert standards == {"ifrs", "us-gaap"}
+    assert all(row["accounting_standard"] in row["basis"] for row in found)

@@ -1,0 +1,498 @@
+"""What macro sources say, read exactly, with the day on which it could be known."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.macro import alfred, h10, sdmx_csv, worldbank, worldbank_csv
+from assets.macro.areas import area_of, area_of_currency
+from assets.macro.calendars import period_of
+from assets.macro.currencies import refuse_unless_money
+from assets.parsing.parsed import Parsed
+from tests.helpers.paths import REAL
+from warehouse.record.landing import Document
+from warehouse.record.rows import to_arrow
+from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES, RecordTable
+
+REAL_FILES = REAL / "filings_macro"
+PARSERS = (alfred.parse, h10.parse, sdmx_csv.parse, worldbank.parse, worldbank_csv.parse)
+HEADERS = {"indicator": "NY.GDP.MKTP.CD", "vintage": "2012-09-20", "frequency": "monthly"}
+FRED = "https://api.example.org/fred/series/observations?series_id="
+
+
+def document(
+    body: bytes, url: str = "https://example.org/d", read: str = "2026-02-10", **headers: str
+) -> Document:
+    day = datetime.fromisoformat(read).replace(tzinfo=UTC)
+    digest = hashlib.sha256(body).hexdigest()
+    return Document(digest, "a-source", url, "cc-by", day, 200, headers, len(body))
+
+
+def rows(parsed: Parsed) -> list[dict[str, Any]]:
+    return [row for table in parsed.rows.values() for row in table]
+
+
+def reasons(parsed: Parsed) -> list[str]:
+    return [each.reason for table in parsed.rejected.values() for each in table]
+
+
+def places(parsed: Parsed) -> list[str]:
+    refs = [each.source_ref for table in parsed.rejected.values() for each in table]
+    return [ref.partition("#")[2] for ref in refs]
+
+
+def fits(table: RecordTable, parsed: Parsed) -> bool:
+    columns = set(table.row.model_fields)
+    return all(set(row) == columns for row in rows(parsed)) and not to_arrow(table, rows(parsed))[1]
+
+
+# World Bank
+
+
+def observed(iso3: str = "NGA", **changes: Any) -> dict[str, Any]:
+    stated = {
+        "indicator": {"id": "NY.GDP.MKTP.CD", "value": "GDP (current US$)"},
+        "country": {"id": "NG", "value": "Nigeria"},
+        "countryiso3code": iso3,
+        "date": "2010",
+        "value": 369062464570.386,
+        "unit": "",
+        "obs_status": "",
+        "decimal": 0,
+    }
+    return stated | changes
+
+
+def page(*found: Any, **meta: Any) -> Parsed:
+    head = {"page": 1, "pages": 1, "per_page": "50", "total": 1, "lastupdated": "2024-03-28"}
+    body = json.dumps([head | meta, list(found)]).encode()
+    return worldbank.parse(document(body), body)
+
+
+def test_an_annual_value_has_the_update_as_publication_and_no_day() -> None:
+    parsed = page(observed())
+    (row,) = rows(parsed)
+    assert fits(MACRO_ANNUAL, parsed)
+    assert (row["country"], row["country_iso3"]) == ("NG", "NGA")
+    assert (row["available_at"], row["publication"]) == (None, "2024-03-28")
+    assert row["value"] == Decimal("369062464570.386")
+    assert (row["period_start"], row["period_end"]) == (date(2010, 1, 1), date(2010, 12, 31))
+    assert (row["unit"], row["base_period"], row["obs_status"]) == ("current US$", None, None)
+
+
+def test_aggregates_and_absent_values_are_counted_and_left_out() -> None:
+    france = {"id": "FR", "value": "France"}
+    parsed = page(
+        observed("AFE"), observed(value=None), observed("", country={"id": "XD", "value": "High"})
+    )
+    assert rows(parsed) == []
+    assert [reason.split(":")[0] for reason in reasons(parsed)] == [
+        "aggregate, not a country",
+        "no value given",
+        "aggregate, not a country",
+    ]
+    assert places(parsed) == ["/1/0", "/1/1", "/1/2"]
+    assert rows(page(observed("", country=france)))[0]["country_iso3"] == "FRA"
+
+
+def test_na_is_namibia_and_kosovo_is_a_country() -> None:
+    assert area_of("na") == area_of("NAM") == ("NA", "NAM")
+    assert area_of("XKX") == area_of("KSV") == ("XK", "XKX")
+    assert [row["country"] for row in rows(page(observed("NAM"), observed("XKX")))] == ["NA", "XK"]
+
+
+def test_another_base_of_an_index_is_another_figure() -> None:
+    names = [f"Consumer price index ({year} = 100)" for year in (2005, 2010)]
+    parsed = page(*(observed(indicator={"id": "FP.CPI.TOTL", "value": name}) for name in names))
+    assert [row["base_period"] for row in rows(parsed)] == ["2005=100", "2010=100"]
+
+
+@pytest.mark.parametrize("year", ["2010Q1", "1066", "20100", None])
+def test_what_is_not_a_year_is_refused(year: object) -> None:
+    assert rows(page(observed(date=year))) == []
+
+
+def test_an_error_with_status_200_is_one_rejection() -> None:
+    body = b'[{"message":[{"id":"120","key":"Invalid value","value":"no such code"}]}]'
+    parsed = worldbank.parse(document(body), body)
+    assert len(reasons(parsed)) == 1 and "no such code" in reasons(parsed)[0]
+
+
+def test_a_truncated_pull_names_the_pages_it_lacks() -> None:
+    assert worldbank.missing_pages([{"page": 1, "pages": 2}]) == [2]
+    assert worldbank.missing_pages([{"page": "2", "pages": "3"}, {"page": 1, "pages": 3}]) == [3]
+    assert worldbank.missing_pages([{"page": 1, "pages": 1}]) == []
+    assert worldbank.missing_pages([]) == [1]
+
+
+def test_a_dated_file_is_a_vintage_of_the_indicator_its_headers_name() -> None:
+    body = b"Country Name,Country Code,Year,Value\nNigeria,NGA,2010,196.84\nWorld,WLD,2010,1\n"
+    parsed = worldbank_csv.parse(document(body, **HEADERS), body)
+    assert fits(MACRO_ANNUAL, parsed)
+    assert rows(parsed)[0]["publication"] == "2012-09-20"
+    assert rows(parsed)[0]["available_at"] is None
+    assert places(parsed) == ["line 3"]
+    assert len(reasons(worldbank_csv.parse(document(body), body))) == 1
+
+
+# SDMX-CSV
+
+EXR = "KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS"
+VERSIONS = EXR.replace("OBS_STATUS", "ACTION,VALID_FROM,VALID_TO")
+
+
+def sdmx(*lines: str, header: str = EXR, **how: str) -> Parsed:
+    body = "\r\n".join([header, *lines]).encode()
+    return sdmx_csv.parse(document(body, **how), body)
+
+
+def test_a_daily_rate_is_quoted_as_the_source_does_and_known_that_day() -> None:
+    parsed = sdmx("EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-15,20.5103,A")
+    (row,) = rows(parsed)
+    assert fits(MACRO_SERIES, parsed)
+    assert (row["series"], row["unit"], row["series_type"]) == ("FX.EUR.ZAR", "ZAR per EUR", "fx")
+    assert (row["country"], row["frequency"], row["obs_status"]) == ("ZA", "daily", "A")
+    assert (row["available_at"], row["publication"]) == (date(2024, 1, 15), "2024-01-15")
+    assert (row["value"], row["source_ref"][-7:]) == (Decimal("20.5103"), "#line 2")
+
+
+def test_versions_carry_their_moment_and_a_deletion_withdraws() -> None:
+    key = "EXR.D.USD.EUR.SP00.A,D,USD,EUR,SP00,A,2015-07-27"
+    parsed = sdmx(
+        f"{key},,Delete,,2015-07-27T15:25:34.000+02:00",
+        f"{key},1.1058,Replace,2015-07-28T00:16:04.000+02:00,",
+        header=VERSIONS,
+    )
+    deleted, replaced = rows(parsed)
+    assert fits(MACRO_SERIES, parsed)
+    assert (deleted["withdrawn"], deleted["value"]) == (True, None)
+    assert deleted["available_at"] == date(2015, 7, 27)
+    assert (replaced["withdrawn"], replaced["value"]) == (False, Decimal("1.1058"))
+    assert replaced["publication"] == "2015-07-27T22:16:04+00:00 replace"
+    assert replaced["available_at"] == date(2015, 7, 27)
+    assert deleted["publication"] < replaced["publication"]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_value_replaced_at_one_moment_was_never_withdrawn(turned: bool) -> None:
+    key = "EXR.D.USD.EUR.SP00.A,D,USD,EUR,SP00,A,2015-07-27"
+    first, moment = "2015-07-27T15:25:34.000+02:00", "2015-07-28T17:20:44.000+02:00"
+    again = [f"{key},,Delete,,{moment}", f"{key},1.11,Replace,2015-07-28T15:20:44Z,"]
+    lines = [f"{key},1.10,Replace,{first},{moment}", *(again[::-1] if turned else again)]
+    parsed = sdmx(*lines, header=VERSIONS)
+    assert [(str(row["value"]), row["withdrawn"]) for row in rows(parsed)] == [
+        ("1.10", False),
+        ("1.11", False),
+    ]
+    assert reasons(parsed) == ["another action at the same moment stands in its place"]
+
+
+def test_the_average_of_a_running_month_is_known_from_the_day_it_was_read() -> None:
+    line = "EXR.M.ZAR.EUR.SP00.A,M,ZAR,EUR,SP00,A,2026-02,19.1,P"
+    first, second = (rows(sdmx(line, read=day))[0] for day in ("2026-02-10", "2026-02-20"))
+    assert first["available_at"] == date(2026, 2, 10)
+    assert (second["available_at"], second["obs_status"]) == (date(2026, 2, 20), "P")
+    identity = [tuple(row[name] for name in MACRO_SERIES.identity) for row in (first, second)]
+    assert identity[0] == identity[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("K,D,ZAR,EUR,SP00,A,2024-01-15,,A", "no value given"),
+        ("K,D,ZAR,EUR,SP00,A,2024-01-15,NaN,A", "no value given"),
+        ("K,D,ZAR,EUR,SP00,A,2024-01-15,1;2,A", "not a number"),
+        ("K,D,ZWL,EUR,SP00,A,2024-06-14,14.3,A", "withdrawn"),
+        ("K,D,HRK,EUR,SP00,A,2023-01-02,7.5,A", "withdrawn"),
+        ("K,D,E03,EUR,SP00,A,2024-01-15,1,A", "ISO 4217"),
+        ("K,M,ZAR,EUR,SP00,E,2024-01,1,A", "no spot rate"),
+        ("K,M,ZAR,EUR,SP00,A,2024-01-15,1,A", "no monthly period"),
+        ("K,H,ZAR,EUR,SP00,A,2024-S1,1,A", "are not held"),
+        ("K,D,ZAR,EUR,SP00,A,2024-02-30,1,A", "calendar"),
+        ("K,D,ZAR,EUR,SP00,A,2027-01-15,1,A", "after it was read"),
+        ("K,D,ZAR", "cells"),
+    ],
+)
+def test_a_line_that_is_no_rate_says_why(line: str, word: str) -> None:
+    parsed = sdmx(line, "K,D,USD,EUR,SP00,A,2024-01-15,1.1,A")
+    assert len(rows(parsed)) == 1
+    assert places(parsed) == ["line 2"] and word in reasons(parsed)[0]
+
+
+def test_a_withdrawn_currency_is_still_one_before_its_end() -> None:
+    refuse_unless_money("ZWL", date(2024, 3, 6))
+    assert rows(sdmx("K,D,HRK,EUR,SP00,A,2022-12-30,7.5,A")) != []
+
+
+def test_currencies_of_several_countries_have_no_country() -> None:
+    assert area_of_currency("XOF") is None and area_of_currency("EUR") is None
+    assert area_of_currency("NAD") == ("NA", "NAM")
+
+
+def test_consumer_prices_of_sdmx_3_keep_the_sources_own_key() -> None:
+    header = (
+        "STRUCTURE,STRUCTURE_ID,ACTION,FREQ: Frequency,REF_AREA: Area,ITEM: Item,"
+        "TIME_PERIOD: Time,OBS_VALUE,OBS_STATUS: Status,UNIT_MEASURE,BASE_PER"
+    )
+    line = 'dataflow,SAMPLE:CPI(1.0),R,M: Monthly,ZA: "South Africa",00: All,2024-01,112.3,A: N,IX'
+    parsed = sdmx(f"{line},2021=100", header=header)
+    (row,) = rows(parsed)
+    assert fits(MACRO_SERIES, parsed)
+    assert (row["series"], row["series_type"]) == ("CPI.M.ZA.00", "cpi")
+    assert (row["country_iso3"], row["unit"], row["base_period"]) == ("ZAF", "IX", "2021=100")
+    assert row["obs_status"] == "A"
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last", "cadence"),
+    [
+        ("2024", "2024-01-01", "2024-12-31", "annual"),
+        ("2024-Q1", "2024-01-01", "2024-03-31", "quarterly"),
+        ("2024-S2", "2024-07-01", "2024-12-31", "half-yearly"),
+        ("2024-02", "2024-02-01", "2024-02-29", "monthly"),
+        ("2024-A1", "2024-01-01", "2024-12-31", "annual"),
+        ("2024-M02", "2024-02-01", "2024-02-29", "monthly"),
+        ("2024-W05", "2024-01-29", "2024-02-04", "weekly"),
+        ("2024-D366", "2024-12-31", "2024-12-31", "daily"),
+        ("2024-01-15T00:00:00", "2024-01-15", "2024-01-15", "daily"),
+        ("2024-01-15", "2024-01-15", "2024-01-15", "daily"),
+    ],
+)
+def test_periods_are_read_as_sdmx_writes_them(
+    text: str, first: str, last: str, cadence: str
+) -> None:
+    span = (date.fromisoformat(first), date.fromisoformat(last))
+    assert period_of(text) == (span, cadence)
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
+        *("", "2024-Q5", "2024-13", "2024-S0", "2024-W54", "2023-D366", "2024-D000", "9999"),
+        *("٢٠٢٤", "2024-01-15T12:00:00", "2024-01-01/P1M", "2024-T1"),
+    ),
+)
+def test_what_is_no_period_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"period|date|calendar"):
+        period_of(text)
+
+
+# ALFRED
+
+
+def vintages(*entries: Any, series: str = "GDP", url: str = FRED, **headers: str) -> Parsed:
+    body = json.dumps({"units": "lin", "observations": list(entries)}).encode()
+    return alfred.parse(document(body, f"{url}{series}", **headers), body)
+
+
+def vintage(start: str, value: object, day: str = "1946-01-01") -> dict[str, Any]:
+    return {"realtime_start": start, "realtime_end": "9999-12-31", "date": day, "value": value}
+
+
+def test_a_vintage_is_known_from_the_start_of_its_interval() -> None:
+    parsed = vintages(vintage("1992-12-22", "199.70"), vintage("1997-05-07", "210.4"))
+    first, second = rows(parsed)
+    assert fits(MACRO_SERIES, parsed)
+    assert (first["series"], first["country"]) == ("FRED.GDP", "US")
+    assert (first["period_start"], first["period_end"]) == (date(1946, 1, 1), date(1946, 3, 31))
+    assert (first["available_at"], first["publication"]) == (date(1992, 12, 22), "1992-12-22")
+    assert (str(first["value"]), second["value"]) == ("199.70", Decimal("210.4"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "word"),
+    [
+        (vintage("1996-01-19", ".", "1946-04-01"), "no value given"),
+        (vintage("1996-01-19", "1.2.3"), "not a number"),
+        (vintage("1996-01-19", "NaN"), "not a number"),
+        (vintage("1996-01-19", "1", "1946-02-01"), "not the first day"),
+        (vintage("soon", "1"), "not a date"),
+        (vintage("1945-12-31", "1"), "projection"),
+        (vintage("1992-12-22", "2"), "another value"),
+        ({"date": "1946-01-01", "GDP_latest": "199.7"}, "by their vintages"),
+        ("text", "not an object"),
+    ],
+)
+def test_an_observation_that_cannot_be_read_says_why(entry: Any, word: str) -> None:
+    parsed = vintages(vintage("1992-12-22", "1"), entry)
+    assert len(rows(parsed)) == 1
+    assert places(parsed) == ["/observations/1"] and word in reasons(parsed)[0]
+
+
+def test_a_series_nobody_described_is_refused_and_not_guessed() -> None:
+    entry = vintage("2020-01-01", "1")
+    assert "add the series to the table" in reasons(vintages(entry, series="NEW1"))[0]
+    (row,) = rows(vintages(entry, series="NEW1", frequency="Daily"))
+    assert (row["series"], row["frequency"]) == ("FRED.NEW1", "daily")
+
+
+def test_the_series_is_known_by_the_address() -> None:
+    assert alfred.series_id("https://x.org/fred/series/observations/GDP.json") == "GDP"
+    assert alfred.series_id(f"{FRED}CPIAUCSL&file_type=json") == "CPIAUCSL"
+    with pytest.raises(ValueError, match="names no series"):
+        alfred.series_id("https://x.org/fred/series")
+
+
+def test_transformed_values_and_errors_are_not_observations() -> None:
+    for body in (
+        b'{"units":"pch","observations":[]}',
+        b'{"error_code":400,"error_message":"Bad Request."}',
+    ):
+        assert len(reasons(alfred.parse(document(body, f"{FRED}GDP"), body))) == 1
+
+
+# H.10
+
+
+def test_h10_is_quoted_in_the_direction_of_each_currency() -> None:
+    body = b"Date,Country,Exchange rate\n2018-10-01,South Africa,14.5225\n2018-10-01,Euro,1.15\n"
+    parsed = h10.parse(document(body, read="2018-10-10", frequency="monthly"), body)
+    assert fits(MACRO_SERIES, parsed)
+    assert [row["series"] for row in rows(parsed)] == ["FX.USD.ZAR", "FX.EUR.USD"]
+    assert rows(parsed)[0]["available_at"] == date(2018, 10, 10)
+
+
+def test_h10_does_not_guess_which_bolivar() -> None:
+    body = b"Date,Country,Exchange rate\n2018-08-01,Venezuela,2495016.1501\n"
+    parsed = h10.parse(document(body, frequency="monthly"), body)
+    assert rows(parsed) == [] and "Venezuela" in reasons(parsed)[0]
+
+
+# Everything
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>busy</html>", b"\xff\xfe", b"[" * 90_000, b"{"])
+@pytest.mark.parametrize("parse", PARSERS)
+def test_what_is_not_the_format_is_one_rejection(parse: Any, body: bytes) -> None:
+    parsed = parse(document(body, f"{FRED}GDP", **HEADERS), body)
+    assert rows(parsed) == []
+    assert len(reasons(parsed)) == 1 and places(parsed) == [""]
+
+
+@given(body=st.binary() | st.text().map(str.encode))
+@pytest.mark.parametrize("parse", PARSERS)
+def test_no_bytes_ever_raise(parse: Any, body: bytes) -> None:
+    parsed = parse(document(body, f"{FRED}GDP", **HEADERS), body)
+    assert len(reasons(parsed)) == 1
+
+
+CELL = st.text(st.characters(codec="utf-8", exclude_characters='",\r\n;'), max_size=12)
+
+
+@given(cells=st.lists(CELL, min_size=9, max_size=9), known=st.sets(st.integers(0, 8)))
+def test_any_line_is_a_row_or_a_rejection(cells: list[str], known: set[int]) -> None:
+    good = ["K", "D", "ZAR", "EUR", "SP00", "A", "2024-01-15", "20.5", "A"]
+    line = [good[place] if place in known else cell for place, cell in enumerate(cells)]
+    parsed = sdmx(",".join(line))
+    kept, refused = to_arrow(MACRO_SERIES, rows(parsed))
+    assert kept.num_rows + len(refused) + len(reasons(parsed)) == 1
+
+
+@given(value=st.decimals(allow_nan=False, allow_infinity=False, places=6))
+def test_any_number_survives(value: Decimal) -> None:
+    (found,) = rows(vintages(vintage("2020-01-01", f"{value:f}")))
+    (rate,) = rows(sdmx(f"K,D,ZAR,EUR,SP00,A,2024-01-15,{value:f},A"))
+    assert found["value"] == rate["value"] == value
+
+
+# The real files
+
+
+def real(folder: str, pattern: str = "*") -> Iterator[tuple[Path, bytes]]:
+    if not REAL_FILES.is_dir():
+        pytest.skip("the real files are not beside the checkout")
+    files = [path for path in sorted((REAL_FILES / folder).glob(pattern)) if path.is_file()]
+    return ((path, path.read_bytes()) for path in files)
+
+
+def real_document(path: Path, body: bytes) -> Document:
+    day = re.search(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", path.name)
+    vintage_day = day[0] if day else "2026-01-01"
+    frequency = "annual" if path.name == "annual.csv" else "monthly"
+    headers = HEADERS | {"vintage": vintage_day, "frequency": frequency}
+    url = f"{FRED}{path.name.split('_')[0]}"
+    return document(body, url, "2026-11-14", **headers)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("folder", "pattern", "parse", "table"),
+    [
+        ("macro/worldbank/api_v2", "*", worldbank.parse, MACRO_ANNUAL),
+        ("macro/worldbank/vintages", "*", worldbank_csv.parse, MACRO_ANNUAL),
+        ("macro/worldbank/pydeflate", "*.csv", worldbank.parse, MACRO_ANNUAL),
+        ("fx/sdmx", "*", sdmx_csv.parse, MACRO_SERIES),
+        ("fx/fred_h10", "*", h10.parse, MACRO_SERIES),
+        ("cpi/alfred", "*.json", alfred.parse, MACRO_SERIES),
+        ("cpi/alfred/download", "*.csv", alfred.parse, MACRO_SERIES),
+    ],
+)
+def test_every_real_file_goes_through(
+    folder: str, pattern: str, parse: Any, table: RecordTable
+) -> None:
+    for path, body in real(folder, pattern):
+        parsed = parse(real_document(path, body), body)
+        assert len(rows(parsed)) + len(reasons(parsed)) > 0, path
+        _, refused = to_arrow(table, rows(parsed))
+        # Only a value with more than 18 decimals has no exact place in the record.
+        assert all("data loss" in each.reason for each in refused), path
+        assert len(refused) < 0.05 * max(len(rows(parsed)), 1), path
+
+
+@pytest.mark.shared
+def test_the_gdp_of_nigeria_in_2010_has_a_value_in_each_vintage() -> None:
+    found = {}
+    for path, body in real("macro/worldbank/vintages", "gdp_*.csv"):
+        for row in rows(worldbank_csv.parse(real_document(path, body), body)):
+            if (row["country"], row["period_end"].year) == ("NG", 2010):
+                found[row["publication"]] = row["value"]
+    billions = {day: int(value / 10**8) for day, value in found.items()}
+    assert [billions[day] for day in sorted(billions)][:3] == [1968, 2286, 3690]
+
+
+@pytest.mark.shared
+def test_the_real_na_is_namibia() -> None:
+    ((path, body),) = real("macro/worldbank/api_v2", "CPTOTNSXN.json")
+    found = rows(worldbank.parse(real_document(path, body), body))
+    assert {row["country_iso3"] for row in found if row["country"] == "NA"} == {"NAM"}
+
+
+@pytest.mark.shared
+def test_the_real_pull_of_the_world_bank_that_was_cut_short_is_refused() -> None:
+    ((path, body),) = real("macro/worldbank/api_v2", "NY.GDP.MKTP.CD.json")
+    assert worldbank.missing_pages([json.loads(body)[0]]) == [2]
+    parsed = worldbank.parse(real_document(path, body), body)
+    assert rows(parsed) == [] and "page 1 of 2" in reasons(parsed)[0]
+    first = worldbank.parse(document(body, "https://example.org/v2?page=1", "2026-11-14"), body)
+    assert len(rows(first)) > 5000
+
+
+@pytest.mark.shared
+def test_a_later_recording_of_gdp_only_adds() -> None:
+    files = dict(real("cpi/alfred", "GDP_all_vintages*.json"))
+    earlier, later = (
+        {
+            (row["period_start"], row["available_at"], row["value"])
+            for row in rows(alfred.parse(document(body, f"{FRED}GDP"), body))
+        }
+        for _, body in sorted(files.items())
+    )
+    assert earlier < later and len(later - earlier) == 8
+
+
+@pytest.mark.shared
+def test_the_zwl_that_carried_the_value_of_the_zig_is_refused() -> None:
+    for path, body in real("fx/currency-api", "*.eur.json"):
+        day = date.fromisoformat(path.name[:10])
+        rate = json.loads(body, parse_float=str)["eur"].get("zwl")
+        parsed = sdmx(f"K,D,ZWL,EUR,SP00,A,{day},{rate},A", read="2026-11-14")
+        assert bool(rows(parsed)) == (rate is not None and day <= date(2024, 4, 5)), path

@@ -1,0 +1,152 @@
+"""SDMX-CSV as sources other than the ECB write it: read where it is sure, refused where not."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.macro import sdmx_csv
+from tests.unit.assets.test_macro_parse import VERSIONS, document, fits, places, reasons, rows, sdmx
+from warehouse.record.tables import MACRO_SERIES
+
+EUROSTAT = "DATAFLOW,LAST UPDATE,freq,unit,coicop,geo,TIME_PERIOD,OBS_VALUE,OBS_FLAG"
+BIS = (
+    "STRUCTURE,STRUCTURE_ID,ACTION,FREQ:Frequency,REF_AREA:Reference area,CURRENCY:Currency,"
+    "COLLECTION:Collection,TIME_PERIOD:Time period or range,OBS_VALUE:Observation Value,"
+    "UNIT_MULT:Unit Multiplier,OBS_STATUS:Observation Status"
+)
+OECD = (
+    "STRUCTURE,STRUCTURE_ID,ACTION,REF_AREA,FREQ,METHODOLOGY,MEASURE,UNIT_MEASURE,EXPENDITURE,"
+    "ADJUSTMENT,TRANSFORMATION,TIME_PERIOD,OBS_VALUE,OBS_STATUS,UNIT_MULT,BASE_PER"
+)
+IMF = (
+    "STRUCTURE,STRUCTURE_ID,ACTION,COUNTRY,INDEX_TYPE,COICOP_1999,TYPE_OF_TRANSFORMATION,"
+    "FREQUENCY,TIME_PERIOD,OBS_VALUE"
+)
+NORGES = (
+    "FREQ;Frequency;BASE_CUR;Base Currency;QUOTE_CUR;Quote Currency;TENOR;Tenor;UNIT_MULT;"
+    "Unit Multiplier;TIME_PERIOD;OBS_VALUE"
+)
+
+
+def test_prices_of_eurostat_have_a_key_that_no_update_changes() -> None:
+    line = "ESTAT:PRC_HICP_MIDX(1.0),{},M,I15,CP00,EL,2024-01,117.35,p"
+    first, second = (
+        rows(sdmx(line.format(day), header=EUROSTAT)) for day in ("15/02/24", "15/03/24")
+    )
+    assert first[0]["series"] == second[0]["series"] == "PRC_HICP_MIDX.M.I15.CP00.EL"
+    assert (first[0]["country"], first[0]["unit"], first[0]["obs_status"]) == ("GR", "I15", "p")
+
+
+def test_rates_of_the_bis_are_for_one_dollar_and_known_when_read() -> None:
+    line = (
+        "dataflow,BIS:WS_XRU(1.0): Exchange rates,I,{},KE: Kenya,KES: Shilling,{},{},129.1,"
+        "0: Units,A: Normal value"
+    )
+    parsed = sdmx(
+        line.format("M: Monthly", "A: Average", "2025-12"),
+        line.format("M: Monthly", "E: End of period", "2025-12"),
+        line.format("D: Daily", "A: Average", "2025-12-01"),
+        header=BIS,
+    )
+    monthly, daily = rows(parsed)
+    assert fits(MACRO_SERIES, parsed)
+    assert (monthly["series"], monthly["unit"], monthly["country"]) == (
+        "FX.USD.KES",
+        "KES per USD",
+        "KE",
+    )
+    assert daily["available_at"] == date(2026, 2, 10)
+    assert places(parsed) == ["line 3"] and "no spot rate" in reasons(parsed)[0]
+
+
+def test_prices_of_the_oecd_and_the_imf_keep_unit_base_and_country() -> None:
+    flow = "OECD.SDD.TPS:DSD_PRICES@DF_PRICES_ALL(1.0)"
+    (oecd,) = rows(
+        sdmx(f"DATAFLOW,{flow},I,ZAF,M,N,CPI,IX,_T,N,_Z,2024-01,112.3,A,0,2015", header=OECD)
+    )
+    assert (oecd["country"], oecd["unit"], oecd["base_period"]) == ("ZA", "IX", "2015")
+    (imf,) = rows(sdmx("dataflow,IMF.STA:CPI(5.0.0),R,NGA,CPI,_T,IX,M,2024-M01,620.1", header=IMF))
+    assert (imf["country"], imf["period_end"]) == ("NG", date(2024, 1, 31))
+    assert imf["series"] == "CPI.NGA.CPI._T.IX.M"
+
+
+def test_a_rate_for_a_hundred_is_no_rate_for_one() -> None:
+    parsed = sdmx(
+        "B;Business;USD;US dollar;NOK;Krone;SP;Spot;0;Units;2024-01-15;10.31",
+        "B;Business;JPY;Yen;NOK;Krone;SP;Spot;2;Hundreds;2024-01-15;7.1",
+        header=NORGES,
+    )
+    (row,) = rows(parsed)
+    assert (row["series"], row["available_at"]) == ("FX.USD.NOK", date(2026, 2, 10))
+    assert "10^2" in reasons(parsed)[0]
+
+
+@pytest.mark.parametrize(
+    ("header", "line", "word"),
+    [
+        (IMF, "dataflow,IMF.STA:ER(4.0.1),R,NGA,X,Y,PA,M,2024-M01,620.1", "neither"),
+        (IMF, "dataflow,IMF.STA:CPI(5.0.0),R,,,,,,,", "frequency ''"),
+        (IMF, "dataflow,IMF.STA:CPI(5.0.0),X,NGA,CPI,_T,IX,M,2024-01,1", "no action"),
+        (IMF, "dataflow,IMF.STA:CPI(5.0.0),R,NGA,CPI,_T,IX,W,2024-W05,1", "are not held"),
+        (EUROSTAT, "ESTAT:PRC_HICP_MIDX(1.0),x,M,I15,CP00,EL,2024-01,:,", "no value"),
+        (OECD, "DATAFLOW,OECD:DF_QNA(1.0),I,ZAF,Q,N,X,Y,_T,N,_Z,2024-Q1,1,A,0,", "neither"),
+        (OECD, "DATAFLOW,A:CPI(1.0),I,ZAF,M,N,X,Y,_T,N,_Z,2024-01,1,A,many,", "power of ten"),
+    ],
+)
+def test_what_is_not_sure_is_refused_in_words(header: str, line: str, word: str) -> None:
+    parsed = sdmx(line, header=header)
+    assert rows(parsed) == [] and word in reasons(parsed)[0]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_any_mark_between_cells_is_read(mark: str, quote: str) -> None:
+    cells = (
+        ("KEY", "FREQ", "CURRENCY", "CURRENCY_DENOM", "EXR_TYPE", "EXR_SUFFIX", "TIME_PERIOD"),
+        ("EXR.D", "D", "ZAR", "EUR", "SP00", "A", "2024-01-15"),
+    )
+    header, line = (
+        mark.join(f"{quote}{cell}{quote}" for cell in (*row, last))
+        for row, last in zip(cells, ("OBS_VALUE", "20.5"), strict=True)
+    )
+    body = f"{header}\n{line}\n\n".encode("utf-8-sig")
+    parsed = sdmx_csv.parse(document(body), body)
+    assert [row["series"] for row in rows(parsed)] == ["FX.EUR.ZAR"] and reasons(parsed) == []
+
+
+def test_a_key_that_does_not_tell_two_series_apart_is_believed_for_neither() -> None:
+    header = "DATAFLOW,FREQ,REF_AREA,TIME_PERIOD,OBS_VALUE,ITEM"
+    parsed = sdmx("X:CPI(1.0),M,ZA,2024-01,1,00", "X:CPI(1.0),M,ZA,2024-01,2,01", header=header)
+    assert rows(parsed) == [] and len(reasons(parsed)) == 2
+
+
+def test_an_observation_taken_back_and_never_given_again_is_withdrawn() -> None:
+    key = "EXR.D.USD.EUR.SP00.A,D,USD,EUR,SP00,A,2015-07-27"
+    parsed = sdmx(
+        f"{key},1.10,Replace,2015-07-27T15:25:34.000+02:00,2015-07-28T15:00:00.000+02:00",
+        f"{key},,Delete,,2015-07-28T15:00:00.000+02:00",
+        header=VERSIONS,
+    )
+    assert [row["withdrawn"] for row in rows(parsed)] == [False, True]
+
+
+@given(
+    actions=st.lists(
+        st.tuples(st.sampled_from(["Replace", "Delete"]), st.integers(0, 3), st.integers(1, 9)),
+        max_size=8,
+    )
+)
+def test_one_thing_stands_at_each_moment_and_every_line_is_counted(
+    actions: list[tuple[str, int, int]],
+) -> None:
+    key = "EXR.D.USD.EUR.SP00.A,D,USD,EUR,SP00,A,2015-07-27"
+    lines = [
+        f"{key},{value if what == 'Replace' else ''},{what},2015-07-27T1{hour}:00:00Z,"
+        for what, hour, value in actions
+    ]
+    parsed = sdmx(*lines, header=VERSIONS)
+    assert len(rows(parsed)) + len(reasons(parsed)) == len(lines)
+    stands = {(row["publication"][:19], row["withdrawn"], row["value"]) for row in rows(parsed)}
+    assert len(stands) == len({hour for _, hour, _ in actions})

@@ -1,0 +1,545 @@
+"""Signals by hand: each panel on a few releases, through the real record."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.facts import fact
+from tests.helpers.signals_world import FIRST, SEEN, Row, World, award
+from warehouse.methodology.signal_pages import page, pages
+from warehouse.methodology.signals import BY_KEY, PANELS
+from warehouse.record.store import Record
+from warehouse.record.tables import (
+    ENTITIES,
+    FUNDAMENTALS,
+    IDENTIFIERS,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+)
+
+MARCH, CLOSED = date(2024, 3, 1), date(2024, 4, 5)
+
+
+@pytest.fixture
+def world(record: Record, tmp_path: Path) -> Iterator[World]:
+    made = World(record, tmp_path / "stage")
+    made.release("ocds-first", FIRST, tender=False)
+    yield made
+
+
+def told(
+    rows: list[Row],
+    panel: str,
+    measure: str,
+    as_of: date = SEEN,
+    *,
+    month: date = MARCH,
+    value: str = "all",
+    currency: str | None = None,
+) -> tuple[Decimal | None, int, int, int] | None:
+    """Give value, n_eligible, n_observed and n_withheld as they were known on a day."""
+    found = [
+        row
+        for row in rows
+        if (row["signal_key"], row["measure"], row["month"]) == (panel, measure, month)
+        and (row["dimension_value"], row["currency"]) == (value, currency)
+        and row["available_at"] <= as_of
+        and (row["superseded_at"] is None or as_of < row["superseded_at"])
+    ]
+    assert len(found) <= 1
+    if not found:
+        return None
+    (row,) = found
+    return row["value"], row["n_eligible"], row["n_observed"], row["n_withheld"]
+
+
+def number(text: str) -> Decimal:
+    return Decimal(text)
+
+
+def test_demand_is_shared_out_over_categories_and_buyers(world: World) -> None:
+    world.release(
+        "o1",
+        date(2024, 3, 4),
+        category="works",
+        buyer_key="B1",
+        tender_value=Decimal("300.10"),
+        tender_currency="ZAR",
+    )
+    world.release(
+        "o2",
+        date(2024, 3, 9),
+        category="goods",
+        buyer_key="B1",
+        tender_value=Decimal("99.90"),
+        tender_currency="ZAR",
+    )
+    world.release(
+        "o3",
+        date(2024, 3, 31),
+        category="goods",
+        buyer_key="withheld:1",
+        tender_value=Decimal("7"),
+        tender_currency="USD",
+    )
+    world.release("o4", date(2024, 3, 31))
+
+    rows = world.signals()
+
+    demand = "procurement-demand"
+    assert told(rows, demand, "category_share_count", value="goods") == (
+        number("0.6666666667"),
+        4,
+        3,
+        0,
+    )
+    assert told(rows, demand, "category_share_value", value="goods", currency="ZAR") == (
+        number("0.24975"),
+        4,
+        2,
+        0,
+    )
+    assert told(rows, demand, "category_share_value", value="goods", currency="USD") == (
+        number("1"),
+        4,
+        1,
+        0,
+    )
+    assert told(rows, demand, "buyer_hhi") == (number("0.5555555556"), 4, 3, 1)
+    assert told(rows, demand, "buyer_hhi", value="goods") == (number("0.5"), 2, 2, 1)
+
+
+def test_momentum_compares_three_months_with_those_of_the_year_before(world: World) -> None:
+    for place, day in enumerate(
+        [date(2024, 1, 2), date(2024, 2, 2), date(2024, 3, 2), date(2023, 1, 2), date(2023, 3, 2)]
+    ):
+        world.release(f"o{place}", day, category="works" if place != 4 else None)
+
+    rows = world.signals()
+
+    momentum = ("procurement-demand", "momentum_3m_yoy")
+    assert told(rows, *momentum) == (number("0.5"), 5, 5, 0)
+    assert told(rows, *momentum, value="works") == (number("2"), 5, 4, 0)
+    assert told(rows, *momentum, month=date(2023, 3, 1)) == (None, 2, 0, 0)
+    assert told(rows, *momentum, month=date(2024, 6, 1)) is None
+
+
+def test_awards_are_concentrated_by_what_each_supplier_got_in_twelve_months(world: World) -> None:
+    for place, (day, amount, by) in enumerate(
+        [
+            (date(2023, 4, 1), "50", ("S1",)),
+            (date(2023, 3, 31), "1000", ("S9",)),
+            (date(2024, 3, 5), "20.5", ("withheld:1",)),
+            (date(2024, 3, 6), "9.5", ("S2",)),
+            (date(2024, 3, 7), "20", ("S3",)),
+            (date(2024, 3, 8), "500", ("S1", "S2")),
+        ]
+    ):
+        world.release(f"o{place}", day, awards=[award("a", day, amount, by)], buyer_key="B1")
+    world.release("o8", date(2024, 3, 9), awards=[award("a", date(2024, 3, 9), by=("S2",))])
+
+    rows = world.signals()
+
+    panel = "award-concentration"
+    assert told(rows, panel, "supplier_hhi", currency="ZAR") == (number("0.34105"), 6, 4, 1)
+    assert told(rows, panel, "top1_share", currency="ZAR") == (number("0.5"), 6, 4, 1)
+    assert told(rows, panel, "top3_share", currency="ZAR") == (number("0.905"), 6, 4, 1)
+
+
+def test_a_buyer_that_is_withheld_has_no_row_and_is_counted(world: World) -> None:
+    day = date(2024, 3, 5)
+    world.release("o1", day, buyer_key="B1", awards=[award("a", day, "30", ("S1",))])
+    world.release("o2", day, buyer_key="B1", awards=[award("a", day, "10", ("S2",))])
+    world.release("o3", day, buyer_key="withheld:1", awards=[award("a", day, "10", ("S2",))])
+
+    rows = world.signals()
+
+    panel = "buyer-supplier-concentration"
+    assert told(rows, panel, "supplier_hhi", value="test/B1", currency="ZAR") == (
+        number("0.625"),
+        2,
+        2,
+        0,
+    )
+    assert told(rows, panel, "named_buyer_share") == (number("0.6666666667"), 3, 3, 1)
+    assert not [
+        row for row in rows if "withheld" in json.dumps(row, default=str).replace("n_withheld", "")
+    ]
+
+
+def test_a_rate_of_single_bids_is_of_those_that_state_tenderers(world: World) -> None:
+    world.release("o1", date(2024, 3, 4), number_of_tenderers=1, category="works")
+    world.release("o2", date(2024, 3, 4), number_of_tenderers=4, category="goods")
+    world.release("o3", date(2024, 3, 4), bidders=("S1", "withheld:1"))
+    world.release("o4", date(2024, 3, 4), number_of_tenderers=0)
+
+    rows = world.signals()
+
+    assert told(rows, "single-bid-rate", "single_bid_rate") == (number("0.3333333333"), 4, 3, 0)
+    assert told(rows, "single-bid-rate", "single_bid_rate", value="works") == (number("1"), 1, 1, 0)
+    panel = "bidder-participation"
+    assert told(rows, panel, "mean_tenderers") == (number("2.333333333"), 4, 3, 0)
+    assert told(rows, panel, "median_tenderers") == (number("2"), 4, 3, 0)
+    assert told(rows, panel, "p10_tenderers") == (number("1"), 4, 3, 0)
+    assert told(rows, panel, "p90_tenderers") == (number("4"), 4, 3, 0)
+
+
+def test_a_window_is_from_the_start_to_the_end_of_submission(world: World) -> None:
+    for place, days in enumerate((10, 15, 21, 30)):
+        end = date(2024, 3, 1 + days)
+        world.release(f"o{place}", date(2024, 3, 1), tender_start=MARCH, tender_end=end)
+    world.release("o9", date(2024, 3, 1), tender_start=MARCH, tender_end=date(2024, 2, 1))
+
+    rows = world.signals()
+
+    assert told(rows, "submission-window", "median_days") == (number("18"), 5, 4, 0)
+    assert told(rows, "submission-window", "share_under_15_days") == (number("0.25"), 5, 4, 0)
+
+
+def test_an_award_before_submission_ended_is_counted_apart(world: World) -> None:
+    for place, (end, day) in enumerate(
+        [
+            (date(2024, 2, 1), date(2024, 3, 2)),
+            (date(2024, 3, 1), date(2024, 3, 12)),
+            (date(2024, 3, 20), date(2024, 3, 12)),
+            (None, date(2024, 3, 12)),
+        ]
+    ):
+        world.release(f"o{place}", date(2024, 3, 12), tender_end=end, awards=[award("a", day)])
+
+    rows = world.signals()
+
+    panel = "time-to-award"
+    assert told(rows, panel, "median_days") == (number("20.5"), 4, 2, 0)
+    assert told(rows, panel, "p90_days") == (number("30"), 4, 2, 0)
+    assert told(rows, panel, "share_before_closing") == (number("0.3333333333"), 4, 3, 0)
+
+
+def test_only_final_states_tell_of_cancellation(world: World) -> None:
+    stated = ("complete", "complete", "cancelled", "unsuccessful", "withdrawn", "active", None)
+    for place, status in enumerate(stated):
+        world.release(f"o{place}", date(2024, 3, 4), tender_status=status)
+
+    rows = world.signals()
+
+    assert told(rows, "cancellation-rate", "cancellation_rate") == (number("0.6"), 7, 5, 0)
+
+
+def test_every_method_has_its_share(world: World) -> None:
+    for place, method in enumerate(("open", "open", "direct", "negotiated", None)):
+        world.release(f"o{place}", date(2024, 3, 4), procurement_method=method)
+
+    rows = world.signals()
+
+    shares = {
+        method: told(rows, "procurement-method-mix", "method_share", value=method)
+        for method in ("open", "selective", "limited", "direct")
+    }
+    assert shares == {
+        "open": (number("0.5"), 5, 4, 0),
+        "selective": (number("0"), 5, 4, 0),
+        "limited": (number("0"), 5, 4, 0),
+        "direct": (number("0.25"), 5, 4, 0),
+    }
+
+
+def test_awards_are_held_against_the_estimate_in_one_currency(world: World) -> None:
+    day = date(2024, 3, 4)
+    for place, amounts in enumerate((("50", "40"), ("110",), ("200.5",), ("1",))):
+        awards = [award(str(n), day, amount) for n, amount in enumerate(amounts)]
+        world.release(
+            f"o{place}",
+            day,
+            awards=awards,
+            tender_value=Decimal(100),
+            tender_currency="ZAR" if place < 3 else "USD",
+        )
+
+    rows = world.signals()
+
+    panel = "award-to-estimate"
+    assert told(rows, panel, "ratio_median") == (number("1.1"), 4, 3, 0)
+    assert told(rows, panel, "ratio_p25") == (number("0.9"), 4, 3, 0)
+    assert told(rows, panel, "ratio_p75") == (number("2.005"), 4, 3, 0)
+    assert told(rows, panel, "share_above_1") == (number("0.6666666667"), 4, 3, 0)
+
+
+def test_a_value_is_revised_where_two_releases_disagree(world: World) -> None:
+    for ocid, first, second in (("o1", 10, 11), ("o2", 10, 10), ("o3", 10, None)):
+        world.release(ocid, date(2024, 3, 4), "1", tender_value=Decimal(first))
+        stated = None if second is None else Decimal(second)
+        world.release(ocid, date(2024, 3, 9), "2", tender_value=stated)
+
+    rows = world.signals()
+
+    assert told(rows, "value-revision", "value_revision_rate") == (number("0.5"), 3, 2, 0)
+
+
+def test_a_newcomer_had_no_award_in_the_two_years_before(world: World) -> None:
+    for place, (day, by) in enumerate(
+        [
+            (date(2022, 3, 1), ("S1",)),
+            (date(2022, 2, 28), ("S2",)),
+            (date(2024, 3, 4), ("S1",)),
+            (date(2024, 3, 5), ("S2",)),
+            (date(2024, 3, 6), ("withheld:1",)),
+            (date(2024, 3, 7), ()),
+        ]
+    ):
+        world.release(f"o{place}", day, awards=[award("a", day, "10", by)])
+
+    rows = world.signals()
+
+    panel = ("supplier-newcomer-rate", "newcomer_award_share")
+    assert told(rows, *panel) == (number("0.6666666667"), 4, 3, 1)
+    assert told(rows, *panel, month=date(2021, 1, 1)) is None
+
+
+def test_awards_of_a_listed_issuer_are_held_against_its_revenue(world: World) -> None:
+    known = {"available_at": date(2024, 1, 1), "publication": "1", "service_id": "DCA"}
+    world.add(ENTITIES, **known, legal_name="S1 Ltd", jurisdiction="ZA")
+    world.add(IDENTIFIERS, **known, id_type="ticker", id_value="XJSE:SA1", issuer="XJSE")
+    for value, day, publication in (
+        ("4000", date(2024, 3, 20), "a"),
+        ("5000", date(2024, 6, 1), "b"),
+    ):
+        told_by = fact(value, issuer="DCA", year=2023, available_at=day, publication=publication)
+        world.add(FUNDAMENTALS, **told_by)
+    for place, (on, amount) in enumerate(
+        [(date(2023, 1, 1), "100"), (date(2023, 12, 31), "200.5"), (date(2024, 1, 1), "9")]
+    ):
+        world.release(f"o{place}", on, awards=[award("a", on, amount, ("S1",))])
+
+    rows = world.signals()
+
+    def asked(as_of: date) -> Any:
+        return told(
+            rows,
+            "listed-award-intensity",
+            "award_intensity",
+            as_of,
+            month=date(2023, 12, 1),
+            value="DCA",
+            currency="ZAR",
+        )
+
+    assert asked(date(2024, 4, 4)) is None
+    assert asked(date(2024, 4, 5)) == (number("0.075125"), 2, 2, 0)
+    assert asked(date(2024, 7, 5)) == (number("0.0601"), 2, 2, 0)
+    assert {row["service_id"] for row in rows if row["dimension"] == "issuer"} == {"DCA"}
+
+
+def test_an_award_that_arrives_late_appends_a_vintage(world: World) -> None:
+    first, late = date(2024, 3, 4), date(2024, 5, 6)
+    world.release("o1", first, "1", awards=[award("a", first, "30", ("S1",))])
+    world.release("o2", late, "1", awards=[award("a", first, "10", ("S2",))])
+
+    rows = [
+        row for row in world.signals() if row["measure"] == "supplier_hhi" and row["month"] == MARCH
+    ]
+
+    assert [(row["vintage"], row["value"], row["n_eligible"]) for row in rows] == [
+        (1, number("1"), 1),
+        (2, number("0.625"), 2),
+    ]
+    assert [(row["available_at"], row["superseded_at"]) for row in rows] == [
+        (CLOSED, date(2024, 6, 5)),
+        (date(2024, 6, 5), None),
+    ]
+    assert {row["closed_at"] for row in rows} == {CLOSED}
+
+
+def test_a_release_on_the_closing_day_is_in_and_one_the_day_after_is_not(world: World) -> None:
+    for place, day in enumerate((CLOSED, date(2024, 4, 6))):
+        world.release(f"o{place}", day, tender_status="cancelled", released_on=date(2024, 3, 30))
+
+    rows = world.signals()
+
+    def asked(as_of: date) -> Any:
+        return told(rows, "cancellation-rate", "cancellation_rate", as_of)
+
+    assert asked(date(2024, 4, 4)) is None
+    assert asked(CLOSED) == asked(date(2024, 5, 4)) == (number("1"), 1, 1, 0)
+    assert asked(date(2024, 5, 5)) == (number("1"), 2, 2, 0)
+
+
+def test_a_month_without_an_observation_after_its_closing_has_no_row(world: World) -> None:
+    world.release("o1", date(2024, 8, 30))
+    world.release("o2", date(2024, 9, 1))
+
+    months = {row["month"] for row in world.signals()}
+
+    assert date(2024, 8, 1) in months
+    assert date(2024, 9, 1) not in months
+
+
+def test_a_release_that_is_taken_back_leaves_a_row_that_says_so(world: World) -> None:
+    world.release("o1", date(2024, 3, 4), tender_status="complete")
+    world.load()
+    gone = {"ocid": "o1", "release_id": "1", "publication": "2", "withdrawn": True}
+    world.add(TENDER_RELEASES, available_at=date(2024, 6, 1), **gone)
+
+    rows = world.signals()
+
+    def asked(as_of: date) -> Any:
+        return told(rows, "cancellation-rate", "cancellation_rate", as_of)
+
+    assert asked(CLOSED) == (number("0"), 1, 1, 0)
+    assert asked(SEEN) == (None, 0, 0, 0)
+
+
+def test_the_newest_release_that_states_a_member_counts(world: World) -> None:
+    world.release("o1", date(2024, 3, 4), "1", tender_status="active", procurement_method="open")
+    world.release("o1", date(2024, 3, 9), "2", tender_status="cancelled")
+    world.release("o1", date(2024, 3, 6), "0", tender_status="complete")
+
+    rows = world.signals()
+
+    assert told(rows, "cancellation-rate", "cancellation_rate") == (number("1"), 1, 1, 0)
+    assert told(rows, "procurement-method-mix", "method_share", value="open") == (
+        number("1"),
+        1,
+        1,
+        0,
+    )
+
+
+def test_every_digit_of_an_amount_counts(world: World) -> None:
+    day = date(2024, 3, 4)
+    estimate: Row = {"tender_value": Decimal("9007199254740993.12"), "tender_currency": "ZAR"}
+    for place, amount in enumerate(("9007199254740993.13", "9007199254740993.11")):
+        world.release(f"o{place}", day, awards=[award("a", day, amount)], **estimate)
+
+    rows = world.signals()
+
+    assert told(rows, "award-to-estimate", "share_above_1") == (number("0.5"), 2, 2, 0)
+
+
+def test_where_nothing_is_observed_there_is_a_row_without_a_value(world: World) -> None:
+    world.release("o1", date(2024, 3, 4), category="works", awards=[award("a", MARCH)])
+
+    rows = [row for row in world.signals() if row["month"] == MARCH]
+
+    assert told(rows, "award-concentration", "supplier_hhi", currency="ZAR") == (None, 1, 0, 0)
+    assert told(
+        rows, "procurement-demand", "category_share_value", value="works", currency="ZAR"
+    ) == (None, 1, 0, 0)
+    assert {row["coverage"] for row in rows if row["n_observed"] == 0} == {number("0")}
+
+
+def test_a_withheld_supplier_of_one_among_several_awards_counts(world: World) -> None:
+    day = date(2024, 3, 4)
+    awards = [award("a", day, "30", ("S1",)), award("b", day, "10", ("withheld:1",))]
+    world.release("o1", day, awards=awards)
+
+    rows = world.signals()
+
+    assert told(rows, "award-concentration", "supplier_hhi", currency="ZAR") == (
+        number("0.625"),
+        1,
+        1,
+        1,
+    )
+
+
+def test_the_most_restrictive_licence_and_the_portals_are_named(world: World) -> None:
+    world.release("o1", date(2024, 3, 4), license_class="cc0")
+    world.release("o2", date(2024, 3, 5), license_class="open-attribution", source="other")
+
+    rows = world.signals()
+
+    marks = {
+        (row["license_class"], row["source_ref"])
+        for row in rows
+        if row["month"] == MARCH and row["vintage"] == 1
+    }
+    place = "other, test (AF-TENDER releases known on 2024-04-05)"
+    assert marks == {("open-attribution", place)}
+
+
+def test_a_row_says_how_and_when_its_releases_were_read(world: World) -> None:
+    early, late = (datetime(2024, 9, day, 6, tzinfo=UTC) for day in (21, 22))
+    for ocid, day, read in (("o1", date(2024, 3, 4), early), ("o2", date(2024, 5, 6), late)):
+        way = "file" if read == late else "api"
+        stated: Row = {"tender_status": "cancelled", "released_on": date(2024, 3, 4)}
+        world.release(ocid, day, observed_at=read, method=way, **stated)
+
+    first, second = (
+        row
+        for row in world.signals()
+        if (row["signal_key"], row["month"]) == ("cancellation-rate", MARCH)
+    )
+
+    assert (first["observed_at"], first["method"]) == (early, "api")
+    assert (second["observed_at"], second["method"]) == (late, "file")
+    assert first["extraction_confidence"] is second["extraction_confidence"] is None
+    assert len({first["provenance_id"], second["provenance_id"]}) == 2
+
+
+def test_a_country_has_its_own_closing_day_whatever_portals_it_gets(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assets.signals.calendar.CLOSES_AFTER", {"ZA": 9, "another": 30})
+    world.release("o1", date(2024, 3, 4), tender_status="cancelled")
+    world.release("o2", date(2024, 8, 4), source="another")
+
+    rows = [row for row in world.signals() if row["month"] == MARCH]
+
+    assert {row["closed_at"] for row in rows} == {date(2024, 4, 9)}
+    assert told(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 8)) is None
+    assert told(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 9)) is not None
+
+
+def test_a_party_that_one_release_leaves_unestablished_is_withheld(world: World) -> None:
+    day = date(2024, 3, 5)
+    for ocid in ("o1", "o2"):
+        world.release(ocid, day, buyer_key="B1", awards=[award("a", day, "30", ("S1",))])
+    world.release("o3", day, buyer_key="B2", awards=[award("a", day, "30", ("S1",))])
+    unsaid = next(
+        row
+        for row in world.rows[TENDER_PARTIES.name]
+        if (row["ocid"], row["party_key"]) == ("o2", "B1")
+    )
+    unsaid["org_evidence"] = None
+
+    rows = world.signals()
+
+    buyers = {row["dimension_value"] for row in rows if row["dimension"] == "buyer"}
+    assert buyers == {"test/B2"}
+    named = told(rows, "buyer-supplier-concentration", "named_buyer_share")
+    assert named == (number("0.3333333333"), 3, 3, 1)
+
+
+def test_an_award_published_later_leaves_no_trace_in_an_earlier_month(tmp_path: Path) -> None:
+    """Not even an empty row: that it is there would tell that the award came."""
+    march, read = date(2023, 3, 10), date(2023, 4, 5)
+
+    def known(folder: Path, *later: date) -> list[date]:
+        world = World(Record(str(folder / "record")), folder / "stage")
+        first = date(2023, 1, 15)
+        world.release("o1", first, awards=[award("a", first, "30", ("S1",))])
+        for day in later:
+            world.release("o2", day, awards=[award("a", march, "30", ("S1",))])
+        world.release("o3", date(2023, 6, 1), tender=False)
+        rows = [row for row in world.signals() if row["signal_key"] == "supplier-newcomer-rate"]
+        return [row["month"] for row in rows if row["available_at"] <= read]
+
+    assert known(tmp_path / "with", date(2023, 5, 20)) == known(tmp_path / "without")
+
+
+def test_every_panel_has_a_page_that_names_its_measures() -> None:
+    assert len(PANELS) == len(BY_KEY) == len(pages()) == 13
+    for panel in PANELS:
+        shown = page(panel.key)
+        assert shown is not None
+        assert all(f"`{measure.key}`" in shown for measure in panel.measures)
+    assert page("nothing") is None
+
+
+def test_without_any_release_there_are_no_rows(record: Record, tmp_path: Path) -> None:
+    assert World(record, tmp_path / "stage").signals() == []

@@ -1,0 +1,500 @@
+import gzip
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.parsing.parsed import Parsed
+from assets.tenders.licences import license_of
+from assets.tenders.parse import parse, parse_portal
+from assets.tenders.portals import PORTALS, Portal
+from tests.helpers.parsed_rows import untyped
+from tests.helpers.paths import REAL
+from warehouse.record.landing import Document
+from warehouse.record.rows import to_arrow
+from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
+
+KEY = b"a key of the tests"
+OBSERVED = datetime(2026, 8, 15, 2, tzinfo=UTC)
+PORTUGAL = Portal("pt-base", "PT", "Portugal", "cc-by")
+BASE = {"ocid": "ocds-a-1", "id": "1", "date": "2026-08-14T00:00:00Z"}
+
+
+def document(source: str = "za-etenders") -> Document:
+    url = "https://example.org/releases"
+    return Document("0" * 64, source, url, "public-domain", OBSERVED, 200, {}, 0)
+
+
+def read(body: Any, source: str = "za-etenders", portal: Portal | None = None) -> Parsed:
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return untyped(parse_portal(document(source), body, portal or PORTALS[source], KEY))
+
+
+def one(release: dict[str, Any], source: str = "za-etenders") -> dict[str, Any]:
+    (row,) = read(BASE | release, source).rows["tender_releases"]
+    return row
+
+
+def served(release: dict[str, Any], source: str = "za-etenders") -> Any:
+    return json.loads(one(release, source)["release"])
+
+
+def parties(release: dict[str, Any], source: str = "za-etenders") -> list[dict[str, Any]]:
+    return read(BASE | release, source).rows.get("tender_parties", [])
+
+
+def places(parsed: Parsed) -> list[str]:
+    kept = [row["source_ref"] for row in parsed.rows.get("tender_releases", [])]
+    left = [each.source_ref for each in parsed.rejected.get("tender_releases", [])]
+    return [each.partition("#")[2] for each in kept + left]
+
+
+RECORD = {"ocid": "ocds-a-1", "releases": [BASE], "compiledRelease": BASE | {"id": "c"}}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (BASE, [""]),
+        ({"releases": [BASE, BASE]}, ["/releases/0", "/releases/1"]),
+        ([{"releases": [BASE]}, BASE], ["/0/releases/0", "/1"]),
+        ({"records": [RECORD]}, ["/records/0/releases/0"]),
+        ({"records": [RECORD | {"releases": []}]}, ["/records/0/compiledRelease"]),
+        (
+            {"records": [RECORD | {"releases": [{"url": "https://example.org/1"}]}]},
+            ["/records/0/compiledRelease"],
+        ),
+        ({"releasePackage": {"releases": [BASE]}}, ["/releasePackage/releases/0"]),
+        (json.dumps(BASE).encode() + b"\n\n" + json.dumps(BASE).encode(), ["line 1", "line 3"]),
+        (json.dumps(BASE, indent=1).encode() * 2, ["line 1", "line 5"]),
+        (gzip.compress(json.dumps(BASE).encode(), mtime=0), [""]),
+        (b"\xef\xbb\xbf" + json.dumps(BASE).encode(), [""]),
+        (json.dumps(BASE).encode("utf-16"), [""]),
+    ],
+)
+def test_a_release_is_found_in_any_wrapping(body: Any, expected: list[str]) -> None:
+    parsed = read(body)
+
+    assert places(parsed) == expected
+    assert parsed.rejected == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"", "the body is empty"),
+        (b"<html><body>Maintenance</body></html>", "not JSON: Expecting value"),
+        (json.dumps({"releases": [BASE]}).encode()[:-9], "not JSON: "),
+        (gzip.compress(json.dumps(BASE).encode(), mtime=0)[:-9], "the body cannot be opened: "),
+        (b"[" * 100_000, "not JSON: nested too deeply"),
+        (b"{}", "no OCDS release, record or package"),
+        ({"releases": []}, "holds no release"),
+        ({"records": [{"ocid": "a", "releases": []}]}, "a record with links only"),
+        (BASE | {"ocid": ""}, "a release without an ocid"),
+        (BASE | {"id": None}, "a release without an id"),
+        (BASE | {"tender": {"value": {"amount": 10**30}}}, "tender.value.amount: an amount"),
+    ],
+)
+def test_what_cannot_be_read_is_one_rejection_in_words(body: Any, reason: str) -> None:
+    parsed = read(body)
+
+    (rejected,) = parsed.rejected["tender_releases"]
+    assert rejected.reason.startswith(reason)
+    assert parsed.rows == {}
+
+
+def test_a_broken_line_costs_that_line_only() -> None:
+    lines = [json.dumps(BASE), '{"ocid": "ocds-a-2", "id"', json.dumps(BASE)]
+
+    parsed = read("\n".join(lines).encode())
+
+    assert places(parsed) == ["line 1", "line 3", "line 2"]
+
+
+def test_broken_bytes_cost_their_release_only() -> None:
+    good = json.dumps(BASE | {"tender": {"title": "Água"}}, ensure_ascii=False).encode()
+
+    parsed = read(b'{"releases": [' + good + b', {"ocid": "x", "id": "\xff"}]}')
+
+    assert places(parsed) == ["line 1/releases/0", "line 1/releases/1"]
+    assert parsed.rejected["tender_releases"][0].reason == "holds bytes that are no text"
+
+
+def test_latin_1_is_read_as_it_was_written() -> None:
+    body = json.dumps(BASE | {"tender": {"title": "Água"}}, ensure_ascii=False)
+
+    (row,) = read(body.encode("latin-1")).rows["tender_releases"]
+    assert json.loads(row["release"]) == {"tender": {"title": "Água"}}
+
+
+@pytest.mark.parametrize(
+    ("stated", "released_on", "available_at"),
+    [
+        ("2026-08-14T00:00:00Z", date(2026, 8, 14), date(2026, 8, 14)),
+        ("2019-11-25T17:20:38.1197059Z", date(2019, 11, 25), date(2019, 11, 25)),
+        ("2026-05-19T01:49:07+03:00", date(2026, 5, 18), date(2026, 5, 18)),
+        ("2026-05-19", date(2026, 5, 19), date(2026, 5, 19)),
+        ("2026-09-01T00:00:00Z", date(2026, 9, 1), date(2026, 8, 15)),
+        ("0001-01-01T00:00:00Z", None, date(2026, 8, 15)),
+        ("2922-08-26T00:00:00Z", None, date(2026, 8, 15)),
+        ("2026-02-30", None, date(2026, 8, 15)),
+        (None, None, date(2026, 8, 15)),
+    ],
+)
+def test_a_release_is_known_from_its_day_and_never_later_than_we_saw_it(
+    stated: str | None, released_on: date | None, available_at: date
+) -> None:
+    row = one({"date": stated}, "ke-ppip")
+
+    assert (row["released_on"], row["available_at"]) == (released_on, available_at)
+
+
+def test_a_wrong_zone_label_moves_no_day() -> None:
+    assert one({"date": "2026-08-14T00:30:00+02:00"})["released_on"] == date(2026, 8, 14)
+    assert one({"date": "2026-08-14T00:30:00+02:00"}, "ke-ppip")["released_on"].day == 13
+
+
+def test_a_portals_zero_is_unknown_and_anothers_is_zero() -> None:
+    tender = {"tender": {"id": "1", "value": {"amount": 0, "currency": "ZAR"}}}
+
+    assert one(tender)["tender_value"] is None
+    assert one(tender)["tender_currency"] is None
+    assert served(tender) == {"tender": {"id": "1"}}
+    assert one(tender, "ke-ppip")["tender_value"] == 0
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=2, min_value=1))
+def test_every_digit_of_an_amount_survives(stated: Decimal) -> None:
+    body = b'{"ocid":"a","id":"1","awards":[{"value":{"amount":%s}}]}' % str(stated).encode()
+
+    (row,) = read(body).rows["tender_releases"]
+    assert row["release"] == f'{{"awards":[{{"value":{{"amount":{stated}}}}}]}}'
+
+
+def test_an_amount_comes_back_as_it_was_written() -> None:
+    body = (
+        b'{"ocid":"a","id":"1","tender":{"value":{"amount":1234567890123456.780,"currency":"KES"}}}'
+    )
+
+    (row,) = read(body, "ke-ppip").rows["tender_releases"]
+    assert row["tender_value"] == Decimal("1234567890123456.780")
+    assert '"amount":1234567890123456.780' in row["release"]
+
+
+def test_text_amounts_are_read_only_where_the_portal_writes_them() -> None:
+    tender = BASE | {"tender": {"value": {"amount": "15,000,000.00", "currency": "NGN"}}}
+    package = {"license": "CC0", "releases": [tender]}
+
+    (row,) = read(package, "ng-budget").rows["tender_releases"]
+    assert row["tender_value"] == Decimal("15000000.00")
+    assert one({"tender": tender["tender"]})["tender_value"] is None
+
+
+def test_contacts_and_unlisted_members_are_never_served() -> None:
+    release = {
+        "tender": {
+            "title": "Road works. Enquiries: Ms Jane Fictional 012 345 6789",
+            "contactPerson": {"name": "Mr T. Fictional", "email": "t@example.org"},
+            "documents": [{"title": "Letter to Jane Fictional"}],
+            "tenderPeriod": {
+                "startDate": "0001-01-01T00:00:00Z",
+                "endDate": "2026-09-16T11:00:00Z",
+            },
+        },
+        "parties": [{"id": "1", "name": "City of Nowhere", "contactPoint": {"name": "Jane"}}],
+    }
+
+    assert served(release) == {
+        "tender": {"title": "Road works.", "tenderPeriod": {"endDate": "2026-09-16T11:00:00Z"}}
+    }
+    assert "Jane" not in str(parties(release))
+
+
+def test_a_party_has_one_row_for_each_role() -> None:
+    release = {
+        "parties": [
+            {"id": "7", "name": "Nowhere Municipality", "roles": ["buyer", "procuringEntity"]},
+            {
+                "id": "8",
+                "name": "Fictional Roads (Pty) Ltd",
+                "identifier": {"scheme": "ZA-CIP", "id": "2001/123456/07"},
+                "roles": ["supplier"],
+            },
+        ],
+        "buyer": {"id": "7", "name": "Nowhere Municipality "},
+        "awards": [{"id": "a", "suppliers": [{"id": "8", "name": "Fictional Roads (Pty) Ltd"}]}],
+    }
+
+    found = [(row["party_key"], row["role"]) for row in parties(release)]
+    assert found == [
+        ("7", "buyer"),
+        ("7", "procuringEntity"),
+        ("ZA-CIP:2001/123456/07", "supplier"),
+    ]
+    assert one(release)["buyer_key"] == "7"
+    assert served(release)["awards"][0]["suppliers"] == [
+        {"id": "8", "name": "Fictional Roads (Pty) Ltd"}
+    ]
+
+
+def test_organisations_of_ocds_1_0_are_parties_too() -> None:
+    number = {"scheme": "ZA-CIP", "id": "2001/123456/07"}
+    supplier = {"identifier": number, "name": "Fictional Roads", "contactPoint": {"name": "Jane"}}
+    release = {
+        "awards": [{"id": "a", "suppliers": [supplier]}],
+        "buyer": {"name": "Nowhere Municipality"},
+    }
+
+    found = [(row["party_key"], row["org_evidence"]) for row in parties(release)]
+    assert found == [
+        ("name:nowhere municipality", "public_body:municipality"),
+        ("ZA-CIP:2001/123456/07", "register:ZA-CIP"),
+    ]
+
+
+def test_a_bidder_is_no_supplier_where_the_portal_calls_all_of_them_so() -> None:
+    names = ("Alpha Fictional Limited", "Beta Fictional Limited")
+    release = {
+        "parties": [
+            {"id": str(at), "name": name, "roles": ["supplier"]} for at, name in enumerate(names)
+        ],
+        "awards": [{"suppliers": [{"id": "1", "name": names[1]}]}],
+    }
+
+    found = [(row["party_key"], row["role"]) for row in parties(release, "ke-ppip")]
+    assert found == [("0", "tenderer"), ("1", "tenderer"), ("1", "supplier")]
+
+
+def test_a_withheld_party_leaves_a_keyed_hash_and_a_count() -> None:
+    release = {"awards": [{"id": "a", "suppliers": [{"id": "9", "name": "Jane Fictional"}]}]}
+
+    (row,) = parties(release)
+    assert re.fullmatch("withheld:[0-9a-f]{32}", row["party_key"])
+    assert (row["name"], row["identifier_id"], row["org_evidence"]) == (None, None, None)
+    assert one(release)["parties_withheld"] == 1
+    assert served(release) == {"awards": [{"id": "a"}]}
+    assert parties(release | {"id": "2"})[0]["party_key"] == row["party_key"]
+    body = json.dumps(BASE | release).encode()
+    other = untyped(parse_portal(document(), body, PORTALS["za-etenders"], b"other"))
+    assert other.rows["tender_parties"][0]["party_key"] != row["party_key"]
+
+
+def test_an_officials_name_under_the_buyers_id_is_withheld() -> None:
+    release = {
+        "parties": [
+            {"id": "900", "name": "ALCALDIA DE NADA", "roles": ["buyer", "procuringEntity"]}
+        ],
+        "buyer": {"id": "900", "name": "ALCALDIA DE NADA"},
+        "tender": {"id": "t", "procuringEntity": {"id": "900", "name": "Ana Ficticia Gomez"}},
+    }
+
+    row = one(release, "co-secop")
+    assert row["buyer_key"] == "900"
+    assert row["parties_withheld"] == 1
+    assert json.loads(row["release"]) == {
+        "buyer": {"id": "900", "name": "ALCALDIA DE NADA"},
+        "tender": {"id": "t"},
+    }
+    assert "Ana" not in str(parties(release, "co-secop"))
+
+
+def test_a_register_number_that_two_names_bear_is_no_evidence() -> None:
+    number = {"scheme": "ZA-CIP", "id": "2001/123456/07"}
+    release = {
+        "parties": [
+            {"id": "1", "name": "Fictional Roads", "identifier": number, "roles": ["supplier"]}
+        ],
+        "awards": [{"suppliers": [{"id": "1", "name": "Jane Fictional"}]}],
+    }
+
+    assert [row["name"] for row in parties(release)] == [None, None]
+
+
+def test_a_placeholder_id_keeps_two_suppliers_apart() -> None:
+    suppliers = [
+        {"id": "1", "name": "Uno Ficticio S.A.S."},
+        {"id": "1", "name": "Dos Ficticio S.A.S."},
+    ]
+
+    found = {
+        row["party_key"] for row in parties({"awards": [{"suppliers": suppliers}]}, "co-secop")
+    }
+    assert found == {"name:uno ficticio s a s", "name:dos ficticio s a s"}
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ({"countryName": "Denmark"}, "Fictional A/S"),
+        ({"country": "dk"}, "Fictional A/S"),
+        ({"countryName": "Nowhere"}, None),
+        ({}, None),
+        ("Copenhagen", None),
+    ],
+)
+def test_a_foreign_party_is_judged_by_its_own_country(address: Any, name: str | None) -> None:
+    supplier = {"id": "8", "name": "Fictional A/S", "roles": ["supplier"], "address": address}
+
+    assert [row["name"] for row in parties({"parties": [supplier]})] == [name]
+
+
+def test_a_member_of_another_shape_counts_as_absent() -> None:
+    release = {
+        "buyer": "Nowhere Municipality",
+        "tender": {"title": ["x"], "id": {"a": 1}, "items": {"id": "1"}, "status": "active"},
+        "awards": [1, {"id": 7, "suppliers": {"name": "x"}, "value": 5}],
+        "parties": [{"name": ["x"], "id": ["y"], "identifier": {"id": {}, "scheme": []}}],
+    }
+
+    assert served(release) == {"tender": {"status": "active"}, "awards": [{"id": 7}]}
+    assert parties(release) == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "kind"),
+    [
+        ("https://opendatacommons.org/licenses/pddl/1-0/111", "public-domain"),
+        ("https://opendefinition.org/licenses/odc-pddl/", "public-domain"),
+        ("https://creativecommons.org/publicdomain/zero/1.0/", "cc0"),
+        ("https://creativecommons.org/licenses/by/4.0/", "cc-by"),
+        ("https://opendatacommons.org/licenses/by/1-0/", "open-attribution"),
+        ("http://data.gc.ca/eng/open-government-licence-canada", "open-attribution"),
+        ("https://creativecommons.org/licenses/by-nc/4.0/", "restricted"),
+        ("https://creativecommons.org/licenses/by-sa/4.0/", "restricted"),
+        ("All rights reserved", "restricted"),
+        ("gibberish", None),
+        (None, None),
+    ],
+)
+def test_a_licence_is_known_by_its_dirty_address(stated: str | None, kind: str | None) -> None:
+    assert license_of(stated) == kind
+
+
+def test_a_package_that_may_not_be_passed_on_is_rejected_whole() -> None:
+    address = "https://creativecommons.org/licenses/by-nc/4.0/"
+
+    closed = read({"license": address, "releases": [BASE, BASE]}).rejected["tender_releases"]
+    assert [each.reason for each in closed] == [
+        f"the licence does not let us pass it on: {address}"
+    ] * 2
+    (unknown,) = read(BASE, "ng-budget").rejected["tender_releases"]
+    assert unknown.reason == "no open licence is stated: nothing"
+    (row,) = read({"license": "CC-BY", "releases": [BASE]}).rows["tender_releases"]
+    assert row["license_class"] == "cc-by"
+
+
+def test_a_source_that_is_no_portal_is_rejected() -> None:
+    parsed = parse(document("nowhere"), b"{}")
+
+    assert parsed.rejected["tender_releases"][0].reason == "nowhere: no such portal"
+
+
+MEMBERS = (
+    *("ocid", "id", "date", "tag", "parties", "buyer", "tender", "awards", "suppliers", "value"),
+    *("amount", "name", "roles", "releases", "records", "identifier", "scheme", "tenderPeriod"),
+    *("startDate", "items", "quantity", "tenderers", "compiledRelease", "license"),
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(MEMBERS), inner, max_size=5)
+    ),
+    max_leaves=30,
+)
+
+
+@settings(deadline=None)
+@given(st.binary() | st.builds(lambda value: json.dumps(value).encode(), JSON))
+def test_any_bytes_are_rows_or_rejections(body: bytes) -> None:
+    parsed = read(body, "ke-ppip")
+
+    assert_whole(parsed)
+
+
+def assert_whole(parsed: Parsed) -> None:
+    for table in (TENDER_RELEASES, TENDER_PARTIES):
+        rows = parsed.rows.get(table.name, [])
+        assert all(set(row) == set(table.row.model_fields) for row in rows)
+        assert to_arrow(table, rows)[1] == []
+        keys = [tuple(row[name] for name in (*table.identity, "source_ref")) for row in rows]
+        assert len(set(keys)) == len(keys)
+    kept, left = parsed.rows.get("tender_releases", []), parsed.rejected.get("tender_releases", [])
+    assert len(kept) + len(left) > 0
+
+
+REAL_PORTALS = {"co_colombia": "co-secop", "za_etenders": "za-etenders", "ke_ppra": "ke-ppip"}
+
+
+def real(path: str) -> Parsed:
+    key = next((key for folder, key in REAL_PORTALS.items() if folder in path), None)
+    return read((REAL / path).read_bytes(), portal=PORTALS[key] if key else PORTUGAL)
+
+
+@pytest.mark.shared
+def test_every_real_file_is_rows_and_rejections(capsys: pytest.CaptureFixture[str]) -> None:
+    total: Counter[str] = Counter()
+    for path in sorted(each for each in (REAL / "ocds").rglob("*") if each.is_file()):
+        parsed = real(str(path.relative_to(REAL)))
+        assert_whole(parsed)
+        found = parsed.rows.get("tender_parties", [])
+        total["files"] += 1
+        total["releases"] += len(parsed.rows.get("tender_releases", []))
+        total["rejected"] += len(parsed.rejected.get("tender_releases", []))
+        total["parties"] += len(found)
+        total["withheld"] += sum(row["name"] is None for row in found)
+    with capsys.disabled():
+        print(f"\n{dict(total)}")
+
+
+@pytest.mark.shared
+def test_south_african_releases_have_no_value_and_no_contact() -> None:
+    parsed = real("ocds/portals/za_etenders/etenders_2026-08-14.json")
+
+    rows = parsed.rows["tender_releases"]
+    assert len(rows) == 5
+    assert {row["tender_value"] for row in rows} == {None}
+    text = str(parsed.rows)
+    assert "amount" not in text
+    assert not re.search("contactPerson|Gwaze|@|071-338", text)
+    assert {row["parties_withheld"] for row in rows} == {0}
+
+
+@pytest.mark.shared
+def test_colombian_officials_are_withheld() -> None:
+    path = "ocds/portals/co_colombia/2021-03-03.json"
+    package = json.loads((REAL / path).read_bytes())
+    named = [members["tender"].get("procuringEntity", {}) for members in package["releases"]]
+    officials = {each["name"] for each in named if each.get("name")}
+
+    parsed = real(path)
+    assert len(officials) > 50
+    assert not [each for each in officials if each in str(parsed.rows)]
+    assert "Fabian Perez" not in str(parsed.rows)
+
+
+@pytest.mark.shared
+def test_natural_persons_among_portuguese_suppliers_are_withheld() -> None:
+    path = "ocds/portals/pt_impic/collection_file.json"
+    package = json.loads((REAL / path).read_bytes())[0]
+    found = [party for release in package["releases"] for party in release["parties"]]
+    people = {party["name"] for party in found if party["id"][0] in "123"}
+
+    parsed = real(path)
+    assert len(people) > 10
+    assert not [each for each in people if each in str(parsed.rows)]
+    shown = [row["name"] for row in parsed.rows["tender_parties"]]
+    assert sum(name is None for name in shown) == len([p for p in found if p["id"][0] in "123"])
+
+
+def test_a_portal_is_one_entry() -> None:
+    portal = replace(PORTUGAL, key="xx-other", country="MZ")
+
+    (row,) = read(BASE, portal=portal).rows["tender_releases"]
+    assert (row["country"], row["license_class"]) == ("MZ", "cc-by")

@@ -1,0 +1,74 @@
+"""What the pages list is all there is: settings, endpoints, commands, exit statuses."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from api.endpoints.declarations import ENDPOINTS
+from api.endpoints.endpoint import Endpoint
+from pipelines import docs
+from pipelines.command import sankofa
+from pipelines.commands.exits import MEANINGS
+from tests.helpers.paths import ROOT
+from warehouse.contract.bodies import BODIES
+
+OPERATING = (ROOT / "docs" / "operating.md").read_text("utf-8")
+REST = (ROOT / "docs" / "rest.md").read_text("utf-8")
+FOLDERS = ("api", "assets", "mcp/mcp_server", "pipelines", "quality", "warehouse")
+# By which one process of the service tells another.
+OWN = {"SANKOFA_MCP_TOLD"}
+
+
+def settings_in(path: Path) -> Iterator[str]:
+    """Name the settings that a file speaks of; those of one source by their family."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and re.fullmatch(r"SANKOFA_[A-Z0-9_]+", str(node.value)):
+            yield str(node.value)
+        if isinstance(node, ast.keyword) and str(node.arg).startswith("SANKOFA_"):
+            yield str(node.arg)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("setting_name"):
+            yield f"SANKOFA_{ast.literal_eval(node.args[0])}_<…>"
+
+
+def test_the_table_of_settings_is_all_that_the_code_reads() -> None:
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    read = {name for path in files for name in settings_in(path)} - OWN
+    listed = re.findall(r"^\| `(SANKOFA_[A-Z0-9_]+(?:<\w+>)?)`", OPERATING, re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    assert {re.sub(r"<\w+>", "<…>", name) for name in listed} == read
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: str(each.path))
+def test_the_table_of_endpoints_has_its_parameters_and_rows(endpoint: Endpoint) -> None:
+    (line,) = re.findall(rf"^\| `{re.escape(endpoint.path)}` \|.*$", REST, re.MULTILINE)
+    _, _, _, parameters, rows, _ = line.split("|")
+    assert re.findall(r"`(\w+)`", parameters) == list(endpoint.query)
+    required = [name for name, each in endpoint.query.items() if each.required]
+    assert re.findall(r"\*\*`(\w+)`\*\*", parameters) == required
+    shown = re.findall(r"#/components/schemas/(\w+)", str(BODIES[endpoint.body]))
+    named = [name for name in dict.fromkeys(shown) if name not in ("Artifact", "Failed")]
+    assert re.findall(r"\[(\w+)\]", rows) == named
+
+
+def test_no_other_endpoint_is_listed() -> None:
+    listed = set(re.findall(r"^\| `(/[^`]*)` \|", REST, re.MULTILINE))
+    assert listed == {each.path for each in ENDPOINTS}
+
+
+def test_every_command_and_exit_status_is_listed() -> None:
+    assert isinstance(sankofa, click.Group)
+    shown = {name for name, command in sankofa.commands.items() if not command.hidden}
+    table = "\n".join(re.findall(r"^\| `sankofa .*$", OPERATING, re.MULTILINE))
+    assert set(re.findall(r"`sankofa (\w+)`", table)) == shown
+    told = dict(re.findall(r"^\| (\d) \| (.+) \|$", OPERATING, re.MULTILINE))
+    assert told == {str(int(status)): words for status, words in MEANINGS.items()}
+
+
+@pytest.mark.parametrize("name", docs.pages())
+def test_a_generated_page_is_the_one_that_follows_from_the_code(name: str) -> None:
+    written = (ROOT / "docs" / name).read_text("utf-8")
+    assert written == docs.pages()[name], "run `python -m pipelines.docs`"

@@ -1,0 +1,155 @@
+"""The jobs, schedules and the terminal: what runs when, and what a person sees."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from click.testing import CliRunner
+
+from assets.ingest.sources import SOURCES
+from pipelines.command import sankofa
+from pipelines.definitions import definitions
+from tests.helpers.replay_server import Replay, Reply
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
+    monkeypatch.delenv("SANKOFA_CONTACT", raising=False)
+    return tmp_path
+
+
+def test_every_table_of_every_source_is_an_asset() -> None:
+    keys = {
+        key.to_user_string() for key in definitions().resolve_asset_graph().get_all_asset_keys()
+    }
+    for source in SOURCES:
+        name = source.key.replace("-", "_")
+        tables = {f"{name}_{table.name}" for table in source.tables}
+        assert tables & keys == (tables if source.permitted else set())
+        assert (f"{name}_landed" in keys) == (source.fetch is not None and source.permitted)
+
+
+def test_every_live_source_is_fetched_on_a_schedule_and_retried() -> None:
+    repository = definitions().get_repository_def()
+    names = {schedule.name for schedule in repository.schedule_defs}
+    for source in SOURCES:
+        if source.fetch is not None and source.permitted:
+            landed = f"{source.key.replace('-', '_')}_landed"
+            assert f"fetch_{landed}_schedule" in names
+            retries = repository.assets_defs_by_key[dg.AssetKey(landed)].op.retry_policy
+            assert retries is not None
+            assert retries.max_retries == 3
+
+
+def test_a_new_file_asks_for_a_load_once(home: Path) -> None:
+    [sensor] = definitions().get_repository_def().sensor_defs
+    document = home / "sample" / "ecb" / "2026-01-01" / "a.csv"
+    document.parent.mkdir(parents=True)
+    document.write_text("KEY\n")
+    with dg.build_sensor_context(cursor=None) as context:
+        first = sensor.evaluate_tick(context)
+    assert len(first.run_requests or []) == 1
+    with dg.build_sensor_context(cursor=first.cursor) as context:
+        again = sensor.evaluate_tick(context)
+    assert not again.run_requests
+    assert again.skip_message == "no new file"
+
+
+def test_the_terminal_says_what_came_of_each_source() -> None:
+    runner = CliRunner()
+    assert runner.invoke(sankofa, ["sample"]).exit_code == 0
+    said = runner.invoke(sankofa, ["ingest", "ecb", "gleif"])
+    assert said.exit_code == 0, said.output
+    assert "ecb" in said.output
+    assert "41 documents, 41 new; 1,261 read" in said.output
+    again = runner.invoke(sankofa, ["ingest", "ecb"])
+    assert "41 documents, 0 new; nothing new" in again.output
+
+
+def test_an_unknown_source_is_named_with_those_there_are() -> None:
+    said = CliRunner().invoke(sankofa, ["ingest", "nonsense"])
+    assert said.exit_code != 0
+    assert "nonsense is no source; one of sec-companyfacts" in said.output
+
+
+def test_a_live_source_without_a_contact_says_what_to_set() -> None:
+    said = CliRunner().invoke(sankofa, ["ingest", "worldbank", "--live"])
+    assert said.exit_code != 0
+    assert "set SANKOFA_CONTACT" in said.output
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
+    with Replay() as replay:
+        for key in ("H10", "GLEIF_API", "XBRL_FILINGS"):
+            monkeypatch.setenv(f"SANKOFA_BASE_{key}", replay.base)
+        yield replay
+
+
+H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
+
+
+def test_h10_comes_live_and_from_a_folder(
+    home: Path, server: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANKOFA_H10_CADENCES", "monthly")
+    server.on("/monthly.csv", Reply(H10))
+    live = CliRunner().invoke(sankofa, ["ingest", "h10", "--live"])
+    document = home / "sample" / "h10" / "2024-03-01" / "annual.csv"
+    document.parent.mkdir(parents=True)
+    document.write_bytes(H10)
+    folder = CliRunner().invoke(sankofa, ["ingest", "h10"])
+
+    assert "1 documents, 1 new; 1 read, 1 appended" in live.output
+    assert "1 documents, 1 new; 2 read, 1 appended, 1 held" in folder.output
+
+
+def test_lei_records_come_from_the_api(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANKOFA_GLEIF_COUNTRIES", "MU")
+    record = {
+        "type": "lei-records",
+        "id": "213800WAVVOPS85N2205",
+        "attributes": {
+            "lei": "213800WAVVOPS85N2205",
+            "entity": {
+                "legalName": {"name": "London Stock Exchange Group plc"},
+                "category": "GENERAL",
+                "status": "ACTIVE",
+                "jurisdiction": "GB",
+            },
+            "registration": {"status": "ISSUED", "lastUpdateDate": "2024-01-01T00:00:00Z"},
+        },
+    }
+    answer = {"meta": {"pagination": {"lastPage": 1, "total": 1}}, "data": [record]}
+    server.on("/api/v1/lei-records", Reply(json.dumps(answer).encode()))
+
+    said = CliRunner().invoke(sankofa, ["ingest", "gleif-api", "--live"])
+
+    assert "1 documents, 1 new; 2 read, 2 appended" in said.output, said.output
+
+
+@pytest.mark.parametrize("way", ["--live", "--sample"])
+def test_a_source_whose_licence_does_not_permit_serving_is_refused_before_it_is_asked(
+    home: Path, server: Replay, way: str
+) -> None:
+    report = home / "sample" / "xbrl-filings" / "2024-03-01" / "report.json"
+    report.parent.mkdir(parents=True)
+    report.write_text("{}")
+
+    said = CliRunner().invoke(sankofa, ["ingest", "xbrl-filings", way])
+
+    assert said.exit_code != 0
+    assert "xbrl-filings is refused: its licence (None stated" in said.output
+    assert "does not permit serving" in said.output
+    assert server.asked == []
+    assert not (home / "landing").exists()
+
+
+def test_all_sources_are_those_whose_licence_permits_serving() -> None:
+    said = CliRunner().invoke(sankofa, ["ingest"])
+    assert said.exit_code == 0, said.output
+    assert "xbrl-filings" not in said.output
+    assert "gleif-api" in said.output

@@ -1,0 +1,47 @@
+"""Back to an older build: only to one that can be read, and the other can be taken away."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from pipelines.builds import roll_back
+from pipelines.places import Places
+from tests.helpers.installation import at
+from tests.unit.warehouse.test_mart import entity_row, load
+from warehouse.errors import UnknownVersion
+from warehouse.mart.build import publish
+from warehouse.mart.builds import builds_at
+from warehouse.mart.pointer import build_file
+from warehouse.read.mart import Mart
+from warehouse.record.store import Record
+from warehouse.record.tables import ENTITIES
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Places:
+    home = at(tmp_path / "home")
+    record = Record(home.record)
+    for number in (1, 2):
+        load(record, ENTITIES, entity_row(service_id=f"DC{number}"))
+        version = publish(record, home.marts, "notice")
+        (home.docs / version).mkdir(parents=True)
+    return home
+
+
+def test_readers_are_never_switched_to_a_build_that_they_cannot_read(here: Places) -> None:
+    older, newer = builds_at(here.marts).names()
+    with sqlite3.connect(build_file(Path(here.marts), older)) as held:
+        held.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
+    with pytest.raises(UnknownVersion, match="another version"):
+        roll_back(here)
+    assert builds_at(here.marts).current() == newer
+
+
+def test_what_is_rolled_back_from_can_be_taken_away(here: Places) -> None:
+    older, newer = builds_at(here.marts).names()
+    assert roll_back(here, drop=True) == older
+    assert builds_at(here.marts).names() == [older]
+    assert [folder.name for folder in here.docs.iterdir()] == [older]
+    with pytest.raises(UnknownVersion):
+        Mart(here.marts).at(newer).build()

@@ -1,0 +1,150 @@
+"""Other names of organisations and names inside releases: no person stands in either."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.filings import submissions
+from quality.other_names import without_people
+from quality.persons import named_person
+from tests.unit.assets.test_entities_parse import cdf, read
+from tests.unit.assets.test_filings_parse import document, filer
+from tests.unit.quality.test_quality import audited, load, party, release, sighting
+from warehouse.record.store import Record
+from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
+
+FIRM = "Mzansi Fictional Roads (Pty) Ltd"
+PEOPLE = (
+    "Mr John Peter Smith",
+    "John Peter Smith",
+    "John Smith t/a Fictional Roads",
+    "John Smith & Fictional Roads Ltd",
+    "Fictional Roads Ltd / John Smith",
+    "Fictional Roads 082 555 1234",
+    "john@example.org Fictional Roads",
+)
+PLACES = ("buyer", "procuringEntity", "tenderers", "suppliers")
+
+
+def naming(place: str, name: str) -> str:
+    """Write what is served of a release that names someone in one place."""
+    someone: dict[str, Any] = {"name": name}
+    bodies: dict[str, Any] = {
+        "buyer": {"buyer": someone},
+        "procuringEntity": {"tender": {"procuringEntity": someone}},
+        "tenderers": {"tender": {"tenderers": [{"name": FIRM}, someone]}},
+        "suppliers": {"awards": [{"suppliers": [{"name": FIRM}]}, {"suppliers": [someone]}]},
+    }
+    return json.dumps(bodies[place])
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_an_lei_record_keeps_no_other_name_of_a_person(name: str) -> None:
+    others = {"OtherEntityName": [{"$": name}, {"$": "UFM"}]}
+
+    parsed = read({"records": [cdf(OtherEntityNames=others)]})
+
+    (row,) = parsed.rows["entities"]
+    (rejected,) = parsed.rejected["entities"]
+    assert row["other_names"] == '["UFM"]'
+    assert "an other name is left out" in rejected.reason and name not in rejected.reason
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_a_filer_keeps_no_former_name_of_a_person(name: str) -> None:
+    body = filer(formerNames=[{"name": name}], lei="")
+
+    parsed = submissions.parse(document(body), body)
+
+    (row,) = parsed.rows["entities"]
+    (rejected,) = parsed.rejected["entities"]
+    assert row["other_names"] is None
+    assert rejected.source_ref.endswith("/formerNames") and name not in rejected.reason
+
+
+def test_other_names_without_evidence_stay() -> None:
+    names = ["UFM", "Fictional Roads", "Ubuntu", "Ficción Minera"]
+
+    assert without_people(names, "ZA", None) == (names, [])
+
+
+@given(st.text(st.characters(codec="utf-8")), st.sampled_from([None, "ZA", "co"]))
+def test_any_other_name_is_kept_or_given_a_reason(name: str, country: str | None) -> None:
+    kept, reasons = without_people([name], country, "ZA-GP")
+
+    assert len(kept) + len(reasons) == 1
+    assert bool(reasons) == bool(named_person(name, country or "ZA"))
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_an_other_name_of_a_person_stops_the_build(
+    name: str, record: Record, tmp_path: Path
+) -> None:
+    said = dict.fromkeys(ENTITIES.row.model_fields) | sighting(source_ref="d#/entity")
+    entity = {"service_id": "DCA", "legal_name": FIRM, "entity_type": "company"}
+    load(record, ENTITIES, said | entity | {"other_names": json.dumps(["UFM", name])})
+
+    report = audited(record, tmp_path / "stage")
+
+    (failure,) = report.failures
+    assert "no other name of an organisation speaks of a person" in str(failure)
+    assert "d#/entity" in report.words and name not in report.words
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_person_named_inside_a_release_stops_the_build(
+    place: str, record: Record, tmp_path: Path
+) -> None:
+    planted = naming(place, "Mrs Thandiwe Fictional")
+    load(record, TENDER_PARTIES, party(), party(release_id="r2"))
+    load(
+        record,
+        TENDER_RELEASES,
+        release("", release=naming(place, FIRM)),
+        release("", release=planted, release_id="r2", source_ref="d#/planted"),
+    )
+
+    (failure,) = audited(record, tmp_path / "stage").failures
+
+    assert "whoever a release names is established to be an organisation" in str(failure)
+    assert failure.rows == 1 and failure.places[0].startswith("d#/planted")
+
+
+def test_a_number_vouches_only_for_the_party_of_that_release(
+    record: Record, tmp_path: Path
+) -> None:
+    known = party(name="Fictional", identifier_scheme="ZA-CIP", identifier_id="2001/123456/07")
+    load(record, TENDER_PARTIES, known)
+    load(
+        record,
+        TENDER_RELEASES,
+        release("", release=naming("buyer", "Fictional")),
+        release("", release=naming("buyer", "Fictional"), release_id="r2", source_ref="d#/other"),
+    )
+
+    (failure,) = audited(record, tmp_path / "stage").failures
+
+    assert failure.rows == 1 and failure.places[0].startswith("d#/other")
+
+
+def test_the_name_of_a_unit_is_no_ones_name(record: Record, tmp_path: Path) -> None:
+    items = {"tender": {"items": [{"unit": {"name": "Linear metre"}}]}}
+    load(record, TENDER_RELEASES, release("", release=json.dumps(items)))
+
+    assert audited(record, tmp_path / "stage").ok
+
+
+def test_a_contact_in_a_name_inside_a_release_stops_the_build(
+    record: Record, tmp_path: Path
+) -> None:
+    named = naming("buyer", f"jane@example.org {FIRM}")
+    load(record, TENDER_RELEASES, release("", release=named, source_ref="d#/left"))
+
+    words = audited(record, tmp_path / "stage").words
+
+    assert "no contact stands in what is served of a release" in words
+    assert "whoever a release names" in words and "d#/left" in words

@@ -1,0 +1,65 @@
+"""The table format itself refuses to change or remove what is recorded."""
+
+import pytest
+from deltalake import write_deltalake
+from deltalake.exceptions import CommitFailedError
+
+from tests.helpers.facts import fact, facts
+from warehouse.record.append import Load, append
+from warehouse.record.as_of import known
+from warehouse.record.schema import record_schema
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
+
+
+@pytest.fixture
+def filled(record: Record) -> Record:
+    for year in range(2010, 2014):
+        append(record, FUNDAMENTALS, facts(fact("1", year=year)), Load("test", (f"{year}",)))
+    return record
+
+
+def everything(record: Record) -> list[dict[str, object]]:
+    statement = known(FUNDAMENTALS, record.relation("fundamentals"), vintages="all")
+    return sorted(record.query(statement).to_pylist(), key=lambda row: str(row["period_end"]))
+
+
+def test_delete_is_refused(filled: Record) -> None:
+    with pytest.raises(CommitFailedError, match="append-only"):
+        filled.table("fundamentals").delete("service_id = 'DCTEST1'")
+
+
+def test_update_is_refused(filled: Record) -> None:
+    with pytest.raises(CommitFailedError, match="append-only"):
+        filled.table("fundamentals").update(updates={"unit": "'USD'"})
+
+
+def test_overwrite_is_refused(filled: Record) -> None:
+    with pytest.raises(CommitFailedError, match="append-only"):
+        write_deltalake(
+            filled.table("fundamentals"),
+            record_schema(FUNDAMENTALS).empty_table(),
+            mode="overwrite",
+        )
+
+
+def test_a_merge_that_updates_is_refused(filled: Record) -> None:
+    delta = filled.table("fundamentals")
+    merge = delta.merge(delta.to_pyarrow_table(), "s.figure = t.figure", "s", "t")
+    with pytest.raises(CommitFailedError, match="append-only"):
+        merge.when_matched_update({"unit": "'USD'"}).execute()
+
+
+def test_compaction_is_allowed_and_changes_no_row(filled: Record) -> None:
+    before, files = everything(filled), len(filled.table("fundamentals").file_uris())
+    filled.keep_small("fundamentals", most=1)
+    assert len(filled.table("fundamentals").file_uris()) == 1 < files
+    filled.cluster(FUNDAMENTALS)
+    assert everything(filled) == before
+    again = append(filled, FUNDAMENTALS, facts(fact("1", year=2010)), Load("test", ("2010",)))
+    assert (again.appended, again.held) == (0, 1)
+
+
+@pytest.mark.parametrize("name", [*(t.name for t in RECORD_TABLES), "loads", "quarantine"])
+def test_every_table_of_the_record_is_append_only(record: Record, name: str) -> None:
+    assert record.table(name).metadata().configuration["delta.appendOnly"] == "true"

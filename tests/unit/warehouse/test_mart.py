@@ -1,0 +1,560 @@
+"""From the record to a build: what was published answers, whole and at once."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlmodel import SQLModel
+
+from tests.helpers.facts import fact, facts
+from tests.models.record_model import Answer, Said, answer
+from tests.models.test_point_in_time import DAYS, MODES, arrivals
+from tests.models.test_point_in_time import row as said_row
+from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
+from warehouse.json_encoding import encode
+from warehouse.mart.audit import AuditFailed, refuse
+from warehouse.mart.build import publish
+from warehouse.mart.notices import SAMPLE_NOTICE
+from warehouse.mart.pointer import builds, current, switch
+from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.write import write_mart
+from warehouse.read.entities import entity
+from warehouse.read.fundamentals import facts_known, issuers
+from warehouse.read.macro import annual, series_known
+from warehouse.read.mart import Mart
+from warehouse.read.parties import parties
+from warehouse.read.rows import Rows
+from warehouse.read.tenders import releases
+from warehouse.record.append import Load, append
+from warehouse.record.as_of import Vintages
+from warehouse.record.rows import to_arrow
+from warehouse.record.schema import arrow_schema
+from warehouse.record.store import Record
+from warehouse.record.tables import (
+    ENTITIES,
+    FUNDAMENTALS,
+    IDENTIFIERS,
+    MACRO_ANNUAL,
+    MACRO_SERIES,
+    RECORD_TABLES,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+    RecordTable,
+)
+from warehouse.record.versions import loads_of, name_version
+from warehouse.tables import DERIVED, Metric, Signal
+
+AUDITED: dict[str, type[SQLModel]] = {
+    **{each.name: each.row for each in RECORD_TABLES},
+    "metrics": Metric,
+    "signals": Signal,
+}
+FIRST, SECOND = date(2019, 3, 29), date(2020, 3, 30)
+PROVENANCE = {
+    "source_ref",
+    "license_class",
+    "observed_at",
+    "method",
+    "extraction_confidence",
+    "provenance_id",
+}
+
+
+def load(record: Record, table: RecordTable, *rows: dict[str, Any]) -> None:
+    arrow, rejected = to_arrow(table, rows)
+    assert not rejected
+    entry = append(record, table, arrow, Load("test", ("d",)))
+    assert entry.quarantined == 0
+
+
+def sighting(available_at: date | None = FIRST, **others: Any) -> dict[str, Any]:
+    return {
+        "available_at": available_at,
+        "publication": str(available_at),
+        "observed_at": datetime(2026, 1, 1, 6, tzinfo=UTC),
+        "source": "test",
+        "source_ref": f"d0#/{others}"[:80],
+        "document": "d0",
+        "license_class": "cc-by",
+        "method": "api",
+        "extraction_confidence": None,
+        "withdrawn": False,
+        **others,
+    }
+
+
+def observation(value: str | None, day: date, **others: Any) -> dict[str, Any]:
+    shared = {"country": "ZA", "country_iso3": "ZAF", "period_start": day, "period_end": day}
+    held = {"unit": None, "base_period": None, "obs_status": None}
+    number = None if value is None else Decimal(value)
+    return sighting(**{**shared, **held, "value": number, **others})
+
+
+def series_row(value: str, day: date, **others: Any) -> dict[str, Any]:
+    named = {"series": "FX.EUR.ZAR", "series_type": "fx", "frequency": "daily"}
+    return observation(value, day, **{**named, **others})
+
+
+def release_row(number: int, **others: Any) -> dict[str, Any]:
+    empty = dict.fromkeys(
+        (
+            "category",
+            "tender_status",
+            "procurement_method",
+            "buyer_key",
+            "tender_value",
+            "tender_currency",
+            "tender_start",
+            "tender_end",
+            "number_of_tenderers",
+            "source_url",
+        )
+    )
+    made = {
+        "ocid": f"ocds-{number:04}",
+        "release_id": "r1",
+        "country": "ZA",
+        "released_on": date(2026, 1, 1 + number % 5),
+        "tag": "tender,planning",
+        "release": '{"tender":{"value":{"amount":1500000.10,"currency":"ZAR"}},"buyer":null}',
+        "parties_withheld": 1,
+    }
+    return sighting(**{**empty, **made, **others})
+
+
+def party_row(**others: Any) -> dict[str, Any]:
+    made = {
+        "ocid": "ocds-0001",
+        "release_id": "r1",
+        "country": "ZA",
+        "party_key": "k1",
+        "role": "buyer",
+        "name": "Mzansi Fictional Roads (Pty) Ltd",
+        "identifier_scheme": None,
+        "identifier_id": None,
+        "org_evidence": "legal_form:(pty) ltd",
+        "released_on": date(2026, 1, 1),
+    }
+    return sighting(**{**made, **others})
+
+
+def entity_row(**others: Any) -> dict[str, Any]:
+    made = {
+        "service_id": "DCTEST1",
+        "legal_name": "Ubuntu Fictional Mining Ltd",
+        "other_names": '["UFM"]',
+        "jurisdiction": "ZA",
+        "country": "ZA",
+        "entity_type": "company",
+        "status": "ACTIVE",
+        "lei": None,
+        "lei_status": None,
+        "same_as": None,
+    }
+    return sighting(**{**made, **others})
+
+
+def restated(record: Record) -> None:
+    """One figure: 10 in 2019, 12.50 from 2020 on."""
+    append(
+        record,
+        FUNDAMENTALS,
+        facts(
+            fact("10", available_at=FIRST, publication="a-1"),
+            fact("12.50", available_at=SECOND, publication="a-2", document="d1"),
+        ),
+        Load("test", ("d",)),
+    )
+
+
+def values(rows: Rows | None, name: str = "value_reported") -> list[Any]:
+    assert rows is not None
+    return [json.loads(row, parse_float=Decimal)[name] for row in rows.rows]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "mart"
+
+
+def test_what_was_published_answers_as_of(record: Record, folder: Path) -> None:
+    restated(record)
+    publish(record, folder)
+    mart = Mart(folder)
+
+    def asked(as_of: date | None, vintages: Vintages = "latest") -> list[Any]:
+        return values(facts_known(mart, "DCTEST1", as_of, vintages=vintages))
+
+    assert asked(date(2019, 3, 28)) == []
+    assert asked(FIRST) == asked(date(2020, 3, 29)) == [10]
+    assert asked(SECOND) == asked(None) == [Decimal("12.5")]
+    assert asked(None, "as_reported") == [10]
+    assert asked(None, "all") == [10, Decimal("12.5")]
+    assert asked(FIRST, "all") == [10]
+
+
+def test_a_withdrawn_figure_is_not_served_as_latest(record: Record, folder: Path) -> None:
+    restated(record)
+    gone = fact(None, available_at=date(2021, 1, 1), publication="a-3")
+    append(record, FUNDAMENTALS, facts(gone), Load("test", ("d",)))
+    publish(record, folder)
+    mart = Mart(folder)
+
+    assert values(facts_known(mart, "DCTEST1")) == []
+    assert values(facts_known(mart, "DCTEST1", date(2021, 1, 1))) == []
+    assert values(facts_known(mart, "DCTEST1", date(2020, 12, 31))) == [Decimal("12.5")]
+    assert values(facts_known(mart, "DCTEST1", vintages="all"))[-1] is None
+
+
+def test_digits_survive_from_the_record_to_the_json(record: Record, folder: Path) -> None:
+    texts = ("1234567890123456.78", "0.1", "100", "-0.000000000000000001", "0")
+    rows = [fact(text, item=f"item{place}") for place, text in enumerate(texts)]
+    load(record, FUNDAMENTALS, *rows)
+    publish(record, folder)
+
+    found = facts_known(Mart(folder), "DCTEST1")
+
+    assert found is not None
+    digits = [json.loads(row, parse_float=str, parse_int=str) for row in found.rows]
+    assert [row["value_reported"] for row in digits] == list(texts)
+
+
+def test_no_row_served_shows_what_came_after(record: Record, folder: Path) -> None:
+    restated(record)
+    publish(record, folder)
+
+    found = facts_known(Mart(folder), "DCTEST1", FIRST, vintages="all")
+
+    assert found is not None
+    (row,) = map(json.loads, found.rows)
+    assert set(row) > PROVENANCE and {"fact_id", "vintage", "available_at"} < set(row)
+    assert not {"superseded_at", "latest", "withdrawn", "row_id", "figure"} & set(row)
+
+
+def test_newest_periods_come_first_and_a_cut_is_told_exactly(record: Record, folder: Path) -> None:
+    load(record, FUNDAMENTALS, *(fact("1", year=year) for year in (2016, 2018, 2017)))
+    publish(record, folder)
+    mart = Mart(folder)
+
+    whole, cut = facts_known(mart, "DCTEST1", limit=3), facts_known(mart, "DCTEST1", limit=2)
+
+    assert values(whole, "period_end") == ["2018-12-31", "2017-12-31", "2016-12-31"]
+    assert values(cut, "period_end") == ["2018-12-31", "2017-12-31"]
+    assert whole is not None and cut is not None
+    assert (whole.truncated, cut.truncated) == (False, True)
+
+
+def test_an_id_nobody_has_is_told_from_an_issuer_without_figures_yet(
+    record: Record, folder: Path
+) -> None:
+    restated(record)
+    publish(record, folder)
+
+    assert facts_known(Mart(folder), "DCNOBODY") is None
+    assert facts_known(Mart(folder), "DCTEST1", date(2000, 1, 1)) is not None
+    assert issuers(Mart(folder), 5) == ["DCTEST1"]
+
+
+def test_a_build_is_switched_to_at_once(record: Record, folder: Path) -> None:
+    restated(record)
+    first = publish(record, folder)
+    mart = Mart(folder)
+    before = facts_known(mart, "DCTEST1")
+    load(record, FUNDAMENTALS, fact("13", available_at=date(2021, 1, 1), publication="a-3"))
+
+    second = publish(record, folder)
+
+    after, then = facts_known(mart, "DCTEST1"), facts_known(mart.at(first), "DCTEST1")
+    assert before is not None and after is not None
+    assert (before.data_version, after.data_version) == (first, second)
+    assert values(after) == [13]
+    assert then == before
+    assert builds(folder) == [first, second]
+    switch(folder, first)
+    assert facts_known(mart, "DCTEST1") == before
+
+
+def test_killed_before_the_switch_the_old_build_answers(record: Record, folder: Path) -> None:
+    restated(record)
+    first = publish(record, folder)
+    load(record, FUNDAMENTALS, fact("13", available_at=date(2021, 1, 1), publication="a-3"))
+    named = name_version(record)
+    loads = loads_of(record, named)
+    with Snapshot(folder / "stage" / named, record, loads, named) as snapshot:
+        snapshot.copy_record()
+        snapshot.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
+        write_mart(snapshot, folder, {"notice": "notice"})
+    (folder / "20990101.1.partial").write_bytes(b"half of a build")
+
+    found = facts_known(Mart(folder), "DCTEST1")
+
+    assert found is not None and found.data_version == first
+    assert publish(record, folder) > named
+    assert values(facts_known(Mart(folder), "DCTEST1")) == [13]
+    assert not list(folder.glob("*.partial"))
+
+
+def test_publishing_again_with_nothing_loaded_keeps_the_build(record: Record, folder: Path) -> None:
+    restated(record)
+    first = publish(record, folder)
+    restated(record)
+
+    assert publish(record, folder) == first
+    assert builds(folder) == [first]
+    assert publish(record, folder, notice=SAMPLE_NOTICE) != first
+
+
+def test_a_build_that_cannot_be_read_is_published_anew(record: Record, folder: Path) -> None:
+    restated(record)
+    first = publish(record, folder)
+    broken = current(folder)
+    assert broken is not None
+    broken.write_bytes(b"no database at all" * 100)
+
+    assert publish(record, folder) != first
+    assert values(facts_known(Mart(folder), "DCTEST1")) == [Decimal("12.5")]
+
+
+def test_a_party_without_evidence_stops_the_publication(record: Record, folder: Path) -> None:
+    restated(record)
+    first = publish(record, folder)
+    load(record, TENDER_PARTIES, party_row(), party_row(party_key="k2", org_evidence=None))
+
+    with pytest.raises(AuditFailed, match="without evidence"):
+        publish(record, folder)
+
+    found = facts_known(Mart(folder), "DCTEST1")
+    assert found is not None and found.data_version == first
+
+
+def test_a_withheld_party_is_not_in_the_build(record: Record, folder: Path) -> None:
+    withheld = party_row(party_key="secret", name=None, org_evidence=None)
+    load(record, TENDER_PARTIES, party_row(), withheld)
+    publish(record, folder)
+
+    (row,) = map(json.loads, parties(Mart(folder)).rows)
+    assert (row["role"], row["releases"]) == ("buyer", 1)
+
+
+@pytest.mark.parametrize("lacking", ["source_ref", "license_class"])
+def test_a_row_without_source_or_licence_stops_the_publication(lacking: str) -> None:
+    with closing(duckdb.connect()) as sql:
+        for name, row in AUDITED.items():
+            sql.register(name, arrow_schema(row).empty_table())
+        refuse(sql)
+        signal: dict[str, Any] = dict.fromkeys(Signal.model_fields)
+        signal |= {"source_ref": "d#/1", "license_class": "cc-by", lacking: None}
+        loose = pa.schema([each.with_nullable(True) for each in arrow_schema(Signal)])
+        sql.register("signals", pa.Table.from_pylist([signal], loose))
+
+        with pytest.raises(AuditFailed, match=lacking):
+            refuse(sql)
+
+
+def test_a_series_is_answered_in_the_vintage_of_the_day(record: Record, folder: Path) -> None:
+    load(
+        record,
+        MACRO_SERIES,
+        series_row("20.5", date(2019, 1, 2)),
+        series_row("20.75", date(2019, 1, 2), available_at=SECOND, publication="p2"),
+        series_row("7", date(2019, 1, 3), series="FX.EUR.KES", country="KE", country_iso3="KEN"),
+    )
+    publish(record, folder)
+    mart = Mart(folder)
+
+    assert values(series_known(mart, series="FX.EUR.ZAR", as_of=FIRST), "value") == [
+        Decimal("20.5")
+    ]
+    assert values(series_known(mart, "zaf"), "value") == [Decimal("20.75")]
+    assert values(series_known(mart, "KE", as_of=FIRST), "series") == ["FX.EUR.KES"]
+    assert values(series_known(mart, from_=date(2019, 1, 3)), "value") == [7]
+    assert values(series_known(mart, as_of=date(2018, 1, 1)), "value") == []
+
+
+def test_annual_indicators_serve_only_the_last_reading(record: Record, folder: Path) -> None:
+    year = {"period_start": date(2010, 1, 1), "period_end": date(2010, 12, 31)}
+    named = {**year, "indicator": "NY.GDP.MKTP.CD", "available_at": None}
+    load(record, MACRO_ANNUAL, observation("1", FIRST, publication="u1", **named))
+    load(record, MACRO_ANNUAL, observation("2", FIRST, publication="u2", **named))
+    publish(record, folder)
+    mart = Mart(folder)
+
+    (row,) = map(json.loads, annual(mart, "ZA", "NY.GDP.MKTP.CD").rows)
+
+    assert (row["value"], row["frequency"], row["available_at"]) == (2, "annual", None)
+    assert annual(mart, from_=date(2011, 1, 1)).rows == []
+
+
+def test_walking_releases_by_key_meets_each_once(record: Record, folder: Path) -> None:
+    undated = release_row(98, released_on=None)
+    twin = release_row(3, source="other portal")
+    load(record, TENDER_RELEASES, *map(release_row, range(23)), undated, twin)
+    load(record, TENDER_RELEASES, release_row(4, tag="award", publication="p2"))
+    publish(record, folder)
+    mart, after, met, days = Mart(folder), None, [], []
+
+    while True:
+        page = releases(mart, "za", limit=4, after=after)
+        met += [(row["ocid"], row["source_ref"]) for row in map(json.loads, page.rows)]
+        days += values(page, "date")
+        after = page.last_key
+        if not page.truncated:
+            break
+
+    assert len(met) == 25
+    assert len({ocid for ocid, _ in met}) == 24
+    assert days[-1] is None and days[:-1] == sorted(days[:-1], reverse=True)
+    assert len(releases(mart, "ZA", from_=date(2026, 1, 5)).rows) == 4
+
+
+def test_a_release_keeps_its_parts_and_names_all_members(record: Record, folder: Path) -> None:
+    load(record, TENDER_RELEASES, release_row(1))
+    publish(record, folder)
+
+    (row,) = releases(Mart(folder), "ZA").rows
+
+    assert b'"tender":{"value":{"amount":1500000.10,"currency":"ZAR"}}' in row
+    shown = json.loads(row)
+    assert shown["tag"] == ["tender", "planning"]
+    assert shown["awards"] is None and shown["contracts"] is None and shown["buyer"] is None
+
+
+def test_an_entity_is_one_record_with_listings_and_datasets(record: Record, folder: Path) -> None:
+    restated(record)
+    lei = entity_row(source="gleif", lei="2138002QX8KZTPLXS721", available_at=date(2018, 1, 1))
+    load(record, ENTITIES, entity_row(legal_name="Ubuntu"), lei)
+    ticker: dict[str, Any] = {"service_id": "DCTEST1", "id_type": "ticker", "id_value": "XJSE:UFM"}
+    load(record, IDENTIFIERS, sighting(**ticker, issuer="XJSE", status="active"))
+    publish(record, folder)
+
+    found = entity(Mart(folder), "DCTEST1")
+
+    assert found is not None
+    (row,) = map(json.loads, found.rows)
+    assert (row["lei"], row["other_names"]) == ("2138002QX8KZTPLXS721", ["UFM"])
+    assert row["listings"] == [{"mic": "XJSE", "ticker": "UFM", "status": "active"}]
+    assert row["datasets"] == ["AF-FUND"]
+    assert entity(Mart(folder), "DCNOBODY") is None
+
+
+def test_before_the_first_build_the_mart_says_so(folder: Path) -> None:
+    with pytest.raises(NothingPublished):
+        issuers(Mart(folder), 1)
+    folder.mkdir()
+    with pytest.raises(UnknownVersion):
+        switch(folder, "20260101.1")
+    with pytest.raises(UnknownVersion):
+        issuers(Mart(folder).at("../secret"), 1)
+
+
+def test_a_build_cannot_be_written_by_its_readers(record: Record, folder: Path) -> None:
+    publish(record, folder)
+    with pytest.raises(DatastoreUnavailable, match="readonly"):
+        Mart(folder).build().rows("DELETE FROM about")
+
+
+ASKED = (
+    "fundamentals WHERE organisation = 'a' AND latest = 1 ORDER BY place",
+    "tender_releases WHERE latest = 1 AND country = 'ZA' AND released_on >= '2020' "
+    "AND released_on <= '2021' AND place > 5 ORDER BY released_on DESC, place",
+    "tender_releases WHERE latest = 1 AND country = 'ZA' AND category = 'works' "
+    "ORDER BY released_on DESC, place",
+    "tender_releases WHERE tender_value <> '' AND country = 'ZA' AND available_at <= '2020' "
+    "ORDER BY released_on DESC, place",
+    "tender_parties WHERE country = 'ZA' AND role = 'buyer' ORDER BY place",
+    "macro_series WHERE country = 'ZA' AND latest = 1 ORDER BY place",
+    "macro_annual WHERE country_iso3 = 'ZAF' AND latest = 1 ORDER BY place",
+    "identifiers WHERE id_type = 'lei' AND id_match = 'X' ORDER BY place",
+    "metrics WHERE metric = 'net_margin' AND answers_until = '9999-12-31' ORDER BY place DESC",
+    "metrics WHERE organisation = 'a' AND answers_until = '9999-12-31' ORDER BY place",
+    "signals WHERE signal_key = 'k' AND country = 'ZA' ORDER BY place",
+)
+
+
+@pytest.mark.parametrize("statement", ASKED)
+def test_an_answer_reads_what_is_asked_by_an_index(
+    statement: str, record: Record, folder: Path
+) -> None:
+    publish(record, folder)
+
+    plan = Mart(folder).build().rows(f"EXPLAIN QUERY PLAN SELECT place FROM {statement}")
+
+    steps = [step[3] for step in plan]
+    assert len(steps) == 1 and steps[0].startswith("SEARCH"), steps
+
+
+@settings(max_examples=15, deadline=None)
+@given(arrivals())
+def test_a_build_answers_any_history_as_the_model_does(
+    arrived: tuple[list[Said], list[list[Said]]],
+) -> None:
+    history, batches = arrived
+    with tempfile.TemporaryDirectory() as root:
+        record, folder = Record(f"{root}/record"), Path(root) / "mart"
+        for batch in batches:
+            load(record, FUNDAMENTALS, *map(said_row, batch))
+        publish(record, folder)
+        for as_of in (None, *DAYS):
+            for mode in MODES:
+                assert served(Mart(folder), as_of, mode) == answer(history, as_of, mode)
+
+
+def served(mart: Mart, as_of: date | None, vintages: Vintages) -> Answer:
+    found = facts_known(mart, "DCTEST1", as_of, vintages=vintages)
+    rows = [json.loads(each, parse_float=Decimal) for each in (found.rows if found else [])]
+    return {
+        (
+            each["line_item"],
+            None if each["value_reported"] is None else Decimal(each["value_reported"]),
+            each["vintage"],
+            date.fromisoformat(each["available_at"]),
+        )
+        for each in rows
+    }
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=6))
+def test_a_decimal_is_the_same_number_in_json(value: Decimal) -> None:
+    text = encode({"value": value}).decode()
+
+    assert json.loads(text, parse_float=Decimal, parse_int=Decimal)["value"] == value
+    assert "e" not in text.replace("value", "").lower() or abs(value.adjusted()) > 60
+
+
+def test_values_are_written_as_everyone_reads_them() -> None:
+    moment = datetime(2026, 1, 1, 6, tzinfo=UTC)
+    shown = {
+        "a": Decimal("1E+2"),
+        "b": date(2026, 1, 2),
+        "c": moment,
+        "d": None,
+        "e": [Decimal("1.500")],
+    }
+
+    assert (
+        encode(shown) == b'{"a":100,"b":"2026-01-02","c":"2026-01-01T06:00:00Z","d":null,"e":[1.5]}'
+    )
+    for refused in (Decimal("NaN"), datetime(2026, 1, 1)):
+        with pytest.raises(ValueError, match=r"not a number|no zone"):
+            encode(refused)
+
+
+@pytest.mark.parametrize("module", ["api.app", "api.serve", "mcp_server.app"])
+def test_a_surface_loads_none_of_the_heavy_parts(module: str) -> None:
+    heavy = {"deltalake", "duckdb", "pandas", "pyarrow", "dagster", "great_expectations"}
+    program = f"import sys, {module}; print(*(set(sys.modules) & {heavy!r}))"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == []

@@ -1,0 +1,149 @@
+"""Ids that are one organisation answer as one, each row under its own id."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.helpers.facts import fact
+from tests.helpers.random_world import derived_of
+from tests.unit.warehouse.test_mart import entity_row, load, party_row, release_row, sighting
+from warehouse.mart.build import publish
+from warehouse.mart.derived import Derivation
+from warehouse.mart.snapshot import Snapshot
+from warehouse.read.crosswalk import lookup
+from warehouse.read.entities import entity, search
+from warehouse.read.fundamentals import facts_known, issuers
+from warehouse.read.mart import Mart
+from warehouse.read.metrics import metrics
+from warehouse.read.parties import parties
+from warehouse.read.quality import quality_metrics
+from warehouse.read.rows import Rows
+from warehouse.read.shared import shared_facts
+from warehouse.record.schema import arrow_schema
+from warehouse.record.store import Record
+from warehouse.record.tables import (
+    ENTITIES,
+    FUNDAMENTALS,
+    IDENTIFIERS,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+)
+from warehouse.tables import Metric, PartyMatch, SameAs
+
+OWN, WEAK, OTHER = "DCOWN", "DCWEAK", "DCOTHER"
+NAME = "Alpha Fictional Works Ltd"
+
+
+def derived(snapshot: Snapshot) -> Mapping[str, pa.Table]:
+    match = {
+        **dict.fromkeys(PartyMatch.model_fields),
+        **{"source": "test", "country": "ZA", "party_key": "s1", "name": NAME},
+        **{"service_id": WEAK, "match_method": "exact_name"},
+    }
+    pointing = {"service_id": WEAK, "same_as": OWN, "evidence": "lei"}
+    held = derived_of(Random(1), snapshot.data_version)
+    metric = held["metrics"].to_pylist()[1] | {"service_id": WEAK}
+    return {
+        "party_matches": pa.Table.from_pylist([match], arrow_schema(PartyMatch)),
+        "same_as": pa.Table.from_pylist([pointing], arrow_schema(SameAs)),
+        "metrics": pa.Table.from_pylist([metric], arrow_schema(Metric)),
+        "quality": held["quality"],
+    }
+
+
+@pytest.fixture(scope="module")
+def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
+    root: Path = tmp_path_factory.mktemp("one")
+    record = Record(f"{root}/record")
+    load(
+        record,
+        FUNDAMENTALS,
+        fact("1", issuer=WEAK, year=2017),
+        fact("2", issuer=OWN, year=2018),
+        fact("3", issuer=OWN, year=2016),
+        fact("4", issuer=OTHER),
+    )
+    load(record, ENTITIES, entity_row(service_id=OWN, legal_name=NAME))
+    ticker: dict[str, Any] = {"id_type": "ticker", "id_value": "XJSE:ALP", "issuer": "XJSE"}
+    load(record, IDENTIFIERS, sighting(service_id=WEAK, status="active", **ticker))
+    body = {
+        "id": "a",
+        "value": {"amount": 5, "currency": "ZAR"},
+        "suppliers": [{"name": NAME}],
+    }
+    load(record, TENDER_RELEASES, release_row(1, release=json.dumps({"awards": [body]})))
+    load(record, TENDER_PARTIES, party_row(party_key="s1", role="supplier", name=NAME))
+    publish(record, root / "mart", derivations=[Derivation("one", derived)])
+    held = Mart(root / "mart")
+    yield held
+    held.close()
+
+
+def told(rows: Rows | None) -> list[dict[str, Any]]:
+    return [json.loads(row) for row in (rows.rows if rows else [])]
+
+
+READS: dict[str, Callable[[Mart, str], Rows | None]] = {
+    "facts": facts_known,
+    "metrics": metrics,
+    "parties": lambda mart, asked: parties(mart, service_id=asked),
+    "shared financials": shared_facts,
+    "shared awards": lambda mart, asked: shared_facts(mart, asked, None, "AF-TENDER"),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_either_id_of_an_organisation_finds_what_is_held_of_both(name: str, mart: Mart) -> None:
+    found = told(READS[name](mart, OWN))
+
+    assert found == told(READS[name](mart, WEAK)) and found
+    ids = {row.get("service_id") or row["entity_id"] for row in found}
+    assert WEAK in ids and ids <= {OWN, WEAK}
+
+
+def test_figures_of_two_ids_come_by_period_and_each_keeps_its_id(mart: Mart) -> None:
+    found = told(facts_known(mart, OWN))
+
+    assert [(row["service_id"], row["period_end"][:4]) for row in found] == [
+        (OWN, "2018"),
+        (WEAK, "2017"),
+        (OWN, "2016"),
+    ]
+    shared = told(shared_facts(mart, WEAK))
+    assert [row["entity_id"] for row in shared] == [OWN, WEAK, OWN]
+    assert {row["entity_name"] for row in shared} == {NAME}
+
+
+def test_what_crosswalk_and_search_find_has_the_data(mart: Mart) -> None:
+    by_ticker = told(lookup(mart, "ticker", "xjse:alp").rows)
+    by_name = told(search(mart, NAME))
+
+    assert [row["service_id"] for row in by_ticker] == [OWN]
+    assert [row["service_id"] for row in by_name] == [OWN]
+    assert told(facts_known(mart, by_ticker[0]["service_id"]))
+
+
+def test_a_record_has_the_listings_and_datasets_of_its_organisation(mart: Mart) -> None:
+    (row,) = told(entity(mart, OWN))
+
+    assert row["listings"] == [{"mic": "XJSE", "ticker": "ALP", "status": "active"}]
+    assert row["datasets"] == ["AF-FUND", "AF-TENDER"]
+
+
+def test_an_id_that_only_points_is_known(mart: Mart) -> None:
+    assert facts_known(mart, WEAK, date(1990, 1, 1)) is not None
+    assert facts_known(mart, "DCNOBODY") is None
+    assert issuers(mart, 5) == sorted([OWN, OTHER])
+
+
+def test_only_what_was_measured_of_this_build_is_told(mart: Mart) -> None:
+    found = told(quality_metrics(mart, "AF-FUND"))
+
+    assert {row["data_version"] for row in found} == {mart.build().data_version}
+    assert [row["metric"] for row in found] == ["coverage", "provenance_complete"]

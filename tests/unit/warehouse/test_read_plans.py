@@ -1,0 +1,165 @@
+"""What an answer costs: every read finds its rows through an index."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.random_world import publish_world
+from warehouse.mart.build import publish
+from warehouse.read.crosswalk import identifiers, lookup
+from warehouse.read.engines import Found
+from warehouse.read.entities import entity, search
+from warehouse.read.fundamentals import facts_known, issuers
+from warehouse.read.health import answered_by
+from warehouse.read.macro import annual, series_known
+from warehouse.read.mart import Build, Mart
+from warehouse.read.metrics import metrics, screen
+from warehouse.read.parties import parties
+from warehouse.read.quality import quality_metrics
+from warehouse.read.shared import shared_facts
+from warehouse.read.signals import panel, procurement_demand
+from warehouse.read.tenders import releases
+from warehouse.record.store import Record
+
+DAY = date(2020, 1, 1)
+
+READS: dict[str, Callable[[Mart], object]] = {
+    "facts": lambda mart: facts_known(mart, "DCA1", limit=5),
+    "facts as of": lambda mart: facts_known(mart, "DCX9", DAY, "FY", line_items=["revenue"]),
+    "facts of nobody": lambda mart: facts_known(mart, "DCNOBODY"),
+    "issuers": lambda mart: issuers(mart, 5),
+    "health": answered_by,
+    "series of a country": lambda mart: series_known(mart, "ZA", limit=5),
+    "series of three letters": lambda mart: series_known(mart, "ZAF", as_of=DAY),
+    "one series": lambda mart: series_known(mart, series="FX.EUR.ZAR", as_of=DAY),
+    "series of a type": lambda mart: series_known(mart, series_type="fx", limit=5),
+    "series of a type and country": lambda mart: series_known(mart, "ZA", series_type="fx"),
+    "annual of a country": lambda mart: annual(mart, "ZAF", limit=5),
+    "one indicator": lambda mart: annual(mart, indicator="NY.GDP"),
+    "releases": lambda mart: releases(mart, "ZA", DAY, 5, ("2020-01-01", "3")),
+    "releases of a category": lambda mart: releases(mart, "ZA", limit=5, category="works"),
+    "releases of a buyer": lambda mart: releases(mart, "ZA", limit=5, buyer="DCA1"),
+    "releases of a buyer's name": lambda mart: releases(mart, "ZA", limit=5, buyer="agency"),
+    "releases of words": lambda mart: releases(mart, "ZA", limit=5, query="roads"),
+    "parties": lambda mart: parties(mart, "ZA", limit=5),
+    "parties of a role": lambda mart: parties(mart, role="buyer", limit=5),
+    "parties of a role and country": lambda mart: parties(mart, "ZA", "buyer", limit=5),
+    "parties of an organisation": lambda mart: parties(mart, service_id="DCA1"),
+    "entity": lambda mart: entity(mart, "DCX9"),
+    "search": lambda mart: search(mart, "fictional", "ZA", 5),
+    "identifiers": lambda mart: identifiers(mart, "DCX9", paid=True),
+    "lookup": lambda mart: lookup(mart, "registry", "2001/123456/07"),
+    "metrics": lambda mart: metrics(mart, "DCA1", "net_margin", DAY),
+    "screen": lambda mart: screen(mart, "net_margin", "asc", DAY, "ZA", 5),
+    "quality": lambda mart: quality_metrics(mart, "AF-FUND"),
+    "panel": lambda mart: panel(mart, "procurement-demand", limit=5),
+    "panel of a country": lambda mart: procurement_demand(mart, "ZA", "works", DAY),
+    "shared financials": lambda mart: shared_facts(mart, "DCA1", as_of=DAY),
+    "shared awards": lambda mart: shared_facts(mart, "DCA1", None, "AF-TENDER", DAY),
+    "shared tenders": lambda mart: shared_facts(mart, None, "ZAF", "AF-TENDER", limit=5),
+    "shared macro": lambda mart: shared_facts(mart, "ZAF", as_of=DAY, measure="FX.EUR.ZAR"),
+}
+# One row says what is asked, or as many as are asked for lie at the front.
+ENOUGH = (
+    "SELECT 1 FROM identifiers LIMIT 1",
+    "SELECT place FROM fundamentals LIMIT 1",
+    "SELECT name, value FROM about",
+    "SELECT DISTINCT organisation FROM fundamentals WHERE latest = 1 ORDER BY organisation LIMIT 5",
+)
+
+
+class Watched(Mart):
+    """A mart that keeps what it was asked."""
+
+    def __init__(self, place: str | Path) -> None:
+        super().__init__(place)
+        self.asked: list[tuple[str, Sequence[object]]] = []
+
+    def build(self) -> Build:
+        """Give the build, with every statement kept."""
+        build = super().build()
+
+        def ask(statement: str, values: Sequence[object]) -> Found:
+            self.asked.append((statement, values))
+            return build.ask(statement, values)
+
+        return Build(ask, build.data_version, build.about)
+
+
+@pytest.fixture(scope="module")
+def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    root = tmp_path_factory.mktemp("plans")
+    publish_world(root / "record", root / "mart", 7)
+    watched = Watched(root / "mart")
+    yield watched
+    watched.close()
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
+    """Give a build without rows: of few rows SQLite knows that reading them all is as good."""
+    root = tmp_path_factory.mktemp("bare")
+    publish(Record(f"{root}/record"), root / "mart")
+    mart = Mart(root / "mart")
+    yield mart
+    mart.close()
+
+
+def plan(mart: Mart, statement: str, values: Sequence[Any]) -> list[str]:
+    steps = mart.build().rows(f"EXPLAIN QUERY PLAN {statement}", *values)
+    return [str(step[3]) for step in steps]
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_finds_its_rows_through_an_index(name: str, mart: Watched, bare: Mart) -> None:
+    mart.asked.clear()
+    READS[name](mart)
+
+    assert mart.asked
+    for statement, values in mart.asked:
+        steps = plan(bare, statement, values)
+        scanned = [step for step in steps if step.startswith("SCAN") and "CONSTANT" not in step]
+        assert not scanned or statement in ENOUGH, (statement, steps)
+        if "ORDER BY place" in statement or "released_on DESC, place" in statement:
+            assert not [step for step in steps if "TEMP B-TREE" in step], (statement, steps)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("releases of a buyer", "buyer_id=?"),
+        ("parties of an organisation", "organisation=?"),
+        ("series of a type", "series_type=?"),
+    ],
+)
+def test_what_few_rows_have_is_what_the_index_begins_with(
+    name: str, meant: str, mart: Watched, bare: Mart
+) -> None:
+    mart.asked.clear()
+    READS[name](mart)
+
+    assert any(meant in step for asked in mart.asked for step in plan(bare, *asked))
+
+
+def test_values_of_tenders_are_read_past_those_that_state_none(mart: Watched, bare: Mart) -> None:
+    mart.asked.clear()
+    READS["shared tenders"](mart)
+
+    (asked,) = [each for each in mart.asked if "FROM tender_releases " in each[0]]
+    (step,) = plan(bare, *asked)
+    indexes = "SELECT sql FROM sqlite_master WHERE name = ?"
+    used = step.split("INDEX ")[1].split()[0]
+    assert "tender_value <> ''" in bare.build().rows(indexes, used)[0][0]
+
+
+def test_a_search_that_has_enough_looks_no_further(mart: Watched) -> None:
+    mart.asked.clear()
+    assert len(search(mart, "2138002QX8KZTPLXS721", limit=0).rows) == 0
+    assert not [each for each, _ in mart.asked if "FROM names" in each or "FROM words" in each]
+
+    mart.asked.clear()
+    assert len(search(mart, "2138002QX8KZTPLXS721").rows) == 1
+    assert [each for each, _ in mart.asked if "FROM words" in each]

@@ -1,0 +1,122 @@
+"""Writers, compactions and caches at the same time: nothing twice, nothing lost."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.facts import fact, facts
+from tests.helpers.paths import ROOT
+from warehouse.errors import SankofaError
+from warehouse.record import journal
+from warehouse.record.append import Load, append
+from warehouse.record.as_of import known
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
+
+MANY = """
+import sys
+from tests.helpers.facts import fact, facts
+from warehouse.record.append import Load, append
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
+
+record = Record(sys.argv[1])
+for number in range(36):
+    rows = facts(fact(str(number), item=sys.argv[2], year=1950 + number))
+    append(record, FUNDAMENTALS, rows, Load("test", (f"{sys.argv[2]}{number}",)))
+"""
+
+
+def counts(record: Record) -> list[object]:
+    statement = f"""
+        SELECT (SELECT count(*) FROM {record.relation("fundamentals")}),
+            (SELECT count(DISTINCT (sighting, content)) FROM {record.relation("fundamentals")}),
+            (SELECT count(*) FROM {record.relation("loads")}),
+            (SELECT count(DISTINCT load_seq) FROM {record.relation("loads")}),
+            (SELECT sum(appended) FROM {record.relation("loads")})
+    """
+    return [int(column[0].as_py()) for column in record.query(statement).columns]
+
+
+def test_writers_that_compact_at_the_same_time_double_nothing(tmp_path: Path) -> None:
+    """Each writer makes more files than a table may have before it is compacted."""
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", MANY, str(tmp_path), item],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for item in ("revenue", "profit")
+    ]
+    for writer in writers:
+        _, said = writer.communicate()
+        assert writer.returncode == 0, said
+    record = Record(str(tmp_path))
+    assert counts(record) == [72, 72, 72, 72, 72]
+    assert len(record.files("fundamentals")) < 72
+
+
+def test_threads_that_share_a_record_double_nothing(record: Record) -> None:
+    def load(number: int) -> int:
+        rows = facts(*(fact("1", year=1950 + year) for year in range(number % 4, 20)))
+        return append(record, FUNDAMENTALS, rows, Load("test", (f"{number}",))).appended
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(load, range(8))) == 20
+    held = record.query(f"SELECT count(*) AS n FROM {record.relation('fundamentals')}")
+    assert held["n"].to_pylist() == [20]
+
+
+def test_a_load_that_was_committed_and_not_entered_is_entered_by_whoever_comes_next(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(journal, "settle", lambda *_: None)
+        for number in range(3):
+            rows = facts(fact("1", year=1950 + number))
+            append(record, FUNDAMENTALS, rows, Load("test", (f"{number}",)))
+    assert len(record.query(f"SELECT * FROM {record.relation('loads')}")) == 0
+    held = append(Record(record.root), FUNDAMENTALS, facts(fact("1", year=1950)), Load("t", ("x",)))
+    assert held.appended == 0
+    append(Record(record.root), FUNDAMENTALS, facts(fact("1", year=1960)), Load("t", ("y",)))
+    entered = record.query(f"SELECT load_seq, appended FROM {record.relation('loads')}")
+    assert sorted(zip(*(column.to_pylist() for column in entered.columns), strict=True)) == [
+        (1, 1),
+        (2, 1),
+        (3, 0),
+        (3, 1),
+        (4, 1),
+    ]
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "empty"])
+def test_an_index_that_is_missing_or_damaged_is_made_again(record: Record, damage: str) -> None:
+    rows = facts(*(fact("1", year=1950 + year) for year in range(20)))
+    append(record, FUNDAMENTALS, rows, Load("test", ("d",)))
+    for path in record.index_folder("fundamentals").glob("*.marks"):
+        content = path.read_bytes()
+        path.unlink()
+        if damage != "missing":
+            path.write_bytes(content[: len(content) // 2] if damage == "cut" else b"")
+    again = append(record, FUNDAMENTALS, rows, Load("test", ("d",)))
+    assert (again.appended, again.held) == (0, 20)
+
+
+@pytest.mark.parametrize("name", ["with space", "it's", "über", "all*"])
+def test_a_record_may_lie_in_any_ordinary_folder(tmp_path: Path, name: str) -> None:
+    record = Record(str(tmp_path / name))
+    append(record, FUNDAMENTALS, facts(fact("1")), Load("test", ("d",)))
+    statement = known(FUNDAMENTALS, record.relation("fundamentals"), as_of=date(2020, 1, 1))
+    assert len(record.query(statement)) == 1
+    assert append(record, FUNDAMENTALS, facts(fact("1")), Load("test", ("d",))).held == 1
+
+
+@pytest.mark.parametrize("name", ["a[1]", "100%", "back\\slash", "a#b", "what?"])
+def test_a_folder_that_cannot_hold_a_record_is_refused_in_words(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SankofaError, match="a record cannot lie in a folder with"):
+        Record(str(tmp_path / name))
