@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from assets.exports.artifacts import PARTS, Part
-from assets.exports.columns import Column
+from assets.exports.file_columns import Column
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 from warehouse.contract.bodies import ROWS

@@ -22,14 +22,12 @@ from quality.audit import audit
 from quality.data_docs import write_docs
 from quality.history import keep_history
 from quality.report import Report
-from warehouse.exports.manifest import Manifest, encode
-from warehouse.exports.published import Published
+from warehouse.exports.published import Manifest, Published, encode
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
-from warehouse.mart.derived import Derivation, Tables
-from warehouse.mart.snapshot import Snapshot
-from warehouse.read.exports import MANIFEST
+from warehouse.mart.snapshot import Derivation, Snapshot, Tables
+from warehouse.read.build_info import MANIFEST
 from warehouse.record.store import Record
 from warehouse.tables import QualityMetric
 

@@ -21,7 +21,7 @@ from pipelines.builds import let_go
 from pipelines.publication import Publication
 from quality.checks import check_results, check_specs
 from warehouse.mart.audit import AuditFailed
-from warehouse.mart.notices import NOTICE, SAMPLE_NOTICE
+from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.record.tables import (
     ENTITIES,
     FUNDAMENTALS,

@@ -17,8 +17,8 @@ from quality.served_names_audit import find_persons
 from quality.served_text_audit import find_contacts
 from quality.suites import SUITES
 from warehouse.mart.awards import add_awards
-from warehouse.mart.countries import countries
 from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.write import countries
 from warehouse.record.schema import arrow_schema
 from warehouse.tables import DERIVED, QualityMetric
 

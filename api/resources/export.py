@@ -5,7 +5,7 @@ import falcon
 from api.base_url import follow
 from api.endpoints import declarations, request
 from api.endpoints.response import pinned, send
-from warehouse.read.exports import export_body
+from warehouse.read.build_info import export_body
 from warehouse.read.mart import Mart
 
 

@@ -5,7 +5,7 @@ import falcon
 from api.endpoints import declarations, request
 from api.endpoints.response import answer, pinned, rows_allowed
 from warehouse.read.mart import Mart
-from warehouse.read.parties import parties
+from warehouse.read.tenders import parties
 
 
 class TenderParties:

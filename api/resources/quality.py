@@ -4,8 +4,8 @@ import falcon
 
 from api.endpoints import declarations, request
 from api.endpoints.response import answer, nobody, pinned
+from warehouse.read.build_info import quality_metrics
 from warehouse.read.mart import Mart
-from warehouse.read.quality import quality_metrics
 
 
 class Quality:

@@ -6,7 +6,7 @@ from api.endpoints import declarations, request
 from api.endpoints.response import answer, pinned, rows_allowed
 from warehouse.errors import BadQuestion
 from warehouse.read.mart import Mart
-from warehouse.read.shared import check_dataset, shared_facts
+from warehouse.read.shared_facts import check_dataset, shared_facts
 
 _COUNTRY_HAS = "AF-TENDER or AF-MACRO"
 

@@ -13,8 +13,7 @@ from api.endpoints import declarations, request
 from api.middleware import API_VERSION
 from warehouse.errors import SankofaError
 from warehouse.json_encoding import encode
-from warehouse.read.health import answered_by
-from warehouse.read.mart import Mart
+from warehouse.read.mart import Mart, answered_by
 
 _DEADLINE = 1.0
 # So many reads that never end may be under way before others have to wait for them.

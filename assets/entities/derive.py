@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from assets.entities.resolve import PARTY, resolve
 from assets.entities.sharing import find_same
-from warehouse.mart.derived import Derivation, Tables
-from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.snapshot import Derivation, Snapshot, Tables
 from warehouse.record.journal import code_version
 
 _KNOWN = {

@@ -4,13 +4,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from assets.exports import shapes
-from assets.exports.awards import AWARDS, reading_awards
-from assets.exports.columns import Column
-from assets.exports.panels import PANELS
+from assets.exports import file_columns
+from assets.exports.file_columns import Column
 from assets.exports.parquet import Reader
-from assets.exports.parties import PARTIES
-from warehouse.exports.manifest import Kind
+from assets.exports.tenders import AWARDS, PARTIES, reading_awards
+from warehouse.exports.published import Kind
 from warehouse.mart.snapshot import Snapshot
 from warehouse.tables import OPEN_CLASSES
 from warehouse.tiers import TierName
@@ -81,6 +79,23 @@ class Part:
         )
 
 
+PANELS: tuple[tuple[str, str], ...] = (
+    ("procurement-demand", "Procurement demand by category and buyer"),
+    ("award-concentration", "Concentration of awards among suppliers"),
+    ("buyer-supplier-concentration", "Concentration of awards among suppliers of each buyer"),
+    ("single-bid-rate", "Share of processes with a single tenderer"),
+    ("bidder-participation", "Tenderers in a process"),
+    ("submission-window", "Days to submit a tender"),
+    ("time-to-award", "Days from the end of submission to the first award"),
+    ("cancellation-rate", "Share of processes that ended without an award"),
+    ("procurement-method-mix", "Share of each procurement method"),
+    ("award-to-estimate", "Awards beside the estimated value"),
+    ("value-revision", "Share of processes whose value was revised"),
+    ("supplier-newcomer-rate", "Share of awards to suppliers without one in two years"),
+    ("listed-award-intensity", "Awards to listed issuers beside their revenue"),
+)
+
+
 # Their sources give no evidence of when a value became public: there is no as_of for them.
 _UNDATED = ("af-macro-annual",)
 
@@ -90,7 +105,7 @@ PARTS: tuple[Part, ...] = (
         "Tender releases, every vintage",
         "licensed",
         "AF-TENDER",
-        shapes.RELEASE,
+        file_columns.RELEASE,
         "SELECT * FROM tender_releases",
         ("country", "date", "ocid", "release_id", "vintage", "record_id"),
         ("date",),
@@ -103,7 +118,7 @@ PARTS: tuple[Part, ...] = (
         "Reported company figures, every vintage",
         "licensed",
         "AF-FUND",
-        shapes.FACT,
+        file_columns.FACT,
         "SELECT * FROM fundamentals",
         ("service_id", "period_end", "line_item", "vintage", "fact_id"),
         ("period_end",),
@@ -115,7 +130,7 @@ PARTS: tuple[Part, ...] = (
         "Award facts: each award as each release states it, every vintage",
         "licensed",
         "AF-TENDER",
-        shapes.AWARD,
+        file_columns.AWARD,
         AWARDS,
         ("country", "award_date", "ocid", "release_id", "vintage", "record_id"),
         ("award_date",),
@@ -127,7 +142,7 @@ PARTS: tuple[Part, ...] = (
         "Parties of tenders that are established to be organisations, every vintage",
         "licensed",
         "AF-TENDER",
-        shapes.PARTY,
+        file_columns.PARTY,
         PARTIES,
         ("country", "role", "party_id", "ocid", "release_id", "vintage", "record_id"),
         ("released_on",),
@@ -138,7 +153,7 @@ PARTS: tuple[Part, ...] = (
         "Macroeconomic series, every vintage",
         "licensed",
         "AF-MACRO",
-        shapes.SERIES,
+        file_columns.SERIES,
         "SELECT * FROM macro_series",
         ("series", "country_iso3", "frequency", "period_end", "vintage", "record_id"),
         ("period_end",),
@@ -150,7 +165,7 @@ PARTS: tuple[Part, ...] = (
         "Annual indicators, every vintage; undated, so that latest tells what is known now",
         "licensed",
         "AF-MACRO",
-        shapes.ANNUAL,
+        file_columns.ANNUAL,
         "SELECT * FROM macro_annual",
         ("indicator", "country_iso3", "period_end", "vintage", "record_id"),
         ("period_end",),
@@ -162,7 +177,7 @@ PARTS: tuple[Part, ...] = (
         "Macroeconomic series as they are known now",
         "open-panel",
         "AF-MACRO",
-        shapes.SERIES_NOW,
+        file_columns.SERIES_NOW,
         f"SELECT * FROM macro_series WHERE latest AND {_OPEN}",
         ("series", "country_iso3", "frequency", "period_end", "vintage", "record_id"),
         ("period_end",),
@@ -174,7 +189,7 @@ PARTS: tuple[Part, ...] = (
         "What was measured of each dataset's quality",
         "open-panel",
         None,
-        shapes.QUALITY,
+        file_columns.QUALITY,
         "SELECT * FROM quality",
         ("sku", "dimension", "metric", "scope", "measured_at", "record_id"),
         ("measured_at",),
@@ -186,7 +201,7 @@ PARTS: tuple[Part, ...] = (
             title,
             "open-panel",
             "AF-TENDER",
-            shapes.SIGNAL,
+            file_columns.SIGNAL,
             f"SELECT * FROM signals WHERE signal_key = '{key}' AND {_OPEN}",
             ("country", "month", "dimension", "dimension_value", "measure", "vintage", "record_id"),
             ("month",),

@@ -8,10 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from assets.exports.artifacts import LICENCES, Part
-from assets.exports.columns import Column
-from assets.exports.croissant_context import CONTEXT
-from warehouse.exports.manifest import Artifact, Kind
-from warehouse.exports.published import PARQUET, file_name
+from assets.exports.file_columns import Column
+from warehouse.exports.published import PARQUET, Artifact, Kind, file_name
 
 NAME = "sankofa-exports"
 TITLE = "Sankofa: what was knowable on any past day, for African and emerging markets"
@@ -145,3 +143,44 @@ def _plain(example: Any) -> Any:
     if isinstance(example, Decimal):
         return str(example)
     return example.isoformat() if isinstance(example, date) else example
+
+
+_TERMS = (
+    *(
+        "citeAs",
+        "column",
+        "equivalentProperty",
+        "extract",
+        "field",
+        "fileObject",
+        "fileProperty",
+        "fileSet",
+        "format",
+    ),
+    *("includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet"),
+    *(
+        "references",
+        "regex",
+        "repeated",
+        "replace",
+        "samplingRate",
+        "separator",
+        "source",
+        "subField",
+    ),
+    "transform",
+)
+
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "sc": "https://schema.org/",
+    **{name: f"cr:{name}" for name in _TERMS},
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+}

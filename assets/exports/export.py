@@ -16,11 +16,10 @@ import msgspec
 
 from assets.exports import describe
 from assets.exports.artifacts import PARTS, Part
-from assets.exports.entry import entry, failed
 from assets.exports.signing import SigningKey
+from assets.exports.write_artifact import entry, failed
 from warehouse.errors import SankofaError, UnknownVersion
-from warehouse.exports.manifest import Artifact, Manifest, encode
-from warehouse.exports.place import Place
+from warehouse.exports.file_store import Place
 from warehouse.exports.published import (
     CROISSANT,
     DATAPACKAGE,
@@ -29,7 +28,10 @@ from warehouse.exports.published import (
     PUBLIC_KEY,
     SIGNATURE,
     VERSION,
+    Artifact,
+    Manifest,
     Published,
+    encode,
     schema_name,
 )
 from warehouse.mart.snapshot import Snapshot

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from assets.exports.columns import Column
-from warehouse.exports.place import Place
+from assets.exports.file_columns import Column
+from warehouse.exports.file_store import Place
 
 GROUP = 100_000
 # Small enough that no text column of a batch can pass the 2 GiB that Arrow's offsets reach.

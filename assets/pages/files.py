@@ -6,8 +6,7 @@ import pyarrow.parquet as pq
 
 from assets.pages.cards import Card, meanings
 from assets.pages.coverage import shown
-from warehouse.exports.manifest import Artifact, Manifest
-from warehouse.exports.published import Published, file_name
+from warehouse.exports.published import Artifact, Manifest, Published, file_name
 
 # Far fewer than a key of the sample tier gets of it in one answer.
 _FIRST = 5

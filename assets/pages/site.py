@@ -18,8 +18,7 @@ from assets.pages.panels import write_panels
 from assets.pages.quality_board import board
 from assets.pages.render import STATIC, Pages
 from assets.pages.snippets import snippets
-from warehouse.exports.manifest import Manifest
-from warehouse.exports.published import Published
+from warehouse.exports.published import Manifest, Published
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.metrics import FORMULAS
 from warehouse.tiers import TIERS

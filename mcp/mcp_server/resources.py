@@ -4,7 +4,7 @@ from mcp_types import Resource, ResourceTemplate
 
 from warehouse.contract.datasets import DATASETS, card
 from warehouse.methodology.pages import REFS, page_of
-from warehouse.read.exports import export_body
+from warehouse.read.build_info import export_body
 from warehouse.read.mart import Mart
 
 _MARKDOWN, _JSON, _PLAIN = "text/markdown", "application/json", "text/plain"

@@ -22,12 +22,11 @@ from warehouse.contract.failures import (
 )
 from warehouse.contract.limits import refuse_above
 from warehouse.contract.problems import Problem
-from warehouse.exports.manifest import Artifact, decode
-from warehouse.exports.published import PARQUET
+from warehouse.exports.published import PARQUET, Artifact, decode
 from warehouse.json_encoding import encode
 from warehouse.keys import Key, KeyStore, hidden, signing_secret
 from warehouse.mart.builds import is_database
-from warehouse.read.exports import export_manifest
+from warehouse.read.build_info import export_manifest
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, Tier, TierName
 from warehouse.usage import Standing, Usage

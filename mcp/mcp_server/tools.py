@@ -11,12 +11,11 @@ from warehouse.contract.limits import rows_allowed, words_allowed
 from warehouse.contract.macro import is_series, macro_rows
 from warehouse.contract.refusals import in_order, nobody
 from warehouse.contract.walk import next_cursor, place_of
+from warehouse.read.build_info import quality_metrics
 from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known
 from warehouse.read.mart import Mart
-from warehouse.read.parties import parties
-from warehouse.read.quality import quality_metrics
-from warehouse.read.tenders import releases
+from warehouse.read.tenders import parties, releases
 from warehouse.tiers import Tier
 
 _ALWAYS = (

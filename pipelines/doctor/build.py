@@ -9,8 +9,7 @@ from pathlib import Path
 from pipelines.doctor.findings import Asked, Finding, fault, note, ok
 from pipelines.held import Held, held_builds
 from warehouse.errors import SankofaError
-from warehouse.mart.builds import builds_at
-from warehouse.mart.notices import SAMPLE_NOTICE
+from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
 
 _STALE = "SANKOFA_STALE_HOURS"
 

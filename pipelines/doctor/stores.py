@@ -96,8 +96,7 @@ class _Absent(Exception):
 
 def _datastore(place: str) -> str:
     from warehouse.mart.builds import builds_at
-    from warehouse.read.health import answered_by
-    from warehouse.read.mart import Mart
+    from warehouse.read.mart import Mart, answered_by
 
     if builds_at(place).current() is None:
         raise NothingPublished("nothing has been published yet")

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from api.resources.ranges import Unsatisfiable, part
 from tests.helpers.rest_service import Served, World, make_world, served
-from warehouse.exports.manifest import Artifact
+from warehouse.exports.published import Artifact
 
 SIZES = st.integers(0, 10**12)
 

@@ -11,8 +11,8 @@ from mcp_server.results import LARGEST
 from tests.helpers.mcp_service import MODES, Posted, call
 from tests.helpers.mcp_world import LARGE, TOO_LARGE, Agents
 from warehouse.read.mart import Mart
-from warehouse.read.search import places
 from warehouse.read.tenders import releases
+from warehouse.read.word_index import places
 
 DAYS = st.sampled_from(["2016-12-31", "2018-01-03", "2018-01-06", "2019-06-30", "2999-01-01"])
 LIMITS = st.integers(1, 30)

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from assets.entities.derive import derive
+from assets.exports.artifacts import PANELS
 from assets.exports.export import export
-from assets.exports.panels import PANELS
 from assets.exports.signing import SigningKey
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append

@@ -19,9 +19,8 @@ from pipelines.publication import Publication
 from quality.audit import audit
 from quality.report import Report
 from warehouse.locks import file_lock
-from warehouse.mart.derived import Tables
-from warehouse.mart.notices import SAMPLE_NOTICE
-from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.builds import SAMPLE_NOTICE
+from warehouse.mart.snapshot import Snapshot, Tables
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
 

@@ -19,8 +19,7 @@ from tests.unit.warehouse.test_mart import (
     sighting,
 )
 from warehouse.mart.build import publish
-from warehouse.mart.derived import Derivation
-from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import (

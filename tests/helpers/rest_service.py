@@ -22,13 +22,11 @@ from assets.exports.signing import SigningKey
 from tests.helpers.paths import ROOT
 from tests.helpers.random_world import derived_of, everything
 from tests.unit.warehouse.test_mart import load
-from warehouse.exports.manifest import encode
-from warehouse.exports.published import Published
+from warehouse.exports.published import Published, encode
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.mart.build import publish
-from warehouse.mart.derived import Derivation
-from warehouse.mart.snapshot import Snapshot
-from warehouse.read.exports import MANIFEST
+from warehouse.mart.snapshot import Derivation, Snapshot
+from warehouse.read.build_info import MANIFEST
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
 

@@ -14,12 +14,11 @@ from assets.pages.site import write_site
 from tests.helpers.facts import fact
 from tests.helpers.rest_service import Served, World, served
 from tests.unit.warehouse.test_mart import entity_row, load
-from warehouse.exports.manifest import encode
-from warehouse.exports.published import Published
+from warehouse.exports.published import Published, encode
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Snapshot
-from warehouse.read.exports import MANIFEST
+from warehouse.read.build_info import MANIFEST
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS
 

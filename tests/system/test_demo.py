@@ -10,7 +10,7 @@ from pipelines.places import Places, places
 from pipelines.run import run_job
 from pipelines.up import Addresses, greeting, is_ready, prepare
 from warehouse.errors import SankofaError
-from warehouse.mart.pointer import current
+from warehouse.mart.sqlite_builds import current
 from warehouse.record.store import Record
 
 

@@ -25,7 +25,7 @@ from tests.helpers.replay_server import Replay, Reply
 from tests.unit.warehouse.test_mart import load
 from warehouse.keys import KeyStore, create, issued, revoke
 from warehouse.mart.build import publish
-from warehouse.mart.notices import NOTICE, SAMPLE_NOTICE
+from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 

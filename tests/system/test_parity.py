@@ -19,19 +19,17 @@ import pytest
 
 from tests.helpers.installation import Briefly, at, loaded_record, publication
 from tests.helpers.postgres_server import new_database, postgres
-from warehouse.exports.manifest import Artifact, Manifest
-from warehouse.exports.published import Published
+from warehouse.exports.published import Artifact, Manifest, Published
 from warehouse.methodology.signals import PANELS
-from warehouse.read.exports import export_manifest
+from warehouse.read.build_info import export_manifest
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import series_known
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics, screen
-from warehouse.read.parties import parties
 from warehouse.read.rows import Rows
-from warehouse.read.shared import shared_facts
+from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
-from warehouse.read.tenders import releases
+from warehouse.read.tenders import parties, releases
 from warehouse.record.append import Load, append
 from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assets.exports.verify import problems
+from assets.exports.signing import problems
 from pipelines.publication import CONFIRMED
 from quality.history import history
 from tests.helpers.exports import current_loads, fact_row, load, party_row
@@ -27,8 +27,8 @@ from tests.helpers.installation import (
 )
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
-from warehouse.mart.pointer import current
 from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.sqlite_builds import current
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import series_known
 from warehouse.read.mart import Mart

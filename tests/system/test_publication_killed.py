@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assets.exports.verify import problems
+from assets.exports.signing import problems
 from quality.history import history
 from tests.helpers.installation import at
 from tests.helpers.postgres_server import new_database, postgres

@@ -18,22 +18,19 @@ from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.random_world import DAYS, FIRST_DAY, ISSUERS, ITEMS, derived_of, publish_world
 from warehouse.errors import BadQuestion, DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.mart.builds import builds_at
-from warehouse.mart.load_postgres import PostgresLoader
+from warehouse.mart.postgres_loader import PostgresLoader
 from warehouse.mart.snapshot import Snapshot
+from warehouse.read.build_info import export_manifest, quality_metrics
 from warehouse.read.crosswalk import identifiers, lookup
 from warehouse.read.entities import entity, search
-from warehouse.read.exports import export_manifest
 from warehouse.read.fundamentals import facts_known, issuers
-from warehouse.read.health import answered_by
 from warehouse.read.macro import annual, series_known
-from warehouse.read.mart import Mart
+from warehouse.read.mart import Mart, answered_by
 from warehouse.read.metrics import metrics, screen
-from warehouse.read.parties import parties
-from warehouse.read.quality import quality_metrics
 from warehouse.read.rows import Rows
-from warehouse.read.shared import shared_facts
+from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
-from warehouse.read.tenders import releases
+from warehouse.read.tenders import parties, releases
 from warehouse.record.schema import arrow_schema
 from warehouse.tables import Metric
 

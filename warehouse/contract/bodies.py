@@ -8,7 +8,7 @@ import msgspec
 
 from warehouse.contract import rows
 from warehouse.contract.members import Schema, example_of, member, of_type, or_null, some, whole
-from warehouse.exports.manifest import Artifact, Failed
+from warehouse.exports.published import Artifact, Failed
 from warehouse.methodology.metrics import Reason
 from warehouse.read.crosswalk import ID_TYPES
 

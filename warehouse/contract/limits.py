@@ -2,7 +2,7 @@
 
 from warehouse.contract.problems import Problem
 from warehouse.contract.refusals import invalid
-from warehouse.read.search import MOST_WORDS, different_words
+from warehouse.read.word_index import MOST_WORDS, different_words
 from warehouse.tiers import Tier
 from warehouse.usage import Standing
 

@@ -8,7 +8,7 @@ from warehouse.contract.kinds import Choice, Day, Free, Opaque, Parameter, Rows,
 from warehouse.methodology.metrics import BY_SLUG
 from warehouse.read.crosswalk import ID_TYPES
 from warehouse.read.metrics import Order
-from warehouse.read.shared import Dataset
+from warehouse.read.shared_facts import Dataset
 from warehouse.record.as_of import Vintages
 from warehouse.tables.fundamentals import PeriodType
 from warehouse.tables.macro import Frequency

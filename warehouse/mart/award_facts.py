@@ -1,6 +1,6 @@
 """Awards as facts: the statement, apart from the reading, so that a surface can load it."""
 
-from warehouse.mart.parties import SAME_PARTY
+from warehouse.mart.served_rows import SAME_PARTY
 
 # Where what releases state of awards is staged, and what that comes to.
 STATEMENTS, VINTAGES = "award_statements", "award_vintages"

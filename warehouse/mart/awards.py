@@ -1,15 +1,19 @@
 """The awards that known organisations won, staged once for whoever asks."""
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import date
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from warehouse.dates import days
 from warehouse.mart.award_facts import AWARD_VINTAGES, STATEMENTS, VINTAGES
 from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.stated import NO_MONEY, Stated, day, exact, stated_awards
 from warehouse.record.schema import DECIMAL
 
 _BATCH = 10_000
@@ -85,3 +89,61 @@ def _of(row_id: str, release: str) -> Iterator[tuple[Any, ...]]:
             None if amount is None else money.currency,
             [each.name for each in award.suppliers or () if each.name is not None],
         )
+
+
+_PLAIN = re.compile(rb"-?[0-9]{1,20}(\.[0-9]{1,18})?")
+_STEP, _EXACT = Decimal(1).scaleb(-18), Context(prec=38, traps=[Inexact, InvalidOperation])
+# Nothing was awarded before; a year that a source writes for "none" lies before it.
+_FIRST_YEAR = 1980
+
+
+class Money(msgspec.Struct, gc=False):
+    """An amount as it is written, and its currency."""
+
+    amount: msgspec.Raw = msgspec.Raw(b"null")
+    currency: str | None = None
+
+
+class Named(msgspec.Struct, gc=False):
+    """A supplier by its name."""
+
+    name: str | None = None
+
+
+class Stated(msgspec.Struct, gc=False):
+    """One award of a release."""
+
+    id: str | int | None = None
+    date: str | None = None
+    status: str | None = None
+    value: Money | None = None
+    suppliers: list[Named] | None = None
+
+
+class _Release(msgspec.Struct, gc=False):
+    awards: list[Stated] | None = None
+
+
+NO_MONEY = Money()
+_DECODE = msgspec.json.Decoder(_Release).decode
+
+
+def stated_awards(release: str | bytes | memoryview) -> list[Stated]:
+    """Give the awards of a release, in its order."""
+    return _DECODE(release).awards or []
+
+
+def exact(number: bytes) -> str | None:
+    """Give an amount that has an exact place in the column; any other is in the release."""
+    if _PLAIN.fullmatch(number):
+        return number.decode()
+    try:
+        return format(Decimal(number.decode()).quantize(_STEP, context=_EXACT), "f")
+    except ArithmeticError:
+        return None
+
+
+def day(text: str) -> date | None:
+    """Give the day of a date in UTC; None for one that is impossible."""
+    found = days(text)
+    return found[1] if found and found[0].year >= _FIRST_YEAR else None

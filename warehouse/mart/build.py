@@ -12,10 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from warehouse.mart.audit import AuditFailed, refuse
-from warehouse.mart.builds import Builds, builds_at, is_database, local_folder
-from warehouse.mart.derived import Derivation, Tables
-from warehouse.mart.notices import NOTICE
-from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.builds import NOTICE, Builds, builds_at, is_database, local_folder
+from warehouse.mart.snapshot import Derivation, Snapshot, Tables
 from warehouse.mart.write import made_from, write_mart
 from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from warehouse.errors import DatastoreUnavailable
 from warehouse.locks import file_lock
-from warehouse.mart.pointer import build_file, builds, current, switch
+from warehouse.mart.sqlite_builds import build_file, builds, current, switch
 
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
@@ -43,7 +43,7 @@ class Builds(Protocol):
 def builds_at(place: str | Path) -> Builds:
     """Give the builds of a place."""
     if is_database(place):
-        from warehouse.mart.database import Database
+        from warehouse.mart.postgres_builds import Database
 
         return Database(str(place))
     return Folder(local_folder(place))
@@ -103,3 +103,15 @@ class Folder:
             for left in self.path.glob("*.partial"):
                 left.unlink()
             yield
+
+
+_SERVED = (
+    "Licence-clean: every source permits this use, and each row names its source_ref and "
+    "license_class. No natural-person data. For research and information; not a regulated "
+    "benchmark."
+)
+
+NOTICE = _SERVED
+SAMPLE_NOTICE = (
+    "FICTIONAL DATA of the sample world: every company, tender and figure is invented. " + _SERVED
+)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from warehouse.mart.load import Columns
-from warehouse.mart.shapes import LATEST_DAY, NEVER_DAY
+from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY
+from warehouse.mart.tables import Columns
 
 _DAY = f"coalesce(date_diff('day', DATE '1970-01-01', {{}}), {NEVER_DAY})"
 KNOWN_FROM = f"""CAST(CASE WHEN withdrawn THEN {LATEST_DAY}

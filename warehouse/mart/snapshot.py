@@ -5,7 +5,7 @@ staged beside them. The audit, the mart and the exports all read what is staged,
 of them can see something else than the others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 from sqlmodel import SQLModel
 
 from warehouse.errors import BadTable
-from warehouse.mart.vintages import all_vintages
-from warehouse.record.schema import arrow_schema
+from warehouse.record.as_of import known
+from warehouse.record.schema import arrow_schema, record_schema
 from warehouse.record.store import Record
-from warehouse.record.tables import RECORD_TABLES
+from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.tables import DERIVED
 
 # Rows of a group: what a reader of the exported file skips or reads at once.
@@ -118,6 +118,24 @@ class Snapshot(AbstractContextManager["Snapshot"]):
         self.sql.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM read_parquet('{place}')")
 
 
+def all_vintages(table: RecordTable, relation: str, load_seq: int) -> str:
+    """Write the query for every vintage that had been loaded by ``load_seq``.
+
+    ``latest`` is true for the last vintage of a figure unless that was a withdrawal.
+    ``row_id`` is the same as long as the figure, the publication and its day are; a place in
+    a document has one ``provenance_id``.
+    """
+    columns = record_schema(table).names
+    vintages = known(table, relation, vintages="all", load_seq=load_seq, columns=columns)
+    return f"""
+SELECT *,
+    vintage = max(vintage) OVER (PARTITION BY figure, figure_check) AND NOT withdrawn AS latest,
+    md5(concat_ws('/', figure, figure_check, sighting, available_at)) AS row_id,
+    md5(concat_ws('#', document, source_ref)) AS provenance_id
+FROM ({vintages})
+""".strip()
+
+
 def fitting(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
     """Give rows typed as they are described; say what does not fit."""
     schema = arrow_schema(row)
@@ -125,3 +143,17 @@ def fitting(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
         return rows.select(schema.names).cast(schema)
     except (KeyError, ValueError, pa.ArrowException) as error:
         raise BadTable(f"{name}: does not have the columns it is described with: {error}") from None
+
+
+Tables = Mapping[str, pa.Table]
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """How some of the derived tables are made from what is staged before them.
+
+    With another ``version`` an unchanged record is published anew.
+    """
+
+    version: str
+    derive: Callable[[Snapshot], Tables]

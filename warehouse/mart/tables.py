@@ -5,12 +5,17 @@ together: ``place`` numbers them. Writing them belongs to ``write``.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from warehouse.mart.award_facts import AWARD_FACTS
-from warehouse.mart.entities import CURRENT_ENTITIES, CURRENT_IDENTIFIERS
-from warehouse.mart.parties import PARTIES
-from warehouse.mart.releases import RELEASES, RELEASES_ORDER
-from warehouse.mart.shapes import PROVENANCE
+from warehouse.mart.row_json import PROVENANCE
+from warehouse.mart.served_rows import (
+    CURRENT_ENTITIES,
+    CURRENT_IDENTIFIERS,
+    PARTIES,
+    RELEASES,
+    RELEASES_ORDER,
+)
 
 _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
 # What an organisation is asked by, whichever of its ids is given: the id that is pointed to.
@@ -28,6 +33,11 @@ _OBSERVED = (
 # A number for the form of a build: one of another form is not read, and with another number an
 # unchanged record is published anew.
 LAYOUT = 6
+
+
+# Column types of the mart tables, as both engines have them.
+ColumnKind = Literal["text", "integer", "bytes"]
+Columns = dict[str, ColumnKind]
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,51 @@
 """One build, written whole from what is staged: the same bytes for every engine."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Protocol
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pycountry
 
 from warehouse.json_encoding import encode
 from warehouse.mart.awards import add_awards
-from warehouse.mart.countries import countries
-from warehouse.mart.entities import CURRENT_ENTITIES
-from warehouse.mart.load import Columns, Loader, loader_at
+from warehouse.mart.builds import is_database, local_folder
 from warehouse.mart.packs import COLUMNS as PACK_COLUMNS
 from warehouse.mart.packs import INDEXES as PACK_INDEXES
 from warehouse.mart.packs import KNOWN_FROM, KNOWN_UNTIL, Packer
-from warehouse.mart.search import NAMES, NAMES_SCHEMA, WORDS, WORDS_SCHEMA, names, postings
-from warehouse.mart.shapes import encoded, is_whole, key
+from warehouse.mart.row_json import encoded, is_whole, key
+from warehouse.mart.search_index import NAMES, NAMES_SCHEMA, WORDS, WORDS_SCHEMA, names, postings
+from warehouse.mart.served_rows import CURRENT_ENTITIES
 from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.tables import LAYOUT, MART_TABLES, MartTable
+from warehouse.mart.tables import LAYOUT, MART_TABLES, Columns, MartTable
 
 _BATCH = 20_000
+
+
+class Loader(Protocol):
+    """Writes one build; whoever leaves it without an error has a complete one."""
+
+    def tell(self, about: Mapping[str, str]) -> None:
+        """Keep what the build says of itself."""
+
+    def load(
+        self, table: str, columns: Columns, rows: pa.RecordBatchReader, indexes: Sequence[str]
+    ) -> None:
+        """Make a table of rows, in their order, and then its indexes."""
+
+
+def loader_at(place: str | Path, data_version: str) -> AbstractContextManager[Loader]:
+    """Give the loader of a build at a place: a folder, or a PostgreSQL database."""
+    if is_database(place):
+        from warehouse.mart.postgres_loader import PostgresLoader
+
+        return PostgresLoader(str(place), data_version)
+    from warehouse.mart.sqlite_loader import SqliteLoader
+
+    return SqliteLoader(local_folder(place), data_version)
 
 
 def write_mart(snapshot: Snapshot, place: str | Path, about: Mapping[str, str]) -> None:
@@ -109,3 +134,12 @@ def _placed(
             yield pa.RecordBatch.from_arrays([places, *typed], schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def countries() -> pa.Table:
+    """Give the two codes of each country and its name."""
+    known = [
+        {"country": each.alpha_2, "country_iso3": each.alpha_3, "name": each.name}
+        for each in pycountry.countries
+    ]
+    return pa.Table.from_pylist(known)

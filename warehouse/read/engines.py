@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
-from warehouse.mart.builds import is_database, local_folder
-from warehouse.mart.pointer import build_file, current, pointer
+from warehouse.mart.sqlite_builds import build_file, current, pointer
 
 Found = list[tuple[Any, ...]]
 Ask = Callable[[str, Sequence[object]], Found]
@@ -28,15 +27,6 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let go of what is open; the next read opens it again."""
-
-
-def engine_at(place: str | Path) -> Callable[[], Engine]:
-    """Give what makes an engine for a thread that reads a place."""
-    if is_database(place):
-        from warehouse.read.postgres import PostgresEngine
-
-        return lambda: PostgresEngine(str(place))
-    return lambda: SqliteEngine(local_folder(place))
 
 
 # The current build, and the ones that walks by cursor still read.

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from warehouse.mart.words import AFTER, words
-from warehouse.read.crosswalk import MOST_MATCHES, matching
+from warehouse.read.crosswalk import MOST_MATCHES, matching, pointed_to
 from warehouse.read.mart import Build, Mart
-from warehouse.read.organisations import pointed_to
 from warehouse.read.rows import Rows, cut, equal, found, one_of, storable
-from warehouse.read.search import places
+from warehouse.read.word_index import places
 
 _AT_ONCE = 500
 _BY_NAME = (

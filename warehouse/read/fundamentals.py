@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import date
 
+from warehouse.read.crosswalk import is_known, organisation
 from warehouse.read.mart import Mart
-from warehouse.read.organisations import is_known, organisation
 from warehouse.read.rows import Rows, equal, found, known, known_on, one_of, select
 from warehouse.record.as_of import Vintages
 

@@ -6,13 +6,14 @@ that a new one is seen by the next request and no answer mixes two.
 
 import copy
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
+from warehouse.mart.builds import is_database, local_folder
 from warehouse.mart.tables import LAYOUT
-from warehouse.read.engines import Ask, Engine, Found, engine_at
+from warehouse.read.engines import Ask, Engine, Found, SqliteEngine
 
 _ABOUT_KEPT = 16
 
@@ -86,3 +87,19 @@ class Mart:
         if self._pinned is None:
             return NothingPublished(f"{words}; run `sankofa publish`")
         return UnknownVersion(f"{words} and cannot be read any more")
+
+
+def answered_by(mart: Mart) -> str:
+    """Read a row of the current build and give its data_version."""
+    build = mart.build()
+    build.rows("SELECT place FROM fundamentals LIMIT 1")
+    return build.data_version
+
+
+def engine_at(place: str | Path) -> Callable[[], Engine]:
+    """Give what makes an engine for a thread that reads a place."""
+    if is_database(place):
+        from warehouse.read.postgres import PostgresEngine
+
+        return lambda: PostgresEngine(str(place))
+    return lambda: SqliteEngine(local_folder(place))

@@ -5,10 +5,10 @@ from datetime import date
 from typing import Any, Literal, get_args
 
 from warehouse.json_encoding import encode
-from warehouse.mart.shapes import NEVER
+from warehouse.mart.row_json import NEVER
 from warehouse.methodology.metrics import Reason
+from warehouse.read.crosswalk import organisation
 from warehouse.read.mart import Build, Mart
-from warehouse.read.organisations import organisation
 from warehouse.read.rows import Rows, Where, by_today, equal, select
 
 Order = Literal["asc", "desc"]

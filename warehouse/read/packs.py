@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from warehouse.mart.shapes import LATEST_DAY
+from warehouse.mart.row_json import LATEST_DAY
 from warehouse.mart.tables import MART_TABLES
 from warehouse.read.engines import Found
 from warehouse.read.mart import Build

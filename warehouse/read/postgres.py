@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.mart.database import CURRENT, HELD, schema_of
+from warehouse.mart.postgres_builds import CURRENT, HELD, schema_of
 from warehouse.read.engines import NOTHING, Ask, Found, named
 
 # Seconds in which a server must let us in, and in which it must answer: one that hangs would

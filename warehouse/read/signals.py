@@ -4,7 +4,7 @@ from datetime import date
 
 import msgspec
 
-from warehouse.mart.shapes import NEVER
+from warehouse.mart.row_json import NEVER
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import Rows, Where, between, by_today, equal, select
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
+from warehouse.read.crosswalk import is_known, organisation
 from warehouse.read.engines import Found
 from warehouse.read.mart import Build, Mart
-from warehouse.read.organisations import is_known, organisation
 from warehouse.read.packs import PackedRows
-from warehouse.read.rows import Rows, Where, between, cut, equal, found, known, one_of
-from warehouse.read.search import places
+from warehouse.read.rows import Rows, Where, between, cut, equal, found, known, one_of, select
+from warehouse.read.word_index import places
 
 _COLUMNS = "row, released_on, place"
 _NEWEST_FIRST = "released_on DESC, place"
@@ -117,3 +117,18 @@ def _among(build: Build, left: list[int], where: list[Where], most: int | None) 
         if most is not None and len(held) >= most:
             break
     return held
+
+
+def parties(
+    mart: Mart,
+    country: str | None = None,
+    role: str | None = None,
+    service_id: str | None = None,
+    limit: int | None = None,
+) -> Rows:
+    """Give parties that are organisations, those of the most releases first in each role."""
+    build = mart.build()
+    owner = None if service_id is None else organisation(build, service_id)
+    within = None if country is None else country.upper()
+    where = equal(country=within, role=role, organisation=owner)
+    return select(build, "tender_parties", where, limit)

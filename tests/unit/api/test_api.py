@@ -32,7 +32,7 @@ from tests.unit.warehouse.test_mart import (
 )
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.mart.build import publish
-from warehouse.mart.notices import SAMPLE_NOTICE
+from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import (

@@ -18,7 +18,7 @@ from api.version_headers import Notices
 from warehouse.contract.bodies import BODIES
 from warehouse.contract.kinds import Kind, Parameter, Rows
 from warehouse.contract.problems import PROBLEMS
-from warehouse.exports.manifest import Manifest
+from warehouse.exports.published import Manifest
 from warehouse.json_encoding import encode
 from warehouse.read.mart import Mart
 

@@ -12,7 +12,7 @@ from tests.helpers.random_world import publish_world
 from tests.unit.warehouse.test_mart import entity_row, load
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.mart.build import publish
-from warehouse.mart.pointer import build_file
+from warehouse.mart.sqlite_builds import build_file
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES

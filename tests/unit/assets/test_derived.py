@@ -18,9 +18,8 @@ from tests.unit.assets.test_entities_parse import LEI, cdf
 from tests.unit.warehouse.test_mart import entity_row, load, party_row, sighting
 from warehouse.errors import BadTable
 from warehouse.mart.build import publish
-from warehouse.mart.derived import Tables
-from warehouse.mart.pointer import current
-from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.snapshot import Snapshot, Tables
+from warehouse.mart.sqlite_builds import current
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
 from warehouse.record.landing import Document

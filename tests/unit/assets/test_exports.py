@@ -23,7 +23,7 @@ from assets.exports.parquet import groups
 from assets.exports.signing import SigningKey
 from tests.helpers.exports import NOW, current_loads, load, party_row, release_row, staged
 from tests.helpers.installation import loaded_record
-from warehouse.exports.manifest import Artifact, Manifest
+from warehouse.exports.published import Artifact, Manifest
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.as_of import known
 from warehouse.record.store import Record

@@ -20,14 +20,12 @@ import pytest
 
 from assets.exports.artifacts import PARTS
 from assets.exports.export import AlreadyExported, export, switch_latest
-from assets.exports.signing import BadSigningKey, SigningKey
-from assets.exports.verify import problems
+from assets.exports.signing import BadSigningKey, SigningKey, problems
 from tests.helpers.exports import NOW, fact_row, load, release_row, signals, staged
 from tests.helpers.paths import ROOT
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.exports.manifest import Manifest
-from warehouse.exports.place import Place
-from warehouse.exports.published import Published
+from warehouse.exports.file_store import Place
+from warehouse.exports.published import Manifest, Published
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_RELEASES

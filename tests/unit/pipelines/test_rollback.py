@@ -12,7 +12,7 @@ from tests.unit.warehouse.test_mart import entity_row, load
 from warehouse.errors import UnknownVersion
 from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
-from warehouse.mart.pointer import build_file
+from warehouse.mart.sqlite_builds import build_file
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES

@@ -25,17 +25,16 @@ from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVers
 from warehouse.json_encoding import encode
 from warehouse.mart.audit import AuditFailed, refuse
 from warehouse.mart.build import publish
-from warehouse.mart.notices import SAMPLE_NOTICE
-from warehouse.mart.pointer import builds, current, switch
+from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.sqlite_builds import builds, current, switch
 from warehouse.mart.write import write_mart
 from warehouse.read.entities import entity
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import annual, series_known
 from warehouse.read.mart import Mart
-from warehouse.read.parties import parties
 from warehouse.read.rows import Rows
-from warehouse.read.tenders import releases
+from warehouse.read.tenders import parties, releases
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import Vintages
 from warehouse.record.rows import to_arrow

@@ -12,10 +12,9 @@ import pytest
 
 from tests.unit.warehouse.test_mart import load, party_row, release_row
 from warehouse.mart.build import publish
-from warehouse.mart.derived import Derivation
-from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.mart import Mart
-from warehouse.read.shared import shared_facts
+from warehouse.read.shared_facts import shared_facts
 from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES

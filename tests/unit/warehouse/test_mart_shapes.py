@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warehouse.errors import BadTable
-from warehouse.mart.postings import Postings
-from warehouse.mart.shapes import encoded
+from warehouse.mart.row_json import encoded
+from warehouse.mart.search_index import Postings
 from warehouse.mart.words import words
 from warehouse.record.schema import DECIMAL
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse.mart.load_sqlite import SqliteLoader
 from warehouse.mart.packs import COLUMNS, INDEXES, Packer
-from warehouse.mart.pointer import switch
-from warehouse.mart.shapes import LATEST_DAY, NEVER_DAY
+from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY
+from warehouse.mart.sqlite_builds import switch
+from warehouse.mart.sqlite_loader import SqliteLoader
 from warehouse.mart.tables import LAYOUT
 from warehouse.read.mart import Mart
 from warehouse.read.packs import known_rows, unpacked

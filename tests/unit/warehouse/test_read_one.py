@@ -14,17 +14,16 @@ from tests.helpers.facts import fact
 from tests.helpers.random_world import derived_of
 from tests.unit.warehouse.test_mart import entity_row, load, party_row, release_row, sighting
 from warehouse.mart.build import publish
-from warehouse.mart.derived import Derivation
-from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.snapshot import Derivation, Snapshot
+from warehouse.read.build_info import quality_metrics
 from warehouse.read.crosswalk import lookup
 from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics
-from warehouse.read.parties import parties
-from warehouse.read.quality import quality_metrics
 from warehouse.read.rows import Rows
-from warehouse.read.shared import shared_facts
+from warehouse.read.shared_facts import shared_facts
+from warehouse.read.tenders import parties
 from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import (

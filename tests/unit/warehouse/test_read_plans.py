@@ -9,19 +9,17 @@ import pytest
 
 from tests.helpers.random_world import publish_world
 from warehouse.mart.build import publish
+from warehouse.read.build_info import quality_metrics
 from warehouse.read.crosswalk import identifiers, lookup
 from warehouse.read.engines import Found
 from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known, issuers
-from warehouse.read.health import answered_by
 from warehouse.read.macro import annual, series_known
-from warehouse.read.mart import Build, Mart
+from warehouse.read.mart import Build, Mart, answered_by
 from warehouse.read.metrics import metrics, screen
-from warehouse.read.parties import parties
-from warehouse.read.quality import quality_metrics
-from warehouse.read.shared import shared_facts
+from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
-from warehouse.read.tenders import releases
+from warehouse.read.tenders import parties, releases
 from warehouse.record.store import Record
 
 DAY = date(2020, 1, 1)

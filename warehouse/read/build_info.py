@@ -4,6 +4,7 @@ import msgspec
 
 from warehouse.json_encoding import encode, joined
 from warehouse.read.mart import Build, Mart
+from warehouse.read.rows import Rows, equal, select
 
 # Where the writer of a build keeps the manifest in what the build says of itself.
 MANIFEST = "export_manifest"
@@ -35,3 +36,9 @@ def export_body(build: Build) -> bytes:
             "_license": encode(build.notice),
         }
     )
+
+
+def quality_metrics(mart: Mart, sku: str) -> Rows | None:
+    """Give the measurements of a dataset, named in any case; None if there is no such one."""
+    rows = select(mart.build(), "quality", equal(sku=sku.upper()), None)
+    return rows if rows.rows else None

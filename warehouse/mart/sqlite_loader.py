@@ -9,8 +9,8 @@ from typing import Self
 import pyarrow as pa
 from adbc_driver_sqlite import dbapi
 
-from warehouse.mart.load import Columns
-from warehouse.mart.pointer import build_file, settle
+from warehouse.mart.sqlite_builds import build_file, settle
+from warehouse.mart.tables import Columns
 
 _TYPES = {"text": "TEXT NOT NULL", "integer": "INTEGER", "bytes": "BLOB NOT NULL"}
 # The file is nobody's until it is settled: a half-written one is thrown away.

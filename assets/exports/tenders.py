@@ -5,23 +5,19 @@ They are read as the mart reads them.
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import date
-from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from sqlmodel import SQLModel
 
-from assets.exports.columns import columns, provenance, record_id, vintages
+from assets.exports.file_columns import columns, provenance, record_id, vintages
 from assets.exports.parquet import Reader
-from assets.exports.parties import PARTIES
+from warehouse.mart.awards import NO_MONEY, day, exact, stated_awards
+from warehouse.mart.served_rows import PARTY_ID, SAME_PARTY
 from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.stated import NO_MONEY, day, exact, stated_awards
 from warehouse.record.schema import DECIMAL
 from warehouse.tables import TenderRelease
-from warehouse.tables.column import column
 
 READ = "awards_read"
 _OF_RELEASE = (
@@ -48,33 +44,16 @@ _STATED = pa.schema(
 _SCHEMA = pa.schema([*(each.field for each in _OF_RELEASE), *_STATED])
 
 
-class Award(SQLModel):
-    """One award as one vintage of one release states it.
-
-    Releases of a process repeat its awards: of an ocid and award_id take the newest release.
-    """
-
-    award_id: str | None = column("Id of the award within its process.", "1")
-    award_date: date | None = column("Day of the award as stated.", "2026-05-04")
-    award_status: str | None = column("OCDS status of the award.", "active")
-    amount: Decimal | None = column(
-        "Amount as stated, digit for digit; null where none is.", Decimal("1450000.00")
-    )
-    currency: str | None = column("ISO 4217 code of the amount.", "ZAR")
-    service_id: str | None = column(
-        "Organisation identifier of the supplier, where one is named and resolved.", "DC7Q2M4XK9"
-    )
-    supplier_name: str | None = column(
-        "Name of the supplier, where exactly one is named.", "Mzansi Fictional Roads (Pty) Ltd"
-    )
-    suppliers: list[str] = column(
-        "Names of the suppliers that are established to be organisations.",
-        ["Mzansi Fictional Roads (Pty) Ltd"],
-    )
-    supplier_service_ids: list[str] = column(
-        "Their organisation identifiers in the same order, null where not resolved.",
-        ["DC7Q2M4XK9"],
-    )
+# Only those that are established to be organisations: a withheld party is in no file. Who one
+# is, is what the data_version knows and follows no ``as_of``; its id is the one the API serves.
+PARTIES = f"""
+SELECT *, {PARTY_ID} AS party_id
+FROM (
+    SELECT party.*, matched.service_id, matched.match_method
+    FROM tender_parties AS party LEFT JOIN party_matches AS matched ON {SAME_PARTY}
+    WHERE party.name IS NOT NULL AND party.org_evidence IS NOT NULL
+)
+""".strip()
 
 
 # A supplier is resolved as the party of that name in the same release is; where parties of one

@@ -8,10 +8,10 @@ import msgspec
 
 from warehouse.errors import BadQuestion
 from warehouse.json_encoding import encode, joined
-from warehouse.mart.shapes import PROVENANCE
+from warehouse.mart.row_json import PROVENANCE
+from warehouse.read.crosswalk import organisation
 from warehouse.read.engines import Found
 from warehouse.read.mart import Build, Mart
-from warehouse.read.organisations import organisation
 from warehouse.read.rows import Rows, Where, cut, equal, found, known_on
 
 Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]

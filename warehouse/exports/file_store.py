@@ -11,7 +11,7 @@ from typing import BinaryIO, Self, cast
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from warehouse.mart.pointer import settle
+from warehouse.mart.sqlite_builds import settle
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Self
 import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 
-from warehouse.mart.database import Database, listed, schema_of
-from warehouse.mart.load import Columns
+from warehouse.mart.postgres_builds import Database, listed, schema_of
+from warehouse.mart.tables import Columns
 
 # In the order of bytes, as SQLite has it, whatever the language of the database.
 _TYPES = {"text": 'TEXT COLLATE "C" NOT NULL', "integer": "INTEGER", "bytes": "BYTEA NOT NULL"}

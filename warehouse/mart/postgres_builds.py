@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import psycopg
 
 from warehouse.errors import DatastoreUnavailable, UnknownVersion
-from warehouse.mart.pointer import checked
+from warehouse.mart.sqlite_builds import checked
 
 # Names of the builds and the pointer stand apart from the builds.
 _PREPARE = """
