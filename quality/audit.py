@@ -7,10 +7,9 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from quality.floors import FLOORS, Floor
+from quality.floors import FLOORS, Floor, measure
 from quality.history import as_table, history
 from quality.losses import losses, served_counts
-from quality.measure import measure
 from quality.report import FLOORS_CHECK, Counts, Failure, Report
 from quality.rules import Suite
 from quality.served_names_audit import find_persons
@@ -22,12 +21,12 @@ from warehouse.mart.write import countries
 from warehouse.record.schema import arrow_schema
 from warehouse.tables import DERIVED, QualityMetric
 
-# What the gates leave for the floors and the suites.
-FOUND = (
+# Tables that the privacy audits create for the floors and the suites.
+AUDIT_TABLES = (
     *("unestablished_parties", "unestablished_entities"),
-    *("unestablished_elsewhere", "named_elsewhere"),
-    *("found_persons", "found_named_persons", "found_other_names"),
-    *("found_in_releases", "found_contacts"),
+    *("unestablished_names", "names_without_party"),
+    *("failing_parties", "failing_entities", "failing_other_names"),
+    *("failing_releases", "releases_with_contact"),
 )
 
 
@@ -40,7 +39,7 @@ def audit(
     floors: Sequence[Floor] = FLOORS,
     suites: Sequence[Suite] = SUITES,
 ) -> Report:
-    """Audit what is staged, and stage ``quality``: its history with what is measured now.
+    """Audit what is staged, and snapshot ``quality``: its history with what is measured now.
 
     ``previous`` are the counts of the build before; ``confirmed`` is why a person lets its
     losses pass. Nothing is kept here: who publishes keeps the measurements of the report.
@@ -108,7 +107,7 @@ def _everything_there(snapshot: Snapshot) -> Iterator[None]:
         add_awards(snapshot)
         yield
     finally:
-        for name in (*made, *FOUND):
+        for name in (*made, *AUDIT_TABLES):
             snapshot.sql.execute(f"DROP TABLE IF EXISTS {name}")
 
 

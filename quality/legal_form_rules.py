@@ -1,122 +1,282 @@
-"""How legal forms are read in a name: long ones anywhere, short ones where the law knows them."""
+"""Recognise a legal form in a name: the forms (ISO 20275 and African registries) and the rules.
+
+Long forms count anywhere; a short form is often a surname or initials too, so it counts only
+where the law of the country knows it or a word of trade precedes it.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from quality import legal_forms as known
-from quality.names import Word, beginning, is_place, phrases_in
-from quality.person_words import GIVEN_NAMES
-from quality.trade_words import AFTER_FORMS, PARTICLES, SURNAMES_TOO, TRADE_WORDS
+from quality.name_words import (
+    GIVEN_NAMES,
+    PARTICLES,
+    TRADE_SURNAMES,
+    TRADE_WORDS,
+    WORDS_AFTER_FORMS,
+    phrase_set,
+    word_set,
+)
+from quality.names import Word, is_region, leading_phrase, phrases_in
 
-FORM_WORDS = frozenset(word for form in known.LONG_FORMS for word in form)
-SHORT_WORDS = frozenset(word for short in known.SHORT_FORMS for word in short.form)
-FINE = TRADE_WORDS | FORM_WORDS | AFTER_FORMS
-# A registration number may follow a form; what is longer may be a telephone number.
-_DIGITS_AFTER = 6
+
+@dataclass(frozen=True)
+class ShortForm:
+    """A form of two or three letters: elsewhere a surname, or someone's initials.
+
+    It counts by itself only in ``countries``, whose law knows it. If it ``is_surname`` there too,
+    it needs dots or a comma before it; in the countries ``sure_in``, capitals are enough. At least
+    ``min_words_before`` words must precede it.
+    """
+
+    form: tuple[str, ...]
+    countries: frozenset[str]
+    is_surname: bool = False
+    min_words_before: int = 1
+    sure_in: frozenset[str] = frozenset()
+
+
+# Neither a surname nor initials: evidence at the end of a name, anywhere.
+LONG_FORMS = phrase_set(
+    "PTY LTD|PTY LIMITED|PROPRIETARY LIMITED|PROPRIETARY LTD|PTY|LTD|LIMITED|LTD GTE|PTE LTD|PTE"
+    "|PVT LTD|PRIVATE LIMITED|PLC|PUBLIC LIMITED COMPANY|LLC|LLP|LLLP|LIMITED LIABILITY COMPANY"
+    "|LIMITED LIABILITY PARTNERSHIP|LIMITED PARTNERSHIP|INC|INCORPORATED|CORP|CORPORATION"
+    "|CO LTD|CO LIMITED|CO LLC"
+    "|CO INC|CLOSE CORPORATION|NON PROFIT COMPANY|SOC LTD|SOC LIMITED|RF LTD|RF LIMITED"
+    "|RF PTY LTD|NPC RF|SARL|SUARL|SARLU|SURL|EURL|SOCIETE ANONYME|LDA|LIMITADA|LTDA|LTDA ME"
+    "|SOCIEDADE ANONIMA|SOCIEDAD ANONIMA|SOCIEDAD LIMITADA|SOCIEDADE POR QUOTAS|CIA LTDA"
+    "|S EN C|S EN CS|SCA ESP|SA ESP|SAS ESP|SA ESP MIXTA|SA BIC|SAS BIC"
+    "|SA DE CV|S A DE C V|SA DE C V|S A DE C|SA DE CV SOFOM ENR|SAB DE CV|SAPI DE CV"
+    "|S DE RL|S DE R L|S DE RL DE CV|S DE R L DE CV|S DE RL MI|S DE R L DE C V|S DE R L DE C"
+    "|S DE RL DE C|SRL DE CV|SPR DE RL|SC DE RL|SC DE RL DE CV|SRL|SPRL|SCRL|BVBA|SNC|SCOP"
+    "|GMBH|GMBH CO KG|GMBH CO|UG HAFTUNGSBESCHRANKT|GESELLSCHAFT MIT BESCHRANKTER HAFTUNG"
+    "|AKTIENGESELLSCHAFT|KGAA|OHG|SPA COM SOCIO UNICO|SP Z OO|SPOLKA AKCYJNA|SPOL SRO"
+    "|KFT|ZRT|NYRT|OYJ|APS|JSC|OJSC|PJSC|CJSC|JOINT STOCK COMPANY"
+    "|SDN BHD|BHD|FZE|FZCO|FZ LLC|WLL|EHF|OOO|BESLOTEN VENNOOTSCHAP"
+    "|NAAMLOZE VENNOOTSCHAP|AKTIEBOLAG|TRUST COMPANY|COOPERATIVE SOCIETY|CO OPERATIVE SOCIETY"
+    "|COOPERATIVE LIMITED|CO OPERATIVE LIMITED|SOCIEDADE UNIPESSOAL|UNIPESSOAL LDA"
+    "|ООО|ОАО|ЗАО|ПАО|BPK|EDMS BPK|EDMS BEPERK|BEPERK|SARLAU|SARL AU|LTEE|CIE LTEE|EIRELI|EPP LTDA"
+    "|LTDA EPP|LTD STI|LIMITED SIRKETI|ANONIM SIRKETI|SHARE COMPANY|LBG|LIMITED BY GUARANTEE|PLLC"
+    "|NATIONAL ASSOCIATION|COMPANY LIMITED|COMMUNITY INTEREST COMPANY|MBH|EG MBH|SACCO LTD|TBK"
+    "|SACCO LIMITED|SACCO SOCIETY|SCOOPS|SCOOP CA|COOP CA|PTY LTD NPC|SARL U|EMPRESA PUBLICA"
+    "|SOCIEDAD POR ACCIONES SIMPLIFICADA|SOCIETE PAR ACTIONS SIMPLIFIEE|EMPRESA SOCIAL DEL ESTADO"
+    "|SOCIETE A RESPONSABILITE LIMITEE|SOCIEDAD DE RESPONSABILIDAD LIMITADA|CREDIT UNION"
+    "|SPOLKA Z OGRANICZONA ODPOWIEDZIALNOSCIA|GMBH COKG"
+    "|SPOLKA KOMANDYTOWA|ULC|UNLIMITED COMPANY|SICAV|SCSP|SCA SICAV|UAB|LL C|ASBL|VZW|GGMBH"
+    "|SA ESP BIC|CLG|CVBA|COMMV|HANDELSBOLAG|KOMMANDITBOLAG|EKONOMISK FORENING|PERSEROAN"
+)
+
+# Forms that stand before the name.
+LEADING_FORMS = phrase_set(
+    "SARL|SUARL|SARLU|EURL|SOCIETE ANONYME|LLC|JSC|OJSC|PJSC|CJSC|OOO|ООО|ОАО|ЗАО"
+    "|ПАО|LIMITED LIABILITY COMPANY|OPEN JOINT STOCK COMPANY|JOINT STOCK COMPANY|STICHTING"
+    "|FUNDACION|FUNDACAO|FONDATION|ASOCIACION|ASSOCIACAO|ASSOCIATION|COOPERATIVA|COOPERATIVE"
+    "|SOCIETATEA CU RASPUNDERE LIMITATA|SRL"
+)
+
+_LATIN = word_set(
+    "AO MZ CV GW ST GQ PT BR ES FR BE LU CH CO MX AR CL PE EC BO UY PY VE PA CR GT HN NI SV DO"
+    " SN CI ML BF BJ TG NE GN CM GA CG CD TD CF DJ KM MG RW BI MA DZ TN MR HT PL RO GR"
+)
+_FRENCH_AFRICA = word_set("SN CI ML BF BJ TG NE GN CM GA CG CD TD CF DJ KM MG MA DZ TN MR HT")
+_SOUTHERN = word_set("ZA NA LS SZ BW")
+
+SHORT_FORMS = (
+    ShortForm(("SA",), _LATIN, is_surname=True),
+    ShortForm(("S", "A"), _LATIN, is_surname=True),
+    ShortForm(("SA", "DE"), word_set("MX"), is_surname=True),
+    ShortForm(("SA", "DE", "C"), word_set("MX"), is_surname=True),
+    ShortForm(("SAS",), _FRENCH_AFRICA | {"CO", "EC", "AR", "DO"}),
+    ShortForm(("SASU",), _FRENCH_AFRICA | {"FR"}),
+    ShortForm(("CC",), _SOUTHERN),
+    ShortForm(("NPC",), _SOUTHERN),
+    ShortForm(("SOC",), _SOUTHERN),
+    ShortForm(("RF",), _SOUTHERN),
+    ShortForm(("SPA",), word_set("IT DZ CL")),
+    ShortForm(("GIE",), _FRENCH_AFRICA | {"FR"}),
+    ShortForm(("SCS",), _FRENCH_AFRICA | {"FR", "BE", "LU"}),
+    ShortForm(("SCI",), _FRENCH_AFRICA | {"FR"}),
+    ShortForm(("SL",), word_set("ES GQ")),
+    ShortForm(("SLU",), word_set("ES GQ")),
+    ShortForm(("SC",), word_set("MX ES PL")),
+    ShortForm(("AC",), word_set("MX VE PE")),
+    ShortForm(("ESP",), word_set("CO")),
+    ShortForm(("EPE",), word_set("PT")),
+    ShortForm(("EM",), word_set("PT AO MZ")),
+    ShortForm(("IP",), word_set("PT AO MZ")),
+    ShortForm(("EP",), word_set("AO MZ CV EC PT")),
+    ShortForm(("AG",), word_set("DE CH AT LI")),
+    ShortForm(("KG",), word_set("DE AT")),
+    ShortForm(("SE",), word_set("DE FR AT NL BE LU"), is_surname=True, sure_in=word_set("DE AT")),
+    ShortForm(("EV",), word_set("DE")),
+    ShortForm(("NV",), word_set("NL BE SR CW")),
+    ShortForm(("BV",), word_set("NL BE CW")),
+    ShortForm(("VOF",), word_set("NL BE")),
+    ShortForm(("AB",), word_set("SE FI"), is_surname=True, sure_in=word_set("SE")),
+    ShortForm(
+        ("AS",), word_set("NO DK EE CZ SK TR LV"), is_surname=True, sure_in=word_set("NO DK")
+    ),
+    ShortForm(("A", "S"), word_set("DK NO"), is_surname=True),
+    ShortForm(("OY",), word_set("FI")),
+    ShortForm(("LP",), word_set("US GB CA KY MU")),
+    ShortForm(("PC",), word_set("US"), min_words_before=2),
+    ShortForm(("PA",), word_set("")),
+    ShortForm(("NA",), word_set("US"), is_surname=True, min_words_before=2),
+    ShortForm(("SAE",), word_set("EG")),
+    ShortForm(("SC",), word_set("ET"), is_surname=True),
+    ShortForm(("ESE",), word_set("CO")),
+    ShortForm(("PT",), word_set("ID"), is_surname=True),
+    ShortForm(("SAU",), _FRENCH_AFRICA),
+    ShortForm(("SIA",), word_set("LV"), is_surname=True),
+    ShortForm(("DAC",), word_set("IE"), is_surname=True),
+    ShortForm(("ASA",), word_set("NO"), is_surname=True, sure_in=word_set("NO")),
+    ShortForm(("OU",), word_set("EE")),
+    ShortForm(("DOO",), word_set("RS HR SI BA ME MK"), is_surname=True),
+    ShortForm(("OOD",), word_set("BG")),
+    ShortForm(("EOOD",), word_set("BG")),
+    ShortForm(("EAD",), word_set("BG"), is_surname=True),
+    ShortForm(("AD",), word_set("BG RS MK"), is_surname=True),
+    ShortForm(("SRO",), word_set("CZ SK"), is_surname=True),
+    ShortForm(("EG",), word_set("DE"), is_surname=True),
+    ShortForm(("KDA",), word_set("BG")),
+    ShortForm(("CIC",), word_set("GB")),
+    ShortForm(("SACCO",), word_set("KE UG TZ RW"), is_surname=True),
+    ShortForm(("COOPERATIVE",), word_set("")),
+    ShortForm(("CO", "OPERATIVE"), word_set("")),
+    ShortForm(("FOUNDATION",), word_set("")),
+    ShortForm(("ASSOCIATION",), word_set("")),
+)
+
+# Forms of two or three letters that stand before the name where the law knows them.
+LEADING_SHORT = {
+    **dict.fromkeys(_FRENCH_AFRICA, phrase_set("GIE|SCI|SNC|SAS|SOCIETE COOPERATIVE")),
+    "DZ": phrase_set("SPA|GIE|SNC"),
+    "CO": phrase_set("ESE"),
+    "ID": phrase_set("PT"),
+    **dict.fromkeys(word_set("RU BY KZ KG UZ UA AM TJ MD"), phrase_set("OAO|ZAO|PAO")),
+}
+
+# Firms of partners are named by several surnames, those of a profession with initials; elsewhere
+# two plain words next to a firm are a person.
+PROFESSIONS_FORMS = word_set("LLP LLLP PLLC PC ATTORNEYS ADVOCATES")
+PARTNERS_FORMS = PROFESSIONS_FORMS | word_set("INC INCORPORATED LLC")
+
+# Where people are listed as "Surname Initials": one word and two letters prove nothing.
+INITIALS_CUSTOM = word_set("ZA NA LS SZ BW ZW ZM MW KE UG TZ RW NG GH SL LR GM MU IN GB IE NL FI")
+
+LONG_FORM_WORDS = frozenset(word for form in LONG_FORMS for word in form)
+SHORT_FORM_WORDS = frozenset(word for short in SHORT_FORMS for word in short.form)
+# Words of firms: none of them can be the name of a person next to a form.
+FIRM_WORDS = TRADE_WORDS | LONG_FORM_WORDS | WORDS_AFTER_FORMS
+# A registration number may follow a form; a longer number may be a telephone number.
+_MAX_DIGITS_AFTER = 6
 
 
 def legal_form(words: Sequence[Word], country: str | None) -> str | None:
-    """Give the legal form that the name carries."""
+    """Return the legal form in a name, or None."""
     return long_form(words, country) or _leading_form(words, country) or _short_form(words, country)
 
 
 def long_form(words: Sequence[Word], country: str | None = None) -> str | None:
-    """Give the form that no surname and no initials can be."""
+    """Return the long form in a name, which is never a surname or initials, or None."""
     upper = [word.upper for word in words]
-    for start, form in phrases_in(upper, known.LONG_FORMS):
-        if _named(upper[:start]) and _harmless(words[start + len(form) :], words[:start], country):
+    for start, form in phrases_in(upper, LONG_FORMS):
+        has_name = any(word not in LONG_FORM_WORDS for word in upper[:start])
+        if has_name and _is_harmless(words[start + len(form) :], words[:start], country):
             return " ".join(form).lower()
     return None
 
 
 def _leading_form(words: Sequence[Word], country: str | None) -> str | None:
     upper = [word.upper for word in words]
-    form = beginning(upper, known.LEADING_FORMS)
+    form = leading_phrase(upper, LEADING_FORMS)
     if not form and words[0].raw.isupper():
-        form = beginning(upper, known.LEADING_SHORT.get(country or "", frozenset()))
+        form = leading_phrase(upper, LEADING_SHORT.get(country or "", frozenset()))
         form = form if len(upper) - len(form or ()) > 1 else None
     return " ".join(form).lower() if form and len(upper) > len(form) else None
 
 
 def _short_form(words: Sequence[Word], country: str | None) -> str | None:
     upper = [word.upper for word in words]
-    for short in known.SHORT_FORMS:
+    for short in SHORT_FORMS:
         if short.form[0] not in upper:
             continue
+        # The last occurrence: a form ends a name.
         start = len(upper) - len(short.form)
         while start > 0 and tuple(upper[start : start + len(short.form)]) != short.form:
             start -= 1
         rest = words[start + len(short.form) :]
         before = words[:start]
-        if before and _harmless(rest, before, country) and _speaks(short, words, start, country):
+        if before and _is_harmless(rest, before, country) and _counts(short, words, start, country):
             return " ".join(short.form).lower()
     return None
 
 
-def _speaks(short: known.ShortForm, words: Sequence[Word], start: int, country: str | None) -> bool:
-    """Say whether a short form is one here, and not a surname or initials."""
-    mark, before = words[start], words[:start]
-    own = country in short.countries
-    own_words = [w for w in before if w.upper not in PARTICLES and not w.glued]
-    lone_given = len(own_words) == 1 and not GIVEN_NAMES.isdisjoint(w.upper for w in before)
-    if mark.glued or lone_given or len(own_words) < short.least:
+def _counts(short: ShortForm, words: Sequence[Word], start: int, country: str | None) -> bool:
+    """Return whether a short form at ``start`` is a form, and not a surname or initials."""
+    form, before = words[start], words[:start]
+    at_home = country in short.countries
+    own_words = [w for w in before if w.upper not in PARTICLES and not w.is_glued]
+    lone_given_name = len(own_words) == 1 and not GIVEN_NAMES.isdisjoint(w.upper for w in before)
+    if form.is_glued or lone_given_name or len(own_words) < short.min_words_before:
         return False
-    traded = is_traded(before) or (own and not short.surname and _partners(before))
-    if mark.raw.istitle() and 1 < len(mark.raw) < 5 and not mark.dotted:
-        return traded and own and not short.surname
-    if short.surname and not own:
-        return traded and (country is None or mark.dotted)
-    if traded or not own:
-        return traded
-    if short.surname:
-        sure = country in short.sure and mark.raw.isupper()
-        return sure or mark.dotted or mark.parted or _mixed(mark)
-    if country in known.INITIALS_CUSTOM:
+    of_firm = has_trade_word(before) or (
+        at_home and not short.is_surname and _names_partners(before)
+    )
+    # "Sa" written like a name needs a word of trade, at home, and must not be a surname there.
+    if form.raw.istitle() and 1 < len(form.raw) < 5 and not form.dotted:
+        return of_firm and at_home and not short.is_surname
+    if short.is_surname and not at_home:
+        return of_firm and (country is None or form.dotted)
+    if of_firm or not at_home:
+        return of_firm
+    if short.is_surname:
+        sure = country in short.sure_in and form.raw.isupper()
+        return sure or form.dotted or form.is_parted or _is_mixed_case(form)
+    if country in INITIALS_CUSTOM:
         return len(own_words) > 1
-    return mark.raw.isupper() or mark.dotted or mark.parted or _mixed(mark)
+    return form.raw.isupper() or form.dotted or form.is_parted or _is_mixed_case(form)
 
 
-def _partners(before: Sequence[Word]) -> bool:
-    given = any(word.upper in GIVEN_NAMES for word in before)
-    return not given and any(word.joined for word in before)
+def _names_partners(before: Sequence[Word]) -> bool:
+    has_given_name = any(word.upper in GIVEN_NAMES for word in before)
+    return not has_given_name and any(word.is_joined for word in before)
 
 
-def is_traded(words: Sequence[Word]) -> bool:
-    """Tell whether a word of trade is among the words, or a number after the first."""
-    for at, word in enumerate(words):
-        if word.upper in TRADE_WORDS or (at and word.raw.isdigit()):
+def has_trade_word(words: Sequence[Word]) -> bool:
+    """Return whether the words include a word of trade, or a number after the first word."""
+    for index, word in enumerate(words):
+        if word.upper in TRADE_WORDS or (index and word.raw.isdigit()):
             return True
-        if at and word.upper in SURNAMES_TOO and not _family(words[at - 1]):
+        if index and word.upper in TRADE_SURNAMES and not _precedes_surname(words[index - 1]):
             return True
     return False
 
 
-def _mixed(mark: Word) -> bool:
-    """Tell whether a form is written as no name is: "eG", "SpA"."""
-    return not (mark.raw.isupper() or mark.raw.islower() or mark.raw.istitle())
+def _is_mixed_case(word: Word) -> bool:
+    """Return whether a form is written as no name is: "eG", "SpA"."""
+    return not (word.raw.isupper() or word.raw.islower() or word.raw.istitle())
 
 
-def _family(word: Word) -> bool:
+def _precedes_surname(word: Word) -> bool:
     return word.upper in PARTICLES or word.upper in GIVEN_NAMES
 
 
-def _named(before: Sequence[str]) -> bool:
-    return any(word not in FORM_WORDS for word in before)
-
-
-def _harmless(rest: Sequence[Word], before: Sequence[Word], country: str | None) -> bool:
-    if sum(len(word.raw) for word in rest if word.raw.isdigit()) > _DIGITS_AFTER:
+def _is_harmless(rest: Sequence[Word], before: Sequence[Word], country: str | None) -> bool:
+    """Return whether what follows a form can be neither a telephone number nor a name."""
+    if sum(len(word.raw) for word in rest if word.raw.isdigit()) > _MAX_DIGITS_AFTER:
         return False
     names = [
         word.upper
         for word in rest
-        if not (word.upper in FINE or word.raw.isdigit() or _acronym(word, before))
+        if not (word.upper in FIRM_WORDS or word.raw.isdigit() or _is_acronym(word, before))
     ]
-    return not names or is_place(names, country)
+    return not names or is_region(names, country)
 
 
-def _acronym(word: Word, before: Sequence[Word]) -> bool:
-    """Say whether "(AMSLT)" stands for the words before it."""
-    letters = iter("".join(each.upper for each in before))
-    if not word.bracketed or not word.raw.isupper() or word.upper[0] != before[0].upper[0]:
+def _is_acronym(word: Word, before: Sequence[Word]) -> bool:
+    """Return whether a bracketed word such as "(AMSLT)" abbreviates the words before it."""
+    letters = iter("".join(earlier.upper for earlier in before))
+    if not word.is_bracketed or not word.raw.isupper() or word.upper[0] != before[0].upper[0]:
         return False
+    # ``in`` consumes the iterator: the letters must occur in this order.
     return all(letter in letters for letter in word.upper)

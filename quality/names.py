@@ -1,4 +1,7 @@
-"""How a name is read: its words, the phrases in them, the places among them."""
+"""Read a name: normalise it, split it into words, find phrases and regions in it.
+
+Start with ``fold`` and ``read_words``: every rule about names works on their output.
+"""
 
 import re
 import unicodedata
@@ -10,20 +13,22 @@ import pycountry
 
 from quality.name_words import Phrase
 
-_DOTS = re.compile(
+# Abbreviations with dots or a slash: "S.A.", "P. T. Y.", "A/S".
+_DOTTED = re.compile(
     r"(?<!\w)(?:(?:\w{1,2}\.)+\w{1,2}(?!\w)\.?|(?:\w\. )+\w\.(?!\w))"
     r"|\b[AIKaik]/[Ss]\b|\b[Ss]/[Aa]\b"
 )
 _WORD = re.compile(r"[^\W_]+·?")
-_NO_LETTER = re.compile(r"[\W_]")
-_NUMBERED = re.compile(r"^\(?\d{1,3}[.)]\s+")
-_LINES = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]")
+_NON_LETTERS = re.compile(r"[\W_]")
+_LIST_NUMBER = re.compile(r"^\(?\d{1,3}[.)]\s+")
+_LINE_BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]")
 
-# Signs and letters that Unicode does not take apart, each as it is written in plain text.
+# Characters that NFKD does not decompose, with their plain equivalents.
 _PLAIN = str.maketrans(
     "⁄∕⧸╱‐‑‒―−⸺؛،、•·łŁøØđĐıħĦ’‘ʼ`",
     "////-----–;,,;.lLoOdDihH''''",
 )
+# Cyrillic, Greek and other letters that look Latin, as used to disguise a name.
 _LOOKALIKES = str.maketrans(
     "АаВЕеЅѕІіЈјКМмНОоРрСсТтУуХхԁԛԜԝҮүһӀΑΒΕΖΗΙΚΜΝΟοΡΤΥΧνιɑցոѵϲ",
     "AaBEeSsIiJjKMmHOoPpCcTtYyXxdqWwYyhIABEZHIKMNOoPTYXviagnvc",
@@ -31,7 +36,7 @@ _LOOKALIKES = str.maketrans(
 
 
 class Word(NamedTuple):
-    """One word of a name, and the signs before it."""
+    """One word of a name, with the characters between it and the word before."""
 
     upper: str
     raw: str
@@ -39,111 +44,114 @@ class Word(NamedTuple):
     gap: str
 
     @property
-    def parted(self) -> bool:
-        """Tell whether a comma or a dash stands before it."""
+    def is_parted(self) -> bool:
+        """True if a comma or a dash stands before it."""
         return "," in self.gap or "–" in self.gap or " - " in self.gap
 
     @property
-    def joined(self) -> bool:
-        """Tell whether "&" stands before it."""
+    def is_joined(self) -> bool:
+        """True if "&" stands before it."""
         return "&" in self.gap
 
     @property
-    def bracketed(self) -> bool:
-        """Tell whether a bracket opens before it."""
+    def is_bracketed(self) -> bool:
+        """True if a bracket opens before it."""
         return "(" in self.gap
 
     @property
-    def glued(self) -> bool:
-        """Tell whether it is one word with that before it, as in "Smith-Jones" and "O'Neill"."""
+    def is_glued(self) -> bool:
+        """True if it is one word with the one before, as in "Smith-Jones" and "O'Neill"."""
         return self.gap in ("-", "'")
 
 
 @lru_cache(maxsize=1 << 10)
-def seen(text: str) -> str:
-    """Give a text as a reader sees it: without accents and signs of no width, digits as 0 to 9."""
+def as_displayed(text: str) -> str:
+    """Return a text as a reader sees it: no accents or zero-width characters, digits as 0 to 9."""
     if text.isascii():
         return text
     text = unicodedata.normalize("NFKD", text.translate(_PLAIN)).translate(_PLAIN)
     return "".join(
-        str(unicodedata.decimal(each)) if each.isdecimal() else each
-        for each in text
-        if unicodedata.category(each) not in ("Mn", "Cf")
+        str(unicodedata.decimal(character)) if character.isdecimal() else character
+        for character in text
+        if unicodedata.category(character) not in ("Mn", "Cf")
     )
 
 
 @lru_cache(maxsize=1 << 10)
 def fold(text: str) -> str:
-    """Give a text as a reader sees it.
+    """Normalise a name for reading, without the number it has in a list.
 
-    "S.A." is "SA·", one word that is known to have had dots; a place in a list is left out.
+    "S.A." becomes "SA·": one word, marked as having had dots.
     """
-    text = _LINES.sub("\n", _NUMBERED.sub("", seen(text).strip()))
-    return _DOTS.sub(lambda hit: _NO_LETTER.sub("", hit[0]) + "·", text)
+    text = _LINE_BREAKS.sub("\n", _LIST_NUMBER.sub("", as_displayed(text).strip()))
+    return _DOTTED.sub(lambda match: _NON_LETTERS.sub("", match[0]) + "·", text)
 
 
-def skeleton(text: str) -> str:
-    """Give a folded text whose letters look Latin: what a reader takes it for."""
+def undisguise(text: str) -> str:
+    """Return a folded text with letters that look Latin replaced by the Latin ones."""
     return text if text.isascii() else text.translate(_LOOKALIKES)
 
 
 @lru_cache(maxsize=1 << 10)
-def read(text: str) -> tuple[Word, ...]:
-    """Read the words of a folded name."""
+def read_words(text: str) -> tuple[Word, ...]:
+    """Split a folded name into words."""
     words: list[Word] = []
     end = 0
-    for hit in _WORD.finditer(text):
-        found = hit[0]
-        raw = found.rstrip("·")
-        words.append(Word(raw.upper(), raw, found != raw, text[end : hit.start()]))
-        end = hit.end()
+    for match in _WORD.finditer(text):
+        raw = match[0].rstrip("·")
+        words.append(Word(raw.upper(), raw, match[0] != raw, text[end : match.start()]))
+        end = match.end()
     return tuple(words)
 
 
 def phrases_in(
     upper: Sequence[str], phrases: frozenset[Phrase], first: int = 1
 ) -> Iterator[tuple[int, Phrase]]:
-    """Find phrases from the left, the longest first at each place."""
-    firsts = _firsts(phrases)
+    """Yield phrases and where they start, from the left, the longest first at each position."""
+    first_words = _first_words(phrases)
     for start in range(first, len(upper)):
-        if upper[start] in firsts:
+        if upper[start] in first_words:
             for length in range(min(6, len(upper) - start), 0, -1):
                 phrase = tuple(upper[start : start + length])
                 if phrase in phrases:
                     yield start, phrase
 
 
-def beginning(upper: Sequence[str], phrases: frozenset[Phrase]) -> Phrase | None:
-    """Give the longest phrase with which the words begin."""
-    if not upper or upper[0] not in _firsts(phrases):
+def leading_phrase(upper: Sequence[str], phrases: frozenset[Phrase]) -> Phrase | None:
+    """Return the longest phrase that the words begin with, or None."""
+    if not upper or upper[0] not in _first_words(phrases):
         return None
-    begun = (tuple(upper[:length]) for length in range(5, 0, -1))
-    return next((phrase for phrase in begun if phrase in phrases), None)
+    candidates = (tuple(upper[:length]) for length in range(5, 0, -1))
+    return next((phrase for phrase in candidates if phrase in phrases), None)
 
 
 @lru_cache(maxsize=64)
-def _firsts(phrases: frozenset[Phrase]) -> frozenset[str]:
+def _first_words(phrases: frozenset[Phrase]) -> frozenset[str]:
     return frozenset(phrase[0] for phrase in phrases if phrase)
 
 
-def is_place(part: Sequence[str], country: str | None) -> bool:
-    """Tell whether the words are the name of a country, or of a part of this one."""
-    name = " ".join(part)
-    return name in _countries() or (name in _places(country) if country else False)
+def is_region(words: Sequence[str], country: str | None) -> bool:
+    """Return whether the words name a country, or a subdivision of this one."""
+    name = " ".join(words)
+    return name in _countries() or (name in _subdivisions(country) if country else False)
 
 
 @lru_cache(maxsize=1)
 def _countries() -> frozenset[str]:
-    return frozenset(_plain(each.name) for each in pycountry.countries)
+    return frozenset(_upper_words(country.name) for country in pycountry.countries)
 
 
 @lru_cache(maxsize=256)
-def _places(country: str) -> frozenset[str]:
-    divisions = [each.name for each in pycountry.subdivisions if each.country_code == country]
-    names = [_plain(each) for each in divisions]
-    last = [name.rsplit(" DE ", 1)[-1] for name in names if name.startswith("DISTRITO")]
-    return frozenset([*names, *last])
+def _subdivisions(country: str) -> frozenset[str]:
+    names = [
+        _upper_words(division.name)
+        for division in pycountry.subdivisions
+        if division.country_code == country
+    ]
+    # "Distrito Capital de Bogotá" is also known as "Bogotá".
+    short = [name.rsplit(" DE ", 1)[-1] for name in names if name.startswith("DISTRITO")]
+    return frozenset([*names, *short])
 
 
-def _plain(name: str) -> str:
-    return " ".join(word.upper for word in read(fold(name)))
+def _upper_words(name: str) -> str:
+    return " ".join(word.upper for word in read_words(fold(name)))

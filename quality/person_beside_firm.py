@@ -1,142 +1,165 @@
-"""Whether one name is that of two: a firm's, and beside it a person's.
+"""Detect a person's name next to a firm's in one field.
 
 "Smith & Jones Ltd" is one firm, "John Smith & Acme Ltd" a person and a firm. Nothing in the
-letters tells "Price Waterhouse and Coopers Inc" from "John Smith and Acme Inc" but that John
-is a given name; where no form of partners is at hand, two plain words are enough to withhold.
+letters distinguishes "Price Waterhouse and Coopers Inc" from "John Smith and Acme Inc" except
+that John is a given name. Unless the name has a form of partners, two plain words are enough to
+withhold it.
 """
 
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from quality.legal_form_rules import FINE, FORM_WORDS, SHORT_WORDS
-from quality.legal_forms import LEADING_FORMS, PARTNERS_FORMS, PROFESSIONS_FORMS
-from quality.name_words import words as words_of
-from quality.names import Word, beginning, is_place, read
-from quality.person_words import GIVEN_NAMES, OFFICE_HOLDERS
-from quality.public_words import FIRST, LAST, SUBJECTS
-from quality.trade_words import AND, KIN, NOBODY, PARTICLES, SURNAMES_TOO
+from quality.legal_form_rules import (
+    FIRM_WORDS,
+    LEADING_FORMS,
+    LONG_FORM_WORDS,
+    PARTNERS_FORMS,
+    PROFESSIONS_FORMS,
+    SHORT_FORM_WORDS,
+)
+from quality.name_words import (
+    CONJUNCTIONS,
+    FAMILY_WORDS,
+    GIVEN_NAMES,
+    IMPERSONAL_WORDS,
+    OFFICE_HOLDERS,
+    PARTICLES,
+    TRADE_SURNAMES,
+    word_set,
+)
+from quality.names import Word, is_region, leading_phrase, read_words
+from quality.public_bodies import BODY_FIRST, BODY_LAST, SUBJECTS
 
 # "24/7" is one word, and so are "M/s" before a firm's name and "P/L" after it.
-_SEVERAL = re.compile(
+_NAME_SEPARATORS = re.compile(
     r"[;|]|\s\+\s|(?<!\bM)(?<!\d)/(?!GTE)|(?<=\d)/(?!\d)|(?<=\bM)/(?!S\b)", re.IGNORECASE
 )
-_BREAKS = re.compile(r"[,&():\n]|–|\s-|-\s")
-_LOOSE = frozenset(["OF", "FOR", "AT", "FROM", "BY", "VIA", "PER"])
-_LONGEST = 5
-_PUBLIC = frozenset(word for phrase in FIRST | LAST for word in phrase) - PARTICLES
-_NO_NAMES = FINE | NOBODY | KIN | SUBJECTS | _PUBLIC
+_SEGMENT_BREAKS = re.compile(r"[,&():\n]|–|\s-|-\s")
+_LOOSE_BREAKS = frozenset(["OF", "FOR", "AT", "FROM", "BY", "VIA", "PER"])
+_MAX_NAME_WORDS = 5
+_PUBLIC_WORDS = frozenset(word for phrase in BODY_FIRST | BODY_LAST for word in phrase) - PARTICLES
+_NOT_PERSONAL = FIRM_WORDS | IMPERSONAL_WORDS | FAMILY_WORDS | SUBJECTS | _PUBLIC_WORDS
 # Attorneys and the like have firms of their own name; their profession is no office.
-_OFFICES = OFFICE_HOLDERS - words_of("ATTORNEY ADVOCATE NOTARY PRINCIPAL CHIEF STAFF FISCAL")
+_OFFICES = OFFICE_HOLDERS - word_set("ATTORNEY ADVOCATE NOTARY PRINCIPAL CHIEF STAFF FISCAL")
 
 
 class Segment(NamedTuple):
-    """Words between two breaks, what stood before them, and whether it was a loose break."""
+    """The words between two breaks, and what kind of break precedes them."""
 
     words: tuple[Word, ...]
-    bracketed: bool
-    listed: bool
-    loose: bool
+    is_bracketed: bool
+    after_comma: bool
+    after_loose_break: bool
 
 
-def parties(text: str) -> list[str]:
-    """Split a folded name where a sign can only part two names."""
-    return [each for each in _SEVERAL.split(text) if read(each)]
+def split_names(text: str) -> list[str]:
+    """Split a folded name at characters that can only separate two names."""
+    return [name for name in _NAME_SEPARATORS.split(text) if read_words(name)]
 
 
-def someone_beside(words: Sequence[Word], country: str | None) -> bool:
-    """Tell whether a name of a firm holds the name of a person beside it."""
+def has_person_beside_firm(words: Sequence[Word], country: str | None) -> bool:
+    """Return whether a firm's name has a person's name next to it."""
     segments = _segments([word for word in words if word.upper != "MESSRS"])
     upper = {word.upper for word in words}
-    partners = not upper.isdisjoint(PARTNERS_FORMS)
-    profession = not upper.isdisjoint(PROFESSIONS_FORMS)
-    for at, segment in enumerate(segments):
-        following = segments[at + 1] if at + 1 < len(segments) else None
-        if segment.bracketed and _person(segment.words, country) and _given(segment.words):
+    of_partners = not upper.isdisjoint(PARTNERS_FORMS)
+    of_profession = not upper.isdisjoint(PROFESSIONS_FORMS)
+    for index, segment in enumerate(segments):
+        following = segments[index + 1] if index + 1 < len(segments) else None
+        if segment.is_bracketed and is_personal_name(segment.words, country):
             return True
-        if following is None or not _named_itself(following, country):
+        if following is None or not _has_own_name(following, country):
             continue
-        if _initials(segment) or (at and segment.listed and _lone_given(segment)):
+        if _are_initials(segment) or (
+            index and segment.after_comma and _is_lone_given_name(segment)
+        ):
             return True
-        if _person(segment.words, country):
-            firm_inside = following.bracketed and following.words[-1].upper in FORM_WORDS
-            doubtful = following.loose or (following.bracketed and not firm_inside)
-            sure = _given(segment.words) or (
-                not doubtful and not profession and _initialled(segment.words)
+        if _may_be_person(segment.words, country):
+            firm_inside = following.is_bracketed and following.words[-1].upper in LONG_FORM_WORDS
+            doubtful = following.after_loose_break or (following.is_bracketed and not firm_inside)
+            # A given name decides; initials do where neither the break nor a profession, whose
+            # firms bear initials, speaks against it.
+            sure = _has_given_name(segment.words) or (
+                not doubtful and not of_profession and _begins_with_initial(segment.words)
             )
-            if sure or not (partners or doubtful):
+            if sure or not (of_partners or doubtful):
                 return True
     return False
 
 
-def is_named_as_a_person(words: Sequence[Word], country: str | None) -> bool:
-    """Tell whether the words are a full name with a given name that is known as one."""
-    return _person(words, country) and _given(words)
+def is_personal_name(words: Sequence[Word], country: str | None) -> bool:
+    """Return whether the words may be a full name and include a well-known given name."""
+    return _may_be_person(words, country) and _has_given_name(words)
 
 
-def holds_an_office(words: Sequence[Word]) -> bool:
-    """Tell whether the name is that of someone with an office: the office and a given name."""
+def names_office_holder(words: Sequence[Word]) -> bool:
+    """Return whether the name is an office holder's: an office together with a given name."""
     upper = {word.upper for word in words}
     return not upper.isdisjoint(_OFFICES) and not upper.isdisjoint(GIVEN_NAMES)
 
 
 def _segments(words: Sequence[Word]) -> list[Segment]:
-    found: list[Segment] = []
+    segments: list[Segment] = []
     run: list[Word] = []
-    bracketed = listed = loose = False
-    for at, word in enumerate(words):
-        if word.joined and run and len(word.upper) == len(words[at - 1].upper) == 1:
+    is_bracketed = after_comma = after_loose_break = False
+    for index, word in enumerate(words):
+        # "A & B" between single letters is one pair of initials.
+        if word.is_joined and run and len(word.upper) == len(words[index - 1].upper) == 1:
             run.append(word)
             continue
-        joins = word.upper in AND or word.upper in _LOOSE
-        if (joins or _BREAKS.search(word.gap)) and run:
-            found.append(Segment(tuple(run), bracketed, listed, loose))
-            run, bracketed, listed, loose = [], False, False, False
-        if joins:
-            loose = word.upper in _LOOSE
+        is_break_word = word.upper in CONJUNCTIONS or word.upper in _LOOSE_BREAKS
+        if (is_break_word or _SEGMENT_BREAKS.search(word.gap)) and run:
+            segments.append(Segment(tuple(run), is_bracketed, after_comma, after_loose_break))
+            run, is_bracketed, after_comma, after_loose_break = [], False, False, False
+        if is_break_word:
+            after_loose_break = word.upper in _LOOSE_BREAKS
         else:
             run.append(word)
-            bracketed = bracketed or "(" in word.gap
-            listed = listed or "," in word.gap
-    return [*found, Segment(tuple(run), bracketed, listed, loose)] if run else found
+            is_bracketed = is_bracketed or "(" in word.gap
+            after_comma = after_comma or "," in word.gap
+    if run:
+        segments.append(Segment(tuple(run), is_bracketed, after_comma, after_loose_break))
+    return segments
 
 
-def _person(words: Sequence[Word], country: str | None) -> bool:
-    """Tell whether the words may be a person's full name."""
+def _may_be_person(words: Sequence[Word], country: str | None) -> bool:
+    """Return whether the words may be a person's full name."""
     upper = [word.upper for word in words]
     names = [word for word in words if word.upper not in PARTICLES]
-    if len([word for word in names if not word.glued]) < 2 or len(names) > _LONGEST:
+    if len([word for word in names if not word.is_glued]) < 2 or len(names) > _MAX_NAME_WORDS:
         return False
-    if is_place(upper, country) or beginning(upper, LEADING_FORMS):
+    if is_region(upper, country) or leading_phrase(upper, LEADING_FORMS):
         return False
-    return all(each.raw.isalpha() and _may_be_a_name(each) for each in names)
+    return all(word.raw.isalpha() and _may_be_personal(word) for word in names)
 
 
-def _may_be_a_name(word: Word) -> bool:
-    return word.upper not in _NO_NAMES or len(word.upper) == 1
+def _may_be_personal(word: Word) -> bool:
+    return word.upper not in _NOT_PERSONAL or len(word.upper) == 1
 
 
-def _given(words: Sequence[Word]) -> bool:
+def _has_given_name(words: Sequence[Word]) -> bool:
     return any(word.upper in GIVEN_NAMES for word in words)
 
 
-def _initialled(words: Sequence[Word]) -> bool:
+def _begins_with_initial(words: Sequence[Word]) -> bool:
     return len(words[0].upper) == 1 or (words[0].dotted and len(words[0].upper) < 4)
 
 
-def _initials(segment: Segment) -> bool:
-    """Tell whether the segment is the initials after a comma, as in "Smith, J & Acme Ltd"."""
-    return segment.listed and all(len(word.upper) == 1 or word.dotted for word in segment.words)
+def _are_initials(segment: Segment) -> bool:
+    """Return whether the segment is initials after a comma, as in "Smith, J & Acme Ltd"."""
+    return segment.after_comma and all(
+        len(word.upper) == 1 or word.dotted for word in segment.words
+    )
 
 
-def _lone_given(segment: Segment) -> bool:
+def _is_lone_given_name(segment: Segment) -> bool:
     return len(segment.words) == 1 and segment.words[0].upper in GIVEN_NAMES
 
 
-def _named_itself(segment: Segment, country: str | None) -> bool:
-    """Tell whether a segment begins with a name, and not with kin, trade, a form or a place."""
+def _has_own_name(segment: Segment, country: str | None) -> bool:
+    """Return whether a segment begins with a name, not with family, trade, a form or a region."""
     upper = [word.upper for word in segment.words]
-    own = [word for word in upper if word not in FINE and word not in SHORT_WORDS]
-    if not own or upper[0] in KIN or is_place(own, country):
+    own = [word for word in upper if word not in FIRM_WORDS and word not in SHORT_FORM_WORDS]
+    if not own or upper[0] in FAMILY_WORDS or is_region(own, country):
         return False
-    return own[0] == upper[0] or upper[0] in SURNAMES_TOO
+    return own[0] == upper[0] or upper[0] in TRADE_SURNAMES

@@ -1,46 +1,52 @@
-"""Whether a name is established to be an organisation's: positive evidence only.
+"""Decide whether a name belongs to an organisation, on positive evidence only.
 
-A name without evidence is withheld, a real firm's too. A role or a shared id is no
-evidence; whoever calls this leaves out a register number that another name bears as well.
+A name without evidence is withheld, even if it is a real firm's. A role or a shared id is no
+evidence; callers leave out a register number that another name carries too. Start with
+``judge_name``.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from quality import registers
-from quality.contact_in_name import reaches_someone
+from quality.contact_in_name import has_contact
 from quality.legal_form_rules import legal_form, long_form
-from quality.names import Word, beginning, fold, read, skeleton
-from quality.person_beside_firm import (
-    holds_an_office,
-    is_named_as_a_person,
-    parties,
-    someone_beside,
+from quality.name_words import (
+    FIRST_TITLES,
+    LOOSE_TITLES,
+    REPRESENTATIVE_PHRASES,
+    SOLE_TRADER_PHRASES,
+    TITLES,
 )
-from quality.person_words import ACTS_FOR, FIRST_TITLES, LOOSE_TITLES, SOLE_TRADER, TITLES
-from quality.public_bodies import public_body
-from quality.public_words import NAMED_AFTER_SOMEONE
+from quality.names import Word, fold, leading_phrase, read_words, undisguise
+from quality.person_beside_firm import (
+    has_person_beside_firm,
+    is_personal_name,
+    names_office_holder,
+    split_names,
+)
+from quality.public_bodies import NAMED_AFTER_PEOPLE, public_body
 
-# The categories of an LEI record that are no natural person's.
-_CATEGORIES = frozenset(
+# The categories of an LEI record that are never a natural person's.
+_LEI_CATEGORIES = frozenset(
     ["GENERAL", "FUND", "BRANCH", "RESIDENT_GOVERNMENT_ENTITY", "INTERNATIONAL_ORGANIZATION"]
 )
 
-# What is longer is a document, not a name.
-_LONGEST = 1000
+# Anything longer is a document, not a name.
+_MAX_LENGTH = 1000
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Why a name is an organisation's: the rule, and what it found."""
+    """Why a name is an organisation's: the rule, and what it matched."""
 
     rule: str
-    found: str
+    match: str
 
     def __str__(self) -> str:
-        return f"{self.rule}:{self.found}"
+        return f"{self.rule}:{self.match}"
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ class Withheld:
 Verdict = Evidence | Withheld
 
 
-def established(
+def judge_name(
     name: str,
     *,
     country: str | None,
@@ -61,16 +67,16 @@ def established(
     identifier: str | None,
     lei_category: str | None = None,
 ) -> Verdict:
-    """Say by which evidence a name is an organisation's, or why it is withheld.
+    """Return the evidence that a name is an organisation's, or why it is withheld.
 
     ``country`` is where the party is registered, ``scheme`` and ``identifier`` its register
-    number, ``lei_category`` the EntityCategory of its LEI record: an LEI alone says nothing.
+    number, ``lei_category`` the EntityCategory of its LEI record: an LEI alone proves nothing.
     """
-    return _judged(name, country and country.upper(), scheme, identifier, lei_category)
+    return _judge(name, country and country.upper(), scheme, identifier, lei_category)
 
 
 @lru_cache(maxsize=1 << 16)
-def _judged(
+def _judge(
     name: str,
     country: str | None,
     scheme: str | None,
@@ -78,32 +84,47 @@ def _judged(
     lei_category: str | None,
 ) -> Verdict:
     verdict = _by_evidence(name, country, scheme, identifier, lei_category)
-    if isinstance(verdict, Evidence) and reaches_someone(name):
+    if isinstance(verdict, Evidence) and has_contact(name):
         return Withheld("contact_in_name")
     return verdict
 
 
-def named_person(name: str, country: str | None) -> str | None:
-    """Say by which rule another name of an organisation is a person's; None where it is not.
+def personal_name_rule(name: str, country: str | None) -> str | None:
+    """Return the rule by which another name of an organisation is a person's, or None.
 
-    Its register vouches for the organisation, so a name without evidence is no fault. One that
-    was a sole proprietor before, or has a person's name noted beside its own, is caught by a
-    title, a trade of one's own, a contact, names side by side or a known given name.
+    Its register vouches for the organisation, so lack of evidence is no reason to drop a name.
+    A former sole proprietor, or a person's name noted next to the organisation's own, is caught by
+    a title, a sole trader's phrase, a contact, names side by side or a well-known given name.
     """
-    if len(name) > _LONGEST:
+    if len(name) > _MAX_LENGTH:
         return "too_long"
     text, country = fold(name), country and country.upper()
-    if reaches_someone(name):
+    if has_contact(name):
         return "contact_in_name"
-    shown = skeleton(text)
-    if veto := _veto(shown):
+    visible = undisguise(text)
+    if veto := _veto(visible):
         return veto
-    words = [read(each) for each in parties(shown)]
-    if any(someone_beside(each, country) for each in words):
+    names = [read_words(part) for part in split_names(visible)]
+    if any(has_person_beside_firm(words, country) for words in names):
         return "several_names"
-    if any(is_named_as_a_person(each, country) for each in words):
-        return "several_names" if len(words) > 1 else "personal_name"
+    if any(is_personal_name(words, country) for words in names):
+        return "several_names" if len(names) > 1 else "personal_name"
     return None
+
+
+def drop_personal_names(
+    names: Iterable[str], country: str | None, jurisdiction: str | None
+) -> tuple[list[str], list[str]]:
+    """Return the other names that may be stored, and why each dropped one was, without the name."""
+    accepted, reasons = [], []
+    region = country or (jurisdiction or "")[:2] or None
+    for name in names:
+        if rule := personal_name_rule(name, region):
+            words = rule.replace("_", " ")
+            reasons.append(f"an other name is left out, since it may be a person's: {words}")
+        else:
+            accepted.append(name)
+    return accepted, reasons
 
 
 def _by_evidence(
@@ -113,44 +134,47 @@ def _by_evidence(
     identifier: str | None,
     lei_category: str | None,
 ) -> Verdict:
-    if len(name) > _LONGEST:
+    if len(name) > _MAX_LENGTH:
         return Withheld("too_long")
     text = fold(name)
-    if not read(text):
+    if not read_words(text):
         return Withheld("no_name")
     category = (lei_category or "").strip().upper()
     if category == "SOLE_PROPRIETOR":
         return Withheld("sole_proprietor")
-    if registers.of_a_person(scheme, identifier):
+    if registers.is_personal_number(scheme, identifier):
         return Withheld("number_of_a_person")
-    seen = skeleton(text)
-    if veto := _veto(seen):
+    visible = undisguise(text)
+    # Vetoes come before evidence: "Mr J Smith t/a Acme Ltd" has a legal form too.
+    if veto := _veto(visible):
         return Withheld(veto)
-    if category in _CATEGORIES:
+    if category in _LEI_CATEGORIES:
         return Evidence("lei", category.lower())
-    names = [read(each) for each in parties(seen)]
-    if registers.of_organisations(scheme, identifier):
-        several = len(names) > 1 and any(is_named_as_a_person(each, country) for each in names)
+    names = [read_words(part) for part in split_names(visible)]
+    if registers.is_organisation_number(scheme, identifier):
+        several = len(names) > 1 and any(is_personal_name(words, country) for words in names)
         return Withheld("several_names") if several else Evidence("register", str(scheme))
-    if any(someone_beside(each, country) for each in names):
+    if any(has_person_beside_firm(words, country) for words in names):
         return Withheld("several_names")
     verdict = _by_name(text, country)
-    disguised = seen != text and re.search("[A-Za-z]", text)
+    # Evidence found in a text with letters that only look Latin must also hold for what it looks
+    # like; a name in another script as a whole is no disguise.
+    disguised = visible != text and re.search("[A-Za-z]", text)
     if isinstance(verdict, Evidence) and disguised:
-        return _by_name(seen, country)
+        return _by_name(visible, country)
     return verdict
 
 
 def _by_name(text: str, country: str | None) -> Verdict:
-    verdicts = [_by_one_name(each, country) for each in parties(text)]
-    withheld = [each for each in verdicts if isinstance(each, Withheld)]
+    verdicts = [_by_single_name(part, country) for part in split_names(text)]
+    withheld = [verdict for verdict in verdicts if isinstance(verdict, Withheld)]
     if withheld and len(verdicts) > 1:
         return Withheld("several_names")
     return verdicts[0] if verdicts else Withheld("no_name")
 
 
-def _by_one_name(text: str, country: str | None) -> Verdict:
-    words = read(text)
+def _by_single_name(text: str, country: str | None) -> Verdict:
+    words = read_words(text)
     if form := legal_form(words, country):
         return Evidence("legal_form", form)
     if body := public_body(text, words, country):
@@ -158,40 +182,39 @@ def _by_one_name(text: str, country: str | None) -> Verdict:
     return Withheld("no_evidence")
 
 
-def _phrase(text: str) -> str:
+def _phrase_pattern(text: str) -> str:
     loose = re.escape(text).replace("/", r"\s?[/\\]\s?").replace(r"\ ", r"\s+")
     return loose + ("" if text.endswith("/") else r"(?!\w)")
 
 
 def _any_of(texts: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(_phrase(each) for each in texts)})")
+    return re.compile(rf"(?<!\w)(?:{'|'.join(_phrase_pattern(text) for text in texts)})")
 
 
-_SOLE = _any_of(SOLE_TRADER)
-_ACTS = _any_of(ACTS_FOR)
-# Scanned "trading as", and "ta" between two names.
-_TRADING = re.compile(r"(?<!\w)TRA[DO]\w{2,4}[\s-]+A[S5](?!\w)|\w\s+TA\s+\w")
+_SOLE_TRADER = _any_of(SOLE_TRADER_PHRASES)
+_REPRESENTATIVE = _any_of(REPRESENTATIVE_PHRASES)
+# "Trading as" with OCR errors, and "ta" between two names.
+_TRADING_AS = re.compile(r"(?<!\w)TRA[DO]\w{2,4}[\s-]+A[S5](?!\w)|\w\s+TA\s+\w")
 
 
 def _veto(text: str) -> str | None:
-    """Say what in a name speaks of a person, whatever else it holds."""
-    upper, words = text.upper(), read(text)
-    if _SOLE.search(upper) or _TRADING.search(upper):
+    """Return the rule by which a name is a person's whatever else it contains, or None."""
+    upper, words = text.upper(), read_words(text)
+    if _SOLE_TRADER.search(upper) or _TRADING_AS.search(upper):
         return "sole_trader"
-    if _ACTS.search(upper):
+    if _REPRESENTATIVE.search(upper):
         return "acts_for_another"
-    if title := _title(words):
-        return title
-    return "office_holder" if holds_an_office(words) else None
+    if _has_title(words):
+        return "personal_title"
+    return "office_holder" if names_office_holder(words) else None
 
 
-def _title(words: Sequence[Word]) -> str | None:
+def _has_title(words: Sequence[Word]) -> bool:
     first = next((word.upper for word in words if not word.raw.isdigit()), "")
-    titled = not TITLES.isdisjoint(word.upper for word in words) and not _named_after(words)
-    titled = titled or first in FIRST_TITLES
-    loose = first in LOOSE_TITLES and not long_form(words)
-    return "personal_title" if titled or loose else None
+    titled = not TITLES.isdisjoint(word.upper for word in words) and not _is_named_after(words)
+    loosely_titled = first in LOOSE_TITLES and not long_form(words)
+    return titled or first in FIRST_TITLES or loosely_titled
 
 
-def _named_after(words: Sequence[Word]) -> bool:
-    return beginning([word.upper for word in words], NAMED_AFTER_SOMEONE) is not None
+def _is_named_after(words: Sequence[Word]) -> bool:
+    return leading_phrase([word.upper for word in words], NAMED_AFTER_PEOPLE) is not None

@@ -1,130 +1,244 @@
-"""How a public body is read in a name: where its word stands, and that nobody stands beside it."""
+"""Recognise a public body by its name: the words that mark one, and how they are read.
+
+A marking word is evidence only at the right position, and only if nothing next to it can be a
+person's name.
+"""
 
 import re
 from collections.abc import Sequence
 
-from quality import public_words as known
-from quality.names import Word, beginning, is_place, phrases_in, read
-from quality.person_words import GIVEN_NAMES, OFFICE_HOLDERS
-from quality.trade_words import NOBODY, PARTICLES, TRADE_WORDS
+from quality.name_words import (
+    GIVEN_NAMES,
+    IMPERSONAL_WORDS,
+    OFFICE_HOLDERS,
+    PARTICLES,
+    TRADE_WORDS,
+    phrase_set,
+    word_set,
+)
+from quality.names import Word, is_region, leading_phrase, phrases_in, read_words
 
-_PARTS = re.compile(r"[,;:()–—/]|\s-|-\s")
+# The word stands last, as in "Theewater Municipality", or before "of".
+BODY_LAST = phrase_set(
+    "MUNICIPALITY|MUNICIPAL COUNCIL|CITY COUNCIL|TOWN COUNCIL|COUNTY COUNCIL|DISTRICT COUNCIL"
+    "|COUNTY GOVERNMENT|COUNTY ASSEMBLY|STATE GOVERNMENT|LOCAL GOVERNMENT|UNIVERSITY|NHS TRUST"
+    "|NHS FOUNDATION TRUST"
+    "|GENERAL HOSPITAL|TEACHING HOSPITAL|REFERRAL HOSPITAL|DISTRICT HOSPITAL|MEMORIAL HOSPITAL"
+    "|MISSION HOSPITAL|COUNTY HOSPITAL|NATIONAL HOSPITAL|REGIONAL HOSPITAL|CENTRAL HOSPITAL"
+    "|PROVINCIAL HOSPITAL|SPECIALIST HOSPITAL|PSYCHIATRIC HOSPITAL|PRIVATE HOSPITAL"
+    "|POLYTECHNIC|HIGH SCHOOL|PRIMARY SCHOOL|SECONDARY SCHOOL|BOYS SCHOOL|GIRLS SCHOOL"
+    "|TECHNICAL COLLEGE|TRAINING COLLEGE|TEACHERS COLLEGE|TVET COLLEGE|COLLEGE OF EDUCATION"
+    "|NATIONAL COMMISSION|ELECTORAL COMMISSION|SERVICE COMMISSION|REVENUE AUTHORITY"
+    "|CONTROL BOARD|EXAMINATIONS COUNCIL|RESEARCH COUNCIL|NATIONAL TREASURY|HIGH COMMISSION"
+    "|EMBASSY|CENTRAL BANK|RESERVE BANK|NATIONAL ASSEMBLY|NATIONAL MUSEUM|WATER BOARD"
+    "|LIBERATION ARMY|UNITED NATIONS|INTERNATIONAL SETTLEMENTS|STATE UNIVERSITY"
+)
+
+# Last as well, but there are people of that name: a region or a word of trade must be next to it.
+BODY_LAST_IN_CONTEXT = phrase_set("AUTHORITY|TREASURY|PARLIAMENT|PUBLIC SERVICE|MINISTRY")
+
+# First, or after a region and words such as "national"; what follows is what the body is for.
+BODY_BEFORE_OF = phrase_set(
+    "GOVERNMENT OF|DEPARTMENT OF|DEPARTMENT FOR|MINISTRY OF|REPUBLIC OF|MINISTERIO DE"
+    "|MINISTERIO DEL"
+    "|MINISTERIO DA|MINISTERIO DO|MINISTERIO DAS|MINISTERIO DOS|MINISTERE DE|MINISTERE DU"
+    "|MINISTERE DES|EMBASSY OF|COUNTY GOVERNMENT OF|PARLIAMENT OF|BANK OF GHANA"
+)
+
+# First in its part of the name.
+BODY_FIRST = phrase_set(
+    "MUNICIPALIDAD|MUNICIPIO|MUNICIPALITE|UNIVERSIDAD|UNIVERSIDADE|UNIVERSITE|POLITECNICO"
+    "|ALCALDIA|GOBERNACION|CONTRALORIA|PROCURADURIA|DEFENSORIA|FISCALIA|PREFEITURA"
+    "|CAMARA MUNICIPAL|CONSEJO SUPERIOR|SUPERINTENDENCIA|SECRETARIA DE|SECRETARIA DO|SECRETARIA DA"
+    "|SECRETARIA GERAL|SECRETARIA REGIONAL|MINISTERIO PUBLICO|MINISTERIO PUBLICA"
+    "|DEPARTAMENTO ADMINISTRATIVO|DEPARTAMENTO DE|INSTITUCION EDUCATIVA|CENTRO DE FORMACION"
+    "|CENTRO HOSPITALAR|POLICIA NACIONAL|POLICIA METROPOLITANA|FUERZA AEREA|ARMADA NACIONAL"
+    "|RAMA JUDICIAL|AGRUPAMENTO VERTICAL|FORCAS ARMADAS|SERVICOS MUNICIPALIZADOS"
+    "|CITY OF|TOWN OF|COUNTY OF|STATE OF|OFFICE OF THE|DEPARTEMENT DE|FEDERAL MINISTRY"
+    "|FEDERAL UNIVERSITY|FEDERAL COLLEGE|FEDERAL POLYTECHNIC|FEDERAL MEDICAL|FEDERAL ROADS"
+    "|FEDERAL ROAD"
+    "|FEDERAL CAPITAL|FEDERAL INLAND|FEDERAL GOVERNMENT|FEDERAL HOUSING|FEDERAL FIRE"
+    "|FEDERAL AIRPORTS|FEDERAL RADIO|FEDERAL NEURO|FEDERAL TEACHING|FEDERAL INSTITUTE"
+    "|FEDERAL SCHOOL|FEDERAL TRAINING|FEDERAL CIVIL|FEDERAL MORTGAGE|FEDERAL MINISTERY"
+    "|COUNCIL FOR|COMMISSION FOR|NATIONAL AGENCY"
+    "|AGENCIA NACIONAL|AGENCIA PARA|INSTITUTO NACIONAL|INSTITUTO DE|INSTITUTO DO|INSTITUTO DA"
+    "|INSTITUTO DAS|INSTITUTO SUPERIOR|INSTITUTO DISTRITAL|INSTITUTO POLITECNICO|SERVICIO NACIONAL"
+    "|UNIDAD ADMINISTRATIVA|UNIDAD NACIONAL|FONDO NACIONAL|FONDO ROTATORIO"
+    "|DIRECCION GENERAL|DIRECCION NACIONAL|DIRECCAO GERAL|DIRECCAO DE|DIRECCAO NACIONAL"
+    "|DIRECCAO REGIONAL|DEFENSA CIVIL|COMISSAO DE|COMANDO|FREGUESIA DE|JUNTA DE FREGUESIA|ESCOLA"
+    "|ESCUELA|MATERNIDADE|CENTRO DE SEGURANCA|CENTRO DE FORMACAO|ADMINISTRACAO REGIONAL"
+    "|COMMUNE DE|MAIRIE DE|PREFECTURE DE|PREFECTURE DU|AGENCE NATIONALE|OFFICE NATIONAL"
+    "|DIRECTION GENERALE|COMPLEJO CARCELARIO|ESTADO MAIOR|GOVERNO|GOBIERNO DE|HOPITAL|HOSPITAL"
+    "|HOSPITAIS|ALTO COMISSARIADO|SERVICOS DE ACCAO SOCIAL|CAJA DE VIVIENDA|AYUNTAMIENTO DE"
+)
+
+# Bodies that are named after people, including their titles.
+NAMED_AFTER_PEOPLE = phrase_set(
+    "ESCOLA|ESCUELA|MATERNIDADE|HOSPITAL|HOSPITAIS|HOPITAL|INSTITUCION EDUCATIVA|CENTRO HOSPITALAR"
+    "|UNIVERSIDAD|UNIVERSIDADE|UNIVERSITE|INSTITUTO DE|INSTITUTO NACIONAL|AGRUPAMENTO VERTICAL"
+    "|INSTITUTO SUPERIOR|OFFICE OF THE"
+)
+
+# What may stand before a department: "national", "provincial".
+QUALIFIERS = word_set(
+    "THE NATIONAL FEDERAL PROVINCIAL STATE LOCAL COUNTY DISTRICT REGIONAL CITY SOUTH AFRICAN OF"
+    " ROYAL"
+)
+
+# What departments are for.
+SUBJECTS = word_set(
+    "AFFAIRS HOME JUSTICE LABOUR LABOR FORESTRY FISHERIES ENVIRONMENT LAND LANDS REFORM DEFENCE"
+    " DEFENSE FOREIGN INTERIOR PLANNING BUDGET STATISTICS WOMEN YOUTH CHILDREN HUMAN HIGHER BASIC"
+    " CORRECTIONAL POLICE MILITARY VETERANS SANITATION COOPERATIVE TRADITIONAL SMALL"
+    " LEARNING RELATIONS COOPERATION SPORTS RECREATION NATURAL INTELLIGENCE WATER INTERNAL"
+    " PETROLEUM WORKS WELFARE POPULATION GENDER DEVOLUTION LIVESTOCK CITIZEN AND OF FOR THE TO IN"
+    " LAW SCHOOL MEDICINE TEACHING HOSPITALS FACULTY COLLEGE ADMINISTRATION STRATEGY POLICY"
+    " EMPLOYMENT PENSIONS REVENUE CUSTOMS ELECTRICITY COMMUNICATION"
+)
+
+# Bodies whose name contains none of these words, by country.
+PUBLIC_BODIES = {
+    "ZA": phrase_set(
+        "ESKOM|TRANSNET|SANRAL|PRASA|ARMSCOR|DENEL|TELKOM|SITA|SASSA|SARS|SABS|CSIR|NSFAS"
+        "|UMGENI WATER|RAND WATER|SOUTH AFRICAN POST OFFICE|SOUTH AFRICAN POLICE SERVICE"
+        "|STATISTICS SOUTH AFRICA|SOUTH AFRICAN QUALIFICATION AUTHORITY|LEGAL AID SOUTH AFRICA"
+        "|AIRPORTS COMPANY SOUTH AFRICA"
+    ),
+    "KE": phrase_set("KENYA POWER|KENGEN|KENYA PORTS AUTHORITY|KENYA AIRPORTS AUTHORITY"),
+}
+
+# What a department of a province is named after, as in "Eastern Cape - Agriculture".
+DEPARTMENTS = word_set(
+    "HEALTH EDUCATION AGRICULTURE TREASURY WORKS TRANSPORT SETTLEMENTS SAFETY SPORT ARTS CULTURE"
+    " ENVIRONMENTAL ECONOMIC TOURISM COMMUNITY PREMIER LEGISLATURE SOCIAL GOVERNANCE ROADS"
+    " INFRASTRUCTURE RURAL"
+)
+
+_PART_BREAKS = re.compile(r"[,;:()–—/]|\s-|-\s")
 _ARTICLES = frozenset(["THE", "LA", "EL", "LE", "O", "A", "L"])
 _AFTER_LAST = frozenset(["OF", "FOR", "IN", "AT", "ON", "AND", "DE", "D"])
-_OPEN = PARTICLES | frozenset(["OF", "FOR", "THE", "PARA", "FEDERAL"])
-_IMPERSONAL = TRADE_WORDS | known.DEPARTMENTS
-_KNOWN = _IMPERSONAL | NOBODY | known.SUBJECTS | known.QUALIFIERS | PARTICLES
+# A phrase that ends in one of these needs something after it.
+_OPEN_ENDED = PARTICLES | frozenset(["OF", "FOR", "THE", "PARA", "FEDERAL"])
+_NEVER_PERSONAL = TRADE_WORDS | DEPARTMENTS
+_PLAIN_WORDS = _NEVER_PERSONAL | IMPERSONAL_WORDS | SUBJECTS | QUALIFIERS | PARTICLES
 
-Part = Sequence[str]
+# The upper-case words of one part of a name.
+NamePart = Sequence[str]
 
 
 def public_body(text: str, words: Sequence[Word], country: str | None) -> str | None:
-    """Give the word by which a name is a public body's."""
+    """Return the phrase that marks a name as a public body's, or None."""
     upper = [word.upper for word in words]
-    if tuple(upper) in known.PUBLIC_BODIES.get(country or "", ()):
+    if tuple(upper) in PUBLIC_BODIES.get(country or "", ()):
         return "list"
-    office = upper[:2] == ["OFFICE", "OF"]
-    if not office and not OFFICE_HOLDERS.isdisjoint(upper):
+    is_office = upper[:2] == ["OFFICE", "OF"]
+    if not is_office and not OFFICE_HOLDERS.isdisjoint(upper):
         return None
-    parts = [[word.upper for word in read(part)] for part in _PARTS.split(text)]
+    parts = [[word.upper for word in read_words(part)] for part in _PART_BREAKS.split(text)]
     parts = [part for part in parts if part]
-    bodies = (body for part in parts if (body := _body(part, country)))
-    found = next(bodies, None) or _department(parts, country)
-    harmless = (_harmless(parts, at, country) for at in range(len(parts)))
-    return found if found and all(harmless) else None
+    bodies = (body for part in parts if (body := _body_phrase(part, country)))
+    body = next(bodies, None) or _department(parts, country)
+    harmless = (_is_harmless(parts, index, country) for index in range(len(parts)))
+    return body if body and all(harmless) else None
 
 
-def _body(part: Part, country: str | None) -> str | None:
-    """Give the phrase by which one part of a name is a public body's."""
-    bare = _without_place(part, country)
-    begins = beginning(bare, known.FIRST)
+def _body_phrase(part: NamePart, country: str | None) -> str | None:
+    """Return the phrase that marks one part of a name as a public body's, or None."""
+    bare = _without_region(part, country)
+    leading = leading_phrase(bare, BODY_FIRST)
     if (
-        begins
-        and (len(bare) > len(begins) or begins[-1] not in _OPEN)
-        and _nobody_follows(bare, begins)
+        leading
+        and (len(bare) > len(leading) or leading[-1] not in _OPEN_ENDED)
+        and _nobody_follows(bare, leading)
     ):
-        return " ".join(begins).lower()
-    for start, phrase in phrases_in(part, known.BEFORE_OF, first=0):
+        return " ".join(leading).lower()
+    for start, phrase in phrases_in(part, BODY_BEFORE_OF, first=0):
         after = part[start + len(phrase) :]
-        if _qualifies(part[:start], country) and after and _subject(after, country):
+        if _are_qualifiers(part[:start], country) and after and _is_subject(after, country):
             return " ".join(phrase).lower()
-    for start, phrase in phrases_in(part, known.LAST, first=0):
-        if _ends(part[:start], part[start + len(phrase) :], country):
+    for start, phrase in phrases_in(part, BODY_LAST, first=0):
+        if _ends_name(part[:start], part[start + len(phrase) :], country):
             return " ".join(phrase).lower()
-    for start, phrase in phrases_in(part, known.LAST_IN_COMPANY, first=0):
+    for start, phrase in phrases_in(part, BODY_LAST_IN_CONTEXT, first=0):
         before, after = part[:start], part[start + len(phrase) :]
-        if _ends(before, after, country) and _in_company([*before, *after], country):
+        if _ends_name(before, after, country) and _in_context([*before, *after], country):
             return " ".join(phrase).lower()
     return None
 
 
-def _nobody_follows(part: Part, begins: Part) -> bool:
-    named_after = beginning(part, known.NAMED_AFTER_SOMEONE) and begins[0] != "OFFICE"
-    return bool(named_after) or GIVEN_NAMES.isdisjoint(part[len(begins) :])
+def _nobody_follows(part: NamePart, leading: NamePart) -> bool:
+    named_after = leading_phrase(part, NAMED_AFTER_PEOPLE) and leading[0] != "OFFICE"
+    return bool(named_after) or GIVEN_NAMES.isdisjoint(part[len(leading) :])
 
 
-def _ends(before: Part, after: Part, country: str | None) -> bool:
-    """Tell whether a body's word stands last, or only what it is for follows."""
+def _ends_name(before: NamePart, after: NamePart, country: str | None) -> bool:
+    """Return whether a body's word stands last, or is followed only by what the body is for."""
     if after and after[0] in _AFTER_LAST:
-        alone = not before or _qualifies(before, country) or _subject(after[1:], country)
-        return alone and GIVEN_NAMES.isdisjoint(after)
-    return not after or all(word in _KNOWN or word.isdigit() for word in after)
+        unnamed = not before or _are_qualifiers(before, country) or _is_subject(after[1:], country)
+        return unnamed and GIVEN_NAMES.isdisjoint(after)
+    return not after or all(word in _PLAIN_WORDS or word.isdigit() for word in after)
 
 
-def _subject(after: Part, country: str | None) -> bool:
-    """Tell whether words say what a body is for, with no name of a person at their end."""
-    unknown = [word not in _KNOWN for word in after]
-    if is_place(after, country) or not any(unknown[-2:]):
+def _is_subject(after: NamePart, country: str | None) -> bool:
+    """Return whether words say what a body is for, without a person's name at their end."""
+    unusual = [word not in _PLAIN_WORDS for word in after]
+    if is_region(after, country) or not any(unusual[-2:]):
         return GIVEN_NAMES.isdisjoint(after)
-    named = len(after) > 1 and all(unknown[-2:])
-    of_a_place = named and len(after) > 2 and after[-3] in ("OF", "DE")
-    return GIVEN_NAMES.isdisjoint(after) and (not named or len(after) == 2 or of_a_place)
+    # Two unusual words at the end read like a full name, unless they are all there is or "of"
+    # before them makes them a region.
+    ends_like_name = len(after) > 1 and all(unusual[-2:])
+    of_region = ends_like_name and len(after) > 2 and after[-3] in ("OF", "DE")
+    return GIVEN_NAMES.isdisjoint(after) and (not ends_like_name or len(after) == 2 or of_region)
 
 
-def _qualifies(before: Part, country: str | None) -> bool:
-    place = [word for word in before if word not in known.QUALIFIERS]
-    return not place or is_place(place, country) or is_place(before, country)
+def _are_qualifiers(before: NamePart, country: str | None) -> bool:
+    rest = [word for word in before if word not in QUALIFIERS]
+    return not rest or is_region(rest, country) or is_region(before, country)
 
 
-def _without_place(part: Part, country: str | None) -> Part:
+def _without_region(part: NamePart, country: str | None) -> NamePart:
     lengths = range(min(4, len(part) - 1), 0, -1)
-    start = next((each for each in lengths if is_place(part[:each], country)), 0)
+    start = next((length for length in lengths if is_region(part[:length], country)), 0)
     return part[start + 1 :] if part[start] in _ARTICLES and len(part) > start + 1 else part[start:]
 
 
-def _department(parts: Sequence[Part], country: str | None) -> str | None:
-    if len(parts) < 2 or not is_place(parts[0], country):
+def _department(parts: Sequence[NamePart], country: str | None) -> str | None:
+    if len(parts) < 2 or not is_region(parts[0], country):
         return None
-    named = [word for word in parts[1] if word in known.DEPARTMENTS]
-    return named[0].lower() if named else None
+    departments = [word for word in parts[1] if word in DEPARTMENTS]
+    return departments[0].lower() if departments else None
 
 
-def _harmless(parts: Sequence[Part], at: int, country: str | None) -> bool:
-    """Tell whether one part of the name cannot be a person's name."""
-    part = parts[at]
-    if _body(part, country) or is_place(part, country):
+def _is_harmless(parts: Sequence[NamePart], index: int, country: str | None) -> bool:
+    """Return whether one part of the name cannot be a person's name."""
+    part = parts[index]
+    if _body_phrase(part, country) or is_region(part, country):
         return True
     if len(part) == 1:
-        somewhere = at > 0 and is_place(parts[0], country)
-        known_word = somewhere or part[0] in _KNOWN or _acronym(part[0], parts[:at])
-        return known_word and part[0] not in GIVEN_NAMES
-    return _impersonal(part, country) and GIVEN_NAMES.isdisjoint(part)
+        after_region = index > 0 and is_region(parts[0], country)
+        plain = after_region or part[0] in _PLAIN_WORDS or _is_acronym(part[0], parts[:index])
+        return plain and part[0] not in GIVEN_NAMES
+    return _is_impersonal(part, country) and GIVEN_NAMES.isdisjoint(part)
 
 
-def _acronym(word: str, before: Sequence[Part]) -> bool:
-    """Tell whether "DANE" stands for the words before it."""
-    letters = iter("".join(each for part in before for each in part))
-    begins = any(each[0] == word[0] for part in before for each in part)
-    return begins and all(letter in letters for letter in word)
+def _is_acronym(word: str, before: Sequence[NamePart]) -> bool:
+    """Return whether a word such as "DANE" abbreviates the words before it."""
+    words = [earlier for part in before for earlier in part]
+    letters = iter("".join(words))
+    same_first = any(earlier[0] == word[0] for earlier in words)
+    # ``in`` consumes the iterator: the letters must occur in this order.
+    return same_first and all(letter in letters for letter in word)
 
 
-def _in_company(company: Part, country: str | None) -> bool:
-    subjects = (NOBODY | known.SUBJECTS) - _OPEN - _AFTER_LAST
-    return not subjects.isdisjoint(company) or _impersonal(company, country)
+def _in_context(neighbours: NamePart, country: str | None) -> bool:
+    subjects = (IMPERSONAL_WORDS | SUBJECTS) - _OPEN_ENDED - _AFTER_LAST
+    return not subjects.isdisjoint(neighbours) or _is_impersonal(neighbours, country)
 
 
-def _impersonal(part: Part, country: str | None) -> bool:
-    if not _IMPERSONAL.isdisjoint(part):
+def _is_impersonal(part: NamePart, country: str | None) -> bool:
+    if not _NEVER_PERSONAL.isdisjoint(part):
         return True
-    pairs = [part[at : at + length] for length in (1, 2) for at in range(len(part) - length + 1)]
-    return any(is_place(each, country) for each in pairs)
+    runs = [
+        part[start : start + length] for length in (1, 2) for start in range(len(part) - length + 1)
+    ]
+    return any(is_region(run, country) for run in runs)

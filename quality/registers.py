@@ -1,15 +1,15 @@
-"""What a register number says: schemes of organisations only, and numbers that people bear.
+"""Register numbers: those only organisations have, and those only natural persons have.
 
 Registers of business names (Botswana, Ghana, Tanzania, Uganda, Zambia), tax numbers and
-suppliers' lists hold sole traders as well and are evidence of nothing; in Nigeria and Kenya
-the letters before the number tell companies from business names (BN).
+suppliers' lists include sole traders and prove nothing; in Nigeria and Kenya the letters before
+the number distinguish companies from business names (BN).
 """
 
 import re
 
 from stdnum.pt import nif
 
-_ORGANISATIONS = {
+_ORGANISATION_NUMBERS = {
     "ZA-CIP": r"(?:[A-Z]?\d{4}[/-]\d{6}[/-]\d{2}|CK ?\d{2,4}[/-]\d{4,6}(?:[/-]\d{2})?)",
     "ZA-NPO": r"\d{2,3}-\d{3}(?:-?NPO)?",
     "NG-CAC": r"(?:RC|IT|CAC/IT|LLP)[ /:-]?(?:NO\.? ?)?\d{2,8}",
@@ -27,8 +27,8 @@ _ORGANISATIONS = {
     "PT-NIPPC": r"[56]\d{8}",
 }
 
-# Numbers whose shape is that of a natural person, or whose register holds nobody else.
-_PEOPLE = {
+# Numbers in the format of a natural person's, or of a register that lists nobody else.
+_PERSONAL_NUMBERS = {
     "MX-RFC": r"[A-ZÑ&]{4}\d{6}[A-Z0-9]{3}",
     "PE-RUC": r"1[0567]\d{9}",
     "AR-CUIT": r"2[0347]-?\d{8}-?\d",
@@ -50,20 +50,21 @@ _PEOPLE = {
 }
 
 
-def of_organisations(scheme: str | None, identifier: str | None) -> bool:
-    """Tell whether the number is one of a register that holds organisations only."""
-    number = _number(identifier)
-    shape = _ORGANISATIONS.get(scheme or "")
-    if not shape or not re.fullmatch(shape, number) or not re.search("[1-9]", number):
+def is_organisation_number(scheme: str | None, identifier: str | None) -> bool:
+    """Return whether the number is in a register that lists organisations only."""
+    number = _normalised(identifier)
+    pattern = _ORGANISATION_NUMBERS.get(scheme or "")
+    # A number of nothing but zeros is a placeholder.
+    if not pattern or not re.fullmatch(pattern, number) or not re.search("[1-9]", number):
         return False
     return scheme != "PT-NIPPC" or nif.is_valid(number)
 
 
-def of_a_person(scheme: str | None, identifier: str | None) -> bool:
-    """Tell whether the number can only be a natural person's."""
-    shape = _PEOPLE.get((scheme or "").upper())
-    return bool(shape and re.fullmatch(shape, _number(identifier)))
+def is_personal_number(scheme: str | None, identifier: str | None) -> bool:
+    """Return whether the number can only be a natural person's."""
+    pattern = _PERSONAL_NUMBERS.get((scheme or "").upper())
+    return bool(pattern and re.fullmatch(pattern, _normalised(identifier)))
 
 
-def _number(identifier: str | None) -> str:
+def _normalised(identifier: str | None) -> str:
     return (identifier or "").strip().upper()

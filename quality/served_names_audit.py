@@ -1,11 +1,11 @@
-"""The last look at everyone who would be served: each must be established, none a person.
+"""Audit the names that would be served: each must be an organisation's, none a person's.
 
-Parsing judged it with all that its document said; here only what would be served is known. A
-foreign party's legal form may be one of another country, so every country is tried before a
-name is called a fault. An organisation of a register is established by the register: the kind
-that an LEI record or the SEC states, or the reports it filed. Only one that none of them
-vouches for is judged by its name. Its other names are not the register's affair, and each is
-looked at for a person. Whoever a release names is a party of it, or is established by itself.
+When a document was parsed, a name was judged with everything the document stated; this audit
+only sees what would be served. A foreign party may have a legal form of another country, so
+every country is tried before a name fails. An organisation in a register is established by that
+register: by the entity type in its LEI or SEC record, or by the reports it filed. Only one that
+no register vouches for is judged by its name. Registers do not vouch for its other names: each is
+checked for a person's. Whoever a release names is one of its parties, or must pass by itself.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,58 +14,63 @@ from typing import NamedTuple
 import pyarrow as pa
 import pycountry
 
-from quality.persons import Evidence, Withheld, established, named_person
+from quality.persons import Evidence, Verdict, Withheld, judge_name, personal_name_rule
 from warehouse.mart.snapshot import Snapshot
 
 _COUNTRIES = tuple(country.alpha_2 for country in pycountry.countries)
-# The rules whose verdict hangs on the country, of which a party may have another one.
-_LOCAL = frozenset({"no_evidence", "several_names"})
+# The rules whose verdict depends on the country, since a party may come from another one.
+_COUNTRY_RULES = frozenset({"no_evidence", "several_names"})
 
 _PARTIES = """
 SELECT DISTINCT name, country, identifier_scheme, identifier_id
 FROM tender_parties WHERE name IS NOT NULL
 """
+# Organisations whose type no register states and that filed no report with the SEC.
 _UNVOUCHED = """
+entity_type IS NULL
+    AND service_id NOT IN (SELECT service_id FROM identifiers WHERE id_type = 'cik')
+"""
+_UNVOUCHED_ENTITIES = f"""
 SELECT DISTINCT legal_name AS name, coalesce(country, left(jurisdiction, 2)) AS country,
     CAST(NULL AS VARCHAR) AS identifier_scheme, CAST(NULL AS VARCHAR) AS identifier_id
 FROM entities
-WHERE legal_name IS NOT NULL AND entity_type IS NULL
-    AND service_id NOT IN (SELECT service_id FROM identifiers WHERE id_type = 'cik')
+WHERE legal_name IS NOT NULL AND {_UNVOUCHED}
 """
 _OTHER_NAMES = """
 SELECT row_id, unnest(CAST(CAST(other_names AS JSON) AS VARCHAR[])) AS name,
     coalesce(country, left(jurisdiction, 2)) AS country
 FROM entities WHERE other_names IS NOT NULL
 """
-# Every name in a release but those of units, where no party of the release has it. Of millions
-# of parties only hashes of 64 bits are held: one name in 10^12 would pass for another's.
-_NAMED = """
-CREATE OR REPLACE TABLE named_elsewhere AS
-WITH found AS (
+_NAMES_WITHOUT_PARTY = """
+CREATE OR REPLACE TABLE names_without_party AS
+WITH release_names AS (
+    -- every name in a release, and the names of units, which are not of organisations
     SELECT row_id, source, ocid, release_id, country,
         list_distinct(json_extract_string(release, '$..name')) AS names,
         CASE WHEN contains(release, '"unit"')
-            THEN json_extract_string(release, '$..unit.name') ELSE [] END AS units
+            THEN json_extract_string(release, '$..unit.name') ELSE [] END AS unit_names
     FROM tender_releases WHERE release IS NOT NULL
-), named AS (
+), organisation_names AS (
     SELECT row_id, source, ocid, release_id, country,
-        unnest(list_filter(names, lambda name: NOT list_contains(units, name))) AS name
-    FROM found
+        unnest(list_filter(names, lambda name: NOT list_contains(unit_names, name))) AS name
+    FROM release_names
 ), party AS (
-    SELECT hash(source, ocid, release_id, name) AS mark FROM tender_parties
+    -- Of millions of parties only 64-bit hashes are compared: the chance that one name passes
+    -- for another's is about one in 10^12.
+    SELECT hash(source, ocid, release_id, name) AS name_hash FROM tender_parties
     WHERE name IS NOT NULL
 )
-SELECT row_id, name, country FROM named ANTI JOIN party
-  ON party.mark = hash(named.source, named.ocid, named.release_id, named.name)
+SELECT row_id, name, country FROM organisation_names AS named ANTI JOIN party
+  ON party.name_hash = hash(named.source, named.ocid, named.release_id, named.name)
 """
-_ELSEWHERE = """
+_DISTINCT_NAMES_WITHOUT_PARTY = """
 SELECT DISTINCT name, country, CAST(NULL AS VARCHAR) AS identifier_scheme,
     CAST(NULL AS VARCHAR) AS identifier_id
-FROM named_elsewhere
+FROM names_without_party
 """
 
 
-class Shown(NamedTuple):
+class ServedParty(NamedTuple):
     """What would be served of a party."""
 
     name: str
@@ -74,88 +79,84 @@ class Shown(NamedTuple):
     identifier: str | None
 
 
-def not_established(parties: Iterable[Shown]) -> Iterator[tuple[Shown, str]]:
-    """Give every party that must not be served, and by which rule."""
+def not_established(parties: Iterable[ServedParty]) -> Iterator[tuple[ServedParty, str]]:
+    """Yield every party that must not be served, with the rule that withholds it."""
     for party in parties:
         verdict = _verdict(party, party.country)
-        if isinstance(verdict, Withheld) and verdict.rule in _LOCAL:
-            found = any(isinstance(_verdict(party, each), Evidence) for each in _COUNTRIES)
-            verdict = Evidence("elsewhere", party.name) if found else verdict
+        if isinstance(verdict, Withheld) and verdict.rule in _COUNTRY_RULES:
+            abroad = any(isinstance(_verdict(party, code), Evidence) for code in _COUNTRIES)
+            verdict = Evidence("elsewhere", party.name) if abroad else verdict
         if isinstance(verdict, Withheld):
             yield party, verdict.rule
 
 
 def find_persons(snapshot: Snapshot) -> None:
-    """Make the tables of the rows that must not be served.
+    """Create one table per kind of row, with the ids of the rows that must not be served.
 
-    ``found_persons`` of parties, ``found_named_persons`` and ``found_other_names`` of
-    organisations, ``found_in_releases`` of releases.
+    These are ``failing_parties``, ``failing_entities`` and ``failing_other_names`` of
+    organisations, and ``failing_releases``.
     """
-    _keep(snapshot, "unestablished_parties", _PARTIES)
+    _stage_unestablished(snapshot, "unestablished_parties", _PARTIES)
     snapshot.sql.execute("""
-CREATE OR REPLACE TABLE found_persons AS
-SELECT row_id FROM tender_parties AS party JOIN unestablished_parties AS found
-  ON found.name = party.name AND found.country IS NOT DISTINCT FROM party.country
- AND found.scheme IS NOT DISTINCT FROM party.identifier_scheme
- AND found.identifier IS NOT DISTINCT FROM party.identifier_id""")
-    _keep(snapshot, "unestablished_entities", _UNVOUCHED)
-    snapshot.sql.execute("""
-CREATE OR REPLACE TABLE found_named_persons AS
-SELECT row_id FROM entities JOIN unestablished_entities AS found
-  ON found.name = entities.legal_name
- AND found.country IS NOT DISTINCT FROM coalesce(entities.country, left(jurisdiction, 2))
-WHERE entity_type IS NULL
-    AND service_id NOT IN (SELECT service_id FROM identifiers WHERE id_type = 'cik')""")
-    snapshot.sql.execute(_NAMED)
-    _keep(snapshot, "unestablished_elsewhere", _ELSEWHERE)
-    snapshot.sql.execute("""
-CREATE OR REPLACE TABLE found_in_releases AS
-SELECT DISTINCT row_id FROM named_elsewhere AS named JOIN unestablished_elsewhere AS found
-  ON found.name = named.name AND found.country IS NOT DISTINCT FROM named.country""")
-    _find_other_names(snapshot)
-
-
-def _find_other_names(snapshot: Snapshot) -> None:
-    shown = snapshot.read(f"SELECT DISTINCT name, country FROM ({_OTHER_NAMES})")
-    found = [
-        pair
-        for batch in shown.to_batches()
-        for pair in zip(*(each.to_pylist() for each in batch.columns), strict=True)
-        if pair[0] is not None and named_person(*pair)
-    ]
-    names, countries = zip(*found, strict=True) if found else ((), ())
-    columns = {"name": names, "country": countries}
-    held = pa.table({key: pa.array(each, pa.string()) for key, each in columns.items()})
-    snapshot.sql.register("spoken_of", held)
+CREATE OR REPLACE TABLE failing_parties AS
+SELECT row_id FROM tender_parties AS party JOIN unestablished_parties AS failing
+  ON failing.name = party.name AND failing.country IS NOT DISTINCT FROM party.country
+ AND failing.scheme IS NOT DISTINCT FROM party.identifier_scheme
+ AND failing.identifier IS NOT DISTINCT FROM party.identifier_id""")
+    _stage_unestablished(snapshot, "unestablished_entities", _UNVOUCHED_ENTITIES)
     snapshot.sql.execute(f"""
-CREATE OR REPLACE TABLE found_other_names AS
-SELECT DISTINCT row_id FROM ({_OTHER_NAMES}) AS other JOIN spoken_of AS found
-  ON found.name = other.name AND found.country IS NOT DISTINCT FROM other.country""")
-    snapshot.sql.unregister("spoken_of")
+CREATE OR REPLACE TABLE failing_entities AS
+SELECT row_id FROM entities JOIN unestablished_entities AS failing
+  ON failing.name = entities.legal_name
+ AND failing.country IS NOT DISTINCT FROM coalesce(entities.country, left(jurisdiction, 2))
+WHERE {_UNVOUCHED}""")
+    snapshot.sql.execute(_NAMES_WITHOUT_PARTY)
+    _stage_unestablished(snapshot, "unestablished_names", _DISTINCT_NAMES_WITHOUT_PARTY)
+    snapshot.sql.execute("""
+CREATE OR REPLACE TABLE failing_releases AS
+SELECT DISTINCT row_id FROM names_without_party AS named JOIN unestablished_names AS failing
+  ON failing.name = named.name AND failing.country IS NOT DISTINCT FROM named.country""")
+    _stage_failing_other_names(snapshot)
 
 
-def _keep(snapshot: Snapshot, name: str, statement: str) -> None:
-    """Keep whoever of a statement's answer is not established, as a table."""
-    shown = snapshot.read(statement)
-    found = [party for party, _ in not_established(_shown(shown))]
-    columns = zip(*found, strict=True) if found else [[]] * len(Shown._fields)
-    held = pa.table(
+def _stage_failing_other_names(snapshot: Snapshot) -> None:
+    names = snapshot.read(f"SELECT DISTINCT name, country FROM ({_OTHER_NAMES})")
+    personal = [
+        row
+        for batch in names.to_batches()
+        for row in batch.to_pylist()
+        if row["name"] is not None and personal_name_rule(row["name"], row["country"])
+    ]
+    schema = pa.schema([("name", pa.string()), ("country", pa.string())])
+    snapshot.sql.register("personal_names", pa.Table.from_pylist(personal, schema))
+    snapshot.sql.execute(f"""
+CREATE OR REPLACE TABLE failing_other_names AS
+SELECT DISTINCT row_id FROM ({_OTHER_NAMES}) AS other JOIN personal_names AS personal
+  ON personal.name = other.name AND personal.country IS NOT DISTINCT FROM other.country""")
+    snapshot.sql.unregister("personal_names")
+
+
+def _stage_unestablished(snapshot: Snapshot, table: str, statement: str) -> None:
+    """Create a table of the parties selected by a statement that are not established."""
+    failing = [party for party, _ in not_established(_parties(snapshot.read(statement)))]
+    columns = zip(*failing, strict=True) if failing else [[]] * len(ServedParty._fields)
+    rows = pa.table(
         {
             field: pa.array(list(values), pa.string())
-            for field, values in zip(Shown._fields, columns, strict=True)
+            for field, values in zip(ServedParty._fields, columns, strict=True)
         }
     )
-    snapshot.sql.register("unestablished", held)
-    snapshot.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM unestablished")
+    snapshot.sql.register("unestablished", rows)
+    snapshot.sql.execute(f"CREATE OR REPLACE TABLE {table} AS FROM unestablished")
     snapshot.sql.unregister("unestablished")
 
 
-def _shown(rows: pa.Table) -> Iterator[Shown]:
+def _parties(rows: pa.Table) -> Iterator[ServedParty]:
+    # Batch by batch: millions of names are never Python objects at once.
     for batch in rows.to_batches():
-        yield from map(Shown._make, zip(*(each.to_pylist() for each in batch.columns), strict=True))
+        columns = (column.to_pylist() for column in batch.columns)
+        yield from map(ServedParty._make, zip(*columns, strict=True))
 
 
-def _verdict(party: Shown, country: str | None) -> Evidence | Withheld:
-    return established(
-        party.name, country=country, scheme=party.scheme, identifier=party.identifier
-    )
+def _verdict(party: ServedParty, country: str | None) -> Verdict:
+    return judge_name(party.name, country=country, scheme=party.scheme, identifier=party.identifier)

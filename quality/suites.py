@@ -81,12 +81,12 @@ _OWN: Mapping[str, tuple[Rule, ...]] = {
         holds(
             "no contact stands in what is served of a release",
             "contact",
-            "row_id NOT IN (SELECT row_id FROM found_contacts)",
+            "row_id NOT IN (SELECT row_id FROM releases_with_contact)",
         ),
         holds(
             "whoever a release names is established to be an organisation, not a person",
             "release",
-            "row_id NOT IN (SELECT row_id FROM found_in_releases)",
+            "row_id NOT IN (SELECT row_id FROM failing_releases)",
         ),
         within("withheld parties are counted", "parties_withheld", "parties_withheld", 0, None),
         within("tenderers are counted", "number_of_tenderers", "number_of_tenderers", 0, None),
@@ -101,7 +101,7 @@ _OWN: Mapping[str, tuple[Rule, ...]] = {
         holds(
             "a party with a name is established to be an organisation, not a person",
             "name",
-            "name IS NULL OR row_id NOT IN (SELECT row_id FROM found_persons)",
+            "name IS NULL OR row_id NOT IN (SELECT row_id FROM failing_parties)",
         ),
         holds(
             "a withheld party shows no identifier",
@@ -130,12 +130,12 @@ _OWN: Mapping[str, tuple[Rule, ...]] = {
         holds(
             "no organisation bears a name that only a person bears",
             "legal_name",
-            "row_id NOT IN (SELECT row_id FROM found_named_persons)",
+            "row_id NOT IN (SELECT row_id FROM failing_entities)",
         ),
         holds(
             "no other name of an organisation speaks of a person",
             "other_names",
-            "row_id NOT IN (SELECT row_id FROM found_other_names)",
+            "row_id NOT IN (SELECT row_id FROM failing_other_names)",
         ),
     ),
     "identifiers": (

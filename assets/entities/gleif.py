@@ -18,8 +18,7 @@ from assets.entities.ids import mint
 from assets.entities.lei_files import records
 from assets.entities.lei_record import LeiRecord, from_api, from_cdf
 from assets.parsing.parsed import Parsed, provenance, whole
-from quality.other_names import without_people
-from quality.persons import Withheld, established
+from quality.persons import Withheld, drop_personal_names, judge_name
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
@@ -97,7 +96,7 @@ def _keep(parsed: Parsed, document: Document, place: str, record: Any) -> None:
         return
     shared = _shared(document, place, lei)
     others = [each for each in dict.fromkeys(lei.other_names) if each != lei.legal_name]
-    names, reasons = without_people(others, lei.country, lei.jurisdiction)
+    names, reasons = drop_personal_names(others, lei.country, lei.jurisdiction)
     for reason in reasons:
         parsed.reject(ENTITIES, document, place, reason)
     parsed.add(ENTITIES, [shared | _entity(lei, names)])
@@ -120,7 +119,7 @@ def _refusal(lei: LeiRecord | None) -> str | None:
 
 
 def _unproven(name: str, country: str | None) -> bool:
-    verdict = established(name, country=country, scheme=None, identifier=None)
+    verdict = judge_name(name, country=country, scheme=None, identifier=None)
     return isinstance(verdict, Withheld)
 
 

@@ -15,7 +15,7 @@ from assets.entities.ids import mint
 from assets.parsing.csv_lines import as_latin, lines
 from assets.parsing.parsed import Parsed, provenance, whole
 from assets.parsing.zips import places
-from quality.persons import Withheld, established
+from quality.persons import Withheld, judge_name
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
@@ -146,7 +146,7 @@ def _named(row: _Row) -> list[dict[str, Any]]:
         return []
     # The country of an ISIN is that of the issuer, or of the agency where it is no country.
     country = isin[:2] if pycountry.countries.get(alpha_2=isin[:2]) else None
-    verdict = established(name, country=country, scheme=None, identifier=None)
+    verdict = judge_name(name, country=country, scheme=None, identifier=None)
     if isinstance(verdict, Withheld):
         return []
     unknown = dict.fromkeys(set(ENTITIES.content) - {"legal_name"})

@@ -14,7 +14,7 @@ from assets.filings.companyfacts import service_id_of
 from assets.filings.edgar_places import country_of, jurisdiction_of
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, members_of, pointer, read_json, text_of
-from quality.other_names import without_people
+from quality.persons import drop_personal_names
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
@@ -36,7 +36,9 @@ def parse(document: Document, body: bytes) -> Parsed:
     except ValueError as error:
         parsed.reject(ENTITIES, document, "", str(error))
         return parsed
-    names, reasons = without_people(_former_names(filer), entity["country"], entity["jurisdiction"])
+    names, reasons = drop_personal_names(
+        _former_names(filer), entity["country"], entity["jurisdiction"]
+    )
     for reason in reasons:
         parsed.reject(ENTITIES, document, "/formerNames", reason)
     entity["other_names"] = json.dumps(names, ensure_ascii=False) if names else None

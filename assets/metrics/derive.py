@@ -5,14 +5,16 @@ made is put down in a file, so that memory does not grow with the record.
 """
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import duckdb
 import pyarrow as pa
 
 from assets.metrics import chosen_statements, yearly_inputs
-from assets.metrics.absent import ABSENT, NEEDED
-from assets.metrics.spool import Spool
+from assets.metrics.chosen_statements import ABSENT, NEEDED
 from assets.metrics.values import details, metric_rows, valued
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.metrics import SET
@@ -75,3 +77,35 @@ def _values(sql: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
     sql.register("judged", pa.concat_tables(judged))
     sql.execute("CREATE OR REPLACE TEMP TABLE valued AS FROM judged")
     sql.unregister("judged")
+
+
+class Spool(AbstractContextManager["Spool"]):
+    """A file of rows of one shape; it is gone when the table that shows it is."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._path, self._schema = path, schema
+        self._writer = pa.ipc.new_file(str(path), schema)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._writer.close()
+        if error is not None:
+            self._path.unlink()
+
+    def write(self, rows: pa.Table) -> None:
+        """Put rows down; other columns than those of the shape are left out."""
+        self._writer.write_table(rows.select(self._schema.names).cast(self._schema))
+
+    def table(self) -> pa.Table:
+        """Show what was put down, mapped and not read; the file loses its name."""
+        with pa.memory_map(str(self._path)) as file:
+            rows = pa.ipc.open_file(file).read_all()
+        self._path.unlink()
+        return rows

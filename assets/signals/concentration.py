@@ -8,11 +8,10 @@ from collections.abc import Sequence
 import duckdb
 
 from assets.signals.calendar import NEVER
-from assets.signals.raw_measures import add
+from assets.signals.raw_measures import HALF, add
 from assets.signals.rolling_windows import PRESENT, moving, stepped
 from warehouse.methodology.signals import TRAILING
 
-HALF = 100_000_000_000
 _SQUARES = {
     "total": "{v}",
     "high": f"({{v}} // {HALF}) * ({{v}} // {HALF})",

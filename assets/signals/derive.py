@@ -9,10 +9,10 @@ from assets.signals import raw_measures
 from assets.signals.calendar import countries
 from assets.signals.concentration import concentration
 from assets.signals.demand import demand
-from assets.signals.exact import quotients, shares
 from assets.signals.listed_issuers import listed
 from assets.signals.process_states import states
 from assets.signals.rates import counted
+from assets.signals.raw_measures import quotients, shares
 from assets.signals.suppliers import against_estimate, newcomers
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.signals import PANELS, SET

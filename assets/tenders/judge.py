@@ -16,7 +16,7 @@ import pycountry
 from assets.tenders.portals import Portal
 from assets.tenders.shapes import Organisation
 from assets.tenders.values import ident, text
-from quality.persons import Evidence, established
+from quality.persons import Evidence, judge_name
 
 _KEPT = 1 << 17
 # Ids that are told apart by a cache: 1, 1.0 and true are one key, and only one of them an id.
@@ -113,7 +113,7 @@ class Judge:
         return None if found in self.portal.placeholder_ids else found
 
     def _judged(self, named: Named, shared: bool, other: bool) -> Party:
-        verdict = established(
+        verdict = judge_name(
             named.name,
             country=named.country,
             scheme=None if shared else named.scheme,

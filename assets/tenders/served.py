@@ -15,8 +15,8 @@ from assets.tenders.parties import Parties
 from assets.tenders.portals import Portal
 from assets.tenders.shapes import Body, Money, Organisation, Release
 from assets.tenders.values import amount, day, ident, text
-from quality.contact_prefilter import suspects
-from quality.free_text import clean
+from quality.contact_prefilter import texts_with_contact
+from quality.free_text import remove_contacts
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _SHORT, _MOST = 40, 1 << 14
@@ -63,7 +63,7 @@ class Served:
 
         The texts of many releases are looked through together: in most is nothing to clean.
         """
-        for number in suspects(texts):
+        for number in texts_with_contact(texts):
             self._cut_clean(bodies[number])
         return [_ENCODER.encode(body) for body in bodies]
 
@@ -80,7 +80,7 @@ class Served:
 
 
 def _cleaned(value: str) -> str | None:
-    return text(clean(value.strip()))
+    return text(remove_contacts(value.strip()))
 
 
 def _show(organisation: Organisation, party: Party | None) -> None:

@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from quality.persons import established
+from quality.persons import judge_name
 
 SERVED = ("legal_form", "public_body", "register", "lei")
 
 
 def count(names: Iterable[str], country: str | None) -> Counter[str]:
     """Count the rule that decided on each name."""
-    verdicts = (established(name, country=country, scheme=None, identifier=None) for name in names)
+    verdicts = (judge_name(name, country=country, scheme=None, identifier=None) for name in names)
     return Counter(each.rule for each in verdicts)
 
 

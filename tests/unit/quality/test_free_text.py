@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quality.contact_prefilter import suspects
-from quality.free_text import clean, suspect
+from quality.contact_prefilter import may_have_contact, texts_with_contact
+from quality.free_text import remove_contacts
 
 # What must not be left of each text: the address, the number or the name in it.
 CONTACTS = [
@@ -126,14 +126,14 @@ CONTACTS = [
 
 @pytest.mark.parametrize(("text", "contact"), CONTACTS)
 def test_no_contact_is_left_in_free_text(text: str, contact: str) -> None:
-    assert re.search(contact, clean(f"Road works in Nowhere. {text}")) is None
+    assert re.search(contact, remove_contacts(f"Road works in Nowhere. {text}")) is None
 
 
 def test_a_text_that_is_cut_was_suspect() -> None:
     texts = [text for text, _ in CONTACTS]
 
-    assert [text for text in texts if not suspect(text)] == []
-    assert suspects(texts) == list(range(len(texts)))
+    assert [text for text in texts if not may_have_contact(text)] == []
+    assert texts_with_contact(texts) == list(range(len(texts)))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_text_that_is_cut_was_suspect() -> None:
     ],
 )
 def test_only_the_contact_is_cut(text: str, cleaned: str) -> None:
-    assert clean(text) == cleaned
+    assert remove_contacts(text) == cleaned
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_only_the_contact_is_cut(text: str, cleaned: str) -> None:
     ],
 )
 def test_references_dates_and_amounts_stay(text: str) -> None:
-    assert clean(text) == text
+    assert remove_contacts(text) == text
 
 
 HARMLESS = (
@@ -203,22 +203,22 @@ WORDS = st.sampled_from(HARMLESS.split())
 @given(st.lists(WORDS, max_size=30).map(" ".join))
 @example("lot 12 12 12 12 12")
 def test_a_text_without_contacts_comes_back_unchanged(text: str) -> None:
-    assert clean(text) == text
+    assert remove_contacts(text) == text
 
 
 @given(st.text())
 def test_cleaning_twice_is_cleaning_once(text: str) -> None:
-    assert clean(clean(text)) == clean(text)
+    assert remove_contacts(remove_contacts(text)) == remove_contacts(text)
 
 
 @given(st.text(max_size=20), st.emails(), st.text(max_size=20))
 def test_no_email_survives(before: str, email: str, after: str) -> None:
-    assert email not in clean(f"{before} {email} {after}")
+    assert email not in remove_contacts(f"{before} {email} {after}")
 
 
 @given(st.text())
 def test_a_text_that_is_not_suspect_is_not_changed(text: str) -> None:
-    assert suspect(text) or clean(text) == text
+    assert may_have_contact(text) or remove_contacts(text) == text
 
 
 PLAIN = ("supply", "of", "the", "pipeline,", "classrooms.", "Road", "works", "phase", "2026", "lot")
@@ -229,7 +229,7 @@ def test_a_contact_far_into_a_text_is_cut_and_what_stands_before_it_stays(
     words: list[str], contact: tuple[str, str]
 ) -> None:
     before, (text, gone) = " ".join(words), contact
-    cleaned = clean(f"{before}\n{text}")
+    cleaned = remove_contacts(f"{before}\n{text}")
 
     assert not re.search(gone, cleaned.removeprefix(before))
     assert cleaned.startswith(before.rstrip(" .,"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quality.persons import Evidence, Withheld, established
+from quality.persons import Evidence, Withheld, judge_name
 from tests.helpers.organisation_names import ORGANISATIONS
 
 REACHED = """
@@ -58,14 +58,14 @@ def test_a_firm_is_withheld_where_its_name_holds_a_contact(
 ) -> None:
     scheme, identifier = number
 
-    verdict = established(name, country="ZA", scheme=scheme, identifier=identifier)
+    verdict = judge_name(name, country="ZA", scheme=scheme, identifier=identifier)
 
     assert isinstance(verdict, Withheld)
 
 
 @pytest.mark.parametrize("name", REGISTERED)
 def test_a_firm_with_a_number_of_a_register_stays_served(name: str) -> None:
-    verdict = established(name, country="ZA", scheme=None, identifier=None)
+    verdict = judge_name(name, country="ZA", scheme=None, identifier=None)
 
     assert isinstance(verdict, Evidence)
 
@@ -75,6 +75,6 @@ def test_a_firm_with_a_number_of_a_register_stays_served(name: str) -> None:
     st.from_regex(r"0[1-8][0-9][ -][0-9]{3}[ -][0-9]{4}", fullmatch=True),
 )
 def test_a_telephone_number_before_any_firm_withholds_it(name: str, number: str) -> None:
-    verdict = established(f"Jane Doe {number} {name}", country="ZA", scheme=None, identifier=None)
+    verdict = judge_name(f"Jane Doe {number} {name}", country="ZA", scheme=None, identifier=None)
 
     assert isinstance(verdict, Withheld)

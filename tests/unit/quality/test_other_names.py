@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.filings import submissions
-from quality.other_names import without_people
-from quality.persons import named_person
+from quality.persons import drop_personal_names, personal_name_rule
 from tests.unit.assets.test_entities_parse import cdf, read
 from tests.unit.assets.test_filings_parse import document, filer
 from tests.unit.quality.test_quality import audited, load, party, release, sighting
@@ -69,15 +68,15 @@ def test_a_filer_keeps_no_former_name_of_a_person(name: str) -> None:
 def test_other_names_without_evidence_stay() -> None:
     names = ["UFM", "Fictional Roads", "Ubuntu", "Ficción Minera"]
 
-    assert without_people(names, "ZA", None) == (names, [])
+    assert drop_personal_names(names, "ZA", None) == (names, [])
 
 
 @given(st.text(st.characters(codec="utf-8")), st.sampled_from([None, "ZA", "co"]))
 def test_any_other_name_is_kept_or_given_a_reason(name: str, country: str | None) -> None:
-    kept, reasons = without_people([name], country, "ZA-GP")
+    kept, reasons = drop_personal_names([name], country, "ZA-GP")
 
     assert len(kept) + len(reasons) == 1
-    assert bool(reasons) == bool(named_person(name, country or "ZA"))
+    assert bool(reasons) == bool(personal_name_rule(name, country or "ZA"))
 
 
 @pytest.mark.parametrize("name", PEOPLE)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quality.persons import Evidence, Verdict, Withheld, established
+from quality.persons import Evidence, Verdict, Withheld, judge_name
 from tests.helpers.paths import REAL
 from tests.helpers.rule_table import count, share, table
 
@@ -19,7 +19,7 @@ FIRM_AMONG_PEOPLE = "Nicolás Maduro LLC"
 
 
 def judged(name: str, country: str | None = None) -> Verdict:
-    return established(name, country=country, scheme=None, identifier=None)
+    return judge_name(name, country=country, scheme=None, identifier=None)
 
 
 def served(name: str, country: str | None = None) -> bool:
@@ -107,14 +107,14 @@ def test_a_name_without_evidence_is_withheld_by_a_named_rule(
 def test_only_a_register_of_organisations_is_evidence(
     scheme: str | None, identifier: str, kept: bool
 ) -> None:
-    verdict = established("Fictional", country="ZA", scheme=scheme, identifier=identifier)
+    verdict = judge_name("Fictional", country="ZA", scheme=scheme, identifier=identifier)
 
     assert isinstance(verdict, Evidence) == kept
 
 
 def test_an_lei_counts_by_its_category_and_never_over_a_title() -> None:
     def by_lei(name: str, category: str | None) -> Verdict:
-        return established(name, country=None, scheme=None, identifier=None, lei_category=category)
+        return judge_name(name, country=None, scheme=None, identifier=None, lei_category=category)
 
     assert by_lei("Fictional", "GENERAL") == Evidence("lei", "general")
     assert by_lei("Fictional Ltd", "SOLE_PROPRIETOR") == Withheld("sole_proprietor")
@@ -124,7 +124,7 @@ def test_an_lei_counts_by_its_category_and_never_over_a_title() -> None:
 
 @given(st.text(), st.sampled_from([None, "ZA", "CO", "zz"]), st.text(max_size=5))
 def test_any_name_gets_a_verdict(name: str, country: str | None, scheme: str) -> None:
-    verdict = established(name, country=country, scheme=scheme, identifier=scheme)
+    verdict = judge_name(name, country=country, scheme=scheme, identifier=scheme)
 
     assert verdict.rule
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quality.persons import Evidence, Withheld, established
+from quality.persons import Evidence, Withheld, judge_name
 from tests.helpers.organisation_names import ORGANISATIONS
 from tests.helpers.person_names import BESIDE_A_FIRM, DISGUISES, NUMBERED, PLAIN, Numbered
 from tests.helpers.rule_table import count, share, table
@@ -17,7 +17,7 @@ SPEAKING = (".", ",")
 def served(
     name: str, country: str | None, scheme: str | None = None, identifier: str | None = None
 ) -> bool:
-    verdict = established(name, country=country, scheme=scheme, identifier=identifier)
+    verdict = judge_name(name, country=country, scheme=scheme, identifier=identifier)
     return isinstance(verdict, Evidence)
 
 
@@ -108,13 +108,13 @@ def test_a_firm_of_several_names_stays_one_firm(name: str, country: str) -> None
 
 
 def test_a_text_of_pages_is_no_name() -> None:
-    verdict = established("Ltd " * 20_000, country="ZA", scheme=None, identifier=None)
+    verdict = judge_name("Ltd " * 20_000, country="ZA", scheme=None, identifier=None)
 
     assert verdict == Withheld("too_long")
 
 
 def test_an_lei_category_that_is_not_known_says_nothing() -> None:
-    verdict = established(
+    verdict = judge_name(
         "Fictional", country=None, scheme=None, identifier=None, lei_category="OTHER"
     )
 

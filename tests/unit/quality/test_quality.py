@@ -18,10 +18,9 @@ from assets.filings import companyfacts
 from assets.metrics.derive import metrics
 from quality.audit import audit
 from quality.checks import check_results, check_specs
-from quality.floors import FLOORS
+from quality.floors import FLOORS, measure
 from quality.history import history, keep_history
 from quality.losses import too_few
-from quality.measure import measure
 from quality.report import Counts, Report
 from quality.suites import RECORD_SUITES, SUITES
 from tests.helpers.facts import fact, facts
@@ -247,7 +246,7 @@ def test_a_floor_that_finds_nothing_is_unmeasured_and_never_a_pass(
 ) -> None:
     with staged(record, tmp_path / "stage") as snapshot:
         snapshot.add({"party_matches": arrow_schema(PartyMatch).empty_table()})
-        for name in ("found_persons", "found_contacts"):
+        for name in ("failing_parties", "releases_with_contact"):
             snapshot.sql.execute(f"CREATE TABLE {name} (row_id VARCHAR)")
         measured = measure(snapshot, MOMENT)
 

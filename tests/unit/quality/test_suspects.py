@@ -1,8 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quality.contact_prefilter import suspects
-from quality.free_text import suspect
+from quality.contact_prefilter import may_have_contact, texts_with_contact
 
 WORDS = st.sampled_from(
     (
@@ -19,4 +18,6 @@ TEXTS = st.lists(TEXT | st.lists(WORDS).map(" ".join))
 
 @given(TEXTS)
 def test_many_texts_are_suspect_exactly_where_each_of_them_is(texts: list[str]) -> None:
-    assert suspects(texts) == [at for at, text in enumerate(texts) if suspect(text)]
+    assert texts_with_contact(texts) == [
+        at for at, text in enumerate(texts) if may_have_contact(text)
+    ]
