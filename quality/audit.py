@@ -39,7 +39,7 @@ def audit(
     floors: Sequence[Floor] = FLOORS,
     suites: Sequence[Suite] = SUITES,
 ) -> Report:
-    """Audit what is staged, and snapshot ``quality``: its history with what is measured now.
+    """Audit what is staged, and stage ``quality``: its history with what is measured now.
 
     ``previous`` are the counts of the build before; ``confirmed`` is why a person lets its
     losses pass. Nothing is kept here: who publishes keeps the measurements of the report.
