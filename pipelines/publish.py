@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from assets.entities.derive import told_of_parties, told_of_same
+from assets.entities.derive import party_match_counts, same_as_counts
 from assets.ingest.assets import FRESH, table_key
 from assets.ingest.metadata import described
 from assets.ingest.resources import Ground
@@ -197,8 +197,8 @@ def _told(making: Publication) -> Mapping[str, dict[str, Any]]:
         return {}
     made = making.derived
     return {
-        "same_as": told_of_same(made["same_as"]),
-        "party_matches": told_of_parties(made["party_matches"]),
+        "same_as": same_as_counts(made["same_as"]),
+        "party_matches": party_match_counts(made["party_matches"]),
         "metrics": {"values": len(made["metrics"]), **_counted(made["metrics_absent"], "reason")},
         "signals": {"rows": len(made["signals"]), **_counted(made["signals"], "signal_key")},
         "quality": dict(Counter(row.status for row in making.report.quality)),

@@ -1,7 +1,7 @@
-"""What is worked out of organisations when a build is made: who is one, and who a party is.
+"""Derive ``same_as`` and ``party_matches`` while a build is made.
 
-As a part of publishing and not as a step before it: the rows follow from the very loads of the
-build, which only the publisher knows, and a build that fails leaves none behind.
+This is a part of publishing, not a step before it: the rows follow from exactly the loads of the
+build, which only the publisher knows, and a build that fails leaves nothing behind.
 """
 
 from collections import Counter
@@ -9,61 +9,63 @@ from contextlib import closing
 
 import pyarrow as pa
 
-from assets.entities.resolve import PARTY, resolve
-from assets.entities.sharing import find_same
+from assets.entities.duplicate_ids import same_as_table
+from assets.entities.resolve_parties import PARTY_COLUMNS, resolve_parties
 from warehouse.mart.snapshot import Derivation, Snapshot, Tables
 from warehouse.record.journal import code_version
 
-_KNOWN = {
+_COLUMNS = {
     "identifiers": ("service_id", "id_type", "id_value", "issuer"),
     "entities": ("service_id", "legal_name", "jurisdiction", "lei", "same_as"),
 }
-_ESTABLISHED = "name IS NOT NULL AND org_evidence IS NOT NULL"
+# Parties that are established to be organisations; all others are withheld.
+_IS_ORGANISATION = "name IS NOT NULL AND org_evidence IS NOT NULL"
 
 
 def derive(snapshot: Snapshot) -> Tables:
-    """Derive ``same_as`` and ``party_matches`` from what is staged.
+    """Derive ``same_as`` and ``party_matches`` from the tables of a snapshot.
 
-    Every vintage of a party is resolved, by the organisations as they are known now: which
-    organisation a party is does not change with the day on which one asks.
+    Every vintage of a party is resolved against the organisations as they are known now: which
+    organisation a party is does not depend on ``as_of``.
     """
     with closing(snapshot.sql.cursor()) as sql:
-        for name, columns in _KNOWN.items():
-            known = f"SELECT {', '.join(columns)} FROM main.{name} WHERE latest"
-            sql.execute(f"CREATE TEMP TABLE {name} AS {known}")
-        same = find_same(sql)
-        sql.register("same_as", same)
-        # each way in which a party is written, once
-        written = f"SELECT DISTINCT {', '.join(PARTY)} FROM tender_parties WHERE {_ESTABLISHED}"
-        sql.execute(f"CREATE TEMP TABLE parties AS {written}")
-        return {"same_as": same, "party_matches": resolve(sql)}
+        # temporary tables shadow those of the snapshot: from here on, the latest rows only
+        for table, columns in _COLUMNS.items():
+            latest = f"SELECT {', '.join(columns)} FROM main.{table} WHERE latest"
+            sql.execute(f"CREATE TEMP TABLE {table} AS {latest}")
+        same_as = same_as_table(sql)
+        sql.register("same_as", same_as)
+        # each spelling of a party once, not once for each release
+        parties = f"SELECT DISTINCT {', '.join(PARTY_COLUMNS)} FROM tender_parties"
+        sql.execute(f"CREATE TEMP TABLE parties AS {parties} WHERE {_IS_ORGANISATION}")
+        return {"same_as": same_as, "party_matches": resolve_parties(sql)}
 
 
 def derivation() -> Derivation:
-    """Give how organisations are derived, under the version of this code."""
+    """Return the derivation of organisations, under the version of this code."""
     return Derivation(f"entities {code_version()}", derive)
 
 
-def told_of_same(same: pa.Table) -> dict[str, int]:
+def same_as_counts(same_as: pa.Table) -> dict[str, int]:
     """Count the ids that point to another, by evidence."""
-    return {"ids": len(same), **_counted(same["evidence"])}
+    return {"ids": len(same_as), **_value_counts(same_as["evidence"])}
 
 
-def told_of_parties(matches: pa.Table) -> dict[str, int | float | None]:
+def party_match_counts(matches: pa.Table) -> dict[str, int | float | None]:
     """Count the parties, how many are resolved and how, and why the others are not.
 
-    The rate is null where there is nobody to resolve.
+    The rate is null if there is no party to resolve.
     """
     resolved = len(matches) - matches["service_id"].null_count
     return {
         "parties": len(matches),
         "resolved": resolved,
         "resolution rate": round(resolved / len(matches), 4) if len(matches) else None,
-        **_counted(matches["match_method"]),
-        **_counted(matches["reason"]),
+        **_value_counts(matches["match_method"]),
+        **_value_counts(matches["reason"]),
     }
 
 
-def _counted(column: pa.ChunkedArray) -> dict[str, int]:
+def _value_counts(column: pa.ChunkedArray) -> dict[str, int]:
     counts = column.drop_null().value_counts().to_pylist()
-    return dict(Counter({each["values"]: each["counts"] for each in counts}).most_common())
+    return dict(Counter({count["values"]: count["counts"] for count in counts}).most_common())

@@ -13,8 +13,7 @@ from typing import IO, Any
 
 import msgspec
 
-from assets.entities.checked import is_isin, is_lei
-from assets.entities.ids import mint
+from assets.entities.identifiers import is_isin, is_lei, mint
 from assets.entities.lei_files import records
 from assets.entities.lei_record import LeiRecord, from_api, from_cdf
 from assets.parsing.parsed import Parsed, provenance, whole

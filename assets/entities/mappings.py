@@ -10,8 +10,7 @@ from typing import IO, Any
 
 import pycountry
 
-from assets.entities.checked import is_isin, is_lei
-from assets.entities.ids import mint
+from assets.entities.identifiers import is_isin, is_lei, mint
 from assets.parsing.csv_lines import as_latin, lines
 from assets.parsing.parsed import Parsed, provenance, whole
 from assets.parsing.zips import places

@@ -48,7 +48,7 @@ _DROPPED = dict.fromkeys(map(ord, "'’‘ʼ`´"))
 _ACCENT = 200
 
 
-def plain_name(name: str) -> str | None:
+def normalise_name(name: str) -> str | None:
     """Give a name as it compares; None where nothing of it is left."""
     text = _unaccented(name).casefold().translate(_DROPPED).replace("&", " and ")
     text = _INITIALS.sub(_joined, text) if "." in text else text

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from assets.entities.checked import is_figi, is_isin
-from assets.entities.ids import mint
+from assets.entities.identifiers import is_figi, is_isin, mint
 from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
 from warehouse.record.tables import IDENTIFIERS

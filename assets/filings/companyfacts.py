@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from assets.entities.ids import mint
+from assets.entities.identifiers import mint
 from assets.filings.figures import Reading, of_line, settle
 from assets.filings.line_items import BY_ELEMENT, STANDARDS
 from assets.filings.periods import period_type, years_of

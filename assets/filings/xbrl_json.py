@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from stdnum import lei as lei_number
 
-from assets.entities.ids import mint
+from assets.entities.identifiers import mint
 from assets.filings.companyfacts import service_id_of
 from assets.filings.figures import Reading, of_line, settle, unit_of
 from assets.filings.line_items import BY_ELEMENT, IFRS, STANDARDS, US_GAAP, LineItem

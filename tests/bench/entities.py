@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from assets.entities.derive import derive
-from assets.entities.sharing import find_same
+from assets.entities.duplicate_ids import same_as_table
 from tests.bench.measure import measured
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
@@ -128,7 +128,7 @@ def leis(folder: str) -> Work:
     sql = duckdb.connect(config={"preserve_insertion_order": False})
     for name in ("identifiers", "entities"):
         sql.execute(f"CREATE VIEW {name} AS FROM '{folder}/{name}.parquet'")
-    return lambda: f"{len(find_same(sql)):,} point"
+    return lambda: f"{len(same_as_table(sql)):,} point"
 
 
 def grouped(folder: str) -> Work:

@@ -10,8 +10,8 @@ import dagster as dg
 import pytest
 
 from assets.entities import gleif
-from assets.entities.derive import derivation, told_of_parties
-from assets.entities.ids import mint
+from assets.entities.derive import derivation, party_match_counts
+from assets.entities.identifiers import mint
 from assets.ingest.resources import Ground
 from pipelines.publish import Publishing, published_build
 from tests.unit.assets.test_entities_parse import LEI, cdf
@@ -236,7 +236,7 @@ def test_nobody_to_resolve_is_no_rate(record: Record, folder: Path) -> None:
     tables: list[Tables] = []
     publish(record, folder, derivations=[kept(tables)])
 
-    assert told_of_parties(tables[0]["party_matches"])["resolution rate"] is None
+    assert party_match_counts(tables[0]["party_matches"])["resolution rate"] is None
 
 
 def test_an_lei_that_turns_out_to_be_a_persons_is_served_no_more(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stdnum import lei as leis
 
 from assets.entities import gleif, openfigi
-from assets.entities.ids import mint
+from assets.entities.identifiers import mint
 from assets.entities.mappings import isin_mapping, listings, opencorporates_mapping
 from assets.parsing.parsed import Parsed, whole
 from tests.helpers.paths import REAL

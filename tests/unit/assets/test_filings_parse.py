@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.entities.ids import mint
+from assets.entities.identifiers import mint
 from assets.filings import companyfacts, submissions, xbrl_json
 from assets.filings.edgar_places import ISO_COUNTRY, country_of, jurisdiction_of
 from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.entities.ids import mint
+from assets.entities.identifiers import mint
 
 NAMED = st.text(min_size=1).filter(lambda text: text.strip() != "" and ":" not in text)
 
