@@ -10,8 +10,8 @@ import pytest
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
 from tests.helpers.contract_client import Answer, Contract, address
+from tests.helpers.record_rows import entity_row, load, sighting
 from tests.helpers.rest_service import answering, served
-from tests.unit.warehouse.test_mart import entity_row, load, sighting
 from warehouse.keys import KeyStore, create
 from warehouse.mart.build import publish
 from warehouse.read.mart import Mart

@@ -15,8 +15,8 @@ from api.endpoints.endpoint import Deprecation, Endpoint
 from tests.helpers.contract_client import Answer, Contract, address
 from tests.helpers.facts import fact
 from tests.helpers.random_world import publish_world
+from tests.helpers.record_rows import entity_row, load, release_row, series_row
 from tests.helpers.rest_service import answering
-from tests.unit.warehouse.test_mart import entity_row, load, release_row, series_row
 from warehouse.keys import KeyStore, create
 from warehouse.mart.build import publish
 from warehouse.read.mart import Mart

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World, served
-from tests.unit.warehouse.test_mart import load, release_row
 from warehouse.keys import KeyStore, create
 from warehouse.mart.build import publish
 from warehouse.read.mart import Mart

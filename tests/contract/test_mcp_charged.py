@@ -10,8 +10,8 @@ import pytest
 
 from tests.helpers.mcp_service import MODERN, MODES, Posted, call, mcp_served, post, request
 from tests.helpers.mcp_world import Agents
+from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World
-from tests.unit.warehouse.test_mart import release_row
 from warehouse.keys import KeyStore, create, find
 from warehouse.usage import Usage
 

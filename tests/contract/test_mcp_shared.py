@@ -12,8 +12,8 @@ from falcon import testing
 from api.app import create_app
 from tests.helpers.mcp_service import call, mcp_served, post, request
 from tests.helpers.mcp_world import Agents
+from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World
-from tests.unit.warehouse.test_mart import release_row
 from warehouse.keys import KeyStore, create, find
 from warehouse.read.mart import Mart
 from warehouse.usage import Usage

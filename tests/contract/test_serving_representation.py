@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from api.endpoints.declarations import ENDPOINTS
 from api.representation import accepted, matches
+from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World, make_world, served
-from tests.unit.warehouse.test_mart import release_row
 
 FACTS = "/v1/fundamentals/DCA1"
 

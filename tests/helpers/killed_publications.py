@@ -21,7 +21,7 @@ import quality.expectations  # noqa: F401
 from tests.helpers.facts import fact
 from tests.helpers.installation import Briefly, at, publication
 from tests.helpers.random_world import ISSUERS, everything
-from tests.unit.warehouse.test_mart import load
+from tests.helpers.record_rows import load
 from warehouse.mart.builds import builds_at
 from warehouse.read.fundamentals import facts_known
 from warehouse.read.macro import series_known

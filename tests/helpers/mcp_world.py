@@ -14,8 +14,8 @@ from api.app import create_app
 from tests.helpers.facts import fact
 from tests.helpers.mcp_service import mcp_served
 from tests.helpers.random_world import everything
+from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World
-from tests.unit.warehouse.test_mart import load, release_row
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record

@@ -10,14 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tests.helpers.facts import fact
-from tests.unit.warehouse.test_mart import (
-    entity_row,
-    load,
-    party_row,
-    release_row,
-    series_row,
-    sighting,
-)
+from tests.helpers.record_rows import entity_row, load, party_row, release_row, series_row, sighting
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.record.schema import arrow_schema

@@ -21,7 +21,7 @@ from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
 from tests.helpers.paths import ROOT
 from tests.helpers.random_world import derived_of, everything
-from tests.unit.warehouse.test_mart import load
+from tests.helpers.record_rows import load
 from warehouse.exports.published import Published, encode
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.mart.build import publish

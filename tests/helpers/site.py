@@ -12,8 +12,8 @@ from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
 from assets.pages.site import write_site
 from tests.helpers.facts import fact
+from tests.helpers.record_rows import entity_row, load
 from tests.helpers.rest_service import Served, World, served
-from tests.unit.warehouse.test_mart import entity_row, load
 from warehouse.exports.published import Published, encode
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.mart.build import publish

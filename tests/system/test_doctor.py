@@ -20,9 +20,9 @@ from pipelines.command import sankofa
 from pipelines.places import Places, places
 from tests.helpers.facts import fact
 from tests.helpers.installation import at
+from tests.helpers.record_rows import load
 from tests.helpers.redis_server import Redis
 from tests.helpers.replay_server import Replay, Reply
-from tests.unit.warehouse.test_mart import load
 from warehouse.keys import KeyStore, create, issued, revoke
 from warehouse.mart.build import publish
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE

@@ -17,8 +17,8 @@ import api.server.channel
 from api.base_url import Hosts
 from api.serve import Options, bind, listen_on, run
 from api.server.proxies import client, networks
+from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World, make_world, served
-from tests.unit.warehouse.test_mart import release_row
 from warehouse.errors import SankofaError
 
 FACTS = "/v1/fundamentals/DCA1"

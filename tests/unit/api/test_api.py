@@ -22,7 +22,7 @@ from falcon import testing
 from api.app import create_app
 from api.serve import listen, run
 from tests.helpers.facts import fact
-from tests.unit.warehouse.test_mart import (
+from tests.helpers.record_rows import (
     entity_row,
     load,
     observation,

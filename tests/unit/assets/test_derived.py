@@ -14,8 +14,8 @@ from assets.entities.derive import derivation, party_match_counts
 from assets.entities.identifiers import mint
 from assets.ingest.resources import Ground
 from pipelines.publish import Publishing, published_build
-from tests.unit.assets.test_entities_parse import LEI, cdf
-from tests.unit.warehouse.test_mart import entity_row, load, party_row, sighting
+from tests.helpers.gleif import LEI, cdf
+from tests.helpers.record_rows import entity_row, load, party_row, sighting
 from warehouse.errors import BadTable
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Snapshot, Tables

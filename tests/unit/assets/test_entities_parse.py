@@ -6,63 +6,23 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stdnum import lei as leis
 
 from assets.entities import gleif, openfigi
 from assets.entities.identifiers import mint
 from assets.entities.mappings import isin_mapping, listings, opencorporates_mapping
 from assets.parsing.parsed import Parsed, whole
+from tests.helpers.gleif import LEI, OTHER, cdf, document, read
 from tests.helpers.paths import REAL
 from warehouse.record.landing import Document
 from warehouse.record.rows import to_arrow
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
-
-
-def document() -> Document:
-    observed = datetime(2026, 11, 14, 2, tzinfo=UTC)
-    return Document("0" * 64, "gleif", "https://example.org/f", "cc0", observed, 200, {}, 0)
-
-
-def checked(stem: str) -> str:
-    """Give an LEI of a fictional stem with its check digits."""
-    return next(f"{stem}{n:02}" for n in range(100) if leis.is_valid(f"{stem}{n:02}"))
-
-
-LEI, OTHER = checked("213800FICTIONAL001"), checked("213800FICTIONAL002")
-
-
-def cdf(**entity: Any) -> dict[str, Any]:
-    return {
-        "LEI": {"$": LEI},
-        "Entity": {
-            "LegalName": {"@xml:lang": "en", "$": "Ubuntu Fictional Mining Ltd"},
-            "OtherEntityNames": {"OtherEntityName": [{"@type": "TRADING", "$": "UFM"}]},
-            "LegalAddress": {"Country": {"$": "ZA"}},
-            "RegistrationAuthority": {
-                "RegistrationAuthorityID": {"$": "RA000604"},
-                "RegistrationAuthorityEntityID": {"$": "2001/123456/06"},
-            },
-            "LegalJurisdiction": {"$": "ZA"},
-            "EntityCategory": {"$": "GENERAL"},
-            "EntityStatus": {"$": "ACTIVE"},
-        }
-        | entity,
-        "Registration": {
-            "LastUpdateDate": {"$": "2024-05-04T00:30:00+02:00"},
-            "RegistrationStatus": {"$": "LAPSED"},
-        },
-    }
-
-
-def read(root: Any) -> Parsed:
-    return gleif.parse(document(), json.dumps(root).encode())
 
 
 def bare(value: Any) -> Any:

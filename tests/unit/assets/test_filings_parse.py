@@ -1,11 +1,8 @@
 """What filings say, read exactly: every figure a row, everything else a reason in words."""
 
-import hashlib
 import json
-from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,60 +14,28 @@ from assets.filings import companyfacts, submissions, xbrl_json
 from assets.filings.edgar_places import ISO_COUNTRY, country_of, jurisdiction_of
 from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS
 from assets.filings.periods import period_type, years_of
-from assets.parsing.parsed import Parsed
-from tests.helpers.paths import REAL
-from warehouse.record.landing import Document
+from tests.helpers.filings import (
+    ACCN_1,
+    ACCN_2,
+    LEI,
+    company,
+    document,
+    fact,
+    filer,
+    places,
+    read,
+    real,
+    real_rows,
+    reasons,
+    report,
+    rows,
+    stated,
+)
 from warehouse.record.rows import to_arrow
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RECORD_TABLES
 
-REAL_FILINGS = REAL / "filings_macro" / "filings"
 TABLES = {table.name: table for table in RECORD_TABLES}
 PARSERS = (companyfacts.parse, submissions.parse, xbrl_json.parse)
-
-ACCN_1, ACCN_2 = "0001193125-19-000001", "0001193125-20-000001"
-
-
-def document(body: bytes, url: str = "https://example.org/d.json", **headers: str) -> Document:
-    digest = hashlib.sha256(body).hexdigest()
-    read = datetime(2026, 11, 14, tzinfo=UTC)
-    return Document(digest, "a-source", url, "public-domain", read, 200, headers, len(body))
-
-
-def fact(**changes: Any) -> dict[str, Any]:
-    stated = {
-        "start": "2018-01-01",
-        "end": "2018-12-31",
-        "val": 100,
-        "accn": ACCN_1,
-        "fy": 2018,
-        "fp": "FY",
-        "form": "20-F",
-        "filed": "2019-03-29",
-    }
-    return {key: value for key, value in (stated | changes).items() if value != "-"}
-
-
-def company(facts: dict[str, Any], cik: object = 1172724) -> bytes:
-    return json.dumps({"cik": cik, "entityName": "Fictional Mining", "facts": facts}).encode()
-
-
-def read(elements: dict[str, dict[str, list[Any]]], taxonomy: str = "ifrs-full") -> Parsed:
-    units = {element: {"label": None, "units": units} for element, units in elements.items()}
-    body = company({taxonomy: units})
-    return companyfacts.parse(document(body), body)
-
-
-def rows(parsed: Parsed) -> list[dict[str, Any]]:
-    return parsed.rows.get("fundamentals", [])
-
-
-def reasons(parsed: Parsed) -> list[str]:
-    return [each.reason for table in parsed.rejected.values() for each in table]
-
-
-def places(parsed: Parsed) -> list[str]:
-    refs = [each.source_ref for table in parsed.rejected.values() for each in table]
-    return [ref.partition("#")[2] for ref in refs]
 
 
 def test_a_fact_becomes_a_row_with_all_its_columns() -> None:
@@ -321,27 +286,6 @@ def test_any_member_is_read_or_refused(name: str, value: Any) -> None:
     assert kept.num_rows + len(refused) + len(reasons(parsed)) == 1
 
 
-def filer(**changes: Any) -> bytes:
-    recent = {
-        "accessionNumber": ["0001172724-25-000010", "0001172724-26-000002"],
-        "filingDate": ["2025-03-27", "2026-02-01"],
-        "form": ["20-F", "6-K"],
-    }
-    stated = {
-        "cik": "0001172724",
-        "entityType": "operating",
-        "name": "Fictional Gold Ltd",
-        "tickers": ["FGL", "FGLB"],
-        "exchanges": ["NYSE", "OTC"],
-        "lei": "2138002QX8KZTPLXS721",
-        "stateOfIncorporation": "T3",
-        "addresses": {"business": {"stateOrCountry": "T3", "countryCode": None}},
-        "formerNames": [{"name": "Fictional Gold & Silver Ltd"}],
-        "filings": {"recent": recent, "files": []},
-    }
-    return json.dumps(stated | changes).encode()
-
-
 def test_a_filer_of_annual_reports_is_an_organisation_with_its_identifiers() -> None:
     body = filer(lei="989900FICTIONAL00170")
     parsed = submissions.parse(document(body), body)
@@ -390,34 +334,6 @@ def test_edgars_codes_are_not_those_of_iso() -> None:
     assert (country_of("I5"), country_of("T6"), country_of("A6")) == ("GA", "NA", "CA")
     assert country_of("XX") is None and country_of(None) is None
     assert not {"AL", "DE", "GA", "MA", "SC"} & set(ISO_COUNTRY)
-
-
-LEI = "989900FICTIONAL00170"
-SPACES = {
-    "ifrs-full": "https://xbrl.ifrs.org/taxonomy/2021-03-24/ifrs-full",
-    "iso4217": "http://www.xbrl.org/2003/iso4217",
-    "scheme": "http://standards.iso.org/iso/17442",
-    "cik": "http://www.sec.gov/CIK",
-}
-
-
-def stated(value: object = "1234567890123456.78", **changes: Any) -> dict[str, Any]:
-    decimals = changes.pop("decimals", None)
-    dimensions = {
-        "concept": "ifrs-full:Revenue",
-        "entity": f"scheme:{LEI}",
-        "period": "2023-01-01T00:00:00/2024-01-01T00:00:00",
-        "unit": "iso4217:EUR",
-    }
-    known = {"value": value, "dimensions": dimensions | changes}
-    return known if decimals is None else known | {"decimals": decimals}
-
-
-def report(*facts: dict[str, Any], **headers: str) -> Parsed:
-    info = {"documentType": "https://xbrl.org/2021/xbrl-json", "namespaces": SPACES}
-    facts_by_id = {f"f-{place}": each for place, each in enumerate(facts)}
-    body = json.dumps({"documentInfo": info, "facts": facts_by_id}).encode()
-    return xbrl_json.parse(document(body, "https://example.org/x/r-1.json", **headers), body)
 
 
 def test_a_report_gives_its_figures_with_the_day_before_midnight() -> None:
@@ -475,13 +391,6 @@ def test_a_fact_of_a_report_that_cannot_be_read_says_why(
     assert word in reasons(parsed)[0]
 
 
-def real(folder: str) -> Iterator[tuple[Path, bytes]]:
-    if not REAL_FILINGS.is_dir():
-        pytest.skip("the real files are not beside the checkout")
-    files = [path for path in sorted((REAL_FILINGS / folder).iterdir()) if path.is_file()]
-    return ((path, path.read_bytes()) for path in files)
-
-
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("folder", "parse"),
@@ -497,11 +406,6 @@ def test_every_real_file_goes_through(folder: str, parse: Any) -> None:
         assert sum(map(len, parsed.rows.values())) + len(reasons(parsed)) > 0, path
         for name, found in parsed.rows.items():
             assert to_arrow(TABLES[name], found)[1] == [], path
-
-
-def real_rows(name: str) -> list[dict[str, Any]]:
-    (body,) = (body for path, body in real("companyfacts") if path.name == name)
-    return rows(companyfacts.parse(document(body), body))
 
 
 @pytest.mark.shared

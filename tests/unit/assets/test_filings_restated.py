@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assets.filings import companyfacts, submissions
 from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS
 from assets.parsing.parsed import Parsed
-from tests.unit.assets.test_filings_parse import (
+from tests.helpers.filings import (
     ACCN_1,
     ACCN_2,
     company,

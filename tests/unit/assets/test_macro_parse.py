@@ -1,10 +1,8 @@
 """What macro sources say, read exactly, with the day on which it could be known."""
 
-import hashlib
 import json
 import re
-from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,65 +15,30 @@ from assets.macro import alfred, h10, sdmx_csv, worldbank, worldbank_csv
 from assets.macro.areas import area_of, area_of_currency
 from assets.macro.calendars import period_of
 from assets.macro.currencies import refuse_unless_money
-from assets.parsing.parsed import Parsed
-from tests.helpers.paths import REAL
+from tests.helpers.macro import (
+    FRED,
+    VERSIONS,
+    document,
+    fits,
+    observed,
+    page,
+    places,
+    real,
+    reasons,
+    rows,
+    sdmx,
+    vintage,
+    vintages,
+)
 from warehouse.record.landing import Document
 from warehouse.record.rows import to_arrow
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES, RecordTable
 
-REAL_FILES = REAL / "filings_macro"
 PARSERS = (alfred.parse, h10.parse, sdmx_csv.parse, worldbank.parse, worldbank_csv.parse)
 HEADERS = {"indicator": "NY.GDP.MKTP.CD", "vintage": "2012-09-20", "frequency": "monthly"}
-FRED = "https://api.example.org/fred/series/observations?series_id="
-
-
-def document(
-    body: bytes, url: str = "https://example.org/d", read: str = "2026-02-10", **headers: str
-) -> Document:
-    day = datetime.fromisoformat(read).replace(tzinfo=UTC)
-    digest = hashlib.sha256(body).hexdigest()
-    return Document(digest, "a-source", url, "cc-by", day, 200, headers, len(body))
-
-
-def rows(parsed: Parsed) -> list[dict[str, Any]]:
-    return [row for table in parsed.rows.values() for row in table]
-
-
-def reasons(parsed: Parsed) -> list[str]:
-    return [each.reason for table in parsed.rejected.values() for each in table]
-
-
-def places(parsed: Parsed) -> list[str]:
-    refs = [each.source_ref for table in parsed.rejected.values() for each in table]
-    return [ref.partition("#")[2] for ref in refs]
-
-
-def fits(table: RecordTable, parsed: Parsed) -> bool:
-    columns = set(table.row.model_fields)
-    return all(set(row) == columns for row in rows(parsed)) and not to_arrow(table, rows(parsed))[1]
 
 
 # World Bank
-
-
-def observed(iso3: str = "NGA", **changes: Any) -> dict[str, Any]:
-    stated = {
-        "indicator": {"id": "NY.GDP.MKTP.CD", "value": "GDP (current US$)"},
-        "country": {"id": "NG", "value": "Nigeria"},
-        "countryiso3code": iso3,
-        "date": "2010",
-        "value": 369062464570.386,
-        "unit": "",
-        "obs_status": "",
-        "decimal": 0,
-    }
-    return stated | changes
-
-
-def page(*found: Any, **meta: Any) -> Parsed:
-    head = {"page": 1, "pages": 1, "per_page": "50", "total": 1, "lastupdated": "2024-03-28"}
-    body = json.dumps([head | meta, list(found)]).encode()
-    return worldbank.parse(document(body), body)
 
 
 def test_an_annual_value_has_the_update_as_publication_and_no_day() -> None:
@@ -145,14 +108,6 @@ def test_a_dated_file_is_a_vintage_of_the_indicator_its_headers_name() -> None:
 
 
 # SDMX-CSV
-
-EXR = "KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS"
-VERSIONS = EXR.replace("OBS_STATUS", "ACTION,VALID_FROM,VALID_TO")
-
-
-def sdmx(*lines: str, header: str = EXR, **how: str) -> Parsed:
-    body = "\r\n".join([header, *lines]).encode()
-    return sdmx_csv.parse(document(body, **how), body)
 
 
 def test_a_daily_rate_is_quoted_as_the_source_does_and_known_that_day() -> None:
@@ -289,15 +244,6 @@ def test_what_is_no_period_is_refused(text: str) -> None:
 # ALFRED
 
 
-def vintages(*entries: Any, series: str = "GDP", url: str = FRED, **headers: str) -> Parsed:
-    body = json.dumps({"units": "lin", "observations": list(entries)}).encode()
-    return alfred.parse(document(body, f"{url}{series}", **headers), body)
-
-
-def vintage(start: str, value: object, day: str = "1946-01-01") -> dict[str, Any]:
-    return {"realtime_start": start, "realtime_end": "9999-12-31", "date": day, "value": value}
-
-
 def test_a_vintage_is_known_from_the_start_of_its_interval() -> None:
     parsed = vintages(vintage("1992-12-22", "199.70"), vintage("1997-05-07", "210.4"))
     first, second = rows(parsed)
@@ -405,13 +351,6 @@ def test_any_number_survives(value: Decimal) -> None:
 
 
 # The real files
-
-
-def real(folder: str, pattern: str = "*") -> Iterator[tuple[Path, bytes]]:
-    if not REAL_FILES.is_dir():
-        pytest.skip("the real files are not beside the checkout")
-    files = [path for path in sorted((REAL_FILES / folder).glob(pattern)) if path.is_file()]
-    return ((path, path.read_bytes()) for path in files)
 
 
 def real_document(path: Path, body: bytes) -> Document:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.macro import sdmx_csv
-from tests.unit.assets.test_macro_parse import VERSIONS, document, fits, places, reasons, rows, sdmx
+from tests.helpers.macro import VERSIONS, document, fits, places, reasons, rows, sdmx
 from warehouse.record.tables import MACRO_SERIES
 
 EUROSTAT = "DATAFLOW,LAST UPDATE,freq,unit,coicop,geo,TIME_PERIOD,OBS_VALUE,OBS_FLAG"

@@ -1,7 +1,6 @@
 """Real filings and macro files in the record: every record read is counted once."""
 
-import hashlib
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -9,35 +8,13 @@ import pytest
 
 from assets.filings import companyfacts, submissions, xbrl_json
 from assets.macro import alfred, h10, sdmx_csv, worldbank
-from assets.parsing.parsed import Parsed
 from assets.source import Parse
-from tests.helpers.paths import REAL
-from warehouse.record.append import Load, append
+from tests.helpers.real_files import REAL_FILES, load, read_file
 from warehouse.record.as_of import known
-from warehouse.record.landing import Document
-from warehouse.record.rows import to_arrow
 from warehouse.record.store import Record
-from warehouse.record.tables import FUNDAMENTALS, MACRO_SERIES, RECORD_TABLES, RecordTable
+from warehouse.record.tables import FUNDAMENTALS, MACRO_SERIES, RecordTable
 
-REAL_FILES = REAL / "filings_macro"
-TABLES = {table.name: table for table in RECORD_TABLES}
 FRED = "https://example.org/fred/series/observations?series_id="
-
-
-def read_file(parse: Parse, path: Path, url: str = "", **headers: str) -> Parsed:
-    body = path.read_bytes()
-    day = datetime(2026, 11, 14, tzinfo=UTC)
-    digest = hashlib.sha256(body).hexdigest()
-    named = url or path.as_uri()
-    source = path.parent.name
-    return parse(Document(digest, source, named, "cc-by", day, 200, headers, len(body)), body)
-
-
-def load(record: Record, name: str, parsed: Parsed) -> tuple[int, int, int, int]:
-    found, misfits = to_arrow(TABLES[name], parsed.rows.get(name, []))
-    rejected = [*parsed.rejected.get(name, []), *misfits]
-    entry = append(record, TABLES[name], found, Load("real", ()), rejected=rejected)
-    return entry.read, entry.appended, entry.held, entry.quarantined
 
 
 @pytest.mark.shared

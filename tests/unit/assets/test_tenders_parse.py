@@ -3,7 +3,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -14,27 +14,14 @@ from hypothesis import strategies as st
 from assets.parsing.parsed import Parsed
 from assets.tenders.licences import license_of
 from assets.tenders.parse import parse, parse_portal
-from assets.tenders.portals import PORTALS, Portal
+from assets.tenders.portals import PORTALS
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
-from warehouse.record.landing import Document
+from tests.helpers.tenders import PORTUGAL, document, read, real
 from warehouse.record.rows import to_arrow
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 
-KEY = b"a key of the tests"
-OBSERVED = datetime(2026, 8, 15, 2, tzinfo=UTC)
-PORTUGAL = Portal("pt-base", "PT", "Portugal", "cc-by")
 BASE = {"ocid": "ocds-a-1", "id": "1", "date": "2026-08-14T00:00:00Z"}
-
-
-def document(source: str = "za-etenders") -> Document:
-    url = "https://example.org/releases"
-    return Document("0" * 64, source, url, "public-domain", OBSERVED, 200, {}, 0)
-
-
-def read(body: Any, source: str = "za-etenders", portal: Portal | None = None) -> Parsed:
-    body = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return untyped(parse_portal(document(source), body, portal or PORTALS[source], KEY))
 
 
 def one(release: dict[str, Any], source: str = "za-etenders") -> dict[str, Any]:
@@ -427,14 +414,6 @@ def assert_whole(parsed: Parsed) -> None:
         assert len(set(keys)) == len(keys)
     kept, left = parsed.rows.get("tender_releases", []), parsed.rejected.get("tender_releases", [])
     assert len(kept) + len(left) > 0
-
-
-REAL_PORTALS = {"co_colombia": "co-secop", "za_etenders": "za-etenders", "ke_ppra": "ke-ppip"}
-
-
-def real(path: str) -> Parsed:
-    key = next((key for folder, key in REAL_PORTALS.items() if folder in path), None)
-    return read((REAL / path).read_bytes(), portal=PORTALS[key] if key else PORTUGAL)
 
 
 @pytest.mark.shared

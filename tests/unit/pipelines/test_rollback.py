@@ -8,7 +8,7 @@ import pytest
 from pipelines.builds import roll_back
 from pipelines.places import Places
 from tests.helpers.installation import at
-from tests.unit.warehouse.test_mart import entity_row, load
+from tests.helpers.record_rows import entity_row, load
 from warehouse.errors import UnknownVersion
 from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from assets.filings import submissions
 from quality.persons import drop_personal_names, personal_name_rule
-from tests.unit.assets.test_entities_parse import cdf, read
-from tests.unit.assets.test_filings_parse import document, filer
-from tests.unit.quality.test_quality import audited, load, party, release, sighting
+from tests.helpers.audited import audited, load, party, release, sighting
+from tests.helpers.filings import document, filer
+from tests.helpers.gleif import cdf, read
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.unit.warehouse.test_mart import load, party_row, release_row
+from tests.helpers.record_rows import load, party_row, release_row
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.mart import Mart

@@ -12,7 +12,7 @@ import pytest
 
 from tests.helpers.facts import fact
 from tests.helpers.random_world import derived_of
-from tests.unit.warehouse.test_mart import entity_row, load, party_row, release_row, sighting
+from tests.helpers.record_rows import entity_row, load, party_row, release_row, sighting
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.build_info import quality_metrics

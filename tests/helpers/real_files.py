@@ -1,0 +1,33 @@
+"""The real files beside the checkout, parsed and loaded."""
+
+import hashlib
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assets.parsing.parsed import Parsed
+from assets.source import Parse
+from tests.helpers.paths import REAL
+from warehouse.record.append import Load, append
+from warehouse.record.landing import Document
+from warehouse.record.rows import to_arrow
+from warehouse.record.store import Record
+from warehouse.record.tables import RECORD_TABLES
+
+REAL_FILES = REAL / "filings_macro"
+TABLES = {table.name: table for table in RECORD_TABLES}
+
+
+def read_file(parse: Parse, path: Path, url: str = "", **headers: str) -> Parsed:
+    body = path.read_bytes()
+    day = datetime(2026, 11, 14, tzinfo=UTC)
+    digest = hashlib.sha256(body).hexdigest()
+    named = url or path.as_uri()
+    source = path.parent.name
+    return parse(Document(digest, source, named, "cc-by", day, 200, headers, len(body)), body)
+
+
+def load(record: Record, name: str, parsed: Parsed) -> tuple[int, int, int, int]:
+    found, misfits = to_arrow(TABLES[name], parsed.rows.get(name, []))
+    rejected = [*parsed.rejected.get(name, []), *misfits]
+    entry = append(record, TABLES[name], found, Load("real", ()), rejected=rejected)
+    return entry.read, entry.appended, entry.held, entry.quarantined
