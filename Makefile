@@ -5,7 +5,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export VIRTUAL_ENV := $(abspath $(VENV))
 
-.PHONY: run test bench check lock clean
+.PHONY: run test test-fast bench check lock clean
 
 ## run: REST, MCP and Dagster, on the sample world if nothing is there
 run: $(STAMP)
@@ -14,6 +14,10 @@ run: $(STAMP)
 ## test: every check and every test
 test: check
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+## test-fast: the unit tests
+test-fast: $(STAMP)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q tests/unit
 
 ## check: style, types
 check: $(STAMP)

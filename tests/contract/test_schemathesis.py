@@ -10,6 +10,7 @@ import pytest
 
 from tests.helpers.contract_client import asked_of
 from tests.helpers.paths import ROOT
+from tests.helpers.seed import seed_of_this_run
 from warehouse.tiers import TIERS, TierName
 
 # A person may ask for more; each hundred takes minutes.
@@ -46,7 +47,7 @@ def test_every_check_of_schemathesis_passes(
                 *(Path(sys.executable).with_name("schemathesis"), "--config-file", config),
                 *("run", f"{api.server.address}/openapi.json", "--checks", "all", "--no-color"),
                 *("--max-examples", str(EXAMPLES), "--phases", "examples,coverage,fuzzing"),
-                *(("--generation-deterministic",) if "CI" in os.environ else ()),
+                *("--seed", str(seed_of_this_run())),
             ],
             env={**os.environ, **hooks, "KNOWN_IDS": known},
             cwd=tmp_path,
