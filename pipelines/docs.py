@@ -14,7 +14,8 @@ from assets.source import Source
 from warehouse.contract.bodies import ROWS
 from warehouse.contract.members import Schema
 from warehouse.contract.problems import PROBLEMS
-from warehouse.methodology import metric_pages, metrics, signal_pages, signals
+from warehouse.methodology import metrics, signals
+from warehouse.methodology import pages as methodology_pages
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.tiers import TIERS
 
@@ -78,17 +79,17 @@ def methodology() -> str:
         _WRITTEN,
         "A running service shows a page for each `methodology_ref` at `/methodology/<ref>`, with "
         "a worked example for each metric. Nothing here is a rating or a judgement.",
-        f"## Metrics: {metrics.SET}",
+        f"## Metrics: {metrics.METRIC_SET}",
         _table(("slug", "what it is", "formula", "condition", "unit"), formulas),
-        f"### Years and inputs\n\n{metric_pages.YEARS}",
-        f"### Rounding\n\n{metrics.DIGITS} significant digits, half to even, rounded once at the "
-        "end from exact decimal figures.",
-        f"### What `as_of` means for a metric\n\n{metric_pages.AS_OF}",
-        f"## Signals: {signals.SET}",
+        f"### Years and inputs\n\n{methodology_pages.YEARS}",
+        f"### Rounding\n\n{metrics.METRIC_DIGITS} significant digits, half to even, rounded once "
+        "at the end from exact decimal figures.",
+        f"### What `as_of` means for a metric\n\n{methodology_pages.AS_OF}",
+        f"## Signals: {signals.SIGNAL_SET}",
         *(_panel(panel) for panel in signals.PANELS),
-        f"### When a month was known\n\n{signal_pages.CLOSING}",
-        f"### How a process is read\n\n{signal_pages.READING}",
-        f"### Figures\n\n{signal_pages.FIGURES}",
+        f"### When a month was known\n\n{methodology_pages.CLOSING}",
+        f"### How a process is read\n\n{methodology_pages.READING}",
+        f"### Figures\n\n{methodology_pages.FIGURES}",
     )
     return "\n\n".join(parts) + "\n"
 
@@ -119,7 +120,7 @@ def _source(source: Source) -> tuple[str, ...]:
 
 def _panel(panel: signals.Panel) -> str:
     title = f"### {panel.key}\n\n{panel.title}."
-    return f"{title}\n\n{signal_pages.measures(panel)}\n\n{signal_pages.scope(panel)}"
+    return f"{title}\n\n{methodology_pages.measures(panel)}\n\n{methodology_pages.scope(panel)}"
 
 
 def _row(title: str, schema: Schema) -> str:

@@ -9,9 +9,9 @@ from pipelines.places import Places
 from pipelines.terminal import progress_bar
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
-from warehouse.record.refusals import Refusal
+from warehouse.record.quarantine import Refusal
 from warehouse.record.store import Record
-from warehouse.tables import Retried
+from warehouse.tables import RetryEntry
 
 _SOURCES = {source.key: source for source in SOURCES}
 _HIDDEN = "not shown: a document of this source can hold personal data"
@@ -46,7 +46,7 @@ def told(here: Places, refusal: Refusal) -> dict[str, object]:
 
 def retry_each(
     here: Places, record: Record, chosen: Sequence[Refusal]
-) -> Iterator[tuple[str, list[Retried]]]:
+) -> Iterator[tuple[str, list[RetryEntry]]]:
     """Read again, source by source, and give what became of the records of each."""
     landing = Landing(here.landing)
     in_order = sorted(chosen, key=lambda each: each.source)

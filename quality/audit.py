@@ -18,7 +18,7 @@ from quality.suites import SUITES
 from warehouse.mart.awards import add_awards
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.write import countries
-from warehouse.record.schema import arrow_schema
+from warehouse.record.tables import arrow_schema
 from warehouse.tables import DERIVED, QualityMetric
 
 # Tables that the privacy audits create for the floors and the suites.

@@ -16,7 +16,7 @@ from typing import Any
 from quality.rules import SERVED_CLASSES
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.tables import RECORD_TABLES
-from warehouse.tables.quality import QualityMetric, QualityStatus
+from warehouse.tables.operations import QualityMetric, QualityStatus
 
 # Stands in a statement for the moment of measurement.
 MOMENT = "$moment"

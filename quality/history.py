@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 from deltalake.exceptions import CommitFailedError
 
 from warehouse.errors import WriteConflict
-from warehouse.record.journal import TRIES
-from warehouse.record.schema import arrow_schema
+from warehouse.record.ledger import TRIES
 from warehouse.record.store import Record, commit, loaded
+from warehouse.record.tables import arrow_schema
 from warehouse.tables import QualityMetric
 
 _NAME = "quality"

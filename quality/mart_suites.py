@@ -23,10 +23,10 @@ from quality.rules import (
     within,
 )
 from warehouse.mart.tables import MART_TABLES
-from warehouse.methodology.metrics import Reason
+from warehouse.methodology.metrics import AbsentReason
 
 _ROWS = {table.name: table.rows for table in MART_TABLES}
-_REASONS = get_args(Reason)
+_REASONS = get_args(AbsentReason)
 _SOURCED = (given("every row names the place it was read from", "source_ref"), LICENSED)
 _ORGANISATION = matches("ids of organisations start with DC", "service_id", SERVICE_ID)
 _COUNTRY = matches("countries are codes of two letters", "country", COUNTRY)

@@ -11,7 +11,7 @@ _DATE = re.compile(
 
 
 @lru_cache(maxsize=1 << 14)
-def days(value: str) -> tuple[date, date] | None:
+def stated_and_utc_day(value: str) -> tuple[date, date] | None:
     """Give the day that a date states, and the one it was then in UTC; None if it is none."""
     found = _DATE.fullmatch(value.strip())
     if found is None:

@@ -33,5 +33,5 @@ class DatastoreUnavailable(SankofaError):
     """The published build cannot be read at the moment."""
 
 
-class BadQuestion(SankofaError):
+class BadParameters(SankofaError):
     """A read was asked for with parameters that do not go together."""

@@ -20,12 +20,12 @@ def encode(value: Any) -> bytes:
     return _ENCODER.encode(_plain(value))
 
 
-def joined(members: Mapping[str, bytes]) -> bytes:
+def encode_object(members: Mapping[str, bytes]) -> bytes:
     """Write an object of members that are JSON already."""
     return b"{" + b",".join(encode(name) + b":" + each for name, each in members.items()) + b"}"
 
 
-def number(value: Decimal) -> bytes:
+def encode_decimal(value: Decimal) -> bytes:
     """Write a Decimal as a JSON number: no trailing zeros, no exponent at ordinary sizes."""
     if not value.is_finite():
         raise ValueError(f"{value} is not a number that JSON knows")
@@ -41,7 +41,7 @@ def _plain(value: Any) -> Any:
     if type(value) in _AS_IS:
         return value
     if isinstance(value, Decimal):
-        return msgspec.Raw(number(value))
+        return msgspec.Raw(encode_decimal(value))
     if isinstance(value, datetime):
         return _utc(value)
     if isinstance(value, dict):

@@ -10,7 +10,7 @@ from api.resources import llms
 from api.resources.html import guard, navigation
 from api.resources.markdown import to_html
 from warehouse.contract.problems import Problem
-from warehouse.methodology.pages import REFS, SLUGS, page_of
+from warehouse.methodology.pages import REFS, SLUGS, methodology_page
 
 _STATIC = Path(__file__).parents[1] / "static"
 _HTML, _MARKDOWN = "text/html; charset=utf-8", "text/markdown; charset=utf-8"
@@ -89,7 +89,7 @@ class Methodology:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, set_name: str, slug: str) -> None:
         """Answer with the page: HTML for a browser, else Markdown."""
-        page = page_of(set_name, slug)
+        page = methodology_page(set_name, slug)
         if page is None:
             raise Problem("not_found", f"No page explains {set_name[:64]}/{slug[:64]}.")
         _negotiate(req, resp, page, f"{set_name}/{slug}", self._above)

@@ -4,7 +4,7 @@ import falcon
 
 from api.endpoints import declarations, request
 from api.endpoints.response import answer, pinned, rows_allowed
-from warehouse.errors import BadQuestion
+from warehouse.errors import BadParameters
 from warehouse.read.mart import Mart
 from warehouse.read.shared_facts import check_dataset, shared_facts
 
@@ -30,7 +30,7 @@ class SharedFacts:
             raise request.missing("dataset", f"with country it is {_COUNTRY_HAS}")
         try:
             check_dataset(asked["entity_id"], asked["dataset"])
-        except BadQuestion as error:
+        except BadParameters as error:
             raise request.conflict("dataset", f"{error}.") from error
         mart, limit = pinned(req, self._mart), rows_allowed(req, asked)
         rows = shared_facts(mart, **{**asked, "limit": limit})

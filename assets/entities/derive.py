@@ -12,7 +12,7 @@ import pyarrow as pa
 from assets.entities.duplicate_ids import same_as_table
 from assets.entities.resolve_parties import PARTY_COLUMNS, resolve_parties
 from warehouse.mart.snapshot import Derivation, Snapshot, Tables
-from warehouse.record.journal import code_version
+from warehouse.record.ledger import code_version
 
 _COLUMNS = {
     "identifiers": ("service_id", "id_type", "id_value", "issuer"),

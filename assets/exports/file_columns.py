@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from sqlmodel import SQLModel
 
-from warehouse.record.schema import arrow_schema
+from warehouse.record.tables import arrow_schema
 from warehouse.tables import (
     Fundamental,
     MacroAnnual,
@@ -25,7 +25,7 @@ from warehouse.tables import (
     TenderParty,
     TenderRelease,
 )
-from warehouse.tables.column import column
+from warehouse.tables.sighting import column
 
 PROVENANCE = (
     "source_ref",

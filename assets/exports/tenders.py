@@ -16,7 +16,7 @@ from assets.exports.parquet import Reader
 from warehouse.mart.awards import NO_MONEY, day, exact, stated_awards
 from warehouse.mart.served_rows import PARTY_ID, SAME_PARTY
 from warehouse.mart.snapshot import Snapshot
-from warehouse.record.schema import DECIMAL
+from warehouse.record.tables import DECIMAL
 from warehouse.tables import TenderRelease
 
 READ = "awards_read"

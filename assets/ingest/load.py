@@ -13,10 +13,10 @@ from datetime import datetime
 from assets.parsing.parsed import Parsed, tabled
 from assets.source import Source, Stream
 from warehouse.record.append import Load, append
-from warehouse.record.journal import read_documents
 from warehouse.record.landing import Document, Fetched, Landing
+from warehouse.record.ledger import read_documents
+from warehouse.record.merge import Complete
 from warehouse.record.store import Record
-from warehouse.record.withdraw import Complete
 from warehouse.tables import LoadEntry
 
 BATCH = 64

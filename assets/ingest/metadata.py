@@ -7,9 +7,8 @@ import dagster as dg
 from sqlmodel import SQLModel
 
 from assets.source import Source
-from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
-from warehouse.record.tables import RecordTable
+from warehouse.record.tables import RecordTable, arrow_schema
 from warehouse.tables import LoadEntry
 
 COUNTS = ("read", "appended", "held", "quarantined", "withdrawn")

@@ -11,12 +11,12 @@ import msgspec
 
 from assets.ingest.load import Again, Progress, load_source
 from assets.source import Source, refuse_restricted
-from warehouse.record.journal import code_version, enter_retries
 from warehouse.record.landing import Document, Landing
-from warehouse.record.refusals import Refusal, refusals
+from warehouse.record.ledger import code_version, enter_retries
+from warehouse.record.quarantine import Refusal, refusals
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES
-from warehouse.tables import Became, Retried
+from warehouse.tables import RetryEntry, RetryOutcome
 
 # Tables whose documents state figures, and name nobody but issuers and countries.
 _OF_FIGURES = frozenset(table.name for table in (FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES))
@@ -57,7 +57,7 @@ def retry(
     source: Source,
     chosen: Sequence[Refusal],
     progress: Progress | None = None,
-) -> list[Retried]:
+) -> list[RetryEntry]:
     """Read the documents of refusals again with the code of today; say what became of each.
 
     What was observed after them is read again too, as for a document that turns up late. Nothing
@@ -72,7 +72,7 @@ def retry(
     met = [each for each in refusals(record, source.key) if each.quarantine_id in again.refused]
     now, held = datetime.now(UTC), {each.sha256 for each in landed}
     rows = [
-        Retried(
+        RetryEntry(
             quarantine_id=each.quarantine_id,
             became=_became(each, met) if each.document in held else "not landed",
             code_version=code_version(),
@@ -84,7 +84,7 @@ def retry(
     return rows
 
 
-def _became(refusal: Refusal, met: Collection[Refusal]) -> Became:
+def _became(refusal: Refusal, met: Collection[Refusal]) -> RetryOutcome:
     """Compare with all refusals of the new reading; one of a whole document is of every place."""
     same = [each for each in met if each.document == refusal.document]
     if any(each.quarantine_id == refusal.quarantine_id for each in same):

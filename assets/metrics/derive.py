@@ -17,12 +17,12 @@ from assets.metrics import chosen_statements, yearly_inputs
 from assets.metrics.chosen_statements import ABSENT, NEEDED
 from assets.metrics.values import details, metric_rows, valued
 from warehouse.mart.snapshot import Snapshot
-from warehouse.methodology.metrics import SET
-from warehouse.record.journal import code_version
-from warehouse.record.schema import arrow_schema
+from warehouse.methodology.metrics import METRIC_SET
+from warehouse.record.ledger import code_version
+from warehouse.record.tables import arrow_schema
 from warehouse.tables import Metric, MetricAbsent
 
-VERSION = f"{SET} {code_version()}"
+VERSION = f"{METRIC_SET} {code_version()}"
 # Facts of the issuers that are worked out at a time.
 AT_ONCE = 100_000
 

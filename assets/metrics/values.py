@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from warehouse.json_encoding import number
-from warehouse.methodology.metrics import FORMULAS, Formula, divided
+from warehouse.json_encoding import encode_decimal
+from warehouse.methodology.metrics import FORMULAS, Formula, divide
 from warehouse.tables import LICENSE_CLASSES
 
 Places = list[npt.NDArray[np.int64]]
@@ -87,7 +87,7 @@ def valued(
         under = formula.total(formula.denominator, given)
         met = np.all([formula.total(each, given) > 0 for each in formula.positive], axis=0)
         texts = [
-            number(divided(*each)).decode() if is_met else None
+            encode_decimal(divide(*each)).decode() if is_met else None
             for is_met, *each in zip(met.tolist(), over.tolist(), under.tolist(), strict=True)
         ]
         yield formula, rows, pa.array(texts, pa.string())

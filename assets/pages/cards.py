@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assets.exports.artifacts import PARTS
-from warehouse.methodology.signals import BY_KEY, Panel
+from warehouse.methodology.signals import PANEL_BY_KEY, Panel
 from warehouse.tables import OPEN_CLASSES
 
 OPEN = f"license_class IN ({', '.join(repr(each) for each in OPEN_CLASSES)})"
@@ -136,7 +136,7 @@ FROM quality GROUP BY ALL ORDER BY ALL""",
 
 
 def _panel(key: str, title: str) -> Card:
-    panel = BY_KEY[key]
+    panel = PANEL_BY_KEY[key]
     known = f"signal_key = '{key}' AND superseded_at IS NULL AND {OPEN}"
     return Card(
         f"signals/{key}",

@@ -8,7 +8,7 @@ from typing import Any
 
 from assets.pages.coverage import shown
 from warehouse.mart.snapshot import Snapshot
-from warehouse.tables.quality import QualityStatus
+from warehouse.tables.operations import QualityStatus
 
 # Publications that the strip beside a measurement shows.
 _SHOWN = 30

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 from assets.pages.cards import Card
 from assets.pages.files import File
 from warehouse.mart.snapshot import Snapshot
-from warehouse.methodology.signals import SET
+from warehouse.methodology.signals import SIGNAL_SET
 
 API, MCP, KEY, OWN_KEY = "{API}", "{MCP}", "{KEY}", "{OWN_KEY}"
 _HEADER = "X-API-Key"
@@ -109,7 +109,7 @@ def _mcp(card: Card, ask: str) -> Iterator[Snippet]:
     joined = json.dumps({"mcpServers": {"sankofa": server}}, indent=2)
     yield Snippet("MCP, the client's settings", "json", "how an agent is connected", joined)
     if card.panel is not None:
-        page = {"uri": f"sankofa://methodology/{SET}/{card.panel.key}"}
+        page = {"uri": f"sankofa://methodology/{SIGNAL_SET}/{card.panel.key}"}
         yield Snippet("MCP, a resource", "json", "how it is worked out", json.dumps(page, indent=2))
     if card.tool is not None:
         call = {"name": card.tool, "arguments": _arguments(ask)}

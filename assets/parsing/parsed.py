@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from warehouse.record.incoming import MISFITS, Rejected, to_arrow
 from warehouse.record.landing import Document
-from warehouse.record.rows import MISFITS, Rejected, to_arrow
 from warehouse.record.tables import RecordTable
 
 __all__ = ["MISFITS", "Parsed", "provenance", "source_ref", "tabled"]

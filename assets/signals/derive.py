@@ -15,13 +15,13 @@ from assets.signals.rates import counted
 from assets.signals.raw_measures import quotients, shares
 from assets.signals.suppliers import against_estimate, newcomers
 from warehouse.mart.snapshot import Snapshot
-from warehouse.methodology.signals import PANELS, SET
-from warehouse.record.journal import code_version
-from warehouse.record.schema import arrow_schema
+from warehouse.methodology.signals import PANELS, SIGNAL_SET
+from warehouse.record.ledger import code_version
+from warehouse.record.tables import arrow_schema
 from warehouse.tables import LICENSE_CLASSES
-from warehouse.tables.signals import Signal
+from warehouse.tables.derived import Signal
 
-VERSION = f"{SET} {code_version()}"
+VERSION = f"{SIGNAL_SET} {code_version()}"
 
 # What the releases were known as: the dataset of the manifest, and the day of the closing. The
 # measure of listed issuers is of their revenue too.
@@ -79,7 +79,7 @@ SELECT changed.panel AS signal_key, own.country, own.month, own.closed_at, dimen
     CASE WHEN dimension = 'issuer' THEN dimension_value ELSE service_id END AS service_id,
     changed.measure, value, unit, money.word AS currency, changed.n_eligible, changed.n_observed,
     coverage, n_withheld, vintage, shown.closed_at AS available_at,
-    next.closed_at AS superseded_at, concat('{SET}/', changed.panel) AS methodology_ref,
+    next.closed_at AS superseded_at, concat('{SIGNAL_SET}/', changed.panel) AS methodology_ref,
     [{classes}][rank] AS license_class, {_PLACE} AS source_ref, observed_at, method,
     extraction_confidence,
     md5(concat_ws('#', changed.panel, own.country, own.month, vintage, {_PLACE})) AS provenance_id

@@ -7,8 +7,8 @@ import duckdb
 import pyarrow as pa
 
 from assets.signals.calendar import SPAN
-from warehouse.methodology.signals import DIGITS
-from warehouse.record.schema import DECIMAL
+from warehouse.methodology.signals import SIGNAL_DIGITS
+from warehouse.record.tables import DECIMAL
 
 HALF = 100_000_000_000
 
@@ -96,7 +96,7 @@ SELECT {keys}, last_k + 1 AS k, 0 AS den, 0 AS n_eligible, 0 AS n_observed
 FROM followed WHERE next_k <> last_k + 1 AND last_k + 1 < least(m + {SPAN}, closings)""".strip()
 
 
-_TEN = Context(prec=DIGITS, rounding=ROUND_HALF_EVEN)
+_TEN = Context(prec=SIGNAL_DIGITS, rounding=ROUND_HALF_EVEN)
 _MANY = Context(prec=80)
 _LAST_PLACE = Decimal(1).scaleb(-18)
 _BATCH = 100_000

@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from assets.parsing.parsed import MISFITS, Parsed
 from assets.tenders.judge import Party
-from warehouse.record.schema import incoming_schema
-from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
+from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, incoming_schema
 
 _RELEASES, _PARTIES = incoming_schema(TENDER_RELEASES), incoming_schema(TENDER_PARTIES)
 _OWN = {"party_key": 0, "name": 1, "identifier_scheme": 2, "identifier_id": 3, "org_evidence": 4}

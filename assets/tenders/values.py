@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from assets.tenders.portals import Portal
-from warehouse.dates import days
+from warehouse.dates import stated_and_utc_day
 
 # Nothing here was published before, or ends later than this many years after it was read.
 _FIRST_YEAR, _YEARS_AHEAD = 1980, 50
@@ -36,7 +36,7 @@ def day(value: Any, portal: Portal, latest: date) -> date | None:
     Where the portal labels its local time with a zone that is not its own, the day is
     the one it states.
     """
-    found = days(value) if isinstance(value, str) else None
+    found = stated_and_utc_day(value) if isinstance(value, str) else None
     if found is None:
         return None
     stated, utc = found

@@ -3,7 +3,7 @@
 from mcp_types import Resource, ResourceTemplate
 
 from warehouse.contract.datasets import DATASETS, card
-from warehouse.methodology.pages import REFS, page_of
+from warehouse.methodology.pages import REFS, methodology_page
 from warehouse.read.build_info import export_body
 from warehouse.read.mart import Mart
 
@@ -58,5 +58,5 @@ def read(mart: Mart, uri: str) -> tuple[str, str] | None:
         text = card(uri.removeprefix(_DATASET).upper())
     else:
         name, _, slug = uri.removeprefix(_METHODOLOGY).partition("/")
-        text = page_of(name, slug) if uri.startswith(_METHODOLOGY) else None
+        text = methodology_page(name, slug) if uri.startswith(_METHODOLOGY) else None
     return None if text is None else (text, _MARKDOWN)

@@ -8,7 +8,7 @@ from pipelines.commands.shown import Column, json_option, print_json, print_tabl
 from pipelines.places import places
 
 if TYPE_CHECKING:
-    from warehouse.record.refusals import Refusal
+    from warehouse.record.quarantine import Refusal
 
 _SOURCE = click.option("--source", help="Of one source only.")
 _REASON = click.option("--reason", metavar="TEXT", help="Only reasons that hold this text.")
@@ -26,7 +26,7 @@ def quarantine() -> None:
 @json_option
 def list_refusals(source: str | None, reason: str | None, limit: int, as_json: bool) -> None:
     """Count what is quarantined by source, table and reason, with the id of one of each."""
-    from warehouse.record.refusals import grouped
+    from warehouse.record.quarantine import grouped
     from warehouse.record.store import Record
 
     found = grouped(Record(places().record), source, reason)
@@ -62,7 +62,7 @@ def show_refusal(name: str, as_json: bool) -> None:
     There is no excerpt of a document that can hold personal data: only its location.
     """
     from pipelines.quarantine import told
-    from warehouse.record.refusals import refusal
+    from warehouse.record.quarantine import refusal
     from warehouse.record.store import Record
 
     here = places()
@@ -96,7 +96,7 @@ def retry_refusals(
     from collections import Counter
 
     from pipelines.quarantine import retry_each
-    from warehouse.record.refusals import refusal, refusals
+    from warehouse.record.quarantine import refusal, refusals
     from warehouse.record.store import Record
 
     if not (names or source or reason or everything):

@@ -16,7 +16,6 @@ from assets.entities.duplicate_ids import same_as_table
 from tests.bench.measure import measured
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
-from warehouse.record.schema import incoming_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -24,6 +23,7 @@ from warehouse.record.tables import (
     RECORD_TABLES,
     TENDER_PARTIES,
     RecordTable,
+    incoming_schema,
 )
 
 ORGANISATIONS, COPIES, TIMES, LEIS = 100_000, 2, 5, 2_900_000

@@ -17,8 +17,8 @@ from assets.exports.signing import SigningKey
 from tests.bench.measure import measured
 from tests.bench.world import facts
 from warehouse.mart.snapshot import ORDERS, Snapshot
-from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
+from warehouse.record.tables import arrow_schema
 from warehouse.tables import DERIVED
 
 FACTS, RELEASES, MACRO = 1_000_000, 1_000_000, 500_000

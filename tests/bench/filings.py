@@ -14,8 +14,8 @@ from assets.sample.organisations import cik_of, issuer
 from assets.sample.sec import companyfacts, filings_of
 from assets.sample.writer import exact_json
 from tests.bench.measure import measured
+from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document
-from warehouse.record.rows import to_arrow
 from warehouse.record.tables import FUNDAMENTALS
 
 ISSUERS = 2_000

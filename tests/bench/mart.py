@@ -14,9 +14,8 @@ from adbc_driver_sqlite import dbapi
 from tests.bench.measure import measured
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.write import write_mart
-from warehouse.record.schema import arrow_schema, record_schema
 from warehouse.record.store import Record
-from warehouse.record.tables import RECORD_TABLES
+from warehouse.record.tables import RECORD_TABLES, arrow_schema, record_schema
 from warehouse.tables import DERIVED
 
 MODULE = "tests.bench.mart"

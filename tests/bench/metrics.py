@@ -15,9 +15,8 @@ from tests.bench.world import ITEMS, YEARS, Numbers, facts
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.metrics import BALANCES, FORMULAS
 from warehouse.record.append import Load, append
-from warehouse.record.schema import incoming_schema
 from warehouse.record.store import Record
-from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
+from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, incoming_schema
 
 FACTS = 1_000_000
 LINES = sorted({each.line_item for formula in FORMULAS for each in formula.inputs})

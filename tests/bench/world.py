@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from warehouse.record.schema import DECIMAL, incoming_schema
-from warehouse.record.tables import FUNDAMENTALS
+from warehouse.record.tables import DECIMAL, FUNDAMENTALS, incoming_schema
 
 ITEMS, YEARS = 40, 10
 

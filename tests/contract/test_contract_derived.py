@@ -3,7 +3,7 @@
 import pytest
 
 from tests.helpers.contract_client import Contract
-from warehouse.methodology.metrics import BY_SLUG
+from warehouse.methodology.metrics import FORMULA_BY_SLUG
 
 DAY = "2024-06-30"
 
@@ -116,7 +116,7 @@ def test_lookup_of_a_number_of_two_registries_is_ambiguous(api: Contract) -> Non
 def test_screen_metric_is_required_and_of_the_set(api: Contract) -> None:
     assert api.problem("/v1/screen", 400, "parameter_missing")["parameter"] == "metric"
     wrong = api.problem("/v1/screen?metric=luck", 400, "parameter_invalid")
-    assert wrong["allowed"] == list(BY_SLUG)
+    assert wrong["allowed"] == list(FORMULA_BY_SLUG)
     answer = api.get("/v1/screen?metric=net_margin")
     assert [row["rank"] for row in answer.rows] == list(range(1, len(answer.rows) + 1))
     assert {row["methodology_ref"] for row in answer.rows} == {"metrics-v1/net_margin"}

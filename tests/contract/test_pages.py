@@ -11,13 +11,13 @@ from tests.helpers.browser import CHROMIUM, browser
 from tests.helpers.paths import ROOT
 from tests.helpers.rest_service import Served, World, make_world, served
 from warehouse.contract.problems import PROBLEMS
-from warehouse.methodology.metrics import BY_SLUG
-from warehouse.methodology.signals import BY_KEY
+from warehouse.methodology.metrics import FORMULA_BY_SLUG
+from warehouse.methodology.signals import PANEL_BY_KEY
 
 STATIC = ROOT / "api" / "static"
 PAGES = (
-    *(f"/methodology/metrics-v1/{slug}" for slug in BY_SLUG),
-    *(f"/methodology/signals-v1/{key}" for key in BY_KEY),
+    *(f"/methodology/metrics-v1/{slug}" for slug in FORMULA_BY_SLUG),
+    *(f"/methodology/signals-v1/{key}" for key in PANEL_BY_KEY),
 )
 OURS = "https://api.sankofa.example"
 THEIRS = "https://data.customer.example"

@@ -11,7 +11,7 @@ from quality.report import Report
 from quality.suites import RECORD_SUITES
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
-from warehouse.record.rows import to_arrow
+from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     RECORD_TABLES,

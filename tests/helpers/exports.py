@@ -16,10 +16,9 @@ from assets.exports.export import export
 from assets.exports.signing import SigningKey
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
-from warehouse.record.rows import to_arrow
-from warehouse.record.schema import arrow_schema
+from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
-from warehouse.record.tables import RECORD_TABLES, RecordTable
+from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema
 from warehouse.tables import DERIVED
 
 NOW = datetime(2026, 11, 14, 2, 20, tzinfo=UTC)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from warehouse.record.rows import to_arrow
+from warehouse.record.incoming import to_arrow
 from warehouse.record.tables import FUNDAMENTALS
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from tests.helpers.facts import fact, facts
 from tests.helpers.thoroughness import THOROUGH
 from warehouse.record.append import Load, append
-from warehouse.record.rows import Rejected
+from warehouse.record.incoming import Rejected
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 

@@ -12,8 +12,8 @@ import pytest
 from assets.macro import alfred, sdmx_csv, worldbank
 from assets.parsing.parsed import Parsed
 from tests.helpers.paths import REAL
+from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document
-from warehouse.record.rows import to_arrow
 from warehouse.record.tables import RecordTable
 
 REAL_FILES = REAL / "filings_macro"

@@ -13,7 +13,6 @@ from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, load, party_row, release_row, series_row, sighting
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
-from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -23,6 +22,7 @@ from warehouse.record.tables import (
     MACRO_SERIES,
     TENDER_PARTIES,
     TENDER_RELEASES,
+    arrow_schema,
 )
 from warehouse.tables import DERIVED
 

@@ -8,8 +8,8 @@ from assets.parsing.parsed import Parsed
 from assets.source import Parse
 from tests.helpers.paths import REAL
 from warehouse.record.append import Load, append
+from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document
-from warehouse.record.rows import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 

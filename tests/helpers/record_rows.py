@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
-from warehouse.record.rows import to_arrow
+from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     FUNDAMENTALS,

@@ -12,7 +12,7 @@ from assets.entities.derive import derive
 from assets.signals.derive import signals
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
-from warehouse.record.rows import to_arrow
+from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     RECORD_TABLES,

@@ -31,9 +31,8 @@ from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
 from warehouse.read.tenders import parties, releases
 from warehouse.record.append import Load, append
-from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
-from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES
+from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES, arrow_schema
 from warehouse.tables import OPEN_CLASSES
 
 UNTIL = date(2024, 3, 31)

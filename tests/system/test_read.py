@@ -16,7 +16,7 @@ import pytest
 from assets.metrics.derive import metrics as derived_metrics
 from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.random_world import DAYS, FIRST_DAY, ISSUERS, ITEMS, derived_of, publish_world
-from warehouse.errors import BadQuestion, DatastoreUnavailable, NothingPublished, UnknownVersion
+from warehouse.errors import BadParameters, DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.mart.builds import builds_at
 from warehouse.mart.postgres_loader import PostgresLoader
 from warehouse.mart.snapshot import Snapshot
@@ -31,7 +31,7 @@ from warehouse.read.rows import Rows
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
 from warehouse.read.tenders import parties, releases
-from warehouse.record.schema import arrow_schema
+from warehouse.record.tables import arrow_schema
 from warehouse.tables import Metric
 
 SEED = 7
@@ -407,9 +407,9 @@ def test_a_shared_fact_has_the_members_of_the_contract(published: Published) -> 
         rows = told(ask(published.mart, None))
         assert all(set(row) == members for row in rows) and rows
         assert len({row["fact_id"] for row in rows}) == len(rows)
-    with pytest.raises(BadQuestion):
+    with pytest.raises(BadParameters):
         shared_facts(published.mart)
-    with pytest.raises(BadQuestion):
+    with pytest.raises(BadParameters):
         shared_facts(published.mart, country="ZAF", dataset="AF-FUND")
 
 

@@ -9,7 +9,7 @@ import msgspec
 from warehouse.contract import rows
 from warehouse.contract.members import Schema, example_of, member, of_type, or_null, some, whole
 from warehouse.exports.published import Artifact, Failed
-from warehouse.methodology.metrics import Reason
+from warehouse.methodology.metrics import AbsentReason
 from warehouse.read.crosswalk import ID_TYPES
 
 _NOTICE = "Licence-clean research data. No natural-person data."
@@ -36,7 +36,7 @@ def _envelope(row: str, under: str = "data", **more: Schema) -> Schema:
 
 
 _NUMBER = {"type": "integer", "minimum": 0, "examples": [0]}
-_LEFT_OUT = whole(dict.fromkeys(get_args(Reason), _NUMBER), "Issuers left out, by reason.")
+_LEFT_OUT = whole(dict.fromkeys(get_args(AbsentReason), _NUMBER), "Issuers left out, by reason.")
 
 
 ROWS: Mapping[str, Schema] = {

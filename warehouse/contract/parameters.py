@@ -5,7 +5,7 @@ from typing import get_args
 
 from warehouse.contract.cursor import LONGEST
 from warehouse.contract.kinds import Choice, Day, Free, Opaque, Parameter, Rows, Text, YearOrDay
-from warehouse.methodology.metrics import BY_SLUG
+from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.read.crosswalk import ID_TYPES
 from warehouse.read.metrics import Order
 from warehouse.read.shared_facts import Dataset
@@ -116,7 +116,7 @@ ID_VALUE = Parameter(
     "2138002QX8KZTPLXS721",
     required=True,
 )
-_SLUG = Choice(tuple(BY_SLUG))
+_SLUG = Choice(tuple(FORMULA_BY_SLUG))
 METRIC_RANKED = Parameter(
     "metric", _SLUG, "Slug of the metrics-v1 set.", "net_margin", required=True
 )

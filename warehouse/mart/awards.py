@@ -11,10 +11,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from warehouse.dates import days
+from warehouse.dates import stated_and_utc_day
 from warehouse.mart.award_facts import AWARD_VINTAGES, STATEMENTS, VINTAGES
 from warehouse.mart.snapshot import Snapshot
-from warehouse.record.schema import DECIMAL
+from warehouse.record.tables import DECIMAL
 
 _BATCH = 10_000
 _SCHEMA = pa.schema(
@@ -145,5 +145,5 @@ def exact(number: bytes) -> str | None:
 
 def day(text: str) -> date | None:
     """Give the day of a date in UTC; None for one that is impossible."""
-    found = days(text)
+    found = stated_and_utc_day(text)
     return found[1] if found and found[0].year >= _FIRST_YEAR else None

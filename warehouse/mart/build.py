@@ -15,9 +15,8 @@ from warehouse.mart.audit import AuditFailed, refuse
 from warehouse.mart.builds import NOTICE, Builds, builds_at, is_database, local_folder
 from warehouse.mart.snapshot import Derivation, Snapshot, Tables
 from warehouse.mart.write import made_from, write_mart
-from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
-from warehouse.record.tables import RECORD_TABLES
+from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.record.versions import loads_of, name_version
 from warehouse.tables import DERIVED
 

@@ -19,9 +19,8 @@ from sqlmodel import SQLModel
 
 from warehouse.errors import BadTable
 from warehouse.record.as_of import known
-from warehouse.record.schema import arrow_schema, record_schema
 from warehouse.record.store import Record
-from warehouse.record.tables import RECORD_TABLES, RecordTable
+from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, record_schema
 from warehouse.tables import DERIVED
 
 # Rows of a group: what a reader of the exported file skips or reads at once.

@@ -10,8 +10,8 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cached_property
 from typing import Any, Literal
 
-Unit = Literal["ratio", "days"]
-Reason = Literal[
+MetricUnit = Literal["ratio", "days"]
+AbsentReason = Literal[
     "revised_after_as_of",
     "completed_after_as_of",
     "input_not_reported",
@@ -20,11 +20,11 @@ Reason = Literal[
     "short_period",
 ]
 
-SET = "metrics-v1"
+METRIC_SET = "metrics-v1"
 # A full year has so many days, first and last included.
 SHORTEST_YEAR, LONGEST_YEAR = 350, 380
-DIGITS = 10
-_TEN_DIGITS = Context(prec=DIGITS, rounding=ROUND_HALF_EVEN)
+METRIC_DIGITS = 10
+_TEN_DIGITS = Context(prec=METRIC_DIGITS, rounding=ROUND_HALF_EVEN)
 
 # Balances at the last day of the year; every other line is a flow over the whole of it.
 BALANCES = frozenset(
@@ -76,7 +76,7 @@ class Formula:
     positive: tuple[Sum, ...]
     condition: str
     words: str
-    unit: Unit = "ratio"
+    unit: MetricUnit = "ratio"
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -87,7 +87,7 @@ class Formula:
     @property
     def methodology_ref(self) -> str:
         """Name the page of this formula."""
-        return f"{SET}/{self.slug}"
+        return f"{METRIC_SET}/{self.slug}"
 
     def total(self, terms: Sum, given: Sequence[Any]) -> Any:
         """Add up what a sum names of the inputs in their order: whole numbers, or columns."""
@@ -98,7 +98,7 @@ class Formula:
         if any(self.total(each, given) <= 0 for each in self.positive):
             return None
         times = days if self.unit == "days" else 1
-        return divided(
+        return divide(
             self.total(self.numerator, given) * times, self.total(self.denominator, given)
         )
 
@@ -107,7 +107,7 @@ class Formula:
         return {needed: place for place, needed in enumerate(self.inputs)}
 
 
-def divided(over: int, under: int) -> Decimal:
+def divide(over: int, under: int) -> Decimal:
     """Divide with ten significant digits, half even, rounded once.
 
     Both are whole multiples of one small unit; which one does not matter, it cancels.
@@ -350,4 +350,4 @@ FORMULAS: tuple[Formula, ...] = (
     ),
 )
 
-BY_SLUG: Mapping[str, Formula] = {formula.slug: formula for formula in FORMULAS}
+FORMULA_BY_SLUG: Mapping[str, Formula] = {formula.slug: formula for formula in FORMULAS}

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-SET = "signals-v1"
-DIGITS = 10
+SIGNAL_SET = "signals-v1"
+SIGNAL_DIGITS = 10
 
 # Days from the end of a month to its closing, by country where they are others: enough for each
 # of its portals. A portal that is added changes nothing here, or months would close anew.
@@ -50,8 +50,8 @@ HOME_CURRENCY: Mapping[str, str] = {
     "ZM": "ZMW",
 }
 
-Unit = Literal["share", "index", "ratio", "change", "days", "tenderers"]
-Month = Literal["tender", "first award", "award", "year end"]
+MeasureUnit = Literal["share", "index", "ratio", "change", "days", "tenderers"]
+MonthRule = Literal["tender", "first award", "award", "year end"]
 Dimension = Literal["all", "category", "procurement_method", "buyer", "issuer"]
 
 
@@ -60,7 +60,7 @@ class Measure:
     """One number of a panel."""
 
     key: str
-    unit: Unit
+    unit: MeasureUnit
     meaning: str
     per_currency: bool = False
 
@@ -71,7 +71,7 @@ class Panel:
 
     key: str
     title: str
-    month: Month
+    month: MonthRule
     dimensions: tuple[Dimension, ...]
     needs: str
     eligible: str
@@ -352,4 +352,4 @@ PANELS = (
     ),
 )
 
-BY_KEY: Mapping[str, Panel] = {panel.key: panel for panel in PANELS}
+PANEL_BY_KEY: Mapping[str, Panel] = {panel.key: panel for panel in PANELS}

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from warehouse.json_encoding import encode, joined
+from warehouse.json_encoding import encode, encode_object
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import Rows, equal, select
 
@@ -25,7 +25,7 @@ def export_body(build: Build) -> bytes:
     told = build.about.get(MANIFEST, "{}")
     held = {name: bytes(each) for name, each in _RAW.decode(told).items()}
     artifacts = held.pop("artifacts", b"[]")
-    return joined(
+    return encode_object(
         {
             "data_version": encode(build.data_version),
             **dict.fromkeys(_MEMBERS, b"null"),

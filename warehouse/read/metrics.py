@@ -6,13 +6,13 @@ from typing import Any, Literal, get_args
 
 from warehouse.json_encoding import encode
 from warehouse.mart.row_json import NEVER
-from warehouse.methodology.metrics import Reason
+from warehouse.methodology.metrics import AbsentReason
 from warehouse.read.crosswalk import organisation
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import Rows, Where, by_today, equal, select
 
 Order = Literal["asc", "desc"]
-REASONS: tuple[str, ...] = get_args(Reason)
+REASONS: tuple[str, ...] = get_args(AbsentReason)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from warehouse.errors import BadQuestion
-from warehouse.json_encoding import encode, joined
+from warehouse.errors import BadParameters
+from warehouse.json_encoding import encode, encode_object
 from warehouse.mart.row_json import PROVENANCE
 from warehouse.read.crosswalk import organisation
 from warehouse.read.engines import Found
@@ -36,9 +36,9 @@ def shared_facts(
     letters, has its macro figures, or with AF-TENDER the values of its tenders, newest first.
     """
     if (entity_id is None) == (country is None):
-        raise BadQuestion("give exactly one of entity_id and country")
+        raise BadParameters("give exactly one of entity_id and country")
     if country is not None and dataset is None:
-        raise BadQuestion("country needs dataset: AF-TENDER or AF-MACRO")
+        raise BadParameters("country needs dataset: AF-TENDER or AF-MACRO")
     read = _READS[check_dataset(entity_id, dataset)]
     build, most = mart.build(), None if limit is None else limit + 1
     asked = str(entity_id or country)
@@ -49,7 +49,7 @@ def check_dataset(entity_id: str | None, dataset: Dataset | None) -> tuple[str, 
     """Give who is asked for what; a dataset that such an entity has not is refused."""
     asked = (_subject(entity_id), dataset)
     if asked not in _READS:
-        raise BadQuestion(f"{dataset} is not held by {asked[0]}")
+        raise BadParameters(f"{dataset} is not held by {asked[0]}")
     return asked
 
 
@@ -127,7 +127,7 @@ def _fact(
 ) -> bytes:
     held = {name: bytes(each) for name, each in _RAW.decode(row).items()}
     period_type = held.get("period_type") or held["frequency"]
-    return joined(
+    return encode_object(
         {
             "fact_id": held["fact_id"] if fact_id is None else encode(fact_id),
             **entity,
@@ -146,7 +146,7 @@ def _tender_fact(
 ) -> bytes:
     held = {name: bytes(each) for name, each in _RAW.decode(row).items()}
     buyer = _RAW.decode(held["buyer"]) if held["buyer"] != _NULL else {}
-    return joined(
+    return encode_object(
         {
             "fact_id": encode(fact_id),
             "entity_id": encode(buyer_id or None),

@@ -16,16 +16,13 @@ import pyarrow as pa
 from deltalake.exceptions import CommitFailedError
 
 from warehouse.errors import WriteConflict
-from warehouse.record import journal
-from warehouse.record.check import checked
+from warehouse.record import ledger
+from warehouse.record.incoming import RejectedRow, check_rows
 from warehouse.record.index import write_index
-from warehouse.record.marks import marked
-from warehouse.record.merge import merge
-from warehouse.record.rows import Rejected
-from warehouse.record.schema import record_schema, unstamped_schema
-from warehouse.record.store import Record, commit, loaded
-from warehouse.record.tables import RecordTable
-from warehouse.record.withdraw import Complete, withdrawals
+from warehouse.record.merge import CompleteScope, merge, withdrawals
+from warehouse.record.row_hashes import add_row_hashes
+from warehouse.record.store import Record, commit, last_transaction
+from warehouse.record.tables import RecordTable, record_schema, unstamped_schema
 from warehouse.tables import LoadEntry
 
 
@@ -52,8 +49,8 @@ def append(
     incoming: pa.Table,
     load: Load,
     *,
-    rejected: Sequence[Rejected] = (),
-    complete: Complete | None = None,
+    rejected: Sequence[RejectedRow] = (),
+    complete: CompleteScope | None = None,
     reread: bool = False,
 ) -> LoadEntry:
     """Append what is new of ``incoming`` and answer with read = appended + held + quarantined.
@@ -63,13 +60,13 @@ def append(
     shown is withdrawn, unless anything of this load was quarantined. ``reread`` says that
     other code read these documents before: what it took otherwise, in any column, is replaced.
     """
-    good, refused = checked(table, incoming)
-    rows = marked(table, good)
-    for attempt in range(journal.TRIES):
+    good, refused = check_rows(table, incoming)
+    rows = add_row_hashes(table, good)
+    for attempt in range(ledger.COMMIT_ATTEMPTS):
         with record.writing:
             entry = _try(record, table, rows, load, [*rejected, *refused], complete, reread)
             if entry is not None:
-                journal.enter(record, table, entry)
+                ledger.add_entry(record, table, entry)
                 record.keep_small(table.name)
                 return entry
         time.sleep(random.uniform(0, 0.02 * (attempt + 1)))  # noqa: S311
@@ -83,17 +80,17 @@ def _try(
     table: RecordTable,
     rows: pa.Table,
     load: Load,
-    rejected: list[Rejected],
-    complete: Complete | None,
+    rejected: list[RejectedRow],
+    complete: CompleteScope | None,
     reread: bool,
 ) -> LoadEntry | None:
     """Compare with the table as it is now and commit; None if another writer came first."""
     delta = record.table(table.name)
-    seq = loaded(delta)
+    seq = last_transaction(delta)
     result = merge(record, table, delta, rows, reread)
     rejected = [*rejected, *_contradictory(rows, result.contradictions)]
     if rejected:
-        ids = journal.quarantine(record, table, load.source, load.load_id, rejected)
+        ids = ledger.quarantine(record, table, load.source, load.load_id, rejected)
         load.refused.update(ids)
     gone = withdrawals(record, table, delta, rows, None if rejected else complete)
     fresh = pa.concat_tables([_appended(table, rows, result.new), gone])
@@ -109,7 +106,7 @@ def _try(
         held=read - len(result.new) - len(rejected),
         quarantined=len(rejected),
         withdrawn=len(gone),
-        code_version=journal.code_version(),
+        code_version=ledger.code_version(),
         loaded_at=datetime.now(UTC),
     )
     if not len(fresh):
@@ -120,7 +117,7 @@ def _try(
             delta,
             _stamped(table, fresh, entry),
             {"append": entry.load_seq},
-            {journal.ENTRY: entry.model_dump_json()},
+            {ledger.ENTRY_KEY: entry.model_dump_json()},
         )
     except CommitFailedError:
         return None
@@ -146,10 +143,10 @@ def _stamped(table: RecordTable, fresh: pa.Table, entry: LoadEntry) -> pa.Table:
     return in_order.cast(record_schema(table))
 
 
-def _contradictory(rows: pa.Table, numbers: list[int]) -> list[Rejected]:
+def _contradictory(rows: pa.Table, numbers: list[int]) -> list[RejectedRow]:
     places = rows.select(["document", "source_ref", "came_as"]).take(pa.array(numbers, pa.int64()))
     return [
-        Rejected(
+        RejectedRow(
             place["document"],
             place["source_ref"],
             "one reading of the publication gives two contents for one figure",

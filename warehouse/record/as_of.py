@@ -29,7 +29,7 @@ _WINDOW = (
 _NO_DAY = "DATE '0001-01-01'"
 
 
-def known(
+def vintages_query(
     table: RecordTable,
     relation: str,
     *,

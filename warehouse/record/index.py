@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-Numbers = npt.NDArray[np.int64]
+IntArray = npt.NDArray[np.int64]
 
 _COLUMNS = ("sighting", "content", "observed_at", "figure_check")
 _ROW = 8 + 8 + 8 + 4
@@ -31,7 +31,7 @@ class FileIndex:
         self.observed_at = _map(path, "<i8", 16 * rows, rows)
         self.check = _map(path, "<i4", 24 * rows, rows)
 
-    def find(self, sightings: Numbers) -> tuple[Numbers, Numbers]:
+    def find(self, sightings: IntArray) -> tuple[IntArray, IntArray]:
         """Give for sorted sightings the place of the first, and how many there are."""
         first = np.searchsorted(self.sighting, sightings, "left")
         times = np.zeros(len(sightings), np.int64)
@@ -40,7 +40,7 @@ class FileIndex:
         return first, times
 
 
-def forget(folder: Path, data_files: list[str]) -> None:
+def delete_stale_indexes(folder: Path, data_files: list[str]) -> None:
     """Remove the indexes of files that are no longer part of the table."""
     current = {_place(folder, file) for file in data_files}
     for path in folder.glob("*.marks"):
@@ -53,7 +53,7 @@ def write_index(folder: Path, data_file: str, rows: pa.Table) -> None:
 
     It is written beside and then moved: a reader never meets half an index.
     """
-    columns = [numbers(rows, name) for name in _COLUMNS]
+    columns = [column_as_numpy(rows, name) for name in _COLUMNS]
     order = np.argsort(columns[0], kind="stable")
     path = _place(folder, data_file)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def write_index(folder: Path, data_file: str, rows: pa.Table) -> None:
     beside.replace(path)
 
 
-def numbers(rows: pa.Table, name: str) -> Numbers:
+def column_as_numpy(rows: pa.Table, name: str) -> IntArray:
     """Give a column of marks, or of moments in microseconds, as NumPy has it."""
     column = rows[name].combine_chunks()
     if pa.types.is_timestamp(column.type):
@@ -76,5 +76,5 @@ def _place(folder: Path, data_file: str) -> Path:
     return folder / f"{data_file.rsplit('/', 1)[-1]}.marks"
 
 
-def _map(path: Path, kind: str, offset: int, rows: int) -> Numbers:
+def _map(path: Path, kind: str, offset: int, rows: int) -> IntArray:
     return np.memmap(path, dtype=kind, mode="r", offset=offset, shape=(rows,))

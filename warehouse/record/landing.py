@@ -23,7 +23,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedResponse:
     """One answer of a source, as it came.
 
     A large body is an open file that can be read from its start; it is landed while it is open.
@@ -66,7 +66,7 @@ class Landing:
         else:
             self._files, self._root = fs.LocalFileSystem(), url
 
-    def land(self, fetched: Fetched) -> tuple[Document, bool]:
+    def land(self, fetched: FetchedResponse) -> tuple[Document, bool]:
         """Store a body; say which document it is and whether it is new.
 
         What an address showed last time and shows again writes nothing. What it showed
@@ -105,7 +105,7 @@ class Landing:
         paths = self._paths(f"{self._root}/documents/{source}")
         return {_key(*path.removesuffix(".json").split("/")[-2:]) for path in paths}
 
-    def _readings(self, fetched: Fetched) -> list[Document]:
+    def _readings(self, fetched: FetchedResponse) -> list[Document]:
         return self._notes(self._address(fetched))
 
     def _notes(self, folder: str) -> list[Document]:
@@ -155,7 +155,7 @@ class Landing:
     def _body(self, digest: str) -> str:
         return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
 
-    def _address(self, fetched: Fetched) -> str:
+    def _address(self, fetched: FetchedResponse) -> str:
         return f"{self._root}/documents/{fetched.source}/{_mark(fetched.url)}"
 
     def _document(self, note: str) -> Document:
@@ -212,7 +212,7 @@ def _mark(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
-def _refuse_what_may_not_be_kept(fetched: Fetched) -> None:
+def _refuse_what_may_not_be_kept(fetched: FetchedResponse) -> None:
     if fetched.license_class not in LICENSE_CLASSES:
         raise LicenceError(
             f"{fetched.source}: {fetched.license_class!r} is no licence class; "

@@ -10,21 +10,26 @@ alone tell. Only the few others are compared reading by reading.
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from warehouse.record.index import FileIndex, Numbers, numbers
-from warehouse.record.parallel import each
-from warehouse.record.store import DataFile, Record, parquet
-from warehouse.record.tables import RecordTable
+from warehouse.errors import BadTable
+from warehouse.record.as_of import vintages_query
+from warehouse.record.index import FileIndex, IntArray, column_as_numpy
+from warehouse.record.parallel import parallel_map
+from warehouse.record.row_hashes import content_hashes
+from warehouse.record.store import DataFile, Record, parquet_relation
+from warehouse.record.tables import RecordTable, unstamped_schema
 
 
 @dataclass(frozen=True)
-class Merge:
+class MergeResult:
     """The incoming rows to append, and those that contradict each other, by number."""
 
     new: pa.Table  # row, available_at, again
@@ -37,28 +42,28 @@ def merge(
     delta: DeltaTable,
     incoming: pa.Table,
     reread: bool = False,
-) -> Merge:
+) -> MergeResult:
     """Compare marked rows with the files they can touch.
 
     ``reread`` says that the documents were read before, by other code: then a reading is held
     only if every column is as it was, not its content alone.
     """
-    files = touched(record, delta, table, incoming)
+    files = touched_files(record, delta, table, incoming)
     if reread:
         unknown, unsure = np.arange(0), np.arange(len(incoming))
     else:
         unknown, unsure = _told_by_marks(record.index_folder(table.name), files, incoming)
     plain = _plain(incoming, unknown)
     if not len(unsure):
-        return Merge(plain, [])
+        return MergeResult(plain, [])
     rows = incoming.take(pa.array(unsure)).append_column("row", pa.array(unsure))
-    held = parquet(table.name, files)
+    held = parquet_relation(table.name, files)
     compared = tuple(table.row.model_fields) if reread else ()
     changed, contradictions = _read_by_reading(record, held, rows, compared)
-    return Merge(pa.concat_tables([plain, changed]), contradictions)
+    return MergeResult(pa.concat_tables([plain, changed]), contradictions)
 
 
-def touched(
+def touched_files(
     record: Record, delta: DeltaTable, table: RecordTable, incoming: pa.Table
 ) -> list[DataFile]:
     """Give the files whose range of the cluster column holds any of the incoming values."""
@@ -81,14 +86,16 @@ def _meets(values: list[str], least: str | None, most: str | None) -> bool:
 
 def _told_by_marks(
     folder: Path, files: list[DataFile], incoming: pa.Table
-) -> tuple[Numbers, Numbers]:
+) -> tuple[IntArray, IntArray]:
     """Give the rows that nothing is held of, and those that marks alone do not settle."""
-    order = np.argsort(numbers(incoming, "sighting"))
+    order = np.argsort(column_as_numpy(incoming, "sighting"))
     names = ("sighting", "content", "observed_at", "figure_check")
-    sighting, content, observed_at, check = (numbers(incoming, name)[order] for name in names)
+    sighting, content, observed_at, check = (
+        column_as_numpy(incoming, name)[order] for name in names
+    )
     times = np.zeros(len(order), np.int64)
     same = np.zeros(len(order), bool)
-    for index, (first, found) in each(lambda file: _found(folder, file, sighting), files):
+    for index, (first, found) in parallel_map(lambda file: _found(folder, file, sighting), files):
         times += found
         here = np.flatnonzero(found)
         place = first[here]
@@ -104,8 +111,8 @@ def _told_by_marks(
 
 
 def _found(
-    folder: Path, file: DataFile, sighting: Numbers
-) -> tuple[FileIndex, tuple[Numbers, Numbers]]:
+    folder: Path, file: DataFile, sighting: IntArray
+) -> tuple[FileIndex, tuple[IntArray, IntArray]]:
     try:
         index = FileIndex(folder, file.path, file.rows)
     except FileNotFoundError:
@@ -114,7 +121,7 @@ def _found(
     return index, index.find(sighting)
 
 
-def _repeated(in_order: Numbers) -> npt.NDArray[np.bool_]:
+def _repeated(in_order: IntArray) -> npt.NDArray[np.bool_]:
     repeated = np.zeros(len(in_order), bool)
     next_is_equal = in_order[1:] == in_order[:-1]
     repeated[1:] |= next_is_equal
@@ -122,7 +129,7 @@ def _repeated(in_order: Numbers) -> npt.NDArray[np.bool_]:
     return repeated
 
 
-def _plain(incoming: pa.Table, rows: Numbers) -> pa.Table:
+def _plain(incoming: pa.Table, rows: IntArray) -> pa.Table:
     available_at = incoming["available_at"].combine_chunks().take(pa.array(rows))
     again = pa.repeat(pa.scalar(False), len(rows))
     return pa.table({"row": pa.array(rows), "available_at": available_at, "again": again})
@@ -200,3 +207,76 @@ SELECT row, known_at AS available_at,
         OR count(*) OVER (PARTITION BY sighting, figure_check) > 1 AS again
 FROM new
 """
+
+
+@dataclass(frozen=True)
+class CompleteScope:
+    """All that a publisher has of a scope, as one document showed it.
+
+    ``scope`` names identity columns. With ``address``, only what was last read from that
+    address belongs to it.
+    """
+
+    scope: dict[str, str]
+    observed_at: datetime
+    document: str
+    source_ref: str
+    address: str | None = None
+
+
+def withdrawals(
+    record: Record,
+    table: RecordTable,
+    delta: DeltaTable,
+    marked: pa.Table,
+    complete: CompleteScope | None,
+) -> pa.Table:
+    """Give a withdrawing row for each figure of the scope that is no longer shown.
+
+    Only what had been read before the look can be missing from it. An empty look withdraws
+    nothing: a source that answers with nothing has failed, it has not taken all back.
+    """
+    schema = unstamped_schema(table)
+    if complete is None or not len(marked):
+        return schema.empty_table()
+    outside = set(complete.scope) - set(table.identity)
+    if outside:
+        raise BadTable(f"{table.name}: {sorted(outside)[0]!r} does not identify a figure")
+    held = parquet_relation(table.name, record.files(table.name, delta))
+    moment = f"TIMESTAMPTZ '{complete.observed_at.astimezone(UTC).isoformat()}'"
+    before = f"(SELECT * FROM {held} WHERE observed_at < {moment})"
+    scope = " AND ".join(f"{name} = {_text(value)}" for name, value in complete.scope.items())
+    shown = record.query(vintages_query(table, before, columns=schema.names, where=scope or "TRUE"))
+    if complete.address is not None:
+        there = pc.starts_with(shown["source_ref"], f"{complete.address}#")
+        shown = shown.filter(there)
+    gone = shown.filter(pc.invert(pc.is_in(shown["figure"], marked["figure"].combine_chunks())))
+    # The same look, loaded again, has withdrawn them already.
+    done = record.query(f"SELECT sighting FROM {held} WHERE withdrawn AND observed_at = {moment}")
+    gone = gone.filter(pc.invert(pc.is_in(gone["sighting"], done["sighting"].combine_chunks())))
+    return _withdrawn(table, gone.select(schema.names).cast(schema), complete)
+
+
+def _withdrawn(table: RecordTable, rows: pa.Table, complete: CompleteScope) -> pa.Table:
+    observed_at = pa.scalar(complete.observed_at, pa.timestamp("us", "UTC"))
+    day = pa.scalar(complete.observed_at.astimezone(UTC).date(), pa.date32())
+    seen = pc.if_else(rows["available_at"].is_valid(), day, pa.scalar(None, pa.date32()))
+    changes = {
+        "available_at": seen,
+        "observed_at": pa.repeat(observed_at, len(rows)),
+        "document": pa.repeat(pa.scalar(complete.document), len(rows)),
+        "source_ref": pa.repeat(pa.scalar(complete.source_ref), len(rows)),
+        "withdrawn": pa.repeat(pa.scalar(True), len(rows)),
+        "again": pa.repeat(pa.scalar(True), len(rows)),
+        **{name: pa.nulls(len(rows), rows.schema.field(name).type) for name in table.content},
+    }
+    for name, values in changes.items():
+        place = rows.schema.get_field_index(name)
+        rows = rows.set_column(place, rows.schema.field(place), values)
+    place = rows.schema.get_field_index("content")
+    marks = content_hashes(table, rows)
+    return rows.set_column(place, rows.schema.field(place), marks)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

@@ -11,7 +11,7 @@ Answer = TypeVar("Answer")
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def each(work: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:
+def parallel_map(work: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:
     """Do the work for every item and give the answers in the order of the items."""
     with ThreadPoolExecutor(_CORES) as threads:
         return list(threads.map(work, items))

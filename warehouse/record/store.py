@@ -28,16 +28,15 @@ from sqlmodel import SQLModel
 
 from warehouse.errors import SankofaError
 from warehouse.locks import try_file_lock
-from warehouse.record.index import forget
-from warehouse.record.schema import arrow_schema, record_schema
-from warehouse.record.tables import RECORD_TABLES, RecordTable
-from warehouse.tables import LoadEntry, QualityMetric, Quarantined, Retried, Version
+from warehouse.record.index import delete_stale_indexes
+from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, record_schema
+from warehouse.tables import LoadEntry, QualityMetric, QuarantineEntry, RetryEntry, VersionEntry
 
 _JOURNALS: dict[str, type[SQLModel]] = {
     "loads": LoadEntry,
-    "quarantine": Quarantined,
-    "retries": Retried,
-    "versions": Version,
+    "quarantine": QuarantineEntry,
+    "retries": RetryEntry,
+    "versions": VersionEntry,
     "quality": QualityMetric,
 }
 _SCHEMAS: dict[str, pa.Schema] = {
@@ -141,7 +140,7 @@ class Record:
 
     def relation(self, name: str) -> str:
         """Name a table as it is now in SQL."""
-        return parquet(name, self.files(name))
+        return parquet_relation(name, self.files(name))
 
     def query(self, statement: str) -> pa.Table:
         """Run one statement over the record."""
@@ -153,7 +152,7 @@ class Record:
 
     def load_seq(self, table: RecordTable) -> int:
         """Give the number of the last load that appended to the table."""
-        return loaded(self.table(table.name))
+        return last_transaction(self.table(table.name))
 
     def index_folder(self, name: str) -> Path:
         """Name the folder in which the indexes of a table's files are kept."""
@@ -175,10 +174,12 @@ class Record:
             if locked:
                 delta = self.table(name)
                 way(delta)(target_size=_FILE_SIZE, writer_properties=_WRITER)
-                forget(self.index_folder(name), [file.path for file in self.files(name)])
+                delete_stale_indexes(
+                    self.index_folder(name), [file.path for file in self.files(name)]
+                )
 
 
-def parquet(name: str, files: Iterable[DataFile]) -> str:
+def parquet_relation(name: str, files: Iterable[DataFile]) -> str:
     """Write the SQL relation over some files of a table, empty where there are none."""
     listed = ", ".join(f"'{_literal(file.path)}'" for file in files)
     if not listed:
@@ -187,7 +188,7 @@ def parquet(name: str, files: Iterable[DataFile]) -> str:
     return f"read_parquet([{listed}])"
 
 
-def loaded(delta: DeltaTable, writer: str = "append") -> int:
+def last_transaction(delta: DeltaTable, writer: str = "append") -> int:
     """Give the number of the last commit of a writer, 0 before the first."""
     return delta.transaction_version(writer) or 0
 

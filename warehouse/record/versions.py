@@ -7,22 +7,21 @@ import pyarrow.compute as pc
 from deltalake.exceptions import CommitFailedError
 
 from warehouse.errors import UnknownVersion, WriteConflict
-from warehouse.record.journal import TRIES
-from warehouse.record.schema import arrow_schema
-from warehouse.record.store import Record, commit, loaded
-from warehouse.record.tables import RECORD_TABLES
-from warehouse.tables import Version
+from warehouse.record.ledger import COMMIT_ATTEMPTS
+from warehouse.record.store import Record, commit, last_transaction
+from warehouse.record.tables import RECORD_TABLES, arrow_schema
+from warehouse.tables import VersionEntry
 
 
 def name_version(record: Record, now: datetime | None = None) -> str:
     """Give what is loaded now a data_version, one above the last; its loads stay fixed."""
     moment = (now or datetime.now(UTC)).astimezone(UTC)
-    for _ in range(TRIES):
+    for _ in range(COMMIT_ATTEMPTS):
         journal = record.table("versions")
         held = journal.to_pyarrow_table(columns=["data_version"])["data_version"].to_pylist()
         name = _next(held, f"{moment:%Y%m%d}")
         rows = [
-            Version(
+            VersionEntry(
                 data_version=name,
                 table_name=table.name,
                 load_seq=record.load_seq(table),
@@ -33,8 +32,8 @@ def name_version(record: Record, now: datetime | None = None) -> str:
         try:
             commit(
                 journal,
-                pa.Table.from_pylist(rows, arrow_schema(Version)),
-                {"versions": loaded(journal, "versions") + 1},
+                pa.Table.from_pylist(rows, arrow_schema(VersionEntry)),
+                {"versions": last_transaction(journal, "versions") + 1},
             )
         except CommitFailedError:
             continue
@@ -42,7 +41,7 @@ def name_version(record: Record, now: datetime | None = None) -> str:
     raise WriteConflict("versions: other writers kept winning; publish again")
 
 
-def loads_of(record: Record, data_version: str) -> dict[str, int]:
+def load_seqs_of(record: Record, data_version: str) -> dict[str, int]:
     """Give the last load of each table that a version had seen."""
     held = record.table("versions").to_pyarrow_table()
     rows = held.filter(pc.equal(held["data_version"], data_version)).to_pylist()

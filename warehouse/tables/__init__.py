@@ -1,21 +1,33 @@
-"""One definition of each row: its columns, types, meanings and examples."""
+"""One definition of each row: its columns, types, meanings and examples.
+
+Start with ``sighting.py``: what every row of the record carries. ``fundamentals``, ``tenders``,
+``macro`` and ``entities`` add the columns of one subject each, ``derived`` has the rows that are
+computed for a build, ``operations`` what the record keeps about itself.
+
+How rows are stored belongs to ``warehouse.record``, how they are served to
+``warehouse.contract``. Every surface takes its types, descriptions and examples from here.
+"""
 
 from collections.abc import Mapping
 
 from sqlmodel import SQLModel
 
-from warehouse.tables.derived import PartyMatch, SameAs
+from warehouse.tables.derived import Metric, MetricAbsent, PartyMatch, SameAs, Signal
 from warehouse.tables.entities import Entity, Identifier
 from warehouse.tables.fundamentals import Fundamental
 from warehouse.tables.macro import MacroAnnual, MacroSeries
-from warehouse.tables.metrics import Metric, MetricAbsent
-from warehouse.tables.operations import Became, LoadEntry, Quarantined, Retried, Version
-from warehouse.tables.quality import QualityMetric
+from warehouse.tables.operations import (
+    LoadEntry,
+    QualityMetric,
+    QuarantineEntry,
+    RetryEntry,
+    RetryOutcome,
+    VersionEntry,
+)
 from warehouse.tables.sighting import LICENSE_CLASSES, OPEN_CLASSES, LicenseClass, Sighting
-from warehouse.tables.signals import Signal
 from warehouse.tables.tenders import TenderParty, TenderRelease
 
-# What is derived from the record for a build, by name.
+# The tables computed for a build, by name.
 DERIVED: Mapping[str, type[SQLModel]] = {
     "same_as": SameAs,
     "party_matches": PartyMatch,
@@ -29,7 +41,6 @@ __all__ = [
     "DERIVED",
     "LICENSE_CLASSES",
     "OPEN_CLASSES",
-    "Became",
     "Entity",
     "Fundamental",
     "Identifier",
@@ -41,12 +52,13 @@ __all__ = [
     "MetricAbsent",
     "PartyMatch",
     "QualityMetric",
-    "Quarantined",
-    "Retried",
+    "QuarantineEntry",
+    "RetryEntry",
+    "RetryOutcome",
     "SameAs",
     "Sighting",
     "Signal",
     "TenderParty",
     "TenderRelease",
-    "Version",
+    "VersionEntry",
 ]

@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from warehouse.tables.column import column
-from warehouse.tables.sighting import Sighting
+from warehouse.tables.sighting import Sighting, column
 
 EntityType = Literal["company", "state_body", "other"]
 IdType = Literal["lei", "ticker", "registry", "aggregator", "isin", "figi", "cik"]

@@ -4,8 +4,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Literal
 
-from warehouse.tables.column import column
-from warehouse.tables.sighting import Sighting
+from warehouse.tables.sighting import Sighting, column
 
 PeriodType = Literal["FY", "H1", "H2", "Q1", "Q2", "Q3", "Q4", "9M", "INSTANT", "OTHER"]
 

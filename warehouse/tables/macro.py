@@ -4,8 +4,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Literal
 
-from warehouse.tables.column import column
-from warehouse.tables.sighting import Sighting
+from warehouse.tables.sighting import Sighting, column
 
 Frequency = Literal["daily", "monthly", "quarterly", "annual"]
 

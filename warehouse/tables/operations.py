@@ -1,11 +1,12 @@
 """What the record writes about itself: loads, the quarantine, retries, published versions."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Literal
 
 from sqlmodel import SQLModel
 
-from warehouse.tables.column import column
+from warehouse.tables.sighting import column
 
 
 class LoadEntry(SQLModel):
@@ -27,7 +28,7 @@ class LoadEntry(SQLModel):
     loaded_at: datetime = column("When the load was committed, in UTC.", "2026-11-14T02:10:04Z")
 
 
-class Quarantined(SQLModel):
+class QuarantineEntry(SQLModel):
     """One record that was read and not understood, with where it is and why."""
 
     quarantine_id: str = column(
@@ -45,22 +46,44 @@ class Quarantined(SQLModel):
     quarantined_at: datetime = column("When it was quarantined, in UTC.", "2026-11-14T02:10:04Z")
 
 
-Became = Literal["read", "refused again", "refused otherwise", "not landed"]
+RetryOutcome = Literal["read", "refused again", "refused otherwise", "not landed"]
 
 
-class Retried(SQLModel):
+class RetryEntry(SQLModel):
     """What became of one quarantined record when its document was read again."""
 
     quarantine_id: str = column("The quarantined record.", "5d41402abc4b2a76b9719d911017c592")
-    became: Became = column("What became of it.", "read")
+    became: RetryOutcome = column("What became of it.", "read")
     code_version: str = column("Version of the code that read it again.", "0.1.0")
     retried_at: datetime = column("When it was read again, in UTC.", "2026-11-14T02:10:04Z")
 
 
-class Version(SQLModel):
+class VersionEntry(SQLModel):
     """How much of one table a published data_version had seen."""
 
     data_version: str = column("YYYYMMDD.n, rising.", "20261114.3")
     table_name: str = column("Table of the record.", "fundamentals")
     load_seq: int = column("Last sequence number it had seen.", 12)
     published_at: datetime = column("When it was published, in UTC.", "2026-11-14T02:20:00Z")
+
+
+QualityStatus = Literal["PASS", "FAIL", "UNMEASURED"]
+
+
+class QualityMetric(SQLModel):
+    """One measurement of one dataset in one publication; what was not measured says so."""
+
+    sku: str = column("Dataset: AF-FUND, AF-TENDER or AF-MACRO.", "AF-FUND")
+    dimension: str = column("completeness, uniqueness, freshness, coverage …", "completeness")
+    metric: str = column("What is measured.", "provenance_complete")
+    scope: str = column("Of what: a table, a source, a country.", "fundamentals")
+    value: Decimal | None = column(
+        "What was measured; null where nothing was, served as UNMEASURED.", Decimal(1)
+    )
+    unit: str = column("share, days, rows …", "share")
+    floor: Decimal | None = column("The least (or most) that passes; null where none is set.", 1)
+    status: QualityStatus = column("PASS, FAIL, or UNMEASURED, which is never a pass.", "PASS")
+    n_checked: int | None = column("Rows looked at.", 1000)
+    n_passed: int | None = column("Rows that passed.", 1000)
+    measured_at: datetime = column("When, in UTC.", "2026-11-14T02:20:00Z")
+    data_version: str = column("Publication it was measured for.", "20261114.3")

@@ -6,11 +6,10 @@ that only one subject has belong to its own module beside this one.
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from sqlmodel import SQLModel
-
-from warehouse.tables.column import column
+from pydantic_core import PydanticUndefined
+from sqlmodel import Field, SQLModel
 
 LicenseClass = Literal[
     "public-domain", "cc0", "cc-by", "open-attribution", "licensed", "restricted"
@@ -19,6 +18,11 @@ Method = Literal["xbrl", "api", "file"]
 
 LICENSE_CLASSES: tuple[str, ...] = get_args(LicenseClass)
 OPEN_CLASSES: tuple[str, ...] = ("public-domain", "cc0", "cc-by", "open-attribution")
+
+
+def column(meaning: str, example: Any, default: Any = PydanticUndefined) -> Any:
+    """Describe a column; the schema of each surface shows the meaning and the example."""
+    return Field(default, description=meaning, schema_extra={"examples": [example]})
 
 
 class Sighting(SQLModel):

@@ -3,8 +3,7 @@
 from datetime import date
 from decimal import Decimal
 
-from warehouse.tables.column import column
-from warehouse.tables.sighting import Sighting
+from warehouse.tables.sighting import Sighting, column
 
 
 class TenderRelease(Sighting):

@@ -15,9 +15,8 @@ from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tables import LAYOUT
 from warehouse.mart.write import write_mart
-from warehouse.record.schema import arrow_schema, record_schema
 from warehouse.record.store import Record
-from warehouse.record.tables import RECORD_TABLES
+from warehouse.record.tables import RECORD_TABLES, arrow_schema, record_schema
 from warehouse.tables import DERIVED
 
 VERSION = "20260101.1"

@@ -20,8 +20,8 @@ from assets.entities.mappings import isin_mapping, listings, opencorporates_mapp
 from assets.parsing.parsed import Parsed, whole
 from tests.helpers.gleif import LEI, OTHER, cdf, document, read
 from tests.helpers.paths import REAL
+from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document
-from warehouse.record.rows import to_arrow
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
 

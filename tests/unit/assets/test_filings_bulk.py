@@ -20,8 +20,8 @@ from assets.sample.sec import filings_of
 from assets.sample.sec import submissions as submissions_of
 from assets.sample.writer import exact_json
 from tests.helpers.paths import REAL
+from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document, Fetched, Landing
-from warehouse.record.rows import to_arrow
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 

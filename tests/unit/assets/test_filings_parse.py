@@ -31,7 +31,7 @@ from tests.helpers.filings import (
     rows,
     stated,
 )
-from warehouse.record.rows import to_arrow
+from warehouse.record.incoming import to_arrow
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RECORD_TABLES
 
 TABLES = {table.name: table for table in RECORD_TABLES}

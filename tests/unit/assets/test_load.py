@@ -12,7 +12,7 @@ import pytest
 from assets.ingest.load import land_all, load_source
 from assets.parsing.parsed import Parsed, provenance
 from assets.source import Source
-from warehouse.record import journal
+from warehouse.record import ledger
 from warehouse.record.as_of import known
 from warehouse.record.landing import Document, Fetched, Landing
 from warehouse.record.store import Record
@@ -189,7 +189,7 @@ def test_mended_code_replaces_what_it_read_of_a_document(
     portal.available_at = date(2019, 9, 30)
     portal.shows(1, b"revenue=1 profit=2")
     portal.load()
-    monkeypatch.setattr(journal, "code_version", lambda: "mended")
+    monkeypatch.setattr(ledger, "code_version", lambda: "mended")
     portal.available_at = date(2019, 3, 29)
     portal.mend = {"country": "ZW", "value": Decimal(5)}
     assert portal.load() == {"read": 2, "appended": 2}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assets.macro import alfred, h10, sdmx_csv, worldbank
 from assets.parsing.parsed import Parsed
 from tests.helpers.macro import document, fits, observed, page, places, reasons, rows
-from warehouse.record.rows import to_arrow
+from warehouse.record.incoming import to_arrow
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
 BULK = """"Data Source","World Development Indicators",

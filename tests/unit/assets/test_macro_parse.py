@@ -30,8 +30,8 @@ from tests.helpers.macro import (
     vintage,
     vintages,
 )
+from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document
-from warehouse.record.rows import to_arrow
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES, RecordTable
 
 PARSERS = (alfred.parse, h10.parse, sdmx_csv.parse, worldbank.parse, worldbank_csv.parse)

@@ -12,8 +12,8 @@ import pytest
 from tests.helpers.facts import fact
 from tests.helpers.metric_answers import Answers, Row, derived
 from tests.models.metric_model import PLANS
-from warehouse.methodology.metric_pages import metric_page
-from warehouse.methodology.metrics import BY_SLUG, FORMULAS
+from warehouse.methodology.metrics import FORMULA_BY_SLUG, FORMULAS
+from warehouse.methodology.pages import metric_page
 
 MARCH, MAY, NEXT_MARCH = date(2019, 3, 29), date(2019, 5, 2), date(2020, 3, 27)
 Y2017, Y2018, Y2019 = date(2017, 12, 31), date(2018, 12, 31), date(2019, 12, 31)
@@ -304,7 +304,7 @@ def test_no_figures_make_no_rows() -> None:
 
 
 def test_every_formula_has_a_page_with_an_example_that_holds() -> None:
-    assert set(BY_SLUG) == set(PLANS) and len(FORMULAS) == len(BY_SLUG)
+    assert set(FORMULA_BY_SLUG) == set(PLANS) and len(FORMULAS) == len(FORMULA_BY_SLUG)
     for formula in FORMULAS:
         page = metric_page(formula.slug)
         assert page is not None
@@ -318,7 +318,7 @@ def test_every_formula_has_a_page_with_an_example_that_holds() -> None:
 def test_the_formulas_load_nothing_heavy() -> None:
     heavy = ("pandas", "duckdb", "pyarrow", "numpy")
     script = (
-        "import sys, warehouse.methodology.metric_pages; "
+        "import sys, warehouse.methodology.pages; "
         f"print([m for m in {heavy!r} if m in sys.modules])"
     )
     done = subprocess.run(

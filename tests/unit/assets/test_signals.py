@@ -11,8 +11,8 @@ import pytest
 
 from tests.helpers.facts import fact
 from tests.helpers.signals_world import FIRST, SEEN, Row, World, award
-from warehouse.methodology.signal_pages import page, pages
-from warehouse.methodology.signals import BY_KEY, PANELS
+from warehouse.methodology.pages import panel_page, panel_pages
+from warehouse.methodology.signals import PANEL_BY_KEY, PANELS
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -533,12 +533,12 @@ def test_an_award_published_later_leaves_no_trace_in_an_earlier_month(tmp_path: 
 
 
 def test_every_panel_has_a_page_that_names_its_measures() -> None:
-    assert len(PANELS) == len(BY_KEY) == len(pages()) == 13
+    assert len(PANELS) == len(PANEL_BY_KEY) == len(panel_pages()) == 13
     for panel in PANELS:
-        shown = page(panel.key)
+        shown = panel_page(panel.key)
         assert shown is not None
         assert all(f"`{measure.key}`" in shown for measure in panel.measures)
-    assert page("nothing") is None
+    assert panel_page("nothing") is None
 
 
 def test_without_any_release_there_are_no_rows(record: Record, tmp_path: Path) -> None:

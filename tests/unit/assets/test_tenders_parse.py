@@ -18,7 +18,7 @@ from assets.tenders.portals import PORTALS
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
 from tests.helpers.tenders import PORTUGAL, document, read, real
-from warehouse.record.rows import to_arrow
+from warehouse.record.incoming import to_arrow
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 
 BASE = {"ocid": "ocds-a-1", "id": "1", "date": "2026-08-14T00:00:00Z"}

@@ -17,7 +17,7 @@ from assets.source import Source
 from pipelines.command import sankofa
 from pipelines.places import places
 from warehouse.record.landing import Document, Fetched, Landing
-from warehouse.record.refusals import refusals
+from warehouse.record.quarantine import refusals
 from warehouse.record.store import Record
 
 HEADER = "KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS"

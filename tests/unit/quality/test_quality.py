@@ -30,7 +30,6 @@ from tests.helpers.real_files import load as load_real
 from tests.helpers.tenders import real
 from warehouse.mart.tables import MART_TABLES
 from warehouse.record.append import Load, append
-from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -38,6 +37,7 @@ from warehouse.record.tables import (
     RECORD_TABLES,
     TENDER_PARTIES,
     TENDER_RELEASES,
+    arrow_schema,
 )
 from warehouse.tables import DERIVED, PartyMatch
 

@@ -7,9 +7,8 @@ from deltalake.exceptions import CommitFailedError
 from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import known
-from warehouse.record.schema import record_schema
 from warehouse.record.store import Record
-from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
+from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, record_schema
 
 
 @pytest.fixture

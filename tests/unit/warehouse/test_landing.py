@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.paths import ROOT
 from warehouse.errors import LandingError, LicenceError
-from warehouse.record.landing import Fetched, Landing
+from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.tables import LicenseClass
 
 FIRST = datetime(2026, 1, 1, 6, tzinfo=UTC)
@@ -28,7 +28,7 @@ def fetched(
     observed_at: datetime = FIRST,
     license_class: LicenseClass = "cc0",
 ) -> Fetched:
-    return Fetched("test", url, body, license_class, observed_at, 200, {"etag": '"x"'})
+    return FetchedResponse("test", url, body, license_class, observed_at, 200, {"etag": '"x"'})
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_the_keys_of_documents_are_known_without_opening_them(landing: Landing) 
 LANDS_A_BODY = """
 import os, resource, sys, tempfile
 from datetime import UTC, datetime
-from warehouse.record.landing import Fetched, Landing
+from warehouse.record.landing import FetchedResponse, Landing
 landing, size = Landing(sys.argv[1]), int(sys.argv[2])
 with tempfile.TemporaryFile() as body:
     piece = os.urandom(1 << 20)
@@ -177,7 +177,7 @@ with tempfile.TemporaryFile() as body:
         body.write(number.to_bytes(8, "big") + piece[8:])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     document, _ = landing.land(
-        Fetched("test", "https://example.org/a.zip", body, "cc0", datetime.now(UTC))
+        FetchedResponse("test", "https://example.org/a.zip", body, "cc0", datetime.now(UTC))
     )
 with landing.open(document) as stream:
     assert sum(len(piece) for piece in iter(lambda: stream.read(1 << 20), b"")) == size

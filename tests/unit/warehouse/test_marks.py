@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.facts import fact, facts
 from warehouse.record.index import FileIndex
-from warehouse.record.marks import marked
+from warehouse.record.row_hashes import marked
 from warehouse.record.tables import FUNDAMENTALS
 
 

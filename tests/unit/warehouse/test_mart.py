@@ -49,7 +49,6 @@ from warehouse.read.rows import Rows
 from warehouse.read.tenders import parties, releases
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import Vintages
-from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -60,6 +59,7 @@ from warehouse.record.tables import (
     RECORD_TABLES,
     TENDER_PARTIES,
     TENDER_RELEASES,
+    arrow_schema,
 )
 from warehouse.record.versions import loads_of, name_version
 from warehouse.tables import DERIVED, Metric, Signal

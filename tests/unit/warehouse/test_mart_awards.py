@@ -15,9 +15,8 @@ from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.mart import Mart
 from warehouse.read.shared_facts import shared_facts
-from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
-from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
+from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, arrow_schema
 from warehouse.tables import PartyMatch
 
 NAME = "Alpha Fictional Works Ltd"

@@ -16,7 +16,7 @@ from warehouse.errors import BadTable
 from warehouse.mart.row_json import encoded
 from warehouse.mart.search_index import Postings
 from warehouse.mart.words import words
-from warehouse.record.schema import DECIMAL
+from warehouse.record.tables import DECIMAL
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 SCHEMA = pa.schema(

@@ -24,7 +24,6 @@ from warehouse.read.metrics import metrics
 from warehouse.read.rows import Rows
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.tenders import parties
-from warehouse.record.schema import arrow_schema
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -32,6 +31,7 @@ from warehouse.record.tables import (
     IDENTIFIERS,
     TENDER_PARTIES,
     TENDER_RELEASES,
+    arrow_schema,
 )
 from warehouse.tables import Metric, PartyMatch, SameAs
 

@@ -9,10 +9,10 @@ from tests.helpers.facts import fact, facts
 from warehouse.errors import BadTable
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import known
-from warehouse.record.rows import Rejected
+from warehouse.record.incoming import Rejected
+from warehouse.record.merge import Complete
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
-from warehouse.record.withdraw import Complete
 from warehouse.tables import LoadEntry
 
 FEBRUARY = datetime(2026, 2, 1, 6, tzinfo=UTC)

@@ -11,7 +11,7 @@ import pytest
 from tests.helpers.facts import fact, facts
 from tests.helpers.paths import ROOT
 from warehouse.errors import SankofaError
-from warehouse.record import journal
+from warehouse.record import ledger
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import known
 from warehouse.record.store import Record
@@ -76,7 +76,7 @@ def test_a_load_that_was_committed_and_not_entered_is_entered_by_whoever_comes_n
     record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as killed:
-        killed.setattr(journal, "settle", lambda *_: None)
+        killed.setattr(ledger, "settle", lambda *_: None)
         for number in range(3):
             rows = facts(fact("1", year=1950 + number))
             append(record, FUNDAMENTALS, rows, Load("test", (f"{number}",)))

@@ -4,17 +4,17 @@ A table of another shape is refused as a whole. A row that cannot be true is set
 its column, its number and the reason; the others go on.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from warehouse.errors import BadTable
-from warehouse.record.rows import Rejected
-from warehouse.record.schema import DECIMAL, incoming_schema
-from warehouse.record.tables import RecordTable
+from warehouse.record.tables import DECIMAL, RecordTable, incoming_schema
 from warehouse.tables import LICENSE_CLASSES
 
 EARLIEST, LATEST = date(1800, 1, 1), date(2199, 12, 31)
@@ -23,7 +23,75 @@ Doubt = tuple[str, pa.ChunkedArray, str]
 Reasons = dict[int, str]
 
 
-def checked(table: RecordTable, incoming: pa.Table) -> tuple[pa.Table, list[Rejected]]:
+# What Arrow raises for a value that has no exact place in its column.
+MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+
+@dataclass(frozen=True)
+class RejectedRow:
+    """A record that was read and not understood: its document, its place, the reason."""
+
+    document: str
+    source_ref: str
+    reason: str
+    row: int | None = None
+
+    @property
+    def words(self) -> str:
+        """Say why, with the number of the row where the place alone does not tell."""
+        return self.reason if self.row is None else f"row {self.row}, {self.reason}"
+
+
+def to_arrow(
+    table: RecordTable, rows: Sequence[Mapping[str, Any]]
+) -> tuple[pa.Table, list[RejectedRow]]:
+    """Make the table that ``append`` takes; a row that has no exact place in it is rejected."""
+    schema = incoming_schema(table)
+    known = set(schema.names)
+    try:
+        if all(row.keys() <= known for row in rows):
+            return _table(schema, rows), []
+        raise ValueError("a row has a column that the table has not")
+    except MISFITS:
+        good: list[Mapping[str, Any]] = []
+        rejected: list[RejectedRow] = []
+        for position, row in enumerate(rows):
+            reason = _misfit(schema, row)
+            if reason is None:
+                good.append(row)
+            else:
+                rejected.append(_rejected_row(row, reason, position))
+        return _table(schema, good), rejected
+
+
+def _table(schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    columns = [pa.array([row.get(name) for row in rows], kind) for name, kind in _fields(schema)]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _misfit(schema: pa.Schema, row: Mapping[str, Any]) -> str | None:
+    unknown = set(row) - set(schema.names)
+    if unknown:
+        return f"{sorted(unknown)[0]}: no such column"
+    for name, kind in _fields(schema):
+        try:
+            pa.array([row.get(name)], kind)
+        except MISFITS as error:
+            return f"{name}: {row.get(name)!r:.80} does not fit {kind} ({error})"
+    return None
+
+
+def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
+    return [(field.name, field.type) for field in schema]
+
+
+def _rejected_row(row: Mapping[str, Any], reason: str, position: int) -> RejectedRow:
+    return RejectedRow(
+        str(row.get("document", "")), str(row.get("source_ref", "")), reason, position
+    )
+
+
+def check_rows(table: RecordTable, incoming: pa.Table) -> tuple[pa.Table, list[RejectedRow]]:
     """Give the rows that may enter, typed as the record is, and those that may not.
 
     The rows that may enter keep the number they came with in ``came_as``.
@@ -44,11 +112,11 @@ def checked(table: RecordTable, incoming: pa.Table) -> tuple[pa.Table, list[Reje
     return good, _rejected(typed, reasons)
 
 
-def _rejected(typed: pa.Table, reasons: Reasons) -> list[Rejected]:
+def _rejected(typed: pa.Table, reasons: Reasons) -> list[RejectedRow]:
     rows = sorted(reasons)
     places = typed.select(["document", "source_ref"]).take(pa.array(rows)).to_pylist()
     return [
-        Rejected(place["document"] or "", place["source_ref"] or "", reasons[row], row)
+        RejectedRow(place["document"] or "", place["source_ref"] or "", reasons[row], row)
         for row, place in zip(rows, places, strict=True)
     ]
 

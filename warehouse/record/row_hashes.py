@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from xxhash import xxh3_128_digest
 
-from warehouse.record.parallel import each
+from warehouse.record.parallel import parallel_map
 from warehouse.record.tables import RecordTable
 
 Words = npt.NDArray[np.uint64]
@@ -28,28 +28,28 @@ _ROUNDS = (
 )
 
 
-def marked(table: RecordTable, rows: pa.Table) -> pa.Table:
+def add_row_hashes(table: RecordTable, rows: pa.Table) -> pa.Table:
     """Add the marks: figure, figure_check, sighting, content."""
     *identity, publication = _columns(rows, (*table.identity, "publication"))
     firsts, seconds = [first for first, _ in identity], [second for _, second in identity]
-    figure, check = each(_combined, (firsts, seconds))
+    figure, check = parallel_map(_combined, (firsts, seconds))
     sighting = _combined([check, publication[0]])
     return (
         rows.append_column("figure", pa.array(figure.view(np.int64)))
         .append_column("figure_check", pa.array((check >> np.uint64(32)).astype("u4").view("i4")))
         .append_column("sighting", pa.array(sighting.view(np.int64)))
-        .append_column("content", content_marks(table, rows))
+        .append_column("content", content_hashes(table, rows))
     )
 
 
-def content_marks(table: RecordTable, rows: pa.Table) -> pa.Array:
+def content_hashes(table: RecordTable, rows: pa.Table) -> pa.Array:
     """Give the mark of each row's content; a withdrawal is a content of its own."""
     columns = _columns(rows, (*table.content, "withdrawn"))
     return pa.array(_combined([first for first, _ in columns]).view(np.int64))
 
 
 def _columns(rows: pa.Table, names: tuple[str, ...]) -> list[tuple[Words, Words]]:
-    return each(lambda name: _column(rows[name]), names)
+    return parallel_map(lambda name: _column(rows[name]), names)
 
 
 def _combined(columns: list[Words]) -> Words:

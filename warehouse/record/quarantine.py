@@ -5,13 +5,13 @@ from datetime import datetime
 
 from warehouse.errors import SankofaError
 from warehouse.record.store import Record
-from warehouse.tables import Became
+from warehouse.tables import RetryOutcome
 
 _SHORTEST = 6
 
 
 @dataclass(frozen=True)
-class Refusal:
+class QuarantinedRow:
     """One quarantined record; ``became`` is None while it was not read again."""
 
     quarantine_id: str
@@ -22,12 +22,12 @@ class Refusal:
     reason: str
     load_id: str
     quarantined_at: datetime
-    became: Became | None
+    became: RetryOutcome | None
     retried_at: datetime | None
 
 
 @dataclass(frozen=True)
-class Refusals:
+class QuarantineGroup:
     """Refusals of one source and table for one reason; ``open`` are those not read since."""
 
     source: str
@@ -40,9 +40,9 @@ class Refusals:
     example: str
 
 
-def grouped(
+def quarantine_groups(
     record: Record, source: str | None = None, reason: str | None = None, most: int | None = None
-) -> list[Refusals]:
+) -> list[QuarantineGroup]:
     """Count what is quarantined by source, table and reason, the most first."""
     limit = "" if most is None else f"LIMIT {most:d}"
     found = record.query(
@@ -50,19 +50,21 @@ def grouped(
         "count(*) FILTER (became IS DISTINCT FROM 'read') AS open, "
         "count(DISTINCT document) AS documents, "
         "max(quarantined_at) AS last_quarantined_at, min(quarantine_id) AS example "
-        f"FROM {_held(record)} WHERE {_asked(source, reason)} "
+        f"FROM {_quarantine_relation(record)} WHERE {_asked(source, reason)} "
         "GROUP BY source, table_name, reason "
         f"ORDER BY records DESC, source, table_name, reason {limit}"
     )
-    return [Refusals(**row) for row in found.to_pylist()]
+    return [QuarantineGroup(**row) for row in found.to_pylist()]
 
 
-def refusals(record: Record, source: str | None = None, reason: str | None = None) -> list[Refusal]:
+def quarantined_rows(
+    record: Record, source: str | None = None, reason: str | None = None
+) -> list[QuarantinedRow]:
     """Give every refusal of a source for a reason, or all, in the order they were met."""
     return _listed(record, _asked(source, reason))
 
 
-def refusal(record: Record, name: str) -> Refusal:
+def quarantined_row(record: Record, name: str) -> QuarantinedRow:
     """Give the refusal of an id, or of how an id begins."""
     if len(name) < _SHORTEST:
         raise SankofaError(f"{name!r} is too short; give at least {_SHORTEST} signs of the id")
@@ -76,14 +78,15 @@ def refusal(record: Record, name: str) -> Refusal:
     return found[0]
 
 
-def _listed(record: Record, which: str) -> list[Refusal]:
+def _listed(record: Record, which: str) -> list[QuarantinedRow]:
     found = record.query(
-        f"SELECT * FROM {_held(record)} WHERE {which} ORDER BY quarantined_at, quarantine_id"
+        f"SELECT * FROM {_quarantine_relation(record)} WHERE {which} "
+        "ORDER BY quarantined_at, quarantine_id"
     )
-    return [Refusal(**row) for row in found.to_pylist()]
+    return [QuarantinedRow(**row) for row in found.to_pylist()]
 
 
-def _held(record: Record) -> str:
+def _quarantine_relation(record: Record) -> str:
     """Write the relation of all refusals, each with the last that became of it."""
     return (
         "(SELECT kept.*, last.became, last.retried_at "

@@ -18,25 +18,24 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from warehouse.errors import WriteConflict
-from warehouse.record.rows import Rejected
-from warehouse.record.schema import arrow_schema
-from warehouse.record.store import Record, commit, loaded
-from warehouse.record.tables import RecordTable
-from warehouse.tables import LoadEntry, Quarantined, Retried
+from warehouse.record.incoming import RejectedRow
+from warehouse.record.store import Record, commit, last_transaction
+from warehouse.record.tables import RecordTable, arrow_schema
+from warehouse.tables import LoadEntry, QuarantineEntry, RetryEntry
 
-ENTRY = "sankofa.load"
-TRIES = 50
+ENTRY_KEY = "sankofa.load"
+COMMIT_ATTEMPTS = 50
 
 
-def settle(record: Record, table: RecordTable) -> None:
+def write_missing_entries(record: Record, table: RecordTable) -> None:
     """Write the entries of all loads that were committed and are not entered yet.
 
     The mark of the ledger says up to which load everything is entered; of two that settle at
     once the second finds it done.
     """
-    for _ in range(TRIES):
+    for _ in range(COMMIT_ATTEMPTS):
         delta, ledger = record.table(table.name), record.table("loads")
-        newest, done = loaded(delta), loaded(ledger, table.name)
+        newest, done = last_transaction(delta), last_transaction(ledger, table.name)
         if newest <= done or _committed_rows(
             ledger, _entries(delta, done, newest), {table.name: newest}
         ):
@@ -44,15 +43,15 @@ def settle(record: Record, table: RecordTable) -> None:
     raise WriteConflict("the ledger: other writers kept winning; run the load again")
 
 
-def enter(record: Record, table: RecordTable, entry: LoadEntry) -> None:
+def add_entry(record: Record, table: RecordTable, entry: LoadEntry) -> None:
     """Enter a load; one that appended is entered from its own commit, with any before it."""
-    settle(record, table)
+    write_missing_entries(record, table)
     if not entry.appended + entry.withdrawn:
         _committed_rows(record.table("loads"), [entry], {})
     record.keep_small("loads")
 
 
-def read_documents(record: Record, source: str, table: RecordTable) -> tuple[set[str], set[str]]:
+def loaded_documents(record: Record, source: str, table: RecordTable) -> tuple[set[str], set[str]]:
     """Give the documents loaded into a table by this version of the code, and by any."""
     held = record.table("loads").to_pyarrow_table(
         columns=["documents", "source", "table_name", "code_version"]
@@ -72,13 +71,13 @@ def code_version() -> str:
 
 
 def quarantine(
-    record: Record, table: RecordTable, source: str, load_id: str, rejected: Sequence[Rejected]
+    record: Record, table: RecordTable, source: str, load_id: str, rejected: Sequence[RejectedRow]
 ) -> list[str]:
     """Keep what could not be read and give the id of each; the same refusal is kept once."""
     now = datetime.now(UTC)
     keys = _refusals(table, rejected)
     rows = {
-        key: Quarantined(
+        key: QuarantineEntry(
             quarantine_id=key,
             table_name=table.name,
             source=source,
@@ -90,17 +89,19 @@ def quarantine(
         )
         for key, each in zip(keys, rejected, strict=True)
     }
-    for _ in range(TRIES):
+    for _ in range(COMMIT_ATTEMPTS):
         delta = record.table("quarantine")
         held = _held(delta, rows)
         new = [row for key, row in rows.items() if key not in held]
-        if not new or _committed_rows(delta, new, {"quarantine": loaded(delta, "quarantine") + 1}):
+        if not new or _committed_rows(
+            delta, new, {"quarantine": last_transaction(delta, "quarantine") + 1}
+        ):
             record.keep_small("quarantine")
             return keys
     raise WriteConflict("the quarantine: other writers kept winning; run the load again")
 
 
-def enter_retries(record: Record, rows: Sequence[Retried]) -> None:
+def add_retries(record: Record, rows: Sequence[RetryEntry]) -> None:
     """Keep what became of quarantined records that were read again."""
     if rows:
         _committed_rows(record.table("retries"), rows, {})
@@ -109,7 +110,7 @@ def enter_retries(record: Record, rows: Sequence[Retried]) -> None:
 
 def _committed_rows(
     delta: DeltaTable,
-    rows: Sequence[LoadEntry] | Sequence[Quarantined] | Sequence[Retried],
+    rows: Sequence[LoadEntry] | Sequence[QuarantineEntry] | Sequence[RetryEntry],
     marks: dict[str, int],
 ) -> bool:
     schema = arrow_schema(type(rows[0]))
@@ -125,7 +126,7 @@ def _entries(delta: DeltaTable, done: int, newest: int) -> list[LoadEntry]:
     look = 2 * (newest - done) + 4
     while True:
         history = delta.history(look)
-        said = [json.loads(each[ENTRY]) for each in history if ENTRY in each]
+        said = [json.loads(each[ENTRY_KEY]) for each in history if ENTRY_KEY in each]
         entries = [LoadEntry.model_validate(each) for each in said]
         found = [entry for entry in entries if done < entry.load_seq <= newest]
         if len(found) == newest - done or len(history) < look:
@@ -133,14 +134,14 @@ def _entries(delta: DeltaTable, done: int, newest: int) -> list[LoadEntry]:
         look *= 4
 
 
-def _held(delta: DeltaTable, rows: dict[str, Quarantined]) -> set[str]:
+def _held(delta: DeltaTable, rows: dict[str, QuarantineEntry]) -> set[str]:
     """Give the refusals held already, among those of the documents concerned."""
     documents = pa.array(sorted({row.document for row in rows.values()}))
     held = delta.to_pyarrow_table(columns=["quarantine_id", "document"])
     return set(held.filter(pc.is_in(held["document"], documents))["quarantine_id"].to_pylist())
 
 
-def _refusals(table: RecordTable, rejected: Sequence[Rejected]) -> list[str]:
+def _refusals(table: RecordTable, rejected: Sequence[RejectedRow]) -> list[str]:
     """Name each refusal by its place and reason; equal ones are told apart by their order."""
     times: Counter[str] = Counter()
     keys = []
