@@ -9,7 +9,7 @@ from pipelines.places import Places
 from pipelines.terminal import progress_bar
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
-from warehouse.record.quarantine import Refusal
+from warehouse.record.quarantine import QuarantinedRow
 from warehouse.record.store import Record
 from warehouse.tables import RetryEntry
 
@@ -17,7 +17,7 @@ _SOURCES = {source.key: source for source in SOURCES}
 _HIDDEN = "not shown: a document of this source can hold personal data"
 
 
-def told(here: Places, refusal: Refusal) -> dict[str, object]:
+def told(here: Places, refusal: QuarantinedRow) -> dict[str, object]:
     """Say all that is known of a refusal, its document and its place in it."""
     landing = Landing(here.landing)
     document = document_of(landing, refusal)
@@ -45,7 +45,7 @@ def told(here: Places, refusal: Refusal) -> dict[str, object]:
 
 
 def retry_each(
-    here: Places, record: Record, chosen: Sequence[Refusal]
+    here: Places, record: Record, chosen: Sequence[QuarantinedRow]
 ) -> Iterator[tuple[str, list[RetryEntry]]]:
     """Read again, source by source, and give what became of the records of each."""
     landing = Landing(here.landing)

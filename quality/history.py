@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from deltalake.exceptions import CommitFailedError
 
 from warehouse.errors import WriteConflict
-from warehouse.record.ledger import TRIES
-from warehouse.record.store import Record, commit, loaded
+from warehouse.record.ledger import COMMIT_ATTEMPTS
+from warehouse.record.store import Record, commit, last_transaction
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import QualityMetric
 
@@ -24,14 +24,14 @@ def history(record: Record) -> pa.Table:
 
 def keep_history(record: Record, rows: Sequence[QualityMetric]) -> None:
     """Keep the measurements of a publication; those of one that is held are not kept twice."""
-    for _ in range(TRIES):
+    for _ in range(COMMIT_ATTEMPTS):
         delta = record.table(_NAME)
         held = set(delta.to_pyarrow_table(columns=["data_version"])["data_version"].to_pylist())
         new = [row for row in rows if row.data_version not in held]
         if not new:
             return
         try:
-            commit(delta, as_table(new), {_NAME: loaded(delta, _NAME) + 1})
+            commit(delta, as_table(new), {_NAME: last_transaction(delta, _NAME) + 1})
         except CommitFailedError:
             continue
         record.keep_small(_NAME)

@@ -12,7 +12,7 @@ from functools import partial
 from assets.fetching import fetchers
 from assets.fetching.client import Client, FetchError
 from assets.fetching.fetchers import Window
-from warehouse.record.landing import Fetched
+from warehouse.record.landing import FetchedResponse
 
 COUNTRIES = ("ZA", "NG", "KE", "EG", "GH", "MA", "MU", "TN", "CI", "ZM", "BW", "NA", "TZ", "UG")
 ISINS = ("ZAE000018123", "ZAE000042164", "KE1000001402", "NGDANGCEM008")
@@ -25,7 +25,9 @@ _JOBS = 10
 _JOBS_WITH_KEY = 100
 
 
-def gleif(client: Client, base: str, window: Window, form: str | None = None) -> Iterator[Fetched]:
+def gleif(
+    client: Client, base: str, window: Window, form: str | None = None
+) -> Iterator[FetchedResponse]:
     """Fetch the golden copy of LEI records, or what of it changed since a day.
 
     ``form`` is json or csv. Older changes than those of a month come with the whole copy.
@@ -39,7 +41,7 @@ def gleif(client: Client, base: str, window: Window, form: str | None = None) ->
 
 def gleif_api(
     client: Client, base: str, window: Window, countries: Sequence[str] | None = None
-) -> Iterator[Fetched]:
+) -> Iterator[FetchedResponse]:
     """Fetch the LEI records of each country, page by page.
 
     The API shows the first 10,000 records only: a country with more is a failure that says so.
@@ -48,19 +50,19 @@ def gleif_api(
     return fetchers.each("gleif-api", names, partial(_country, client, base))
 
 
-def isin_lei(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+def isin_lei(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
     """Fetch the latest file of LEIs and ISINs; nothing if it has not changed."""
     return _mapping(client, base, "isin-lei")
 
 
-def oc_lei(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+def oc_lei(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
     """Fetch the latest file of LEIs and OpenCorporates ids."""
     return _mapping(client, base, "oc-lei")
 
 
 def openfigi(
     client: Client, base: str, window: Window, isins: Sequence[str] | None = None
-) -> Iterator[Fetched]:
+) -> Iterator[FetchedResponse]:
     """Ask which FIGIs an ISIN has; the header ``x-jobs`` says what each answer is for.
 
     With a key in ``SANKOFA_OPENFIGI_KEY`` more is asked at once.
@@ -78,11 +80,11 @@ def _delta(since: date | None, today: date) -> str | None:
     return next((name for days, name in _DELTAS if (today - since).days <= days), None)
 
 
-def _mapping(client: Client, base: str, name: str) -> Iterator[Fetched]:
+def _mapping(client: Client, base: str, name: str) -> Iterator[FetchedResponse]:
     return fetchers.whole_file(client, name, "cc0", f"{base}/api/v2/{name}/latest/download", "zip")
 
 
-def _country(client: Client, base: str, country: str) -> Iterator[Fetched]:
+def _country(client: Client, base: str, country: str) -> Iterator[FetchedResponse]:
     page, last = 1, 1
     while page <= last:
         asked: dict[str, str | int] = {
@@ -103,7 +105,7 @@ def _country(client: Client, base: str, country: str) -> Iterator[Fetched]:
         page += 1
 
 
-def _figis(client: Client, base: str, key: str, isins: str) -> Iterator[Fetched]:
+def _figis(client: Client, base: str, key: str, isins: str) -> Iterator[FetchedResponse]:
     jobs = [{"idType": "ID_ISIN", "idValue": isin} for isin in isins.split(",")]
     headers = {"Content-Type": "application/json"} | ({"X-OPENFIGI-APIKEY": key} if key else {})
     body = json.dumps(jobs).encode()

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from assets.fetching.client import Answer, Client, FetchError, Kept
 from assets.fetching.http_bodies import Expects
 from warehouse.errors import SankofaError
-from warehouse.record.landing import Fetched, Landing
+from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.tables import LicenseClass
 
 _log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class Window:
             raise SankofaError(f"the window begins on {self.from_}, after its end on {self.to}")
 
 
-Fetch = Callable[[Client, str, Window], Iterator[Fetched]]
+Fetch = Callable[[Client, str, Window], Iterator[FetchedResponse]]
 
 
 def setting_name(kind: str, source: str) -> str:
@@ -62,9 +62,9 @@ def address(base: str, path: str, asked: Mapping[str, str | int] | None = None) 
 
 def fetched(
     source: str, license_class: LicenseClass, answer: Answer, more: Mapping[str, str] | None = None
-) -> Fetched:
+) -> FetchedResponse:
     """Make an answer a document; ``more`` are headers that its parser needs."""
-    return Fetched(
+    return FetchedResponse(
         source=source,
         url=answer.url,
         body=answer.body,
@@ -91,8 +91,8 @@ def member(value: Any, *names: str) -> Any:
 
 
 def each(
-    source: str, names: Sequence[str], fetch_one: Callable[[str], Iterator[Fetched]]
-) -> Iterator[Fetched]:
+    source: str, names: Sequence[str], fetch_one: Callable[[str], Iterator[FetchedResponse]]
+) -> Iterator[FetchedResponse]:
     """Fetch one after another; what failed is told at the end, when the others have come.
 
     After three failures in a row the rest is not asked for.
@@ -121,7 +121,7 @@ def whole_file(
     license_class: LicenseClass,
     url: str,
     expects: Expects,
-) -> Iterator[Fetched]:
+) -> Iterator[FetchedResponse]:
     """Download a large file to a temporary one, open until the next document is asked for.
 
     Nothing if it has not changed.
@@ -130,7 +130,7 @@ def whole_file(
         answer = client.download(url, body, expects)
         if answer.changed:
             body.seek(0)
-            yield Fetched(
+            yield FetchedResponse(
                 source, answer.url, body, license_class, answer.observed_at, 200, answer.headers
             )
 

@@ -8,7 +8,7 @@ from typing import Any
 from assets.fetching import fetchers
 from assets.fetching.client import Client, FetchError
 from assets.fetching.fetchers import Window
-from warehouse.record.landing import Fetched
+from warehouse.record.landing import FetchedResponse
 
 ISSUERS: dict[str, str] = {
     "1172724": "Gold Fields",
@@ -31,7 +31,7 @@ _OLDER_PAGE = re.compile(r"CIK[0-9]{10}-submissions-[0-9]+\.json")
 
 def submissions(
     client: Client, base: str, window: Window, ciks: Sequence[str] | None = None
-) -> Iterator[Fetched]:
+) -> Iterator[FetchedResponse]:
     """Fetch the list of filings of each issuer, with the older pages it names.
 
     The source has no window; an issuer whose list has not changed gives nothing.
@@ -42,13 +42,13 @@ def submissions(
 
 def companyfacts(
     client: Client, base: str, window: Window, ciks: Sequence[str] | None = None
-) -> Iterator[Fetched]:
+) -> Iterator[FetchedResponse]:
     """Fetch all facts of each issuer; the source has no window."""
     names = _issuers(window, ciks)
     return fetchers.each("sec-companyfacts", names, partial(_companyfacts, client, base))
 
 
-def companyfacts_bulk(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+def companyfacts_bulk(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
     """Fetch the nightly zip of all issuers' facts in one download.
 
     It lands as one body: a zip with one ``CIK##########.json`` an issuer, each as a single
@@ -60,7 +60,7 @@ def companyfacts_bulk(client: Client, base: str, window: Window) -> Iterator[Fet
     return fetchers.whole_file(client, "sec-companyfacts-bulk", "public-domain", url, "zip")
 
 
-def submissions_bulk(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+def submissions_bulk(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
     """Fetch the nightly zip of all filers' lists; it is read like that of the facts."""
     url = f"{base}/bulkdata/submissions.zip"
     return fetchers.whole_file(client, "sec-submissions-bulk", "public-domain", url, "zip")
@@ -68,7 +68,7 @@ def submissions_bulk(client: Client, base: str, window: Window) -> Iterator[Fetc
 
 def xbrl_filings(
     client: Client, base: str, window: Window, countries: Sequence[str] | None = None
-) -> Iterator[Fetched]:
+) -> Iterator[FetchedResponse]:
     """Fetch the reports that the index added in the window, each with its day and name."""
     names = fetchers.configured("SANKOFA_XBRL_COUNTRIES", countries, COUNTRIES)
     return fetchers.each("xbrl-filings", names, partial(_country, client, base, window))
@@ -92,7 +92,7 @@ def _padded(cik: str) -> str:
     return cik.zfill(10)
 
 
-def _submissions(client: Client, base: str, cik: str) -> Iterator[Fetched]:
+def _submissions(client: Client, base: str, cik: str) -> Iterator[FetchedResponse]:
     answer = client.get(f"{base}/submissions/CIK{_padded(cik)}.json", "json", conditional=True)
     if not answer.changed:
         return
@@ -113,14 +113,14 @@ def _older_pages(filer: Any) -> list[str]:
     return names
 
 
-def _companyfacts(client: Client, base: str, cik: str) -> Iterator[Fetched]:
+def _companyfacts(client: Client, base: str, cik: str) -> Iterator[FetchedResponse]:
     url = f"{base}/api/xbrl/companyfacts/CIK{_padded(cik)}.json"
     answer = client.get(url, "json", conditional=True)
     if answer.changed:
         yield fetchers.fetched("sec-companyfacts", "public-domain", answer)
 
 
-def _country(client: Client, base: str, window: Window, country: str) -> Iterator[Fetched]:
+def _country(client: Client, base: str, window: Window, country: str) -> Iterator[FetchedResponse]:
     for filing in _index(client, base, window, country):
         path, added = (
             fetchers.member(filing, "json_url"),

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from assets.source import Source
 from warehouse.errors import SankofaError
-from warehouse.record.landing import Fetched
+from warehouse.record.landing import FetchedResponse
 
 # Where the documents of the sample world say they come from: a host that can never exist.
 SAMPLE_URL = "https://fictional.example"
 _HEADERS = ".headers.json"
 
 
-def fetch_folder(folder: Path, base: str, source: Source) -> Iterator[Fetched]:
+def fetch_folder(folder: Path, base: str, source: Source) -> Iterator[FetchedResponse]:
     """Give every document of a source in the order of the days on which it was read."""
     for day in sorted(path for path in (folder / source.key).glob("*") if path.is_dir()):
         observed_at = datetime.combine(_day(day), time(6), UTC)
@@ -26,7 +26,7 @@ def fetch_folder(folder: Path, base: str, source: Source) -> Iterator[Fetched]:
             if path.name.endswith(_HEADERS):
                 continue
             with path.open("rb") as body:
-                yield Fetched(
+                yield FetchedResponse(
                     source=source.key,
                     url=f"{base}/{source.key}/{path.relative_to(day).as_posix()}",
                     body=body,

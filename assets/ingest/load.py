@@ -13,9 +13,9 @@ from datetime import datetime
 from assets.parsing.parsed import Parsed, tabled
 from assets.source import Source, Stream
 from warehouse.record.append import Load, append
-from warehouse.record.landing import Document, Fetched, Landing
-from warehouse.record.ledger import read_documents
-from warehouse.record.merge import Complete
+from warehouse.record.landing import Document, FetchedResponse, Landing
+from warehouse.record.ledger import loaded_documents
+from warehouse.record.merge import CompleteScope
 from warehouse.record.store import Record
 from warehouse.tables import LoadEntry
 
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
 
 
-def land_all(landing: Landing, fetched: Iterable[Fetched]) -> tuple[int, int]:
+def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int, int]:
     """Land every body; give how many came and how many were new."""
     new = [landing.land(each)[1] for each in fetched]
     return len(new), sum(new)
@@ -53,7 +53,7 @@ def load_source(
     if not landed:
         return []
     again = again or Again()
-    read_now, read_ever = read_documents(record, source.key, source.tables[-1])
+    read_now, read_ever = loaded_documents(record, source.key, source.tables[-1])
     read_now -= again.documents
     pending = _pending(landed, read_now)
     reread = not (read_ever - read_now).isdisjoint(document.key for document in pending)
@@ -75,7 +75,9 @@ def load_source(
 def has_unread(record: Record, landing: Landing, source: Source) -> bool:
     """Say whether anything is landed that this version of the code has not read."""
     landed = landing.keys(source.key)
-    return bool(landed) and bool(landed - read_documents(record, source.key, source.tables[-1])[0])
+    return bool(landed) and bool(
+        landed - loaded_documents(record, source.key, source.tables[-1])[0]
+    )
 
 
 def _pending(landed: list[Document], done: set[str]) -> list[Document]:
@@ -150,7 +152,7 @@ def _append(
     source: Source,
     parsed: list[Parsed],
     load: Load,
-    complete: Complete | None = None,
+    complete: CompleteScope | None = None,
     reread: bool = False,
 ) -> list[LoadEntry]:
     """Append to every table; what was unreadable for one of them withdraws from none."""
@@ -163,8 +165,8 @@ def _append(
     ]
 
 
-def _all_of(source: Source, document: Document) -> Complete:
-    return Complete(
+def _all_of(source: Source, document: Document) -> CompleteScope:
+    return CompleteScope(
         {"source": source.key},
         document.observed_at,
         document.sha256,

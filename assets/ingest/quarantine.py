@@ -12,8 +12,8 @@ import msgspec
 from assets.ingest.load import Again, Progress, load_source
 from assets.source import Source, refuse_restricted
 from warehouse.record.landing import Document, Landing
-from warehouse.record.ledger import code_version, enter_retries
-from warehouse.record.quarantine import Refusal, refusals
+from warehouse.record.ledger import add_retries, code_version
+from warehouse.record.quarantine import QuarantinedRow, quarantined_rows
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES
 from warehouse.tables import RetryEntry, RetryOutcome
@@ -32,14 +32,14 @@ def may_name_people(source: Source | None) -> bool:
     return source is None or not {table.name for table in source.tables} <= _OF_FIGURES
 
 
-def document_of(landing: Landing, refusal: Refusal) -> Document | None:
+def document_of(landing: Landing, refusal: QuarantinedRow) -> Document | None:
     """Find the document in which a refused record stands; None if it is not landed."""
     landed = [each for each in landing.documents(refusal.source) if each.sha256 == refusal.document]
     named = [each for each in landed if refusal.source_ref.startswith(each.url)]
     return next(iter((*named, *landed)), None)
 
 
-def excerpt(landing: Landing, document: Document, refusal: Refusal) -> str | None:
+def excerpt(landing: Landing, document: Document, refusal: QuarantinedRow) -> str | None:
     """Give what stands at the place of a refused record; None if the body is no short text."""
     if document.size > _LARGEST:
         return None
@@ -55,7 +55,7 @@ def retry(
     record: Record,
     landing: Landing,
     source: Source,
-    chosen: Sequence[Refusal],
+    chosen: Sequence[QuarantinedRow],
     progress: Progress | None = None,
 ) -> list[RetryEntry]:
     """Read the documents of refusals again with the code of today; say what became of each.
@@ -69,7 +69,9 @@ def retry(
     again = Again(frozenset(each.key for each in landed))
     if landed:
         load_source(record, landing, source, progress, again)
-    met = [each for each in refusals(record, source.key) if each.quarantine_id in again.refused]
+    met = [
+        each for each in quarantined_rows(record, source.key) if each.quarantine_id in again.refused
+    ]
     now, held = datetime.now(UTC), {each.sha256 for each in landed}
     rows = [
         RetryEntry(
@@ -80,11 +82,11 @@ def retry(
         )
         for each in chosen
     ]
-    enter_retries(record, rows)
+    add_retries(record, rows)
     return rows
 
 
-def _became(refusal: Refusal, met: Collection[Refusal]) -> RetryOutcome:
+def _became(refusal: QuarantinedRow, met: Collection[QuarantinedRow]) -> RetryOutcome:
     """Compare with all refusals of the new reading; one of a whole document is of every place."""
     same = [each for each in met if each.document == refusal.document]
     if any(each.quarantine_id == refusal.quarantine_id for each in same):

@@ -8,7 +8,7 @@ from assets.fetching import fetchers
 from assets.fetching.client import Answer, Client, FetchError
 from assets.fetching.fetchers import Window
 from assets.macro.worldbank import missing_pages
-from warehouse.record.landing import Fetched
+from warehouse.record.landing import FetchedResponse
 
 INDICATORS = (
     "NY.GDP.MKTP.CD",
@@ -37,7 +37,7 @@ _Asked = dict[str, str | int]
 
 def worldbank(
     client: Client, base: str, window: Window, indicators: Sequence[str] | None = None
-) -> Iterator[Fetched]:
+) -> Iterator[FetchedResponse]:
     """Fetch all pages of each indicator; an indicator with a page missing gives nothing.
 
     The source does not say what was published when: every window is asked for whole.
@@ -48,7 +48,7 @@ def worldbank(
 
 def ecb(
     client: Client, base: str, window: Window, rates: Sequence[str] | None = None
-) -> Iterator[Fetched]:
+) -> Iterator[FetchedResponse]:
     """Fetch exchange rates with all their versions; from a day on, only what was changed."""
     keys = fetchers.configured("SANKOFA_ECB_KEYS", rates, RATES)
     return fetchers.each("ecb", keys, partial(_exchange_rate, client, base, window))
@@ -56,13 +56,13 @@ def ecb(
 
 def h10(
     client: Client, base: str, window: Window, cadences: Sequence[str] | None = None
-) -> Iterator[Fetched]:
+) -> Iterator[FetchedResponse]:
     """Fetch the long files of H.10, which FRED's series are gathered in; always whole."""
     names = fetchers.configured("SANKOFA_H10_CADENCES", cadences, CADENCES)
     return fetchers.each("h10", names, partial(_h10_file, client, base))
 
 
-def _indicator(client: Client, base: str, code: str) -> Iterator[Fetched]:
+def _indicator(client: Client, base: str, code: str) -> Iterator[FetchedResponse]:
     asked: _Asked = {"format": "json", "per_page": _ROWS}
     path = f"v2/country/all/indicator/{code}"
     first = client.get(fetchers.address(base, path, asked | {"page": 1}), "json")
@@ -101,7 +101,9 @@ def _refuse_gaps(code: str, metas: list[dict[str, Any]]) -> None:
         raise FetchError(f"{code} was updated while it was fetched; try again")
 
 
-def _exchange_rate(client: Client, base: str, window: Window, key: str) -> Iterator[Fetched]:
+def _exchange_rate(
+    client: Client, base: str, window: Window, key: str
+) -> Iterator[FetchedResponse]:
     asked: _Asked = {"format": "csvdata", "includeHistory": "true"}
     if window.from_:
         asked["updatedAfter"] = f"{window.from_}T00:00:00+00:00"
@@ -117,7 +119,7 @@ def _exchange_rate(client: Client, base: str, window: Window, key: str) -> Itera
         yield fetchers.fetched("ecb", "open-attribution", answer)
 
 
-def _h10_file(client: Client, base: str, cadence: str) -> Iterator[Fetched]:
+def _h10_file(client: Client, base: str, cadence: str) -> Iterator[FetchedResponse]:
     answer = client.get(f"{base}/{cadence}.csv", "csv", conditional=True)
     if answer.changed:
         yield fetchers.fetched("h10", "public-domain", answer, {"frequency": cadence})

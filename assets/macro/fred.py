@@ -11,7 +11,7 @@ from typing import Any
 from assets.fetching import fetchers
 from assets.fetching.client import Answer, Client, FetchError
 from assets.fetching.fetchers import Window
-from warehouse.record.landing import Fetched
+from warehouse.record.landing import FetchedResponse
 
 BASE_URL = "https://api.stlouisfed.org"
 
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 def alfred(
     client: Client, base: str, window: Window, series: Sequence[str] | None = None
-) -> Iterator[Fetched]:
+) -> Iterator[FetchedResponse]:
     """Fetch each series with every value it ever had; the key is ``SANKOFA_FRED_KEY``."""
     key = os.environ.get("SANKOFA_FRED_KEY", "").strip()
     if not key and base == BASE_URL:
@@ -45,7 +45,9 @@ def alfred(
     return fetchers.each("alfred", names, partial(_series, client, base, window, key))
 
 
-def _series(client: Client, base: str, window: Window, key: str, name: str) -> Iterator[Fetched]:
+def _series(
+    client: Client, base: str, window: Window, key: str, name: str
+) -> Iterator[FetchedResponse]:
     secret = {"api_key": key} if key else {}
     asked: _Asked = {"series_id": name, **secret, "file_type": "json"}
     span = (window.from_ or _FIRST_DAY, window.to or _LAST_DAY)

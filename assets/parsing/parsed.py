@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from warehouse.record.incoming import MISFITS, Rejected, to_arrow
+from warehouse.record.incoming import MISFITS, RejectedRow, to_arrow
 from warehouse.record.landing import Document
 from warehouse.record.tables import RecordTable
 
@@ -22,7 +22,7 @@ class Parsed:
 
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     typed: dict[str, list[pa.Table]] = field(default_factory=dict)
-    rejected: dict[str, list[Rejected]] = field(default_factory=dict)
+    rejected: dict[str, list[RejectedRow]] = field(default_factory=dict)
 
     def add(self, table: RecordTable, rows: Iterable[dict[str, Any]]) -> None:
         """Keep rows for a table."""
@@ -34,11 +34,11 @@ class Parsed:
 
     def reject(self, table: RecordTable, document: Document, place: str, reason: str) -> None:
         """Keep what could not be read, with its place in the document and why, in words."""
-        rejected = Rejected(document.sha256, source_ref(document, place), reason)
+        rejected = RejectedRow(document.sha256, source_ref(document, place), reason)
         self.rejected.setdefault(table.name, []).append(rejected)
 
 
-def tabled(table: RecordTable, parsed: Iterable[Parsed]) -> tuple[pa.Table, list[Rejected]]:
+def tabled(table: RecordTable, parsed: Iterable[Parsed]) -> tuple[pa.Table, list[RejectedRow]]:
     """Give all that was read for a table as one, and what could not be read or kept."""
     every = list(parsed)
     rows = [row for each in every for row in each.rows.get(table.name, ())]

@@ -13,7 +13,7 @@ from assets.fetching import fetchers
 from assets.fetching.client import Answer, Client, FetchError
 from assets.fetching.fetchers import Window
 from assets.tenders.portals import PORTALS
-from warehouse.record.landing import Fetched
+from warehouse.record.landing import FetchedResponse
 from warehouse.tables import LicenseClass
 
 # Publications of the Open Contracting data registry by portal.
@@ -26,7 +26,7 @@ _MOST_PAGES = 10_000
 _FIRST_FINANCIAL_YEAR = 2018
 
 
-def south_africa(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+def south_africa(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
     """Fetch each day of the window, whole: a day has an address of its own.
 
     One day a time, so that a release that leaves the answer for its day was withdrawn.
@@ -37,7 +37,7 @@ def south_africa(client: Client, base: str, window: Window) -> Iterator[Fetched]
     return fetchers.each("za-etenders", days, partial(_day, client, base))
 
 
-def kenya(client: Client, base: str, window: Window) -> Iterator[Fetched]:
+def kenya(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
     """Fetch the financial years, July to June, that the window touches."""
     last = _financial_year(window.to or datetime.now(UTC).date())
     first = _financial_year(window.from_) if window.from_ else last
@@ -52,7 +52,7 @@ def registry(
     window: Window,
     portal: str,
     publication: str | None = None,
-) -> Iterator[Fetched]:
+) -> Iterator[FetchedResponse]:
     """Fetch a publisher's bulk ``jsonl.gz``: by year in a window, else all of it.
 
     Addresses or files in ``SANKOFA_ADDRESSES_<PORTAL>`` are fetched in its place.
@@ -72,7 +72,7 @@ def registry(
     return fetchers.each(portal, names, partial(_bulk, client, base, portal, number))
 
 
-def addresses(client: Client, portal: str, given: Sequence[str]) -> Iterator[Fetched]:
+def addresses(client: Client, portal: str, given: Sequence[str]) -> Iterator[FetchedResponse]:
     """Fetch any addresses or files as documents of a portal, in the order given."""
     return fetchers.each(portal, given, partial(_anywhere, client, portal))
 
@@ -82,7 +82,7 @@ def _license_class(portal: str) -> LicenseClass:
     return PORTALS[portal].license_class or "licensed"
 
 
-def _day(client: Client, base: str, day: str) -> Iterator[Fetched]:
+def _day(client: Client, base: str, day: str) -> Iterator[FetchedResponse]:
     """Fetch all pages of a day, then give them: of a day cut short nothing is taken."""
     answers: list[Answer] = []
     for page in range(1, _MOST_PAGES):
@@ -108,7 +108,7 @@ def _financial_year(day: date) -> int:
     return day.year if day.month >= 7 else day.year - 1
 
 
-def _financial_year_of_kenya(client: Client, base: str, year: str) -> Iterator[Fetched]:
+def _financial_year_of_kenya(client: Client, base: str, year: str) -> Iterator[FetchedResponse]:
     url = fetchers.address(base, "api/ocds/tenders", {"fy": year})
     answer = client.get(url, "json", conditional=True)
     if answer.changed:
@@ -122,12 +122,14 @@ def _years(window: Window) -> list[str]:
     return [str(year) for year in range(window.from_.year, last + 1)]
 
 
-def _bulk(client: Client, base: str, portal: str, number: str, name: str) -> Iterator[Fetched]:
+def _bulk(
+    client: Client, base: str, portal: str, number: str, name: str
+) -> Iterator[FetchedResponse]:
     url = fetchers.address(base, f"en/publication/{number}/download", {"name": name})
     return fetchers.whole_file(client, portal, _license_class(portal), url, "gzip")
 
 
-def _anywhere(client: Client, portal: str, given: str) -> Iterator[Fetched]:
+def _anywhere(client: Client, portal: str, given: str) -> Iterator[FetchedResponse]:
     if "://" in given:
         yield from fetchers.whole_file(client, portal, _license_class(portal), given, "any")
         return
@@ -138,4 +140,4 @@ def _anywhere(client: Client, portal: str, given: str) -> Iterator[Fetched]:
         raise FetchError(f"{given} cannot be read ({error.strerror}): check the path") from None
     with body:
         url, observed_at = path.resolve().as_uri(), datetime.now(UTC)
-        yield Fetched(portal, url, body, _license_class(portal), observed_at)
+        yield FetchedResponse(portal, url, body, _license_class(portal), observed_at)

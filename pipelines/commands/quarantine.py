@@ -8,7 +8,7 @@ from pipelines.commands.shown import Column, json_option, print_json, print_tabl
 from pipelines.places import places
 
 if TYPE_CHECKING:
-    from warehouse.record.quarantine import Refusal
+    from warehouse.record.quarantine import QuarantinedRow
 
 _SOURCE = click.option("--source", help="Of one source only.")
 _REASON = click.option("--reason", metavar="TEXT", help="Only reasons that hold this text.")
@@ -26,10 +26,10 @@ def quarantine() -> None:
 @json_option
 def list_refusals(source: str | None, reason: str | None, limit: int, as_json: bool) -> None:
     """Count what is quarantined by source, table and reason, with the id of one of each."""
-    from warehouse.record.quarantine import grouped
+    from warehouse.record.quarantine import quarantine_groups
     from warehouse.record.store import Record
 
-    found = grouped(Record(places().record), source, reason)
+    found = quarantine_groups(Record(places().record), source, reason)
     shown = found[:limit]
     if as_json:
         print_json(shown)
@@ -62,11 +62,11 @@ def show_refusal(name: str, as_json: bool) -> None:
     There is no excerpt of a document that can hold personal data: only its location.
     """
     from pipelines.quarantine import told
-    from warehouse.record.quarantine import refusal
+    from warehouse.record.quarantine import quarantined_row
     from warehouse.record.store import Record
 
     here = places()
-    facts = told(here, refusal(Record(here.record), name))
+    facts = told(here, quarantined_row(Record(here.record), name))
     if as_json:
         print_json(facts)
         return
@@ -96,15 +96,17 @@ def retry_refusals(
     from collections import Counter
 
     from pipelines.quarantine import retry_each
-    from warehouse.record.quarantine import refusal, refusals
+    from warehouse.record.quarantine import quarantined_row, quarantined_rows
     from warehouse.record.store import Record
 
     if not (names or source or reason or everything):
         raise click.UsageError("say which: ids, --source, --reason or --all")
     record = Record(places().record)
-    chosen: list[Refusal] = [refusal(record, name) for name in names]
+    chosen: list[QuarantinedRow] = [quarantined_row(record, name) for name in names]
     if not names:
-        chosen = [each for each in refusals(record, source, reason) if each.became != "read"]
+        chosen = [
+            each for each in quarantined_rows(record, source, reason) if each.became != "read"
+        ]
     became = {
         key: dict(Counter(row.became for row in rows))
         for key, rows in retry_each(places(), record, chosen)

@@ -12,7 +12,7 @@ import pandas as pd
 from tests.bench.measure import measured
 from tests.bench.world import facts
 from warehouse.record.append import Load, append
-from warehouse.record.as_of import known
+from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 
@@ -35,7 +35,9 @@ def fill(folder: Path) -> None:
 def sankofa(folder: str) -> Work:
     """The one definition of as_of, as everything else uses it."""
     record = Record(folder)
-    statement = known(FUNDAMENTALS, record.relation("fundamentals"), as_of=AS_OF, columns=SHOWN)
+    statement = vintages_query(
+        FUNDAMENTALS, record.relation("fundamentals"), as_of=AS_OF, columns=SHOWN
+    )
     record.query("SELECT 1")
     return lambda: len(record.query(statement))
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from tests.helpers.facts import fact, facts
 from tests.helpers.thoroughness import THOROUGH
 from warehouse.record.append import Load, append
-from warehouse.record.incoming import Rejected
+from warehouse.record.incoming import RejectedRow
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 
@@ -37,8 +37,8 @@ def batch(number: int) -> pa.Table:
     )
 
 
-def refused(number: int) -> list[Rejected]:
-    return [Rejected("d0", f"d0#/{number}", "not a number")]
+def refused(number: int) -> list[RejectedRow]:
+    return [RejectedRow("d0", f"d0#/{number}", "not a number")]
 
 
 def load_all(folder: str) -> None:

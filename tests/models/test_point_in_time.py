@@ -13,10 +13,10 @@ from tests.helpers.facts import fact, facts
 from tests.helpers.thoroughness import times
 from tests.models.record_model import Answer, Said, answer
 from warehouse.record.append import Load, append
-from warehouse.record.as_of import Vintages, known
+from warehouse.record.as_of import Vintages, vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
-from warehouse.record.versions import loads_of, name_version
+from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.tables import LoadEntry
 
 several = settings(
@@ -34,7 +34,7 @@ def load(record: Record, batch: list[Said]) -> LoadEntry:
 def answered(
     record: Record, as_of: date | None, vintages: Vintages, load_seq: int | None = None
 ) -> Answer:
-    statement = known(
+    statement = vintages_query(
         FUNDAMENTALS,
         record.relation("fundamentals"),
         as_of=as_of,
@@ -121,7 +121,7 @@ def test_a_pinned_version_answers_the_same_after_any_number_of_later_loads(
             version = name_version(record)
             then[version] = [answered(record, None, mode) for mode in MODES]
         for version, answers in then.items():
-            seq = loads_of(record, version)["fundamentals"]
+            seq = load_seqs_of(record, version)["fundamentals"]
             assert [answered(record, None, mode, seq) for mode in MODES] == answers
 
     with_record(work)

@@ -25,8 +25,8 @@ from assets.macro import worldbank as worldbank_parser
 from assets.source import base_url_of
 from tests.helpers.replay_server import Asked, Replay, Reply
 from warehouse.errors import SankofaError
-from warehouse.record.as_of import known
-from warehouse.record.landing import Fetched, Landing
+from warehouse.record.as_of import vintages_query
+from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 
@@ -60,9 +60,9 @@ def zipped(**members: str) -> bytes:
     return packed.getvalue()
 
 
-def came(fetching: Iterator[Fetched]) -> tuple[list[Fetched], str]:
+def came(fetching: Iterator[FetchedResponse]) -> tuple[list[FetchedResponse], str]:
     """Give what came before a failure, and the failure's words."""
-    documents: list[Fetched] = []
+    documents: list[FetchedResponse] = []
     try:
         documents.extend(read(fetching))
     except FetchError as error:
@@ -70,14 +70,14 @@ def came(fetching: Iterator[Fetched]) -> tuple[list[Fetched], str]:
     return documents, ""
 
 
-def read(fetching: Iterator[Fetched]) -> Iterator[Fetched]:
+def read(fetching: Iterator[FetchedResponse]) -> Iterator[FetchedResponse]:
     """Read each body while it is open."""
     for document in fetching:
         body = document.body
         yield document if isinstance(body, bytes) else replace(document, body=body.read())
 
 
-def bytes_of(document: Fetched) -> bytes:
+def bytes_of(document: FetchedResponse) -> bytes:
     assert isinstance(document.body, bytes)
     return document.body
 
@@ -123,7 +123,7 @@ def test_a_window_that_ends_before_it_begins_is_refused() -> None:
 def test_after_three_failures_in_a_row_the_rest_is_not_asked_for() -> None:
     tried: list[str] = []
 
-    def fails(name: str) -> Iterator[Fetched]:
+    def fails(name: str) -> Iterator[FetchedResponse]:
         tried.append(name)
         raise FetchError("down")
         yield
@@ -351,7 +351,7 @@ def test_a_series_with_more_vintages_than_one_answer_holds_comes_in_parts(
     land_all(landing, fred.alfred(client, server.base, ALWAYS, ["NEW"]))
     load_source(record, landing, source)
 
-    every = known(MACRO_SERIES, record.relation("macro_series"), vintages="all")
+    every = vintages_query(MACRO_SERIES, record.relation("macro_series"), vintages="all")
     found = {row["available_at"]: int(row["value"]) for row in record.query(every).to_pylist()}
     assert found == {day: n for n, day in enumerate(CHANGED)}
 

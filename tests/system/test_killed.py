@@ -6,13 +6,13 @@ from pathlib import Path
 
 from tests.helpers.killed_loads import BATCHES, ROWS, load_all
 from tests.helpers.paths import ROOT
-from warehouse.record.as_of import known
+from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 
 
 def rows(record: Record) -> list[dict[str, object]]:
-    statement = known(
+    statement = vintages_query(
         FUNDAMENTALS,
         record.relation("fundamentals"),
         vintages="all",

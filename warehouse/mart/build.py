@@ -17,7 +17,7 @@ from warehouse.mart.snapshot import Derivation, Snapshot, Tables
 from warehouse.mart.write import made_from, write_mart
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
-from warehouse.record.versions import loads_of, name_version
+from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.tables import DERIVED
 
 FAILED = "failed"
@@ -98,7 +98,7 @@ def _new_snapshot(work: Path, record: Record, data_version: str) -> Iterator[Sna
             shutil.rmtree(left)
     folder = work / data_version
     try:
-        loads = loads_of(record, data_version)
+        loads = load_seqs_of(record, data_version)
         with Snapshot(folder, record, loads, data_version) as snapshot:
             yield snapshot
     except AuditFailed as failure:

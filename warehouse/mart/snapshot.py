@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from sqlmodel import SQLModel
 
 from warehouse.errors import BadTable
-from warehouse.record.as_of import known
+from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, record_schema
 from warehouse.tables import DERIVED
@@ -125,7 +125,7 @@ def all_vintages(table: RecordTable, relation: str, load_seq: int) -> str:
     a document has one ``provenance_id``.
     """
     columns = record_schema(table).names
-    vintages = known(table, relation, vintages="all", load_seq=load_seq, columns=columns)
+    vintages = vintages_query(table, relation, vintages="all", load_seq=load_seq, columns=columns)
     return f"""
 SELECT *,
     vintage = max(vintage) OVER (PARTITION BY figure, figure_check) AND NOT withdrawn AS latest,

@@ -25,7 +25,7 @@ from tests.helpers.exports import NOW, current_loads, load, party_row, release_r
 from tests.helpers.installation import loaded_record
 from warehouse.exports.published import Artifact, Manifest
 from warehouse.mart.snapshot import Snapshot
-from warehouse.record.as_of import known
+from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     FUNDAMENTALS,
@@ -172,7 +172,7 @@ def test_the_filter_of_the_manifest_is_as_of_row_for_row(world: World, key: str)
         stated = filter_.replace("{url}", world.path(key)).replace("{as_of}", str(as_of))
         found = world.snapshot.read(f"SELECT {columns} FROM ({stated}) ORDER BY ALL")
         relation = world.record.relation(table.name)
-        answer = known(table, relation, as_of=as_of, load_seq=loads[table.name])
+        answer = vintages_query(table, relation, as_of=as_of, load_seq=loads[table.name])
         expected = f"SELECT {columns} FROM ({answer}) WHERE {shown} ORDER BY ALL"
         assert found.to_pylist() == world.record.query(expected).to_pylist()
         met.add(len(found))

@@ -21,7 +21,7 @@ from assets.sample.sec import submissions as submissions_of
 from assets.sample.writer import exact_json
 from tests.helpers.paths import REAL
 from warehouse.record.incoming import to_arrow
-from warehouse.record.landing import Document, Fetched, Landing
+from warehouse.record.landing import Document, FetchedResponse, Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 
@@ -152,7 +152,7 @@ def test_a_fact_of_both_sources_is_held_once(tmp_path: Path, record: Record) -> 
     )
     bodies = {single.key: facts(1), nightly.key: zipped({name_of(1): facts(1)})}
     for key, body in bodies.items():
-        landing.land(Fetched(key, f"{URL}/{key}", body, "public-domain", OBSERVED))
+        landing.land(FetchedResponse(key, f"{URL}/{key}", body, "public-domain", OBSERVED))
 
     (first,) = load_source(record, landing, single)
     (second,) = load_source(record, landing, nightly)

@@ -13,8 +13,8 @@ from assets.ingest.load import land_all, load_source
 from assets.parsing.parsed import Parsed, provenance
 from assets.source import Source
 from warehouse.record import ledger
-from warehouse.record.as_of import known
-from warehouse.record.landing import Document, Fetched, Landing
+from warehouse.record.as_of import vintages_query
+from warehouse.record.landing import Document, FetchedResponse, Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 
@@ -74,7 +74,7 @@ class Portal:
     def shows(self, month: int, body: bytes, path: str = "a", day: int = 1, hour: int = 6) -> None:
         observed_at = datetime(2026, month, day, hour, tzinfo=UTC)
         url = f"https://example.org/{path}"
-        land_all(self.landing, [Fetched("test", url, body, "cc0", observed_at)])
+        land_all(self.landing, [FetchedResponse("test", url, body, "cc0", observed_at)])
 
     def load(self) -> dict[str, int]:
         entries = load_source(self.record, self.landing, self.source)
@@ -85,7 +85,7 @@ class Portal:
 
     def values(self, as_of: date | None = None) -> dict[str, int]:
         relation = self.record.relation("macro_series")
-        rows = self.record.query(known(MACRO_SERIES, relation, as_of=as_of)).to_pylist()
+        rows = self.record.query(vintages_query(MACRO_SERIES, relation, as_of=as_of)).to_pylist()
         return {row["series"]: int(row["value"]) for row in rows}
 
 
@@ -195,7 +195,7 @@ def test_mended_code_replaces_what_it_read_of_a_document(
     assert portal.load() == {"read": 2, "appended": 2}
     assert portal.load() == {}
     relation = portal.record.relation("macro_series")
-    rows = portal.record.query(known(MACRO_SERIES, relation, vintages="all")).to_pylist()
+    rows = portal.record.query(vintages_query(MACRO_SERIES, relation, vintages="all")).to_pylist()
     assert [(row["vintage"], row["value"], row["available_at"]) for row in rows] == [
         (1, Decimal(5), date(2019, 3, 29))
     ] * 2

@@ -10,7 +10,7 @@ from assets.filings import companyfacts, submissions, xbrl_json
 from assets.macro import alfred, h10, sdmx_csv, worldbank
 from assets.source import Parse
 from tests.helpers.real_files import REAL_FILES, load, read_file
-from warehouse.record.as_of import known
+from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, MACRO_SERIES, RecordTable
 
@@ -48,7 +48,7 @@ def test_read_is_appended_held_and_quarantined_and_a_second_look_holds_all(
 
 
 def vintages(record: Record, table: RecordTable, where: str) -> list[dict[str, Any]]:
-    statement = known(table, record.relation(table.name), vintages="all", where=where)
+    statement = vintages_query(table, record.relation(table.name), vintages="all", where=where)
     rows: list[dict[str, Any]] = record.query(statement).to_pylist()
     return sorted(rows, key=lambda row: row["vintage"])
 

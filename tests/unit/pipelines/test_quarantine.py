@@ -16,8 +16,8 @@ from assets.parsing.parsed import Parsed
 from assets.source import Source
 from pipelines.command import sankofa
 from pipelines.places import places
-from warehouse.record.landing import Document, Fetched, Landing
-from warehouse.record.quarantine import refusals
+from warehouse.record.landing import Document, FetchedResponse, Landing
+from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record
 
 HEADER = "KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS"
@@ -117,7 +117,7 @@ def land_days(landing: Landing) -> None:
     """Land what one address showed on three days: a value, another, and the first again."""
     for day, value in enumerate(("17.5", "18.8", "17.5"), start=1):
         landing.land(
-            Fetched(
+            FetchedResponse(
                 "h10",
                 "https://example.org/monthly.csv",
                 f"Date,Country,Exchange rate\n2024-01-01,South Africa,{value}\n".encode(),
@@ -141,7 +141,7 @@ def test_mended_code_reads_it_and_all_ends_as_if_it_always_had(tmp_path: Path) -
     landing, record = Landing(str(tmp_path / "landed")), Record(str(tmp_path / "mended"))
     land_days(landing)
     load_source(record, landing, older(H10))
-    (refused,) = refusals(record, "h10")
+    (refused,) = quarantined_rows(record, "h10")
     assert refused.reason == "above 18"
 
     (became,) = retry(record, landing, H10, [refused])
@@ -151,7 +151,7 @@ def test_mended_code_reads_it_and_all_ends_as_if_it_always_had(tmp_path: Path) -
     assert became.became == "read"
     assert known(record) == known(fresh)
     assert [str(row["value"])[:4] for row in known(record)] == ["17.5", "18.8", "17.5"]
-    (kept,) = refusals(record, "h10")
+    (kept,) = quarantined_rows(record, "h10")
     assert kept.quarantine_id == refused.quarantine_id and kept.became == "read"
     wrong = record.query(
         f"SELECT * FROM {record.relation('loads')} WHERE read <> appended + held + quarantined"
@@ -167,6 +167,6 @@ def test_what_is_refused_for_another_reason_is_said_so(tmp_path: Path) -> None:
     def broken(document: Document, body: bytes) -> Parsed:
         raise ValueError("a fault of today")
 
-    (became,) = retry(record, landing, replace(H10, parse=broken), refusals(record, "h10"))
+    (became,) = retry(record, landing, replace(H10, parse=broken), quarantined_rows(record, "h10"))
 
     assert became.became == "refused otherwise"

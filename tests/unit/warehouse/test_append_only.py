@@ -6,7 +6,7 @@ from deltalake.exceptions import CommitFailedError
 
 from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
-from warehouse.record.as_of import known
+from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, record_schema
 
@@ -19,7 +19,7 @@ def filled(record: Record) -> Record:
 
 
 def everything(record: Record) -> list[dict[str, object]]:
-    statement = known(FUNDAMENTALS, record.relation("fundamentals"), vintages="all")
+    statement = vintages_query(FUNDAMENTALS, record.relation("fundamentals"), vintages="all")
     return sorted(record.query(statement).to_pylist(), key=lambda row: str(row["period_end"]))
 
 

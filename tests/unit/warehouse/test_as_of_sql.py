@@ -9,7 +9,7 @@ import sqlglot
 
 from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
-from warehouse.record.as_of import Vintages, known
+from warehouse.record.as_of import Vintages, vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, RecordTable
 
@@ -21,7 +21,9 @@ MODES: tuple[Vintages, ...] = get_args(Vintages)
 def test_the_statement_means_the_same_in_duckdb_and_in_spark(
     table: RecordTable, vintages: Vintages
 ) -> None:
-    statement = known(table, "held", as_of=date(2020, 1, 31), vintages=vintages, load_seq=7)
+    statement = vintages_query(
+        table, "held", as_of=date(2020, 1, 31), vintages=vintages, load_seq=7
+    )
     meant_by_duckdb = sqlglot.parse_one(statement, read="duckdb").sql("spark")
     meant_by_spark = sqlglot.parse_one(statement, read="spark").sql("spark")
     assert meant_by_duckdb == meant_by_spark
@@ -50,7 +52,9 @@ def test_spark_answers_as_duckdb_does(record: Record) -> None:
         for as_of in (None, date(2020, 1, 3)):
             for vintages in MODES:
                 ours, theirs = (
-                    known(FUNDAMENTALS, where, as_of=as_of, vintages=vintages, columns=columns)
+                    vintages_query(
+                        FUNDAMENTALS, where, as_of=as_of, vintages=vintages, columns=columns
+                    )
                     for where in (record.relation("fundamentals"), "held")
                 )
                 answered = [tuple(row) for row in spark.sql(theirs).collect()]

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tests.helpers.facts import fact, facts
 from warehouse.record.index import FileIndex
-from warehouse.record.row_hashes import marked
+from warehouse.record.row_hashes import add_row_hashes
 from warehouse.record.tables import FUNDAMENTALS
 
 
 def marks_of(**changes: object) -> tuple[int, ...]:
-    row = marked(FUNDAMENTALS, facts(fact("1234567890123456.78") | changes)).to_pylist()[0]
+    row = add_row_hashes(FUNDAMENTALS, facts(fact("1234567890123456.78") | changes)).to_pylist()[0]
     return tuple(row[name] for name in ("figure", "figure_check", "sighting", "content"))
 
 

@@ -61,7 +61,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     arrow_schema,
 )
-from warehouse.record.versions import loads_of, name_version
+from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.tables import DERIVED, Metric, Signal
 
 AUDITED: dict[str, type[SQLModel]] = {
@@ -191,7 +191,7 @@ def test_killed_before_the_switch_the_old_build_answers(record: Record, folder: 
     first = publish(record, folder)
     load(record, FUNDAMENTALS, fact("13", available_at=date(2021, 1, 1), publication="a-3"))
     named = name_version(record)
-    loads = loads_of(record, named)
+    loads = load_seqs_of(record, named)
     with Snapshot(folder / "stage" / named, record, loads, named) as snapshot:
         snapshot.copy_record()
         snapshot.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})

@@ -8,9 +8,9 @@ import pytest
 from tests.helpers.facts import fact, facts
 from warehouse.errors import BadTable
 from warehouse.record.append import Load, append
-from warehouse.record.as_of import known
-from warehouse.record.incoming import Rejected
-from warehouse.record.merge import Complete
+from warehouse.record.as_of import vintages_query
+from warehouse.record.incoming import RejectedRow
+from warehouse.record.merge import CompleteScope
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.tables import LoadEntry
@@ -20,18 +20,18 @@ MARCH = datetime(2026, 3, 1, 6, tzinfo=UTC)
 
 
 def look(
-    record: Record, observed_at: datetime, *items: str, rejected: tuple[Rejected, ...] = ()
+    record: Record, observed_at: datetime, *items: str, rejected: tuple[RejectedRow, ...] = ()
 ) -> LoadEntry:
     """All of the issuer's figures, as one look at the publisher showed them."""
     document = observed_at.isoformat()
     rows = [fact("1", item=item, observed_at=observed_at, document=document) for item in items]
-    complete = Complete({"service_id": "DCTEST1"}, observed_at, document, "the look")
+    complete = CompleteScope({"service_id": "DCTEST1"}, observed_at, document, "the look")
     load = Load("test", (document,))
     return append(record, FUNDAMENTALS, facts(*rows), load, rejected=rejected, complete=complete)
 
 
 def items(record: Record, as_of: date | None = None) -> set[str]:
-    statement = known(FUNDAMENTALS, record.relation("fundamentals"), as_of=as_of)
+    statement = vintages_query(FUNDAMENTALS, record.relation("fundamentals"), as_of=as_of)
     return set(record.query(statement)["line_item"].to_pylist())
 
 
@@ -47,7 +47,7 @@ def test_what_is_no_longer_shown_is_withdrawn_from_that_day_on(both: Record) -> 
     assert (entry.read, entry.held, entry.appended, entry.withdrawn) == (1, 1, 0, 1)
     assert items(both) == {"revenue", "tax"}
     assert items(both, date(2026, 1, 31)) == {"revenue", "profit", "tax"}
-    statement = known(FUNDAMENTALS, both.relation("fundamentals"), vintages="all")
+    statement = vintages_query(FUNDAMENTALS, both.relation("fundamentals"), vintages="all")
     values = [
         (row["vintage"], row["value_reported"], row["withdrawn"])
         for row in both.query(statement).to_pylist()
@@ -69,7 +69,7 @@ def test_what_comes_back_is_known_again_from_that_day_on(both: Record) -> None:
 
 
 def test_a_look_in_which_anything_was_unreadable_withdraws_nothing(both: Record) -> None:
-    broken = Rejected("d", "d#/1", "not a number")
+    broken = RejectedRow("d", "d#/1", "not a number")
     assert look(both, FEBRUARY, "revenue", rejected=(broken,)).withdrawn == 0
 
 
@@ -85,6 +85,6 @@ def test_a_look_older_than_a_reading_does_not_withdraw_it(record: Record) -> Non
 
 
 def test_a_scope_that_does_not_identify_a_figure_is_refused(both: Record) -> None:
-    complete = Complete({"method": "xbrl"}, FEBRUARY, "d", "r")
+    complete = CompleteScope({"method": "xbrl"}, FEBRUARY, "d", "r")
     with pytest.raises(BadTable, match="'method' does not identify a figure"):
         append(both, FUNDAMENTALS, facts(fact()), Load("test", ("d",)), complete=complete)

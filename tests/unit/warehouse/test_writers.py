@@ -13,7 +13,7 @@ from tests.helpers.paths import ROOT
 from warehouse.errors import SankofaError
 from warehouse.record import ledger
 from warehouse.record.append import Load, append
-from warehouse.record.as_of import known
+from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 
@@ -111,7 +111,9 @@ def test_an_index_that_is_missing_or_damaged_is_made_again(record: Record, damag
 def test_a_record_may_lie_in_any_ordinary_folder(tmp_path: Path, name: str) -> None:
     record = Record(str(tmp_path / name))
     append(record, FUNDAMENTALS, facts(fact("1")), Load("test", ("d",)))
-    statement = known(FUNDAMENTALS, record.relation("fundamentals"), as_of=date(2020, 1, 1))
+    statement = vintages_query(
+        FUNDAMENTALS, record.relation("fundamentals"), as_of=date(2020, 1, 1)
+    )
     assert len(record.query(statement)) == 1
     assert append(record, FUNDAMENTALS, facts(fact("1")), Load("test", ("d",))).held == 1
 
