@@ -27,7 +27,7 @@ def fetched(
     url: str = "https://example.org/a.json",
     observed_at: datetime = FIRST,
     license_class: LicenseClass = "cc0",
-) -> Fetched:
+) -> FetchedResponse:
     return FetchedResponse("test", url, body, license_class, observed_at, 200, {"etag": '"x"'})
 
 
