@@ -20,14 +20,14 @@ from warehouse.methodology.signals import MONEY_BELOW, PARTS
 _BATCH = 20_000
 _SCHEMA = pa.schema(
     [
-        ("rid", pa.int64()),
-        ("of", pa.int32()),
-        ("award", pa.string()),
+        ("release_vintage_id", pa.int64()),
+        ("awards_in_release", pa.int32()),
+        ("award_id", pa.string()),
         ("awarded_on", pa.date32()),
         ("status", pa.string()),
         ("units", pa.decimal128(38, 0)),
         ("currency", pa.string()),
-        ("names", pa.list_(pa.string())),
+        ("supplier_names", pa.list_(pa.string())),
     ]
 )
 
@@ -57,7 +57,7 @@ _DECODER = msgspec.json.Decoder(_Body, float_hook=Decimal)
 
 
 def read_awards(sql: duckdb.DuckDBPyConnection, releases: str) -> pa.Table:
-    """Read the awards of releases given as rid, source, observed_on and release."""
+    """Read the awards of releases given as release_vintage_id, source, observed_on and release."""
     batches = sql.sql(releases).to_arrow_reader(_BATCH)
     return pa.Table.from_batches([_typed(batch) for batch in batches], _SCHEMA)
 
@@ -73,14 +73,14 @@ def _typed(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _of(release: tuple[int, str, date, str]) -> Iterator[tuple[Any, ...]]:
     """Give the awards of a release; of two with one id the first."""
-    rid, source, observed_on, body = release
+    release_vintage_id, source, observed_on, body = release
     awards: dict[str, _Award] = {}
     for place, award in enumerate(_DECODER.decode(body).awards):
         awards.setdefault(f"#{place}" if award.id is None else str(award.id), award)
     for name, award in awards.items():
         money = award.value or _Money()
         yield (
-            rid,
+            release_vintage_id,
             len(awards),
             name,
             award.date and _day(award.date, source, observed_on),

@@ -1,7 +1,8 @@
-"""When the months of a country close, and at which closings something was known.
+"""When the months of a country close, and from which closing on something was known.
 
-Months are numbered from that of the first release of the country, and a closing has the number
-of the month that it closes: a release is known at the first closing that is not before its day.
+Months are numbered per country, from 0 for the month of its first release (``month_no``). A
+closing has the number of the month that it closes (``closing_no``). A release counts from the
+first closing that is not before the day it became available: no closing sees anything later.
 """
 
 import duckdb
@@ -11,75 +12,105 @@ from warehouse.tables import LICENSE_CLASSES
 
 # Later than any closing.
 NEVER = 1_000_000
-# A month is evaluated at its own closing and at so many later ones: these numbers of closings.
-SPAN = REEVALUATED + 1
+# A month is evaluated at its own closing and at REEVALUATED later ones: this many closings.
+EVALUATIONS = REEVALUATED + 1
 
 
-def countries(sql: duckdb.DuckDBPyConnection) -> None:
-    """Number the countries: their first month, days to a closing, and closings so far.
+def number_countries(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``countries``, ``closings`` and ``closing_sources``.
 
-    There is no clock: a month is closed when something was read on its closing day or later.
-    The days are the country's own: were they taken from its portals, a slower one would move
-    closings that are long past.
+    No clock is used: a month is closed once something was read on its closing day or later. The
+    days to a closing are set per country: if they were taken from its portals, a slower portal
+    added later would move closings that are long past.
     """
-    cases = " ".join(f"WHEN '{country}' THEN {lag}" for country, lag in CLOSES_AFTER.items())
-    days = str(CLOSES_AFTER_DEFAULT)
-    lag = f"CASE country {cases} ELSE {days} END" if cases else days
+    cases = " ".join(f"WHEN '{country}' THEN {days}" for country, days in CLOSES_AFTER.items())
+    default = str(CLOSES_AFTER_DEFAULT)
+    closing_days = f"CASE country {cases} ELSE {default} END" if cases else default
     sql.execute(f"""
 CREATE TEMP TABLE countries AS
-SELECT CAST(row_number() OVER (ORDER BY country) AS INTEGER) AS c, country, first_month, lag,
-    CAST(greatest(0, datediff('month', first_month, seen - lag + 1)) AS INTEGER) AS closings
+SELECT CAST(row_number() OVER (ORDER BY country) AS INTEGER) AS country_no, country, first_month,
+    closing_days,
+    -- months from the first one that had closed on the last day something was read
+    CAST(greatest(0, datediff('month', first_month, last_read_on - closing_days + 1)) AS INTEGER)
+        AS closing_count
 FROM (
     SELECT country, CAST(date_trunc('month', min(available_at)) AS DATE) AS first_month,
-        {lag} AS lag, max(CAST(observed_at AS DATE)) AS seen
+        {closing_days} AS closing_days, max(CAST(observed_at AS DATE)) AS last_read_on
     FROM tender_releases WHERE available_at IS NOT NULL GROUP BY country
 )""")
     sql.execute("""
 CREATE TEMP TABLE closings AS
-SELECT c, country, k, CAST(first_month + to_months(k) AS DATE) AS month,
-    CAST(first_month + to_months(k + 1) AS DATE) - 1 + lag AS closed_at
-FROM (SELECT *, CAST(unnest(range(closings)) AS INTEGER) AS k FROM countries)""")
-    _under(sql)
+SELECT country_no, country, closing_no, CAST(first_month + to_months(closing_no) AS DATE) AS month,
+    -- the last day of the month, and the days to its closing
+    CAST(first_month + to_months(closing_no + 1) AS DATE) - 1 + closing_days AS closed_at
+FROM (SELECT *, CAST(unnest(range(closing_count)) AS INTEGER) AS closing_no FROM countries)""")
+    _create_closing_sources(sql)
 
 
-def _under(sql: duckdb.DuckDBPyConnection) -> None:
-    """Note, for each closing, whose releases were known, how they were read and when last.
+def _create_closing_sources(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``closing_sources``: the provenance of the releases known at each closing.
 
-    Of licences the most restrictive is noted, of scores the lowest, and where methods differ
-    the file is.
+    It has the most restrictive licence, the lowest confidence, the last read, and 'file' as the
+    method if methods differ.
     """
-    ranks = ", ".join(f"'{name}'" for name in LICENSE_CLASSES)
+    licences = ", ".join(f"'{name}'" for name in LICENSE_CLASSES)
     sql.execute(f"""
-CREATE TEMP TABLE under AS
-SELECT closings.c, closings.k, max(rank) AS rank, max(observed_at) AS observed_at,
-    CASE WHEN min(one) = max(other) THEN min(one) ELSE 'file' END AS method,
-    min(score) AS extraction_confidence, string_agg(source, ', ' ORDER BY source) AS sources
+CREATE TEMP TABLE closing_sources AS
+SELECT closings.country_no, closings.closing_no, max(licence_rank) AS licence_rank,
+    max(observed_at) AS observed_at,
+    CASE WHEN min(first_method) = max(last_method) THEN min(first_method) ELSE 'file' END
+        AS method,
+    min(confidence) AS extraction_confidence, string_agg(source, ', ' ORDER BY source) AS sources
 FROM closings JOIN (
-    SELECT c, source, k, max(rank) OVER running AS rank, min(one) OVER running AS one,
-        max(other) OVER running AS other, max(observed_at) OVER running AS observed_at,
-        min(score) OVER running AS score, lead(k, 1, {NEVER}) OVER running AS until
+    -- per source, what was known up to each closing at which it added something ...
+    SELECT country_no, source, closing_no, max(licence_rank) OVER so_far AS licence_rank,
+        min(first_method) OVER so_far AS first_method, max(last_method) OVER so_far AS last_method,
+        max(observed_at) OVER so_far AS observed_at, min(confidence) OVER so_far AS confidence,
+        lead(closing_no, 1, {NEVER}) OVER so_far AS until_closing
     FROM (
-        SELECT c, source, {at_closing("available_at")} AS k,
-            max(list_position([{ranks}], license_class)) AS rank, min(method) AS one,
-            max(method) AS other, max(observed_at) AS observed_at,
-            min(extraction_confidence) AS score
+        SELECT country_no, source, {at_closing("available_at")} AS closing_no,
+            max(list_position([{licences}], license_class)) AS licence_rank,
+            min(method) AS first_method, max(method) AS last_method,
+            max(observed_at) AS observed_at, min(extraction_confidence) AS confidence
         FROM tender_releases JOIN countries USING (country)
         WHERE available_at IS NOT NULL AND NOT withdrawn GROUP BY ALL
-    ) WINDOW running AS (PARTITION BY c, source ORDER BY k)
-) AS used ON used.c = closings.c AND used.k <= closings.k AND closings.k < used.until
+    ) WINDOW so_far AS (PARTITION BY country_no, source ORDER BY closing_no)
+) AS known
+-- ... which holds until the next such closing
+  ON known.country_no = closings.country_no AND known.closing_no <= closings.closing_no
+ AND closings.closing_no < known.until_closing
 GROUP BY ALL""")
 
 
 def at_closing(day: str) -> str:
-    """Write the number of the first closing that is not before a day."""
-    return f"greatest(0, datediff('month', first_month, {day} - lag))"
+    """Return SQL for the number of the first closing that is not before a day."""
+    return f"greatest(0, datediff('month', first_month, {day} - closing_days))"
 
 
 def until_closing(day: str) -> str:
-    """Write the same of the day on which something ceased to hold; never, where it did not."""
+    """Return SQL for the first closing at which something superseded on a day no longer holds."""
     return f"CASE WHEN {day} IS NULL THEN {NEVER} ELSE {at_closing(day)} END"
 
 
-def number_of_month(day: str) -> str:
-    """Write the number of the month in which a day lies; below zero before the first."""
+def month_number(day: str) -> str:
+    """Return SQL for the number of the month a day is in; negative before the first."""
     return f"datediff('month', first_month, {day})"
+
+
+def closing_intervals(keys: str, table: str) -> str:
+    """Return CTEs ``changes`` and ``intervals``: the spans between closings with a change.
+
+    Rows of ``table`` hold from ``known_from_closing`` until before ``known_until_closing``. For
+    each key, ``intervals`` lists every ``closing_no`` at which any of them begins or ends to hold,
+    and the next such closing as ``until_closing``: within an interval nothing changes.
+    """
+    return f"""
+changes AS (
+    SELECT {keys}, known_from_closing AS closing_no FROM {table}
+    UNION SELECT {keys}, known_until_closing FROM {table}
+),
+intervals AS (
+    SELECT {keys}, closing_no, lead(closing_no, 1, {NEVER}) OVER (
+        PARTITION BY {keys} ORDER BY closing_no) AS until_closing
+    FROM changes
+)""".strip()

@@ -1,6 +1,7 @@
-"""Who sells how much of the whole, to a country and to each buyer; and who buys.
+"""How awards are spread over suppliers, per country and per buyer, and processes over buyers.
 
-Exact at any size: the square of a sum is kept as three sums of products of its halves.
+Exact at any size: the square of a total is kept as three products of its halves (see
+``raw_measures.HALF``).
 """
 
 from collections.abc import Sequence
@@ -8,233 +9,236 @@ from collections.abc import Sequence
 import duckdb
 
 from assets.signals.calendar import NEVER
-from assets.signals.raw_measures import HALF, add
-from assets.signals.rolling_windows import PRESENT, moving, stepped
+from assets.signals.raw_measures import HALF, add_measure
+from assets.signals.rolling_windows import PRESENT, changes_of, create_rolling_totals
 from warehouse.methodology.signals import TRAILING
 
+# The total, and the three products whose weighted sum is its square.
 _SQUARES = {
-    "total": "{v}",
-    "high": f"({{v}} // {HALF}) * ({{v}} // {HALF})",
-    "middle": f"({{v}} // {HALF}) * ({{v}} % {HALF})",
-    "low": f"({{v}} % {HALF}) * ({{v}} % {HALF})",
+    "total": "{total}",
+    "square_high": f"({{total}} // {HALF}) * ({{total}} // {HALF})",
+    "square_middle": f"({{total}} // {HALF}) * ({{total}} % {HALF})",
+    "square_low": f"({{total}} % {HALF}) * ({{total}} % {HALF})",
 }
-_DIMS = {"dimension": "dimension", "dimension_value": "dimension_value", "party": "party"}
+_HHI = {
+    "kind": "'hhi'",
+    "term1": "square_high",
+    "term2": "square_middle",
+    "term3": "square_low",
+}
+_DIMENSIONS = {
+    "dimension": "dimension",
+    "dimension_value": "dimension_value",
+    "party_no": "party_no",
+}
 
 
-def concentration(sql: duckdb.DuckDBPyConnection) -> None:
-    """Add the concentration of suppliers: of a country, and of each buyer that is shown."""
+def add_concentration(sql: duckdb.DuckDBPyConnection) -> None:
+    """Add the concentration of suppliers: of a country, and of each buyer that may be named."""
+    # Only an award with one supplier says what that supplier gets.
     sql.execute("""
-CREATE OR REPLACE TEMP VIEW sold AS
-SELECT pid, c, a, kf, ku, buyer, suppliers[1] AS supplier, currency, units FROM lines
+CREATE OR REPLACE TEMP VIEW sales AS
+SELECT process_id, country_no, award_month_no, known_from_closing, known_until_closing, buyer,
+    suppliers[1] AS supplier, currency, units
+FROM award_lines
 WHERE len(suppliers) = 1 AND units IS NOT NULL AND currency IS NOT NULL""")
     sql.execute("""
-CREATE OR REPLACE TEMP VIEW unshown AS
-SELECT line.c, a, kf, ku, buyer, party AS supplier
-FROM (SELECT *, unnest(suppliers) AS party FROM lines) AS line JOIN parties USING (party)
+CREATE OR REPLACE TEMP VIEW withheld_suppliers AS
+SELECT line.country_no, award_month_no, known_from_closing, known_until_closing, buyer,
+    party_no AS supplier
+FROM (SELECT *, unnest(suppliers) AS party_no FROM award_lines) AS line
+JOIN parties USING (party_no)
 WHERE withheld""")
-    _measures(sql, "award-concentration", ("c",), "NULL")
-    shown = "buyer IN (SELECT party FROM parties WHERE NOT withheld)"
-    _measures(sql, "buyer-supplier-concentration", ("c", "buyer"), "buyer", shown)
-    _named_buyers(sql)
+    _add_measures(sql, "award-concentration", ("country_no",))
+    named = "buyer IN (SELECT party_no FROM parties WHERE NOT withheld)"
+    _add_measures(sql, "buyer-supplier-concentration", ("country_no", "buyer"), named)
+    _add_named_buyer_share(sql)
 
 
-def _measures(
-    sql: duckdb.DuckDBPyConnection,
-    panel: str,
-    scope: Sequence[str],
-    party: str,
-    where: str = "TRUE",
+def _add_measures(
+    sql: duckdb.DuckDBPyConnection, panel: str, scope: Sequence[str], where: str = "TRUE"
 ) -> None:
-    _sums(sql, scope, where)
-    named = ", ".join((*scope, "currency", "m"))
-    _tops(sql, named)
+    _create_concentrated(sql, scope, where)
+    keys = ", ".join((*scope, "currency", "month_no"))
+    _create_top_suppliers(sql, keys)
+    if "buyer" in scope:
+        dimension = "buyer AS party_no, 'buyer' AS dimension, NULL AS dimension_value"
+    else:
+        dimension = "NULL AS party_no, 'all' AS dimension, 'all' AS dimension_value"
+    # No value until the window of a country is full.
     rows = f"""
-SELECT concentrated.*, CASE WHEN m >= {TRAILING - 1} THEN total ELSE 0 END AS den, top1, top3,
-    {party} AS party, {"'all'" if party == "NULL" else "'buyer'"} AS dimension,
-    {"'all'" if party == "NULL" else "NULL"} AS dimension_value
-FROM concentrated LEFT JOIN tops USING ({named}, k)"""
-    given = _DIMS | {"currency": "currency", "n_withheld": "n_withheld"}
-    hhi = {"kind": "'hhi'", "n1": "high", "n2": "middle", "n3": "low"}
-    add(sql, panel, "supplier_hhi", rows, **given, **hhi)
-    add(sql, panel, "top1_share", rows, **given, n1="top1")
-    add(sql, panel, "top3_share", rows, **given, n1="top3")
+SELECT concentrated.*, CASE WHEN month_no >= {TRAILING - 1} THEN total ELSE 0 END AS denominator,
+    top1, top3, {dimension}
+FROM concentrated LEFT JOIN top_suppliers USING ({keys}, closing_no)"""
+    columns = _DIMENSIONS | {"currency": "currency", "n_withheld": "n_withheld"}
+    add_measure(sql, panel, "supplier_hhi", rows, **columns, **_HHI)
+    add_measure(sql, panel, "top1_share", rows, **columns, term1="top1")
+    add_measure(sql, panel, "top3_share", rows, **columns, term1="top3")
 
 
-def _sums(sql: duckdb.DuckDBPyConnection, scope: Sequence[str], where: str) -> None:
-    """Make ``concentrated``: sums and counts of each scope and currency where they change."""
-    moving(
-        sql,
-        "sums",
-        f"SELECT *, units AS amount FROM sold WHERE {where}",
-        (*scope, "currency", "supplier"),
-        TRAILING,
-    )
-    moving(
-        sql,
-        "stating",
-        f"SELECT *, 1 AS amount FROM sold WHERE {where}",
-        (*scope, "currency", "pid"),
-        TRAILING,
-    )
-    moving(
-        sql,
-        "awarding",
-        f"SELECT *, 1 AS amount FROM lines WHERE {where}",
-        (*scope, "pid"),
-        TRAILING,
-    )
-    moving(
-        sql,
-        "hidden",
-        f"SELECT *, 1 AS amount FROM unshown WHERE {where}",
-        (*scope, "supplier"),
-        TRAILING,
-    )
-    key, every = ", ".join((*scope, "m")), ", ".join((*scope, "currency", "m"))
+def _create_concentrated(sql: duckdb.DuckDBPyConnection, scope: Sequence[str], where: str) -> None:
+    """Create ``concentrated``: sums and counts per scope and currency, where they change."""
+    for table, pieces, keys in (
+        ("supplier_totals", "SELECT *, units AS amount FROM sales", ("currency", "supplier")),
+        ("observed_processes", "SELECT *, 1 AS amount FROM sales", ("currency", "process_id")),
+        ("awarded_processes", "SELECT *, 1 AS amount FROM award_lines", ("process_id",)),
+        ("withheld_totals", "SELECT *, 1 AS amount FROM withheld_suppliers", ("supplier",)),
+    ):
+        create_rolling_totals(sql, table, f"{pieces} WHERE {where}", (*scope, *keys), TRAILING)
+    by_currency = (*scope, "currency")
+    money = changes_of("supplier_totals", by_currency, "supplier", _SQUARES)
+    observed = changes_of("observed_processes", by_currency, "process_id", {"n_observed": PRESENT})
+    eligible = changes_of("awarded_processes", scope, "process_id", {"n_eligible": PRESENT})
+    withheld = changes_of("withheld_totals", scope, "supplier", {"n_withheld": PRESENT})
+    scope_month = ", ".join((*scope, "month_no"))
+    keys = ", ".join((*scope, "currency", "month_no"))
     sql.execute(f"""
 CREATE OR REPLACE TEMP TABLE concentrated AS
-WITH money AS ({stepped("sums", (*scope, "currency"), "supplier", _SQUARES)}),
-observed AS ({stepped("stating", (*scope, "currency"), "pid", {"n_observed": PRESENT})}),
-eligible AS ({stepped("awarding", scope, "pid", {"n_eligible": PRESENT})}),
-withheld AS ({stepped("hidden", scope, "supplier", {"n_withheld": PRESENT})}),
-keys AS (
-    SELECT DISTINCT {key}, currency, FALSE AS home FROM observed
+WITH money AS ({money}),
+observed AS ({observed}),
+eligible AS ({eligible}),
+withheld AS ({withheld}),
+all_currencies AS (
+    -- the currencies with an observed award, and always the home currency, whose row says that
+    -- nothing was observed
+    SELECT DISTINCT {scope_month}, currency, FALSE AS is_home FROM observed
     UNION
-    SELECT DISTINCT {key}, code, TRUE FROM eligible JOIN homes USING (c)
+    SELECT DISTINCT {scope_month}, currency, TRUE
+    FROM eligible JOIN home_currencies USING (country_no)
 ),
-currencies AS (SELECT {key}, currency, bool_or(home) AS home FROM keys GROUP BY ALL),
+currencies AS (
+    SELECT {scope_month}, currency, bool_or(is_home) AS is_home FROM all_currencies GROUP BY ALL
+),
 steps AS (
     SELECT * FROM money
     UNION ALL BY NAME SELECT * FROM observed
-    UNION ALL BY NAME SELECT * FROM eligible JOIN currencies USING ({key})
-    UNION ALL BY NAME SELECT * FROM withheld JOIN currencies USING ({key})
+    -- eligible processes and withheld suppliers count in the row of every currency
+    UNION ALL BY NAME SELECT * FROM eligible JOIN currencies USING ({scope_month})
+    UNION ALL BY NAME SELECT * FROM withheld JOIN currencies USING ({scope_month})
 ),
-joined AS (
-    SELECT {every}, k, bool_or(coalesce(home, FALSE)) AS home,
-        {_each("CAST(coalesce(sum({name}), 0) AS HUGEINT) AS {name}")}
+per_closing AS (
+    SELECT {keys}, closing_no, bool_or(coalesce(is_home, FALSE)) AS is_home,
+        {_for_all_sums("CAST(coalesce(sum({name}), 0) AS HUGEINT) AS {name}")}
     FROM steps GROUP BY ALL
 ),
-known AS (
-    SELECT {every}, k,
-        bool_or(home OR n_observed > 0) OVER running AS told,
-        {_each("CAST(sum({name}) OVER running AS HUGEINT) AS {name}")}
-    FROM joined WINDOW running AS (PARTITION BY {every} ORDER BY k)
+running AS (
+    SELECT {keys}, closing_no,
+        -- a currency has rows from the first closing at which an award was observed in it
+        bool_or(is_home OR n_observed > 0) OVER so_far AS has_row,
+        {_for_all_sums("CAST(sum({name}) OVER so_far AS HUGEINT) AS {name}")}
+    FROM per_closing WINDOW so_far AS (PARTITION BY {keys} ORDER BY closing_no)
 )
-SELECT * EXCLUDE (told), lead(k, 1, {NEVER}) OVER (PARTITION BY {every} ORDER BY k) AS until
-FROM known WHERE told""")
+SELECT * EXCLUDE (has_row) FROM running WHERE has_row""")
 
 
-def _each(form: str) -> str:
+def _for_all_sums(form: str) -> str:
     names = (*_SQUARES, "n_observed", "n_eligible", "n_withheld")
     return ", ".join(form.format(name=name) for name in names)
 
 
-def _tops(sql: duckdb.DuckDBPyConnection, named: str) -> None:
-    """Make ``tops``: the sums of the first and the first three suppliers at each change.
+def _create_top_suppliers(sql: duckdb.DuckDBPyConnection, keys: str) -> None:
+    """Create ``top_suppliers``: the sums of the largest and the three largest at each change.
 
-    Few can be among the first three at any closing: those whose sum reaches the third of what
-    every supplier never falls below.
+    Prune first: a supplier can only enter the top 3 at some closing if its total reaches the
+    third-largest of the minima over all closings, since three suppliers never fall below that.
     """
     sql.execute(f"""
-CREATE OR REPLACE TEMP TABLE tops AS
-WITH held AS (
-    SELECT *, lead(k, 1, {NEVER}) OVER (PARTITION BY {named}, supplier ORDER BY k) AS until
-    FROM sums
+CREATE OR REPLACE TEMP TABLE top_suppliers AS
+WITH totals AS (
+    SELECT *, lead(closing_no, 1, {NEVER}) OVER (
+        PARTITION BY {keys}, supplier ORDER BY closing_no) AS until_closing
+    FROM supplier_totals
 ),
-never_below AS (
-    SELECT {named}, supplier, min(v) AS least FROM held GROUP BY ALL HAVING min(k) = m
+minima AS (
+    -- a supplier that appears after the first closing was at zero before: its minimum is no bound
+    SELECT {keys}, supplier, min(total) AS minimum FROM totals
+    GROUP BY ALL HAVING min(closing_no) = month_no
 ),
-bars AS (
-    SELECT {named}, coalesce(max(least, 3)[3], 0) AS bar FROM never_below GROUP BY ALL
+bounds AS (
+    SELECT {keys}, coalesce(max(minimum, 3)[3], 0) AS bound FROM minima GROUP BY ALL
 ),
-possible AS (
-    SELECT held.* FROM held LEFT JOIN bars USING ({named}) WHERE v > 0 AND v >= coalesce(bar, 0)
+candidates AS (
+    SELECT totals.* FROM totals LEFT JOIN bounds USING ({keys})
+    WHERE total > 0 AND total >= coalesce(bound, 0)
 ),
-first_three AS (
-    SELECT {named}, changed.k, max(v, 3) AS three
-    FROM (SELECT {named}, k FROM concentrated) AS changed JOIN possible USING ({named})
-    WHERE possible.k <= changed.k AND changed.k < possible.until
+largest AS (
+    SELECT {keys}, changed.closing_no, max(candidates.total, 3) AS top_totals
+    FROM (SELECT {keys}, closing_no FROM concentrated) AS changed
+    JOIN candidates USING ({keys})
+    WHERE candidates.closing_no <= changed.closing_no
+      AND changed.closing_no < candidates.until_closing
     GROUP BY ALL
 )
-SELECT {named}, k, three[1] AS top1, list_sum(three) AS top3 FROM first_three""")
+SELECT {keys}, closing_no, top_totals[1] AS top1, list_sum(top_totals) AS top3 FROM largest""")
 
 
-def _named_buyers(sql: duckdb.DuckDBPyConnection) -> None:
-    """Add the share of awarded processes whose buyer is shown: the others have no row."""
-    shown = "SELECT lines.*, 1 AS amount FROM lines JOIN parties ON party = buyer"
-    moving(sql, "awarding", "SELECT *, 1 AS amount FROM lines", ("c", "pid"), TRAILING)
-    moving(sql, "bought", shown, ("c", "pid"), TRAILING)
-    moving(sql, "shown", f"{shown} WHERE NOT withheld", ("c", "pid"), TRAILING)
-    moving(sql, "hidden", f"{shown} WHERE withheld", ("c", "buyer"), TRAILING)
-    steps = " UNION ALL BY NAME ".join(
-        stepped(table, ("c",), entity, {name: PRESENT})
-        for table, entity, name in (
-            ("awarding", "pid", "n_eligible"),
-            ("bought", "pid", "n_observed"),
-            ("shown", "pid", "n1"),
-            ("hidden", "buyer", "n_withheld"),
-        )
-    )
-    names = ("n_eligible", "n_observed", "n1", "n_withheld")
+def _add_named_buyer_share(sql: duckdb.DuckDBPyConnection) -> None:
+    """Add the share of awarded processes whose buyer may be named: the others have no row."""
+    bought = "SELECT award_lines.*, 1 AS amount FROM award_lines JOIN parties ON party_no = buyer"
+    steps = []
+    for table, pieces, entity, name in (
+        ("awarded_processes", "SELECT *, 1 AS amount FROM award_lines", "process_id", "n_eligible"),
+        ("bought_processes", bought, "process_id", "n_observed"),
+        ("named_processes", f"{bought} WHERE NOT withheld", "process_id", "term1"),
+        ("withheld_buyers", f"{bought} WHERE withheld", "buyer", "n_withheld"),
+    ):
+        create_rolling_totals(sql, table, pieces, ("country_no", entity), TRAILING)
+        steps.append(changes_of(table, ("country_no",), entity, {name: PRESENT}))
+    running = _running(("n_eligible", "n_observed", "term1", "n_withheld"))
     rows = f"""
-SELECT *, CASE WHEN m >= {TRAILING - 1} THEN n_observed ELSE 0 END AS den FROM (
-    SELECT c, m, k, {", ".join(f"sum(sum({name})) OVER running AS {name}" for name in names)}
-    FROM ({steps}) GROUP BY c, m, k WINDOW running AS (PARTITION BY c, m ORDER BY k)
+SELECT *, CASE WHEN month_no >= {TRAILING - 1} THEN n_observed ELSE 0 END AS denominator FROM (
+    SELECT country_no, month_no, closing_no, {running}
+    FROM ({" UNION ALL BY NAME ".join(steps)}) GROUP BY country_no, month_no, closing_no
+    WINDOW so_far AS (PARTITION BY country_no, month_no ORDER BY closing_no)
 )"""
-    add(sql, "buyer-supplier-concentration", "named_buyer_share", rows, n_withheld="n_withheld")
+    panel = "buyer-supplier-concentration"
+    add_measure(sql, panel, "named_buyer_share", rows, n_withheld="n_withheld")
 
 
-def hhi_of_buyers(sql: duckdb.DuckDBPyConnection) -> None:
+def _running(names: Sequence[str]) -> str:
+    return ", ".join(f"sum(sum({name})) OVER so_far AS {name}" for name in names)
+
+
+def add_buyer_hhi(sql: duckdb.DuckDBPyConnection) -> None:
     """Add how the processes of a month are spread over their buyers."""
     sql.execute("""
-CREATE OR REPLACE TEMP VIEW buying AS
-SELECT states.c, pid, m AS a, kf, ku, buyer, withheld, category, 1 AS amount
-FROM states LEFT JOIN parties ON party = buyer""")
-    _buyers(sql, "SELECT * REPLACE (0 AS category) FROM buying")
-    _buyers(sql, "FROM buying WHERE category IS NOT NULL")
+CREATE OR REPLACE TEMP VIEW purchases AS
+SELECT states.country_no, process_id, month_no AS award_month_no, known_from_closing,
+    known_until_closing, buyer, withheld, category, 1 AS amount
+FROM states LEFT JOIN parties ON party_no = buyer""")
+    # Category 0 stands for all.
+    _add_buyer_hhi(sql, "SELECT * REPLACE (0 AS category) FROM purchases")
+    _add_buyer_hhi(sql, "FROM purchases WHERE category IS NOT NULL")
 
 
-def _buyers(sql: duckdb.DuckDBPyConnection, told: str) -> None:
-    scope = ("c", "category")
-    every = ", ".join((*scope, "m"))
-    moving(sql, "sums", f"FROM ({told}) WHERE buyer IS NOT NULL", (*scope, "buyer"), 1)
-    moving(sql, "awarding", told, scope, 1)
+def _add_buyer_hhi(sql: duckdb.DuckDBPyConnection, purchases: str) -> None:
+    scope = ("country_no", "category")
+    keys = ", ".join((*scope, "month_no"))
+    with_buyer = f"FROM ({purchases}) WHERE buyer IS NOT NULL"
+    create_rolling_totals(sql, "buyer_totals", with_buyer, (*scope, "buyer"), 1)
+    create_rolling_totals(sql, "all_processes", purchases, scope, 1)
+    withheld = "buyer IN (SELECT party_no FROM parties WHERE withheld)"
+    steps = (
+        changes_of("buyer_totals", scope, "buyer", _SQUARES),
+        changes_of("all_processes", scope, "month_no", {"n_eligible": "{total}"}),
+        f"""SELECT * FROM ({
+            changes_of("buyer_totals", scope, "buyer", {"n_withheld": PRESENT}, withheld)
+        })""",
+    )
     sql.execute(f"""
 CREATE OR REPLACE TEMP TABLE concentrated AS
-WITH steps AS (
-    {stepped("sums", scope, "buyer", _SQUARES)}
-    UNION ALL BY NAME
-    {stepped("awarding", scope, "m", {"n_eligible": "{v}"})}
-    UNION ALL BY NAME
-    SELECT * FROM ({
-        stepped(
-            "sums",
-            scope,
-            "buyer",
-            {"n_withheld": PRESENT},
-            "buyer IN (SELECT party FROM parties WHERE withheld)",
-        )
-    })
-)
-SELECT {every}, k, {
-        ", ".join(
-            f"sum(sum({name})) OVER running AS {name}"
-            for name in (*_SQUARES, "n_eligible", "n_withheld")
-        )
-    }
-FROM steps GROUP BY {every}, k WINDOW running AS (PARTITION BY {every} ORDER BY k)""")
-    add(
+SELECT {keys}, closing_no, {_running((*_SQUARES, "n_eligible", "n_withheld"))}
+FROM ({" UNION ALL BY NAME ".join(steps)}) GROUP BY {keys}, closing_no
+WINDOW so_far AS (PARTITION BY {keys} ORDER BY closing_no)""")
+    add_measure(
         sql,
         "procurement-demand",
         "buyer_hhi",
         "FROM concentrated",
         dimension="CASE category WHEN 0 THEN 'all' ELSE 'category' END",
         dimension_value="CASE category WHEN 0 THEN 'all' ELSE CAST(category AS VARCHAR) END",
-        kind="'hhi'",
-        n1="high",
-        n2="middle",
-        n3="low",
-        den="total",
+        **_HHI,
+        denominator="total",
         n_observed="total",
         n_withheld="n_withheld",
     )

@@ -1,126 +1,156 @@
-"""What is asked for: shares of the categories, and three months against the year before."""
+"""What public buyers ask for: shares of categories, and three months compared with last year's."""
 
 import duckdb
 
-from assets.signals.calendar import SPAN
-from assets.signals.concentration import hhi_of_buyers
-from assets.signals.raw_measures import add
+from assets.signals.calendar import EVALUATIONS
+from assets.signals.concentration import add_buyer_hhi
+from assets.signals.raw_measures import add_measure, at_each_closing
 from warehouse.methodology.signals import MOMENTUM_NEEDS
 
 _PANEL = "procurement-demand"
-_DIMS = {"dimension": "dimension", "dimension_value": "dimension_value"}
-# Closings at which the processes of a month count for some row: of its own, or a year later.
-_USED = f"{SPAN} + {MOMENTUM_NEEDS}"
+_DIMENSIONS = {"dimension": "dimension", "dimension_value": "dimension_value"}
 
 
-def demand(sql: duckdb.DuckDBPyConnection) -> None:
+def add_demand(sql: duckdb.DuckDBPyConnection) -> None:
     """Add the panel of demand."""
+    # A month counts in its own rows and, a year later, in those of the momentum: it is needed at
+    # that many more closings.
     sql.execute(f"""
-CREATE OR REPLACE TEMP TABLE asked AS
-SELECT c, m, category, currency, k, sum(n) AS n, sum(units) AS units FROM (
-    SELECT *, CAST(unnest(range(greatest(kf, m), least(ku, m + {_USED}, closings))) AS INTEGER) AS k
+CREATE OR REPLACE TEMP TABLE demand AS
+SELECT country_no, month_no, category, currency, closing_no, sum(processes) AS processes,
+    sum(units) AS units
+FROM (
+    SELECT *, {at_each_closing(f"{EVALUATIONS} + {MOMENTUM_NEEDS}")}
     FROM (
-        SELECT c, m, category, CASE WHEN units IS NOT NULL THEN currency END AS currency,
-            kf, ku, closings, count(*) AS n, sum(units) AS units
-        FROM states WHERE m >= 0 GROUP BY ALL
+        SELECT country_no, month_no, category,
+            CASE WHEN units IS NOT NULL THEN currency END AS currency,
+            known_from_closing, known_until_closing, closing_count, count(*) AS processes,
+            sum(units) AS units
+        FROM states WHERE month_no >= 0 GROUP BY ALL
     )
 ) GROUP BY ALL""")
     sql.execute(f"""
-CREATE OR REPLACE TEMP TABLE asked_all AS
-SELECT c, m, k, sum(n) AS n_eligible, coalesce(sum(n) FILTER (category IS NOT NULL), 0) AS stating
-FROM asked WHERE k < m + {SPAN} GROUP BY ALL""")
-    _share_of_count(sql)
-    _share_of_value(sql)
-    _momentum(sql)
-    hhi_of_buyers(sql)
+CREATE OR REPLACE TEMP TABLE demand_totals AS
+SELECT country_no, month_no, closing_no, sum(processes) AS n_eligible,
+    coalesce(sum(processes) FILTER (category IS NOT NULL), 0) AS with_category
+FROM demand WHERE closing_no < month_no + {EVALUATIONS} GROUP BY ALL""")
+    _add_share_of_count(sql)
+    _add_share_of_value(sql)
+    _add_momentum(sql)
+    add_buyer_hhi(sql)
 
 
-def _grid(seen: str) -> str:
-    """Write every closing from which a key was seen, in the order of ``seen`` (c, m, …, k0)."""
+def _every_closing(keys: str) -> str:
+    """Return SQL for a row per key and closing, from the first closing at which the key occurs.
+
+    A key that no longer occurs then has a row of zero, and does not keep its last value.
+    ``keys`` selects country_no, month_no, the rest of the key and its ``first_closing``.
+    """
     return f"""
-SELECT seen.* EXCLUDE (k0), CAST(unnest(range(k0, least(m + {SPAN}, closings))) AS INTEGER) AS k
-FROM ({seen}) AS seen JOIN (SELECT c, closings FROM countries) USING (c)""".strip()
+SELECT keys.* EXCLUDE (first_closing),
+    CAST(unnest(range(first_closing, least(month_no + {EVALUATIONS}, closing_count)))
+        AS INTEGER) AS closing_no
+FROM ({keys}) AS keys
+JOIN (SELECT country_no, closing_count FROM countries) USING (country_no)""".strip()
 
 
-def _share_of_count(sql: duckdb.DuckDBPyConnection) -> None:
-    seen = f"""SELECT c, m, category, min(k) AS k0 FROM asked
-WHERE category IS NOT NULL AND k < m + {SPAN} GROUP BY ALL"""
-    add(
+def _add_share_of_count(sql: duckdb.DuckDBPyConnection) -> None:
+    keys = f"""SELECT country_no, month_no, category, min(closing_no) AS first_closing FROM demand
+WHERE category IS NOT NULL AND closing_no < month_no + {EVALUATIONS} GROUP BY ALL"""
+    add_measure(
         sql,
         _PANEL,
         "category_share_count",
         f"""
-SELECT c, m, k, 'category' AS dimension, CAST(category AS VARCHAR) AS dimension_value,
-    coalesce(n, 0) AS n1, coalesce(stating, 0) AS den,
-    coalesce(n_eligible, 0) AS n_eligible, coalesce(stating, 0) AS n_observed
-FROM ({_grid(seen)})
-LEFT JOIN asked_all USING (c, m, k)
-LEFT JOIN (SELECT c, m, category, k, sum(n) AS n FROM asked GROUP BY ALL)
-    USING (c, m, category, k)""",
-        **_DIMS,
+SELECT country_no, month_no, closing_no, 'category' AS dimension,
+    CAST(category AS VARCHAR) AS dimension_value,
+    coalesce(processes, 0) AS term1, coalesce(with_category, 0) AS denominator,
+    coalesce(n_eligible, 0) AS n_eligible, coalesce(with_category, 0) AS n_observed
+FROM ({_every_closing(keys)})
+LEFT JOIN demand_totals USING (country_no, month_no, closing_no)
+LEFT JOIN (
+    SELECT country_no, month_no, category, closing_no, sum(processes) AS processes
+    FROM demand GROUP BY ALL
+) USING (country_no, month_no, category, closing_no)""",
+        **_DIMENSIONS,
     )
 
 
-def _share_of_value(sql: duckdb.DuckDBPyConnection) -> None:
-    seen = f"""
-SELECT c, m, category, coalesce(currency, code) AS currency, min(k) AS k0
-FROM asked JOIN homes USING (c)
-WHERE category IS NOT NULL AND k < m + {SPAN} GROUP BY ALL"""
-    add(
+def _add_share_of_value(sql: duckdb.DuckDBPyConnection) -> None:
+    # A process without a value is eligible in the row of the home currency.
+    keys = f"""
+SELECT country_no, month_no, category, coalesce(demand.currency, home.currency) AS currency,
+    min(closing_no) AS first_closing
+FROM demand JOIN home_currencies AS home USING (country_no)
+WHERE category IS NOT NULL AND closing_no < month_no + {EVALUATIONS} GROUP BY ALL"""
+    add_measure(
         sql,
         _PANEL,
         "category_share_value",
         f"""
 WITH valued AS (
-    SELECT c, m, currency, k, sum(units) AS total, sum(n) AS n_observed
-    FROM asked WHERE category IS NOT NULL AND currency IS NOT NULL GROUP BY ALL
+    SELECT country_no, month_no, currency, closing_no, sum(units) AS total,
+        sum(processes) AS n_observed
+    FROM demand WHERE category IS NOT NULL AND currency IS NOT NULL GROUP BY ALL
 )
-SELECT c, m, k, 'category' AS dimension, CAST(category AS VARCHAR) AS dimension_value, currency,
-    coalesce(units, 0) AS n1, coalesce(total, 0) AS den,
+SELECT country_no, month_no, closing_no, 'category' AS dimension,
+    CAST(category AS VARCHAR) AS dimension_value, currency,
+    coalesce(units, 0) AS term1, coalesce(total, 0) AS denominator,
     coalesce(n_eligible, 0) AS n_eligible, coalesce(n_observed, 0) AS n_observed
-FROM ({_grid(seen)})
-LEFT JOIN asked_all USING (c, m, k)
-LEFT JOIN valued USING (c, m, currency, k)
-LEFT JOIN asked USING (c, m, category, currency, k)""",
+FROM ({_every_closing(keys)})
+LEFT JOIN demand_totals USING (country_no, month_no, closing_no)
+LEFT JOIN valued USING (country_no, month_no, currency, closing_no)
+LEFT JOIN demand USING (country_no, month_no, category, currency, closing_no)""",
         currency="currency",
-        **_DIMS,
+        **_DIMENSIONS,
     )
 
 
-def _momentum(sql: duckdb.DuckDBPyConnection) -> None:
+def _add_momentum(sql: duckdb.DuckDBPyConnection) -> None:
     """Add the change of three months against the same three of the year before."""
+    # A process counts in the rows of its own month and the next two as recent, and in those of
+    # 12 to 14 months later as a year earlier. Both are counted as known at the same closing.
     sql.execute(f"""
 CREATE OR REPLACE TEMP TABLE compared AS
-WITH dims AS (
-    SELECT c, m, k, 'all' AS dimension, 'all' AS dimension_value, n, TRUE AS stated FROM asked
+WITH by_dimension AS (
+    SELECT country_no, month_no, closing_no, 'all' AS dimension, 'all' AS dimension_value,
+        processes
+    FROM demand
     UNION ALL
-    SELECT c, m, k, 'category', CAST(category AS VARCHAR), n, TRUE
-    FROM asked WHERE category IS NOT NULL
-),
-placed AS (
-    SELECT c, m + ahead AS m, k, dimension, dimension_value,
-        sum(n) FILTER (ahead < 12) AS now, sum(n) FILTER (ahead >= 12) AS before
-    FROM dims, (SELECT unnest([0, 1, 2, 12, 13, 14]) AS ahead)
-    WHERE k >= m + ahead AND k < m + ahead + {SPAN} GROUP BY ALL
+    SELECT country_no, month_no, closing_no, 'category', CAST(category AS VARCHAR), processes
+    FROM demand WHERE category IS NOT NULL
 )
-FROM placed""")
-    seen = "SELECT c, m, dimension, dimension_value, min(k) AS k0 FROM compared GROUP BY ALL"
+SELECT country_no, month_no + months_later AS month_no, closing_no, dimension, dimension_value,
+    sum(processes) FILTER (months_later < 12) AS recent,
+    sum(processes) FILTER (months_later >= 12) AS year_earlier
+FROM by_dimension, (SELECT unnest([0, 1, 2, 12, 13, 14]) AS months_later)
+WHERE closing_no >= month_no + months_later
+  AND closing_no < month_no + months_later + {EVALUATIONS}
+GROUP BY ALL""")
+    keys = """
+SELECT country_no, month_no, dimension, dimension_value, min(closing_no) AS first_closing
+FROM compared GROUP BY ALL"""
     rows = f"""
 WITH eligible AS (
-    SELECT c, m, k, coalesce(now, 0) + coalesce(before, 0) AS n_eligible
+    SELECT country_no, month_no, closing_no,
+        coalesce(recent, 0) + coalesce(year_earlier, 0) AS n_eligible
     FROM compared WHERE dimension = 'all'
 ),
-stating AS (
-    SELECT c, m, k, sum(coalesce(now, 0) + coalesce(before, 0)) AS stating
+with_category AS (
+    SELECT country_no, month_no, closing_no,
+        sum(coalesce(recent, 0) + coalesce(year_earlier, 0)) AS n_with_category
     FROM compared WHERE dimension = 'category' GROUP BY ALL
 )
-SELECT c, m, k, dimension, dimension_value,
-    coalesce(now, 0) - coalesce(before, 0) AS n1,
-    CASE WHEN m >= {MOMENTUM_NEEDS} THEN coalesce(before, 0) ELSE 0 END AS den,
+SELECT country_no, month_no, closing_no, dimension, dimension_value,
+    coalesce(recent, 0) - coalesce(year_earlier, 0) AS term1,
+    -- no value until all six months lie within what is known of the country
+    CASE WHEN month_no >= {MOMENTUM_NEEDS} THEN coalesce(year_earlier, 0) ELSE 0 END
+        AS denominator,
     coalesce(n_eligible, 0) AS n_eligible,
-    coalesce(CASE WHEN dimension = 'all' THEN n_eligible ELSE stating END, 0) AS n_observed
-FROM ({_grid(seen)})
-LEFT JOIN compared USING (c, m, k, dimension, dimension_value)
-LEFT JOIN eligible USING (c, m, k)
-LEFT JOIN stating USING (c, m, k)"""
-    add(sql, _PANEL, "momentum_3m_yoy", rows, **_DIMS)
+    coalesce(CASE WHEN dimension = 'all' THEN n_eligible ELSE n_with_category END, 0)
+        AS n_observed
+FROM ({_every_closing(keys)})
+LEFT JOIN compared USING (country_no, month_no, closing_no, dimension, dimension_value)
+LEFT JOIN eligible USING (country_no, month_no, closing_no)
+LEFT JOIN with_category USING (country_no, month_no, closing_no)"""
+    add_measure(sql, _PANEL, "momentum_3m_yoy", rows, **_DIMENSIONS)

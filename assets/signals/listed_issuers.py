@@ -1,93 +1,102 @@
-"""What listed issuers won of public awards in a year, against the revenue they reported."""
+"""Public awards to listed issuers in a fiscal year, as a share of the revenue they reported."""
 
 import duckdb
 
-from assets.signals.calendar import NEVER, SPAN, at_closing, number_of_month, until_closing
-from assets.signals.raw_measures import add, with_ends
+from assets.signals.calendar import at_closing, closing_intervals, month_number, until_closing
+from assets.signals.raw_measures import add_measure, at_each_closing, with_ends
 from warehouse.methodology.signals import MONEY_BELOW, YEAR_DAYS
 
+# Whole ten-thousandths: the digits of a DECIMAL(38, 4).
 _UNITS = (
     "CAST(replace(CAST(CAST(value_reported AS DECIMAL(38, 4)) AS VARCHAR), '.', '') AS HUGEINT)"
 )
-_KEYS = "c, m, dimension_value, currency"
+_KEYS = "country_no, month_no, dimension_value, currency"
 
 
-def listed(sql: duckdb.DuckDBPyConnection) -> None:
-    """Add the panel; who is listed and who a supplier is, the data_version says."""
-    _won(sql)
-    _revenue(sql)
+def add_award_intensity(sql: duckdb.DuckDBPyConnection) -> None:
+    """Add the panel.
+
+    Which issuers are listed, and which organisation a supplier is, are those of the data_version
+    for all closings.
+    """
+    _create_issuer_awards(sql)
+    _create_revenue(sql)
     rows = f"""
-SELECT year.c, year.m, year.service_id AS dimension_value, year.currency, year.k,
-    coalesce(sum(won.units) FILTER (won.currency = year.currency), 0) AS n1,
-    CASE WHEN count(*) FILTER (won.currency = year.currency) > 0 THEN any_value(year.units) END
-        AS den,
-    count(DISTINCT pid) AS n_eligible,
-    count(DISTINCT pid) FILTER (won.currency = year.currency) AS n_observed
-FROM (
-    SELECT *, CAST(unnest(range(greatest(kf, m), least(ku, m + {SPAN}, closings))) AS INTEGER) AS k
-    FROM revenue
-) AS year JOIN won ON won.c = year.c AND won.service_id = year.service_id
-    AND won.day BETWEEN year.period_start AND year.period_end
-    AND won.kf <= year.k AND year.k < won.ku
+SELECT year.country_no, year.month_no, year.service_id AS dimension_value, year.currency,
+    year.closing_no,
+    coalesce(sum(award.units) FILTER (award.currency = year.currency), 0) AS term1,
+    CASE WHEN count(*) FILTER (award.currency = year.currency) > 0 THEN any_value(year.units) END
+        AS denominator,
+    count(DISTINCT process_id) AS n_eligible,
+    count(DISTINCT process_id) FILTER (award.currency = year.currency) AS n_observed
+FROM (SELECT *, {at_each_closing()} FROM revenue) AS year
+-- awards of the fiscal year, as known at the closing at which its revenue is looked at
+JOIN issuer_awards AS award ON award.country_no = year.country_no
+    AND award.service_id = year.service_id
+    AND award.award_day BETWEEN year.period_start AND year.period_end
+    AND award.known_from_closing <= year.closing_no
+    AND year.closing_no < award.known_until_closing
 GROUP BY ALL"""
-    named = {"dimension": "'issuer'", "dimension_value": "dimension_value", "currency": "currency"}
-    add(sql, "listed-award-intensity", "award_intensity", with_ends(rows, _KEYS), **named)
+    columns = {
+        "dimension": "'issuer'",
+        "dimension_value": "dimension_value",
+        "currency": "currency",
+    }
+    rows = with_ends(rows, _KEYS)
+    add_measure(sql, "listed-award-intensity", "award_intensity", rows, **columns)
 
 
-def _won(sql: duckdb.DuckDBPyConnection) -> None:
-    """Make ``won``: awards to suppliers that are listed; of shared ones no amount is told."""
+def _create_issuer_awards(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``issuer_awards``: awards to listed suppliers, with an amount only if not shared."""
     sql.execute("""
-CREATE OR REPLACE TEMP TABLE listed AS
-SELECT DISTINCT coalesce(pointing.same_as, ticker.service_id) AS service_id
-FROM identifiers AS ticker LEFT JOIN same_as AS pointing USING (service_id)
+CREATE OR REPLACE TEMP TABLE listed_issuers AS
+SELECT DISTINCT coalesce(same_as.same_as, ticker.service_id) AS service_id
+FROM identifiers AS ticker LEFT JOIN same_as USING (service_id)
 WHERE id_type = 'ticker' AND latest""")
     sql.execute("""
-CREATE OR REPLACE TEMP TABLE won AS
-SELECT line.c, pid, day, kf, ku, service_id,
+CREATE OR REPLACE TEMP TABLE issuer_awards AS
+SELECT line.country_no, process_id, award_day, known_from_closing, known_until_closing, service_id,
     CASE WHEN len(suppliers) = 1 THEN units END AS units,
     CASE WHEN len(suppliers) = 1 AND units IS NOT NULL THEN currency END AS currency
-FROM (SELECT *, unnest(suppliers) AS party FROM lines) AS line
-JOIN parties USING (party) JOIN listed USING (service_id)""")
+FROM (SELECT *, unnest(suppliers) AS party_no FROM award_lines) AS line
+JOIN parties USING (party_no) JOIN listed_issuers USING (service_id)""")
 
 
-def _revenue(sql: duckdb.DuckDBPyConnection) -> None:
-    """Make ``revenue``: of each full year what was reported, consolidated where it is."""
+def _create_revenue(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``revenue``: what was reported for each full year, consolidated if available."""
     sql.execute(f"""
 CREATE OR REPLACE TEMP TABLE revenue AS
 WITH reported AS (
-    SELECT DISTINCT coalesce(pointing.same_as, fact.service_id) AS service_id,
-        words.id AS currency, period_start, period_end, basis, available_at,
+    SELECT DISTINCT coalesce(same_as.same_as, fact.service_id) AS service_id,
+        codes.code_no AS currency, period_start, period_end, basis, available_at,
         superseded_at, vintage, publication,
         CASE WHEN NOT withdrawn AND value_reported > 0 AND value_reported < {MONEY_BELOW}
             THEN nullif({_UNITS}, 0) END AS units
-    FROM fundamentals AS fact LEFT JOIN same_as AS pointing USING (service_id)
-    JOIN words ON word = currency_reported
+    FROM fundamentals AS fact LEFT JOIN same_as USING (service_id)
+    JOIN codes ON code = currency_reported
     WHERE line_item = 'revenue' AND unit = currency_reported AND available_at IS NOT NULL
       AND datediff('day', period_start, period_end) + 1 BETWEEN {YEAR_DAYS[0]} AND {YEAR_DAYS[1]}
 ),
-chosen AS (
-    SELECT *, {at_closing("available_at")} AS kf,
-        {until_closing("superseded_at")} AS ku,
-        {number_of_month("period_end")} AS m
-    FROM reported JOIN listed USING (service_id), countries
+vintages AS (
+    -- every vintage, from the closing that first sees it to the one that sees the next; a year
+    -- that began before the first release of the country has awards nobody knows
+    SELECT *, {at_closing("available_at")} AS known_from_closing,
+        {until_closing("superseded_at")} AS known_until_closing,
+        {month_number("period_end")} AS month_no
+    FROM reported JOIN listed_issuers USING (service_id), countries
     WHERE period_start >= first_month AND units IS NOT NULL
-      AND service_id IN (SELECT service_id FROM won)
+      AND service_id IN (SELECT service_id FROM issuer_awards)
 ),
-changes AS (
-    SELECT service_id, currency, c, m, kf AS k FROM chosen
-    UNION SELECT service_id, currency, c, m, ku FROM chosen
-),
-points AS (
-    SELECT *, lead(k, 1, {NEVER}) OVER (PARTITION BY service_id, currency, c, m ORDER BY k) AS until
-    FROM changes
-)
-SELECT service_id, currency, c, m, k AS kf, min(until) AS ku, min(closings) AS closings,
-    {_first("units")}, {_first("period_start")}, {_first("period_end")}
-FROM chosen JOIN points USING (service_id, currency, c, m)
-WHERE chosen.kf <= k AND k < chosen.ku
-GROUP BY service_id, currency, c, m, k""")
+{closing_intervals("service_id, currency, country_no, month_no", "vintages")}
+SELECT service_id, currency, country_no, month_no, closing_no AS known_from_closing,
+    min(until_closing) AS known_until_closing, min(closing_count) AS closing_count,
+    {_preferred("units")}, {_preferred("period_start")}, {_preferred("period_end")}
+FROM vintages JOIN intervals USING (service_id, currency, country_no, month_no)
+WHERE vintages.known_from_closing <= closing_no AND closing_no < vintages.known_until_closing
+GROUP BY service_id, currency, country_no, month_no, closing_no""")
 
 
-def _first(name: str) -> str:
+def _preferred(column: str) -> str:
+    """Return SQL for a column of the preferred statement: consolidated, and ending last."""
     order = "NOT starts_with(basis, 'consolidated'), basis, -epoch(period_end), period_start"
-    return f"arg_min({name}, ({order}, units)) AS {name}"
+    return f"arg_min({column}, ({order}, units)) AS {column}"

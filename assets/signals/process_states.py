@@ -1,8 +1,9 @@
 """What was known of each process and each award, as intervals between closings.
 
-The releases that were known at a closing, each in its vintage of then, are merged as OCDS
-does: of each member the newest release that states it counts, and awards are united by their
-id. A state holds from closing ``kf`` until before closing ``ku``.
+The releases known at a closing, each in the vintage of that day, are merged as OCDS prescribes:
+for each member the newest release that states it counts, and awards are united by their id. A
+state holds from ``known_from_closing`` until before ``known_until_closing``, so a closing never
+sees a release or a vintage that was published after it.
 """
 
 from collections.abc import Sequence
@@ -10,272 +11,302 @@ from collections.abc import Sequence
 import duckdb
 
 from assets.signals.awards import read_awards
-from assets.signals.calendar import NEVER, at_closing, number_of_month, until_closing
+from assets.signals.calendar import at_closing, closing_intervals, month_number, until_closing
 from warehouse.methodology.signals import FINAL_STATUSES, HOME_CURRENCY, METHODS, MONEY_BELOW
 
-# A number of 60 bits that tells one vintage of a release from another.
-_RID = "CAST(concat('0x', left(row_id, 15)) AS BIGINT)"
-_KNOWN = "NOT withdrawn AND available_at IS NOT NULL"
+# 60 bits of the row id: enough to identify one vintage of a release, and faster to join on.
+_RELEASE_VINTAGE_ID = "CAST(concat('0x', left(row_id, 15)) AS BIGINT)"
+_USABLE = "NOT withdrawn AND available_at IS NOT NULL"
 _STATED_ON = "coalesce(released_on, available_at)"
 
 
-def states(sql: duckdb.DuckDBPyConnection) -> None:
-    """Make ``parties``, ``states`` of processes and ``lines``, the awards known of each."""
-    _parties(sql)
-    _words(sql)
-    _releases(sql)
-    _named(sql)
-    _states(sql)
-    _awards(sql)
-    _lines(sql)
+def create_states(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``parties``, ``states`` of processes, ``award_lines`` and ``awarded`` processes."""
+    _create_parties(sql)
+    _create_codes(sql)
+    _create_release_vintages(sql)
+    _create_named_parties(sql)
+    _create_states(sql)
+    _create_awards(sql)
+    _create_award_lines(sql)
 
 
-def _parties(sql: duckdb.DuckDBPyConnection) -> None:
-    """Number the parties; one that any release leaves unestablished is withheld.
+def _create_parties(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``parties``, numbered; one that any release leaves unestablished is withheld.
 
-    That another release establishes it to be an organisation does not help it: the evidence may
-    be of someone else under the same key. It is withheld from the rows of past days too.
+    It stays withheld if another release establishes it as an organisation, since that evidence may
+    be about someone else with the same key. It is withheld from the rows of past days too.
     """
     sql.execute("""
 CREATE TEMP TABLE parties AS
-WITH written AS (
+WITH mentions AS (
     SELECT source, party_key, org_evidence IS NULL OR name IS NULL AS withheld FROM tender_parties
     WHERE NOT withdrawn
     UNION ALL
+    -- a buyer that is not among the parties was withheld when its release was parsed
     SELECT DISTINCT source, buyer_key, TRUE FROM tender_releases AS release
     WHERE buyer_key IS NOT NULL AND NOT EXISTS (
         FROM tender_parties AS party
         WHERE party.source = release.source AND party.party_key = release.buyer_key)
 ),
 matched AS (
+    -- a key that was resolved to several organisations is none of them
     SELECT source, party_key, min(service_id) AS service_id FROM party_matches
     GROUP BY ALL HAVING min(service_id) = max(service_id)
 )
-SELECT CAST(row_number() OVER (ORDER BY source, party_key) AS INTEGER) AS party,
+SELECT CAST(row_number() OVER (ORDER BY source, party_key) AS INTEGER) AS party_no,
     source, party_key, withheld, service_id
-FROM (SELECT source, party_key, bool_or(withheld) AS withheld FROM written GROUP BY ALL)
+FROM (SELECT source, party_key, bool_or(withheld) AS withheld FROM mentions GROUP BY ALL)
 LEFT JOIN matched USING (source, party_key)""")
 
 
-def _words(sql: duckdb.DuckDBPyConnection) -> None:
-    """Read the awards, and number categories and currencies.
+def _create_codes(sql: duckdb.DuckDBPyConnection) -> None:
+    """Read the awards, and number categories and currencies as ``codes``.
 
     Numbers are grouped and joined faster than texts.
     """
-    stated = read_awards(
+    awards = read_awards(
         sql,
         f"""
-SELECT {_RID} AS rid, source, CAST(observed_at AS DATE) AS observed_on, release
-FROM tender_releases WHERE {_KNOWN} AND contains(release, '"awards"')""",
+SELECT {_RELEASE_VINTAGE_ID} AS release_vintage_id, source,
+    CAST(observed_at AS DATE) AS observed_on, release
+FROM tender_releases WHERE {_USABLE} AND contains(release, '"awards"')""",
     )
-    sql.register("stated_awards", stated)
-    homes = ", ".join(f"('{code}')" for code in dict.fromkeys(HOME_CURRENCY.values()))
+    sql.register("stated_awards", awards)
+    home_codes = ", ".join(f"('{code}')" for code in dict.fromkeys(HOME_CURRENCY.values()))
     sql.execute(f"""
-CREATE TEMP TABLE words AS
-SELECT CAST(row_number() OVER (ORDER BY word) AS INTEGER) AS id, word FROM (
-    SELECT category AS word FROM tender_releases UNION SELECT tender_currency FROM tender_releases
+CREATE TEMP TABLE codes AS
+SELECT CAST(row_number() OVER (ORDER BY code) AS INTEGER) AS code_no, code FROM (
+    SELECT category AS code FROM tender_releases UNION SELECT tender_currency FROM tender_releases
     UNION SELECT currency FROM stated_awards
     UNION SELECT currency_reported FROM fundamentals WHERE line_item = 'revenue'
-    UNION FROM (VALUES {homes})
-) WHERE word IS NOT NULL""")
-    named = ", ".join(f"('{country}', '{code}')" for country, code in HOME_CURRENCY.items())
+    UNION FROM (VALUES {home_codes})
+) WHERE code IS NOT NULL""")
+    homes = ", ".join(f"('{country}', '{code}')" for country, code in HOME_CURRENCY.items())
     sql.execute(f"""
-CREATE TEMP TABLE homes AS
-SELECT c, id AS code FROM countries
-LEFT JOIN (VALUES {named}) AS home(country, word) USING (country) LEFT JOIN words USING (word)""")
+CREATE TEMP TABLE home_currencies AS
+SELECT country_no, code_no AS currency FROM countries
+LEFT JOIN (VALUES {homes}) AS home(country, code) USING (country) LEFT JOIN codes USING (code)""")
 
 
-def _releases(sql: duckdb.DuckDBPyConnection) -> None:
-    """Make ``said``: every vintage of a release that some closing saw, in the order to merge."""
+def _create_release_vintages(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``release_vintages``: all that some closing saw, numbered in the order to merge."""
     sql.execute("""
 CREATE TEMP TABLE processes AS
-SELECT CAST(row_number() OVER () AS INTEGER) AS pid, source, ocid
+SELECT CAST(row_number() OVER () AS INTEGER) AS process_id, source, ocid
 FROM (SELECT DISTINCT source, ocid FROM tender_releases)""")
+    # Amounts are summed exactly, as whole ten-thousandths: the digits of a DECIMAL(38, 4).
     units = (
         "CAST(replace(CAST(CAST(tender_value AS DECIMAL(38, 4)) AS VARCHAR), '.', '') AS HUGEINT)"
     )
     sql.execute(f"""
-CREATE TEMP TABLE said AS
-WITH placed AS (
-    SELECT release.*, pid, c, party AS buyer, closings, {_RID} AS rid,
+CREATE TEMP TABLE release_vintages AS
+WITH ordered AS (
+    SELECT release.*, process_id, country_no, party_no AS buyer, closing_count,
+        {_RELEASE_VINTAGE_ID} AS release_vintage_id,
         {_STATED_ON} AS stated_on,
-        {at_closing("available_at")} AS kf,
-        {until_closing("superseded_at")} AS ku,
+        {at_closing("available_at")} AS known_from_closing,
+        {until_closing("superseded_at")} AS known_until_closing,
         row_number() OVER (
-            PARTITION BY pid ORDER BY {_STATED_ON}, available_at, publication, vintage
-        ) AS turn
+            PARTITION BY process_id ORDER BY {_STATED_ON}, available_at, publication, vintage
+        ) AS merge_order
     FROM (
-        SELECT * EXCLUDE (release), regexp_matches(release, '"tender"\\s*:\\s*\\{{') AS tells_tender
-        FROM tender_releases WHERE {_KNOWN}
+        SELECT * EXCLUDE (release), regexp_matches(release, '"tender"\\s*:\\s*\\{{') AS has_tender
+        FROM tender_releases WHERE {_USABLE}
     ) AS release
     JOIN countries USING (country)
     JOIN processes USING (source, ocid)
     LEFT JOIN parties ON parties.source = release.source
         AND parties.party_key = release.buyer_key
 )
-SELECT rid, pid, c, kf, ku, turn, source, ocid, release_id, available_at, stated_on, buyer,
-    CASE WHEN tells_tender THEN stated_on END AS tender_on,
-    kind.id AS category, {_place(FINAL_STATUSES, "tender_status")} AS status,
-    {_place(METHODS, "procurement_method")} AS method,
+SELECT release_vintage_id, process_id, country_no, known_from_closing, known_until_closing,
+    merge_order, source, ocid, release_id, available_at, stated_on, buyer,
+    CASE WHEN has_tender THEN stated_on END AS tender_on,
+    category_code.code_no AS category, {_position(FINAL_STATUSES, "tender_status")} AS status,
+    {_position(METHODS, "procurement_method")} AS method,
     tender_start, tender_end, number_of_tenderers,
     CASE WHEN tender_value > 0 AND tender_value < {MONEY_BELOW} THEN nullif({units}, 0) END
         AS units,
-    money.id AS currency
-FROM placed
-LEFT JOIN words AS kind ON kind.word = category
-LEFT JOIN words AS money ON money.word = tender_currency
-WHERE kf < ku AND kf < closings""")
+    currency_code.code_no AS currency
+FROM ordered
+LEFT JOIN codes AS category_code ON category_code.code = category
+LEFT JOIN codes AS currency_code ON currency_code.code = tender_currency
+-- a vintage that was superseded before the next closing was never seen by any
+WHERE known_from_closing < known_until_closing AND known_from_closing < closing_count""")
 
 
-def _place(known: Sequence[str], word: str) -> str:
-    """Write the place of a word among those known, 0 for another one."""
-    words = ", ".join(f"'{each}'" for each in known)
+def _position(codes: Sequence[str], column: str) -> str:
+    """Return SQL for the position of a code in a list, from 1; 0 for any other code."""
+    listed = ", ".join(f"'{code}'" for code in codes)
     return (
-        f"CASE WHEN {word} IS NOT NULL THEN "
-        f"coalesce(list_position([{words}], lower({word})), 0) END"
+        f"CASE WHEN {column} IS NOT NULL THEN "
+        f"coalesce(list_position([{listed}], lower({column})), 0) END"
     )
 
 
-def _named(sql: duckdb.DuckDBPyConnection) -> None:
-    """Make ``named``: who bids and who supplies by a release, as known on its day."""
+def _create_named_parties(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``named_parties``: the tenderers and suppliers of a release, and ``tenderers``.
+
+    A party counts in the vintage that was current on the day of the release.
+    """
     sql.execute("""
-CREATE TEMP TABLE named AS
-SELECT DISTINCT rid, role, party, withheld, name
-FROM tender_parties AS written
-JOIN said USING (source, ocid, release_id)
+CREATE TEMP TABLE named_parties AS
+SELECT DISTINCT release_vintage_id, role, party_no, withheld, name
+FROM tender_parties AS mention
+JOIN release_vintages USING (source, ocid, release_id)
 JOIN parties USING (source, party_key)
-WHERE role IN ('tenderer', 'supplier') AND NOT written.withdrawn
-  AND written.available_at <= said.available_at
-  AND (written.superseded_at IS NULL OR written.superseded_at > said.available_at)""")
+WHERE role IN ('tenderer', 'supplier') AND NOT mention.withdrawn
+  AND mention.available_at <= release_vintages.available_at
+  AND (mention.superseded_at IS NULL
+       OR mention.superseded_at > release_vintages.available_at)""")
     sql.execute("""
 CREATE TEMP TABLE tenderers AS
-SELECT rid, count(DISTINCT party) AS listed FROM named WHERE role = 'tenderer' GROUP BY ALL""")
+SELECT release_vintage_id, count(DISTINCT party_no) AS listed_tenderers
+FROM named_parties WHERE role = 'tenderer' GROUP BY ALL""")
 
 
-def _states(sql: duckdb.DuckDBPyConnection) -> None:
-    newest = ", ".join(
-        f"arg_max({name}, turn) FILTER ({name} IS NOT NULL) AS {name}"
-        for name in (
-            "buyer",
-            "category",
-            "status",
-            "method",
-            "tender_start",
-            "tender_end",
-            "tenderers",
-            "units",
-            "currency",
+def _newest(columns: Sequence[str]) -> str:
+    """Return SQL for each column's value in the newest release that states it."""
+    return ", ".join(
+        f"arg_max({column}, merge_order) FILTER ({column} IS NOT NULL) AS {column}"
+        for column in columns
+    )
+
+
+def _create_states(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``states``: each process as merged from the releases known in an interval."""
+    merged = _newest(
+        (
+            *("buyer", "category", "status", "method", "tender_start", "tender_end"),
+            *("tenderers", "units", "currency"),
         )
     )
-    money = "CASE WHEN units IS NOT NULL THEN concat(units, ' ', currency) END"
     sql.execute(f"""
 CREATE TEMP TABLE states AS
-WITH told AS (
-    SELECT said.*, {money} AS money,
-        CASE WHEN number_of_tenderers > 0 THEN number_of_tenderers ELSE listed END AS tenderers
-    FROM said LEFT JOIN tenderers USING (rid)
+WITH vintages AS (
+    SELECT release_vintages.*,
+        CASE WHEN units IS NOT NULL THEN concat(units, ' ', currency) END AS stated_value,
+        -- a stated number of tenderers comes before the number of those listed
+        CASE WHEN number_of_tenderers > 0 THEN number_of_tenderers ELSE listed_tenderers END
+            AS tenderers
+    FROM release_vintages LEFT JOIN tenderers USING (release_vintage_id)
 ),
-{_points("pid", "said")},
+{closing_intervals("process_id", "release_vintages")},
 merged AS (
-    SELECT pid, k AS kf, min(until) AS ku, min(c) AS c, min(tender_on) AS tender_on, {newest},
-        count(money) > 1 AS valued_twice, min(money) <> max(money) AS revalued
-    FROM points JOIN told USING (pid) WHERE told.kf <= k AND k < told.ku
-    GROUP BY pid, k
+    SELECT process_id, closing_no AS known_from_closing,
+        min(until_closing) AS known_until_closing, min(country_no) AS country_no,
+        min(tender_on) AS tender_on, {merged},
+        count(stated_value) > 1 AS valued_twice,
+        min(stated_value) <> max(stated_value) AS revalued
+    FROM intervals JOIN vintages USING (process_id)
+    WHERE vintages.known_from_closing <= closing_no AND closing_no < vintages.known_until_closing
+    GROUP BY process_id, closing_no
 )
-SELECT merged.*, {number_of_month("tender_on")} AS m, closings
-FROM merged JOIN countries USING (c)""")
+SELECT merged.*, {month_number("tender_on")} AS month_no, closing_count
+FROM merged JOIN countries USING (country_no)""")
 
 
-def _points(keys: str, table: str) -> str:
-    """Write the closings at which something changes, each until the next one."""
-    return f"""
-changes AS (
-    SELECT {keys}, kf AS k FROM {table} UNION SELECT {keys}, ku FROM {table}
-),
-points AS (
-    SELECT {keys}, k, lead(k, 1, {NEVER}) OVER (PARTITION BY {keys} ORDER BY k) AS until
-    FROM changes
-)""".strip()
-
-
-def _awards(sql: duckdb.DuckDBPyConnection) -> None:
-    """Make ``awards``: the states of each award, with those who supply it."""
+def _create_awards(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``awards``: the states of each award, with its suppliers."""
     sql.execute("""
-CREATE TEMP TABLE award_said AS
-SELECT stated.* EXCLUDE (units, currency), CAST(units AS HUGEINT) AS units, id AS currency,
-    pid, c, kf, ku, turn, stated_on
-FROM stated_awards AS stated LEFT JOIN words ON word = stated.currency
-JOIN (SELECT rid, pid, c, kf, ku, turn, stated_on FROM said) USING (rid)""")
+CREATE TEMP TABLE award_vintages AS
+SELECT award.* EXCLUDE (units, currency), CAST(units AS HUGEINT) AS units, code_no AS currency,
+    process_id, country_no, known_from_closing, known_until_closing, merge_order, stated_on
+FROM stated_awards AS award LEFT JOIN codes ON code = award.currency
+JOIN (SELECT release_vintage_id, process_id, country_no, known_from_closing, known_until_closing,
+          merge_order, stated_on FROM release_vintages) USING (release_vintage_id)""")
     sql.unregister("stated_awards")
-    _suppliers(sql)
-    newest = ", ".join(
-        f"arg_max({name}, turn) FILTER ({name} IS NOT NULL) AS {name}"
-        for name in ("awarded_on", "status", "units", "currency", "suppliers")
-    )
+    _create_award_suppliers(sql)
+    merged = _newest(("awarded_on", "status", "units", "currency", "suppliers"))
     sql.execute(f"""
 CREATE TEMP TABLE awards AS
-WITH {_points("pid, award", "award_said")}
-SELECT pid, award, k AS kf, min(until) AS ku, min(stated_on) AS stated_on, {newest}
-FROM points JOIN (
-    SELECT * FROM award_said LEFT JOIN award_suppliers USING (rid, award)
-) AS told USING (pid, award)
-WHERE told.kf <= k AND k < told.ku
-GROUP BY pid, award, k""")
-    for done in ("award_said", "award_suppliers", "named", "tenderers", "said"):
-        sql.execute(f"DROP TABLE {done}")
+WITH {closing_intervals("process_id, award_id", "award_vintages")}
+SELECT process_id, award_id, closing_no AS known_from_closing,
+    min(until_closing) AS known_until_closing, min(stated_on) AS stated_on, {merged}
+FROM intervals JOIN (
+    SELECT * FROM award_vintages LEFT JOIN award_suppliers USING (release_vintage_id, award_id)
+) AS vintages USING (process_id, award_id)
+WHERE vintages.known_from_closing <= closing_no AND closing_no < vintages.known_until_closing
+GROUP BY process_id, award_id, closing_no""")
+    # These are large and not needed any more.
+    for table in (
+        *("award_vintages", "award_suppliers", "named_parties", "tenderers"),
+        "release_vintages",
+    ):
+        sql.execute(f"DROP TABLE {table}")
 
 
-def _suppliers(sql: duckdb.DuckDBPyConnection) -> None:
-    """Tell who supplies by each award.
+def _create_award_suppliers(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``award_suppliers``: the suppliers of each award of a release.
 
-    A release names a withheld supplier without its award. With one award it is that one's; of
-    several, those that show no supplier are the only withheld one's, and nobody's where there
-    are more.
+    A release names a withheld supplier without its award. If it has one award, that is it. If it
+    has several, those that name no supplier belong to the withheld one if there is only one, and
+    to nobody if there are more.
     """
     sql.execute("""
 CREATE TEMP TABLE award_suppliers AS
-WITH supplying AS (FROM named WHERE role = 'supplier'),
-unshown AS (
-    SELECT rid, min(party) AS party FROM supplying WHERE withheld
-    GROUP BY rid HAVING count(DISTINCT party) = 1
+WITH suppliers AS (FROM named_parties WHERE role = 'supplier'),
+only_withheld AS (
+    SELECT release_vintage_id, min(party_no) AS party_no FROM suppliers WHERE withheld
+    GROUP BY release_vintage_id HAVING count(DISTINCT party_no) = 1
 ),
-found AS (
-    SELECT rid, award, party FROM award_said JOIN supplying USING (rid) WHERE award_said.of = 1
+assigned AS (
+    -- the only award of a release has all its suppliers
+    SELECT release_vintage_id, award_id, party_no
+    FROM award_vintages JOIN suppliers USING (release_vintage_id)
+    WHERE award_vintages.awards_in_release = 1
     UNION
-    SELECT shown.rid, award, party
-    FROM (SELECT rid, award, unnest(names) AS name FROM award_said WHERE award_said.of > 1) AS shown
-    JOIN supplying ON supplying.rid = shown.rid AND coalesce(supplying.name, '') = shown.name
+    -- one of several awards has the suppliers it names
+    SELECT award.release_vintage_id, award_id, party_no
+    FROM (SELECT release_vintage_id, award_id, unnest(supplier_names) AS name
+          FROM award_vintages WHERE award_vintages.awards_in_release > 1) AS award
+    JOIN suppliers ON suppliers.release_vintage_id = award.release_vintage_id
+        AND coalesce(suppliers.name, '') = award.name
     UNION
-    SELECT rid, award, party FROM award_said JOIN unshown USING (rid)
-    WHERE award_said.of > 1 AND len(names) = 0
+    -- or, if it names none, the only withheld supplier
+    SELECT release_vintage_id, award_id, party_no
+    FROM award_vintages JOIN only_withheld USING (release_vintage_id)
+    WHERE award_vintages.awards_in_release > 1 AND len(supplier_names) = 0
 )
-SELECT rid, award, list(party ORDER BY party) AS suppliers FROM found GROUP BY ALL""")
+SELECT release_vintage_id, award_id, list(party_no ORDER BY party_no) AS suppliers
+FROM assigned GROUP BY ALL""")
 
 
-def _lines(sql: duckdb.DuckDBPyConnection) -> None:
-    """Make ``lines``: awards that stand, beside what was known of their process."""
+def _create_award_lines(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``award_lines``, active awards with their process, and ``awarded`` processes."""
     sql.execute(f"""
-CREATE TEMP TABLE lines AS
-SELECT awards.pid, state.c, award, closings, awarded_on, awards.units, awards.currency, suppliers,
-    greatest(awards.kf, state.kf) AS kf, least(awards.ku, state.ku) AS ku,
-    coalesce(awarded_on, stated_on) AS day,
-    {number_of_month("coalesce(awarded_on, stated_on)")} AS a,
+CREATE TEMP TABLE award_lines AS
+SELECT awards.process_id, state.country_no, award_id, closing_count, awarded_on, awards.units,
+    awards.currency, suppliers,
+    -- a line holds while both the state of the award and that of the process do
+    greatest(awards.known_from_closing, state.known_from_closing) AS known_from_closing,
+    least(awards.known_until_closing, state.known_until_closing) AS known_until_closing,
+    coalesce(awarded_on, stated_on) AS award_day,
+    {month_number("coalesce(awarded_on, stated_on)")} AS award_month_no,
     buyer, category, tender_end, state.units AS tender_units, state.currency AS tender_currency
 FROM awards
-JOIN (SELECT states.* EXCLUDE (closings), first_month, countries.closings
-      FROM states JOIN countries USING (c)) AS state
-  ON state.pid = awards.pid AND awards.kf < state.ku AND state.kf < awards.ku
+JOIN (SELECT states.* EXCLUDE (closing_count), first_month, countries.closing_count
+      FROM states JOIN countries USING (country_no)) AS state
+  ON state.process_id = awards.process_id
+ AND awards.known_from_closing < state.known_until_closing
+ AND state.known_from_closing < awards.known_until_closing
 WHERE (awards.status IS NULL OR awards.status = 'active')
   AND coalesce(awarded_on, stated_on) >= first_month""")
     sql.execute("DROP TABLE awards")
     sql.execute(f"""
 CREATE TEMP TABLE awarded AS
-WITH {_points("pid", "lines")}
-SELECT pid, k AS kf, min(until) AS ku, min(c) AS c, min(closings) AS closings, min(a) AS m,
-    any_value(category) AS category, min(awarded_on) AS first_on,
+WITH {closing_intervals("process_id", "award_lines")}
+SELECT process_id, closing_no AS known_from_closing, min(until_closing) AS known_until_closing,
+    min(country_no) AS country_no, min(closing_count) AS closing_count,
+    min(award_month_no) AS month_no,
+    any_value(category) AS category, min(awarded_on) AS first_awarded_on,
     any_value(tender_end) AS tender_end,
-    CASE WHEN bool_and(coalesce(lines.units IS NOT NULL AND currency = tender_currency, FALSE))
-        THEN sum(lines.units) END AS units,
+    -- a total only if every award has an amount in the currency of the estimate
+    CASE WHEN bool_and(coalesce(
+            award_lines.units IS NOT NULL AND currency = tender_currency, FALSE))
+        THEN sum(award_lines.units) END AS units,
     any_value(tender_units) AS tender_units, any_value(tender_currency) AS currency
-FROM points JOIN lines USING (pid) WHERE lines.kf <= k AND k < lines.ku
-GROUP BY pid, k""")
+FROM intervals JOIN award_lines USING (process_id)
+WHERE award_lines.known_from_closing <= closing_no
+  AND closing_no < award_lines.known_until_closing
+GROUP BY process_id, closing_no""")

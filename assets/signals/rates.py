@@ -1,142 +1,204 @@
-"""Panels that count the processes of a month: rates, and spreads of small whole numbers.
+"""Panels that count the processes of a month: rates, spreads of small whole numbers, ratios.
 
-Processes that tell the same over the same closings are counted together first; what is then
-looked at closing by closing grows with the months and not with the processes.
+Processes with the same value over the same closings are counted together first; the work per
+closing then grows with the months and not with the processes.
 """
 
 import duckdb
 
-from assets.signals.raw_measures import add, at_each_closing, in_both_dimensions, with_ends
+from assets.signals.raw_measures import add_measure, at_each_closing, in_both_dimensions, with_ends
 from warehouse.methodology.signals import METHODS, SHORT_WINDOW
 
-_KEYS = "c, m, dimension, dimension_value"
-_DAYS = "datediff('day', {}, {})"
+_KEYS = "country_no, month_no, dimension, dimension_value"
+_DIMENSIONS = {"dimension": "dimension", "dimension_value": "dimension_value"}
+_WINDOW_DAYS = "datediff('day', tender_start, tender_end)"
+_DAYS_TO_AWARD = "datediff('day', tender_end, first_awarded_on)"
 
 
-def counted(sql: duckdb.DuckDBPyConnection) -> None:
-    """Add every panel that counts processes by the month of their tender or first award."""
-    window = _DAYS.format("tender_start", "tender_end")
-    waited = _DAYS.format("tender_end", "first_on")
-    rate(sql, "single-bid-rate", "single_bid_rate", "states", "tenderers = 1")
-    spread(sql, "bidder-participation", "states", "tenderers", ("mean", "median", "p10", "p90"))
-    rate(
+def add_rates(sql: duckdb.DuckDBPyConnection) -> None:
+    """Add every panel that counts processes by the month of their tender or first award.
+
+    A value is null for a process that does not state what it needs: it is eligible then, but not
+    observed.
+    """
+    _add_rate(sql, "single-bid-rate", "single_bid_rate", "states", "tenderers = 1")
+    _add_spread(
+        sql, "bidder-participation", "states", "tenderers", ("mean", "median", "p10", "p90")
+    )
+    _add_rate(
         sql,
         "submission-window",
         "share_under_15_days",
         "states",
-        f"CASE WHEN {window} >= 0 THEN {window} < {SHORT_WINDOW} END",
+        f"CASE WHEN {_WINDOW_DAYS} >= 0 THEN {_WINDOW_DAYS} < {SHORT_WINDOW} END",
     )
-    spread(
+    _add_spread(
         sql,
         "submission-window",
         "states",
-        f"CASE WHEN {window} >= 0 THEN {window} END",
+        f"CASE WHEN {_WINDOW_DAYS} >= 0 THEN {_WINDOW_DAYS} END",
         ("median",),
     )
-    rate(
+    # status is the position among FINAL_STATUSES: 0 is not final, 1 is complete.
+    _add_rate(
         sql,
         "cancellation-rate",
         "cancellation_rate",
         "states",
         "CASE WHEN status > 0 THEN status > 1 END",
     )
-    rate(
+    _add_rate(
         sql,
         "value-revision",
         "value_revision_rate",
         "states",
         "CASE WHEN valued_twice THEN revalued END",
     )
-    rate(sql, "time-to-award", "share_before_closing", "awarded", f"{waited} < 0")
-    spread(
+    _add_rate(sql, "time-to-award", "share_before_closing", "awarded", f"{_DAYS_TO_AWARD} < 0")
+    _add_spread(
         sql,
         "time-to-award",
         "awarded",
-        f"CASE WHEN {waited} >= 0 THEN {waited} END",
+        f"CASE WHEN {_DAYS_TO_AWARD} >= 0 THEN {_DAYS_TO_AWARD} END",
         ("median", "p90"),
     )
-    _methods(sql)
+    _add_method_shares(sql)
 
 
-def rate(sql: duckdb.DuckDBPyConnection, panel: str, measure: str, table: str, met: str) -> None:
-    """Add the share of processes that meet a condition; null where it cannot be told."""
-    _histogram(sql, table, met)
+def _add_rate(
+    sql: duckdb.DuckDBPyConnection, panel: str, measure: str, table: str, condition: str
+) -> None:
+    """Add the share of processes that meet a condition."""
+    _create_histogram(sql, table, condition)
     rows = f"""
-SELECT {_KEYS}, k, sum(n) FILTER (x) AS n1, sum(n) FILTER (x IS NOT NULL) AS den,
-    sum(n) AS n_eligible, sum(n) FILTER (x IS NOT NULL) AS n_observed
-FROM ({in_both_dimensions("histogram")}) GROUP BY {_KEYS}, k"""
-    dims = {"dimension": "dimension", "dimension_value": "dimension_value"}
-    add(sql, panel, measure, with_ends(rows, _KEYS), **dims)
+SELECT {_KEYS}, closing_no, sum(processes) FILTER (value) AS term1,
+    sum(processes) FILTER (value IS NOT NULL) AS denominator,
+    sum(processes) AS n_eligible, sum(processes) FILTER (value IS NOT NULL) AS n_observed
+FROM ({in_both_dimensions("histogram")}) GROUP BY {_KEYS}, closing_no"""
+    add_measure(sql, panel, measure, with_ends(rows, _KEYS), **_DIMENSIONS)
 
 
-_SPREADS = {
-    "mean": ("mean", "sum(x * n)", "sum(n) FILTER (x IS NOT NULL)"),
+# Numerator and denominator of each statistic, over the distinct values of a histogram in order.
+# ``running`` counts the processes up to a value: the smallest value that reaches a share of the
+# total is the quantile. The median is the mean of the lower and the upper one.
+_STATISTICS = {
+    "mean": ("sum(value * processes)", "sum(processes) FILTER (value IS NOT NULL)"),
     "median": (
-        "median",
-        "min(x) FILTER (2 * running >= total) + min(x) FILTER (2 * running > total)",
+        "min(value) FILTER (2 * running >= total) + min(value) FILTER (2 * running > total)",
         "2",
     ),
-    "p10": ("p10", "min(x) FILTER (10 * running >= total)", "1"),
-    "p90": ("p90", "min(x) FILTER (10 * running >= 9 * total)", "1"),
+    "p10": ("min(value) FILTER (10 * running >= total)", "1"),
+    "p90": ("min(value) FILTER (10 * running >= 9 * total)", "1"),
 }
 
 
-def spread(
-    sql: duckdb.DuckDBPyConnection, panel: str, table: str, number: str, kinds: tuple[str, ...]
+def _add_spread(
+    sql: duckdb.DuckDBPyConnection, panel: str, table: str, value: str, statistics: tuple[str, ...]
 ) -> None:
-    """Add mean and quantiles of a whole number that processes state."""
-    _histogram(sql, table, number)
-    measured = {kind: _SPREADS[kind][1:] for kind in kinds}
-    sums = ", ".join(
-        f"{num} AS {kind}_num, CASE WHEN count(x) = 0 THEN 0 ELSE {den} END AS {kind}_den"
-        for kind, (num, den) in measured.items()
+    """Add the mean and quantiles of a whole number that processes state."""
+    _create_histogram(sql, table, value)
+    columns = ", ".join(
+        f"{numerator} AS {name}_numerator, "
+        f"CASE WHEN count(value) = 0 THEN 0 ELSE {denominator} END AS {name}_denominator"
+        for name, (numerator, denominator) in _STATISTICS.items()
+        if name in statistics
     )
     sql.execute(f"""
 CREATE OR REPLACE TEMP TABLE spread AS
-WITH each_value AS (
-    SELECT {_KEYS}, k, x, sum(n) AS n FROM ({in_both_dimensions("histogram")})
-    GROUP BY {_KEYS}, k, x
+WITH distinct_values AS (
+    SELECT {_KEYS}, closing_no, value, sum(processes) AS processes
+    FROM ({in_both_dimensions("histogram")}) GROUP BY {_KEYS}, closing_no, value
 ),
 ranked AS (
-    SELECT *, sum(n) OVER (PARTITION BY {_KEYS}, k, x IS NULL ORDER BY x) AS running,
-        sum(n) OVER (PARTITION BY {_KEYS}, k, x IS NULL) AS total
-    FROM each_value
+    -- processes without a value are a partition of their own: they are in no quantile
+    SELECT *, sum(processes) OVER (
+            PARTITION BY {_KEYS}, closing_no, value IS NULL ORDER BY value) AS running,
+        sum(processes) OVER (PARTITION BY {_KEYS}, closing_no, value IS NULL) AS total
+    FROM distinct_values
 )
-SELECT {_KEYS}, k, {sums}, sum(n) AS n_eligible, sum(n) FILTER (x IS NOT NULL) AS n_observed
-FROM ranked GROUP BY {_KEYS}, k""")
-    dims = {"dimension": "dimension", "dimension_value": "dimension_value"}
-    for kind in kinds:
+SELECT {_KEYS}, closing_no, {columns}, sum(processes) AS n_eligible,
+    sum(processes) FILTER (value IS NOT NULL) AS n_observed
+FROM ranked GROUP BY {_KEYS}, closing_no""")
+    unit = "tenderers" if panel == "bidder-participation" else "days"
+    for name in statistics:
         rows = (
-            f"SELECT {_KEYS}, k, {kind}_num AS n1, {kind}_den AS den, n_eligible, n_observed "
-            "FROM spread"
+            f"SELECT {_KEYS}, closing_no, {name}_numerator AS term1, "
+            f"{name}_denominator AS denominator, n_eligible, n_observed FROM spread"
         )
-        add(sql, panel, _measure(panel, kind), with_ends(rows, _KEYS), **dims)
+        add_measure(sql, panel, f"{name}_{unit}", with_ends(rows, _KEYS), **_DIMENSIONS)
 
 
-def _measure(panel: str, kind: str) -> str:
-    return f"{kind}_{'tenderers' if panel == 'bidder-participation' else 'days'}"
-
-
-def _histogram(sql: duckdb.DuckDBPyConnection, table: str, number: str) -> None:
+def _create_histogram(sql: duckdb.DuckDBPyConnection, table: str, value: str) -> None:
+    """Create ``histogram``: how many processes of a month have a value, at each closing."""
     sql.execute(f"""
 CREATE OR REPLACE TEMP TABLE histogram AS
-SELECT c, m, category, x, k, sum(n) AS n FROM (
-    SELECT c, m, category, x, n, {at_each_closing()} FROM (
-        SELECT c, m, category, kf, ku, closings, {number} AS x, count(*) AS n
-        FROM {table} WHERE m >= 0 GROUP BY ALL
+SELECT country_no, month_no, category, value, closing_no, sum(processes) AS processes FROM (
+    SELECT country_no, month_no, category, value, processes, {at_each_closing()} FROM (
+        SELECT country_no, month_no, category, known_from_closing, known_until_closing,
+            closing_count, {value} AS value, count(*) AS processes
+        FROM {table} WHERE month_no >= 0 GROUP BY ALL
     )
 ) GROUP BY ALL""")
 
 
-def _methods(sql: duckdb.DuckDBPyConnection) -> None:
+def _add_method_shares(sql: duckdb.DuckDBPyConnection) -> None:
     """Add the share of each procurement method; other words than the four count as stated."""
-    _histogram(sql, "states", "method")
-    keys = "c, m, dimension, dimension_value"
-    each = ", ".join(f"({place}, '{method}')" for place, method in enumerate(METHODS, 1))
+    _create_histogram(sql, "states", "method")
+    methods = ", ".join(f"({position}, '{method}')" for position, method in enumerate(METHODS, 1))
     rows = f"""
-SELECT c, m, k, 'procurement_method' AS dimension, dimension_value,
-    sum(n) FILTER (x = place) AS n1, sum(n) FILTER (x IS NOT NULL) AS den,
-    sum(n) AS n_eligible, sum(n) FILTER (x IS NOT NULL) AS n_observed
-FROM histogram, (VALUES {each}) AS methods(place, dimension_value) GROUP BY {keys}, k"""
-    dims = {"dimension": "dimension", "dimension_value": "dimension_value"}
-    add(sql, "procurement-method-mix", "method_share", with_ends(rows, keys), **dims)
+SELECT country_no, month_no, closing_no, 'procurement_method' AS dimension, dimension_value,
+    sum(processes) FILTER (value = method_no) AS term1,
+    sum(processes) FILTER (value IS NOT NULL) AS denominator,
+    sum(processes) AS n_eligible, sum(processes) FILTER (value IS NOT NULL) AS n_observed
+FROM histogram, (VALUES {methods}) AS methods(method_no, dimension_value)
+GROUP BY {_KEYS}, closing_no"""
+    add_measure(
+        sql, "procurement-method-mix", "method_share", with_ends(rows, _KEYS), **_DIMENSIONS
+    )
+
+
+def add_award_to_estimate(sql: duckdb.DuckDBPyConnection) -> None:
+    """Add how the total awarded by a process compares with its estimate in the same currency.
+
+    Ratios are ordered once; quantiles are then taken of whole numbers, their ranks.
+    """
+    sql.execute("""
+CREATE OR REPLACE TEMP TABLE ranked_ratios AS
+SELECT country_no, month_no, category, known_from_closing, known_until_closing, closing_count,
+    units, tender_units,
+    CASE WHEN units > 0 AND tender_units > 0 THEN row_number() OVER (
+        ORDER BY CAST(units AS DOUBLE) / CAST(tender_units AS DOUBLE), units
+    ) END AS ratio_rank
+FROM awarded WHERE month_no >= 0""")
+    # The lower median is the quantile in ascending order, the upper one that in descending order.
+    sql.execute(f"""
+CREATE OR REPLACE TEMP TABLE quantiles AS
+SELECT {_KEYS}, closing_no, quantile_disc(ratio_rank, [0.25, 0.5, 0.75]) AS lower_ranks,
+    -quantile_disc(-ratio_rank, 0.5) AS upper_median_rank,
+    count(*) FILTER (ratio_rank IS NOT NULL AND units > tender_units) AS above_estimate,
+    count(*) AS n_eligible, count(ratio_rank) AS n_observed
+FROM (
+    SELECT *, {at_each_closing()} FROM ({in_both_dimensions("ranked_ratios")})
+) GROUP BY {_KEYS}, closing_no""")
+    panel = "award-to-estimate"
+    rows = f"""
+SELECT {_KEYS}, closing_no, above_estimate AS term1, n_observed AS denominator, n_eligible,
+    n_observed
+FROM quantiles"""
+    add_measure(sql, panel, "share_above_1", with_ends(rows, _KEYS), **_DIMENSIONS)
+    qualified_keys = ", ".join(f"quantiles.{key}" for key in _KEYS.split(", "))
+    for measure, lower_rank, upper_rank in (
+        ("ratio_p25", "lower_ranks[1]", "lower_ranks[1]"),
+        ("ratio_median", "lower_ranks[2]", "upper_median_rank"),
+        ("ratio_p75", "lower_ranks[3]", "lower_ranks[3]"),
+    ):
+        rows = f"""
+SELECT {qualified_keys}, closing_no, low.units AS term1, low.tender_units AS term2,
+    high.units AS term3, coalesce(high.tender_units, 0) AS denominator, n_eligible, n_observed
+FROM quantiles
+LEFT JOIN (FROM ranked_ratios WHERE ratio_rank IS NOT NULL) AS low
+    ON low.ratio_rank = {lower_rank}
+LEFT JOIN (FROM ranked_ratios WHERE ratio_rank IS NOT NULL) AS high
+    ON high.ratio_rank = {upper_rank}"""
+        pair = {"kind": "'pair'", "term2": "term2", "term3": "term3"}
+        add_measure(sql, panel, measure, with_ends(rows, _KEYS), **_DIMENSIONS, **pair)

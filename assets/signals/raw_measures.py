@@ -1,4 +1,8 @@
-"""Measures before they are divided: whole numbers for each row and closing."""
+"""Measures before division, as whole numbers per row and closing, and their exact division.
+
+Panels add their rows to the table ``raw`` with ``add_measure``; ``create_quotients`` divides them
+in Python, since a value is rounded once, to ten digits.
+"""
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
@@ -6,152 +10,162 @@ from fractions import Fraction
 import duckdb
 import pyarrow as pa
 
-from assets.signals.calendar import SPAN
+from assets.signals.calendar import EVALUATIONS
 from warehouse.methodology.signals import SIGNAL_DIGITS
 from warehouse.record.tables import DECIMAL
 
+# A square of a large sum does not fit into 128 bits: it is summed as three products of the
+# halves of its base, split at this number.
 HALF = 100_000_000_000
 
-# ``value`` is n1 / den; of kind hhi (n1 E22 + 2 n2 E11 + n3) / den²; of kind pair, the mean of
-# n1 / n2 and n3 / den. Nothing is to be divided where den is 0: nothing was observed then.
+# The value is
+#   of kind ratio: term1 / denominator
+#   of kind hhi:   (term1 * HALF² + 2 * term2 * HALF + term3) / denominator²
+#   of kind pair:  the mean of term1 / term2 and term3 / denominator.
+# A denominator of 0 means that nothing was observed: there is no value.
 _RAW = """
 CREATE TEMP TABLE raw (
-    panel VARCHAR, c INTEGER, m INTEGER, dimension VARCHAR, dimension_value VARCHAR,
-    party INTEGER, measure VARCHAR, currency INTEGER, k INTEGER, kind VARCHAR,
-    n1 HUGEINT, n2 HUGEINT, n3 HUGEINT, den HUGEINT,
+    panel VARCHAR, country_no INTEGER, month_no INTEGER, dimension VARCHAR,
+    dimension_value VARCHAR, party_no INTEGER, measure VARCHAR, currency INTEGER,
+    closing_no INTEGER, kind VARCHAR,
+    term1 HUGEINT, term2 HUGEINT, term3 HUGEINT, denominator HUGEINT,
     n_eligible BIGINT, n_observed BIGINT, n_withheld BIGINT
 )"""
-_GIVEN = (
-    "c",
-    "m",
-    "dimension",
-    "dimension_value",
-    "party",
-    "currency",
-    "k",
-    "kind",
-    "n1",
-    "n2",
-    "n3",
-    "den",
-    "n_eligible",
-    "n_observed",
-    "n_withheld",
+_COUNTS = ("n_eligible", "n_observed", "n_withheld")
+_NUMBERS = ("term1", "term2", "term3", "denominator", *_COUNTS)
+_COLUMNS = (
+    *("country_no", "month_no", "dimension", "dimension_value", "party_no", "currency"),
+    *("closing_no", "kind", *_NUMBERS),
 )
-_ELSE = {
+# What a column is if a panel does not say; the others are columns of its statement.
+_DEFAULTS = {
     "dimension": "'all'",
     "dimension_value": "'all'",
-    "party": "NULL",
+    "party_no": "NULL",
     "currency": "NULL",
     "kind": "'ratio'",
-    "n2": "NULL",
-    "n3": "NULL",
+    "term2": "NULL",
+    "term3": "NULL",
     "n_withheld": "0",
 }
-_NUMBERS = ("n1", "n2", "n3", "den", "n_eligible", "n_observed", "n_withheld")
+
+_TEN_DIGITS = Context(prec=SIGNAL_DIGITS, rounding=ROUND_HALF_EVEN)
+_MANY_DIGITS = Context(prec=80)
+_LAST_DECIMAL = Decimal(1).scaleb(-18)
+_BATCH = 100_000
 
 
-def make(sql: duckdb.DuckDBPyConnection) -> None:
-    """Make the table, empty."""
+def create_raw(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create the empty table ``raw``."""
     sql.execute(_RAW)
 
 
-def add(sql: duckdb.DuckDBPyConnection, panel: str, measure: str, rows: str, **given: str) -> None:
-    """Add the rows of a measure; ``given`` says what a column is where not its own name."""
-    stated = {name: given.get(name, _ELSE.get(name, name)) for name in _GIVEN}
+def add_measure(
+    sql: duckdb.DuckDBPyConnection, panel: str, measure: str, rows: str, **columns: str
+) -> None:
+    """Insert the rows of a measure; ``columns`` are SQL for those not named as in ``raw``."""
+    selected = {name: columns.get(name, _DEFAULTS.get(name, name)) for name in _COLUMNS}
     values = ", ".join(
-        f"coalesce({value}, 0)" if name in _NUMBERS else value for name, value in stated.items()
+        f"coalesce({value}, 0)" if name in _NUMBERS else value for name, value in selected.items()
     )
     sql.execute(
         f"INSERT INTO raw BY NAME SELECT '{panel}' AS panel, '{measure}' AS measure, * "
-        f"FROM (SELECT {values} FROM ({rows})) AS made({', '.join(_GIVEN)})"
+        f"FROM (SELECT {values} FROM ({rows})) AS added({', '.join(_COLUMNS)})"
     )
 
 
-def at_each_closing() -> str:
-    """Write the closings at which a month ``m`` is evaluated while a state holds."""
-    return f"CAST(unnest(range(greatest(kf, m), least(ku, m + {SPAN}, closings))) AS INTEGER) AS k"
-
-
-def in_both_dimensions(counted: str) -> str:
-    """Write rows for the whole country, and again for each category."""
+def at_each_closing(evaluations: str = str(EVALUATIONS)) -> str:
+    """Return SQL that repeats a state for each closing at which its month is evaluated."""
     return (
-        f"SELECT *, 'all' AS dimension, 'all' AS dimension_value FROM {counted} UNION ALL "
-        f"SELECT *, 'category', CAST(category AS VARCHAR) FROM {counted} WHERE category IS NOT NULL"
+        "CAST(unnest(range(greatest(known_from_closing, month_no), "
+        f"least(known_until_closing, month_no + {evaluations}, closing_count))) AS INTEGER) "
+        "AS closing_no"
+    )
+
+
+def in_both_dimensions(relation: str) -> str:
+    """Return SQL for rows of the whole country, and again for each category."""
+    return (
+        f"SELECT *, 'all' AS dimension, 'all' AS dimension_value FROM {relation} UNION ALL "
+        f"SELECT *, 'category', CAST(category AS VARCHAR) FROM {relation} "
+        "WHERE category IS NOT NULL"
     )
 
 
 def with_ends(rows: str, keys: str) -> str:
-    """Add to dense rows one that says so when nothing is in scope any more."""
+    """Return SQL that adds a row of zeros after each run of closings that have a row.
+
+    Without it, a row whose processes all moved to another month would hold for ever.
+    """
     return f"""
-WITH made AS MATERIALIZED ({rows}),
+WITH dense AS MATERIALIZED ({rows}),
 followed AS (
-    SELECT {keys}, closings, k AS last_k,
-        lead(k, 1, -1) OVER (PARTITION BY {keys} ORDER BY k) AS next_k
-    FROM made JOIN (SELECT c, closings FROM countries) USING (c)
+    SELECT {keys}, closing_count, closing_no AS last_closing,
+        lead(closing_no, 1, -1) OVER (PARTITION BY {keys} ORDER BY closing_no) AS next_closing
+    FROM dense JOIN (SELECT country_no, closing_count FROM countries) USING (country_no)
 )
-SELECT * FROM made
+SELECT * FROM dense
 UNION ALL BY NAME
-SELECT {keys}, last_k + 1 AS k, 0 AS den, 0 AS n_eligible, 0 AS n_observed
-FROM followed WHERE next_k <> last_k + 1 AND last_k + 1 < least(m + {SPAN}, closings)""".strip()
+SELECT {keys}, last_closing + 1 AS closing_no, 0 AS denominator, 0 AS n_eligible, 0 AS n_observed
+FROM followed
+WHERE next_closing <> last_closing + 1
+  AND last_closing + 1 < least(month_no + {EVALUATIONS}, closing_count)""".strip()
 
 
-_TEN = Context(prec=SIGNAL_DIGITS, rounding=ROUND_HALF_EVEN)
-_MANY = Context(prec=80)
-_LAST_PLACE = Decimal(1).scaleb(-18)
-_BATCH = 100_000
-
-
-def quotients(sql: duckdb.DuckDBPyConnection) -> None:
-    """Make ``quotients``: the value of each division that the raw rows ask for."""
-    asked = "kind, n1, n2, n3, den"
+def create_quotients(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``quotients``: the value of each distinct division in ``raw``."""
+    operands = "kind, term1, term2, term3, denominator"
     sql.execute(f"""
 CREATE TEMP TABLE divisions AS
-SELECT row_number() OVER () AS qid, {asked}
-FROM (SELECT DISTINCT {asked} FROM raw WHERE den > 0 AND n_observed > 0)""")
+SELECT row_number() OVER () AS division_no, {operands}
+FROM (SELECT DISTINCT {operands} FROM raw WHERE denominator > 0 AND n_observed > 0)""")
     values = []
-    given = sql.execute(f"SELECT {asked} FROM divisions ORDER BY qid")
-    while batch := given.fetchmany(_BATCH):
-        values.append(pa.array([value(*row) for row in batch], DECIMAL))
+    divisions = sql.execute(f"SELECT {operands} FROM divisions ORDER BY division_no")
+    while batch := divisions.fetchmany(_BATCH):
+        values.append(pa.array([quotient(*row) for row in batch], DECIMAL))
     column = pa.chunked_array(values, DECIMAL)
-    sql.register("divided", pa.table({"qid": pa.array(range(1, len(column) + 1)), "value": column}))
-    sql.execute("CREATE TEMP TABLE quotients AS FROM divisions JOIN divided USING (qid)")
+    numbers = pa.array(range(1, len(column) + 1))
+    sql.register("divided", pa.table({"division_no": numbers, "value": column}))
+    sql.execute("CREATE TEMP TABLE quotients AS FROM divisions JOIN divided USING (division_no)")
     sql.unregister("divided")
     sql.execute("DROP TABLE divisions")
 
 
-def shares(sql: duckdb.DuckDBPyConnection) -> None:
-    """Make ``shares``: the coverage of each pair of counts in ``valued``."""
+def create_coverages(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``coverages``: the share of each distinct pair of counts in ``valued``."""
     pairs = sql.execute(
         "SELECT DISTINCT n_observed, n_eligible FROM valued WHERE n_eligible > 0"
     ).fetchall()
     observed, eligible = zip(*pairs, strict=True) if pairs else ((), ())
-    found = pa.table(
+    rows = pa.table(
         {
             "n_observed": pa.array(observed, pa.int64()),
             "n_eligible": pa.array(eligible, pa.int64()),
-            "coverage": pa.array([rounded(*pair) for pair in pairs], DECIMAL),
+            "coverage": pa.array([divide(*pair) for pair in pairs], DECIMAL),
         }
     )
-    sql.register("found", found)
-    sql.execute("CREATE TEMP TABLE shares AS FROM found")
-    sql.unregister("found")
+    sql.register("coverage_rows", rows)
+    sql.execute("CREATE TEMP TABLE coverages AS FROM coverage_rows")
+    sql.unregister("coverage_rows")
 
 
-def value(kind: str, n1: int, n2: int, n3: int, den: int) -> Decimal | None:
-    """Divide as the kind says; None where the record has no exact place for the value."""
+def quotient(kind: str, term1: int, term2: int, term3: int, denominator: int) -> Decimal | None:
+    """Divide as the kind says; None if the value does not fit into a DECIMAL(38, 18)."""
     if kind == "ratio":
-        return rounded(n1, den)
+        return divide(term1, denominator)
     if kind == "hhi":
-        return rounded(n1 * HALF * HALF + 2 * n2 * HALF + n3, den * den)
-    mean = (Fraction(n1, n2) + Fraction(n3, den)) / 2
-    return rounded(mean.numerator, mean.denominator)
+        squares = term1 * HALF * HALF + 2 * term2 * HALF + term3
+        return divide(squares, denominator * denominator)
+    mean = (Fraction(term1, term2) + Fraction(term3, denominator)) / 2
+    return divide(mean.numerator, mean.denominator)
 
 
-def rounded(number: int, by: int) -> Decimal | None:
-    """Divide two whole numbers, rounded once."""
-    found = _TEN.divide(Decimal(number), Decimal(by))
-    exponent = found.as_tuple().exponent
+def divide(dividend: int, divisor: int) -> Decimal | None:
+    """Divide two whole numbers, rounded once to ten digits and at most 18 decimals."""
+    result = _TEN_DIGITS.divide(Decimal(dividend), Decimal(divisor))
+    exponent = result.as_tuple().exponent
     if isinstance(exponent, int) and exponent < -18:
-        found = _MANY.divide(Decimal(number), Decimal(by)).quantize(_LAST_PLACE, ROUND_HALF_EVEN)
-    return found if found.adjusted() < 20 else None
+        # Divided anew: rounding the rounded result could be off by one.
+        exact = _MANY_DIGITS.divide(Decimal(dividend), Decimal(divisor))
+        result = exact.quantize(_LAST_DECIMAL, ROUND_HALF_EVEN)
+    return result if result.adjusted() < 20 else None

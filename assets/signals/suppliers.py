@@ -1,119 +1,102 @@
-"""Awards to suppliers that had none before, and awards against what was estimated."""
+"""Awards to newcomers: suppliers that had none in the months before."""
 
 import duckdb
 
-from assets.signals.calendar import SPAN
-from assets.signals.raw_measures import add, at_each_closing, in_both_dimensions, with_ends
-from assets.signals.rolling_windows import PRESENT, moving, stepped
+from assets.signals.calendar import EVALUATIONS
+from assets.signals.raw_measures import add_measure
+from assets.signals.rolling_windows import PRESENT, changes_of, create_rolling_totals
 from warehouse.methodology.signals import NEW_AFTER
 
-_KEYS = "c, m, dimension, dimension_value"
-_DIMS = {"dimension": "dimension", "dimension_value": "dimension_value"}
 
-
-def newcomers(sql: duckdb.DuckDBPyConnection) -> None:
+def add_newcomers(sql: duckdb.DuckDBPyConnection) -> None:
     """Add the share of awards that went to suppliers without one in the months before."""
     sql.execute("""
-CREATE OR REPLACE TEMP TABLE won AS
-SELECT c, pid, a, kf, ku, unnest(suppliers) AS supplier, 1 AS amount
-FROM lines WHERE len(suppliers) > 0""")
-    moving(sql, "winning", "FROM won", ("c", "supplier"), 1)
-    _earlier(sql)
-    moving(sql, "awarding", "SELECT *, 1 AS amount FROM lines", ("c", "pid"), 1)
-    moving(sql, "stating", "FROM won", ("c", "pid"), 1)
-    hidden = "supplier IN (SELECT party FROM parties WHERE withheld)"
+CREATE OR REPLACE TEMP TABLE wins AS
+SELECT country_no, process_id, award_month_no, known_from_closing, known_until_closing,
+    unnest(suppliers) AS supplier, 1 AS amount
+FROM award_lines WHERE len(suppliers) > 0""")
+    create_rolling_totals(sql, "supplier_wins", "FROM wins", ("country_no", "supplier"), 1)
+    _create_newcomer_changes(sql)
+    lines = "SELECT *, 1 AS amount FROM award_lines"
+    create_rolling_totals(sql, "awarded_processes", lines, ("country_no", "process_id"), 1)
+    create_rolling_totals(sql, "supplied_processes", "FROM wins", ("country_no", "process_id"), 1)
+    withheld = "supplier IN (SELECT party_no FROM parties WHERE withheld)"
+    scope = ("country_no",)
     steps = " UNION ALL BY NAME ".join(
         (
-            "FROM newly",
-            stepped("awarding", ("c",), "pid", {"n_eligible": PRESENT}),
-            stepped("stating", ("c",), "pid", {"n_observed": PRESENT}),
-            stepped("winning", ("c",), "supplier", {"n_withheld": PRESENT}, hidden),
+            "FROM newcomer_changes",
+            changes_of("awarded_processes", scope, "process_id", {"n_eligible": PRESENT}),
+            changes_of("supplied_processes", scope, "process_id", {"n_observed": PRESENT}),
+            changes_of("supplier_wins", scope, "supplier", {"n_withheld": PRESENT}, withheld),
         )
     )
-    names = ("n_eligible", "n_observed", "n_withheld", "n1", "den")
+    names = ("n_eligible", "n_observed", "n_withheld", "term1", "denominator")
+    running = ", ".join(f"sum(sum({name})) OVER so_far AS {name}" for name in names)
+    # No value before NEW_AFTER months of a country are known: until then everyone looks new. And
+    # no row before the first award of the month is known.
     rows = f"""
-SELECT * REPLACE (CASE WHEN m >= {NEW_AFTER} THEN den ELSE 0 END AS den) FROM (
-    SELECT c, m, k, {", ".join(f"sum(sum({name})) OVER running AS {name}" for name in names)}
-    FROM ({steps}) GROUP BY c, m, k WINDOW running AS (PARTITION BY c, m ORDER BY k)
-) QUALIFY max(n_eligible) OVER (PARTITION BY c, m ORDER BY k) > 0"""
-    add(sql, "supplier-newcomer-rate", "newcomer_award_share", rows, n_withheld="n_withheld")
+SELECT * REPLACE (CASE WHEN month_no >= {NEW_AFTER} THEN denominator ELSE 0 END AS denominator)
+FROM (
+    SELECT country_no, month_no, closing_no, {running}
+    FROM ({steps}) GROUP BY country_no, month_no, closing_no
+    WINDOW so_far AS (PARTITION BY country_no, month_no ORDER BY closing_no)
+) QUALIFY max(n_eligible) OVER (PARTITION BY country_no, month_no ORDER BY closing_no) > 0"""
+    panel = "supplier-newcomer-rate"
+    add_measure(sql, panel, "newcomer_award_share", rows, n_withheld="n_withheld")
 
 
-def _earlier(sql: duckdb.DuckDBPyConnection) -> None:
-    """Make ``newly``: by how much awards, and those to newcomers, change at a closing."""
+def _create_newcomer_changes(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``newcomer_changes``: by how much awards, and those to newcomers, change."""
     sql.execute(f"""
-CREATE OR REPLACE TEMP TABLE newly AS
-WITH present AS (
-    SELECT c, supplier, a, min(kf) AS kf, ku FROM won WHERE a >= 0 GROUP BY ALL
+CREATE OR REPLACE TEMP TABLE newcomer_changes AS
+WITH months_won AS (
+    -- when it is known that a supplier has an award in a month
+    SELECT country_no, supplier, award_month_no, min(known_from_closing) AS known_from_closing,
+        known_until_closing
+    FROM wins WHERE award_month_no >= 0 GROUP BY ALL
 ),
-own AS (
-    SELECT c, supplier, m, k, v - coalesce(lag(v) OVER (
-        PARTITION BY c, supplier, m ORDER BY k), 0) AS own, 0 AS earlier
-    FROM winning
+own_changes AS (
+    -- by how much the supplier's awards of the month itself change
+    SELECT country_no, supplier, month_no, closing_no, total - coalesce(lag(total) OVER (
+        PARTITION BY country_no, supplier, month_no ORDER BY closing_no), 0) AS own_awards,
+        0 AS earlier_months
+    FROM supplier_wins
 ),
-before AS (
-    SELECT own.c, own.supplier, m, greatest(kf, m) AS k, ku, closings
-    FROM (SELECT DISTINCT c, supplier, m FROM own) AS own
-    JOIN present ON present.c = own.c AND present.supplier = own.supplier
-     AND present.a BETWEEN m - {NEW_AFTER} AND m - 1
-    JOIN (SELECT c, closings FROM countries) AS ends ON ends.c = own.c
-    WHERE greatest(kf, m) < least(ku, m + {SPAN}, closings)
+earlier AS (
+    -- its months with an award within the NEW_AFTER months before, while that is known
+    SELECT own.country_no, own.supplier, month_no,
+        greatest(known_from_closing, month_no) AS closing_no, known_until_closing, closing_count
+    FROM (SELECT DISTINCT country_no, supplier, month_no FROM own_changes) AS own
+    JOIN months_won ON months_won.country_no = own.country_no
+     AND months_won.supplier = own.supplier
+     AND months_won.award_month_no BETWEEN month_no - {NEW_AFTER} AND month_no - 1
+    JOIN (SELECT country_no, closing_count FROM countries) AS ends
+      ON ends.country_no = own.country_no
+    WHERE greatest(known_from_closing, month_no)
+        < least(known_until_closing, month_no + {EVALUATIONS}, closing_count)
 ),
 steps AS (
-    FROM own
-    UNION ALL SELECT c, supplier, m, k, 0, 1 FROM before
-    UNION ALL SELECT c, supplier, m, ku, 0, -1 FROM before WHERE ku < least(m + {SPAN}, closings)
+    FROM own_changes
+    UNION ALL
+    SELECT country_no, supplier, month_no, closing_no, 0, 1 FROM earlier
+    UNION ALL
+    SELECT country_no, supplier, month_no, known_until_closing, 0, -1 FROM earlier
+    WHERE known_until_closing < least(month_no + {EVALUATIONS}, closing_count)
 ),
-known AS (
-    SELECT c, supplier, m, k, sum(sum(own)) OVER running AS den,
-        CASE WHEN sum(sum(earlier)) OVER running = 0
-            THEN sum(sum(own)) OVER running ELSE 0 END AS n1
-    FROM steps GROUP BY c, supplier, m, k
-    WINDOW running AS (PARTITION BY c, supplier, m ORDER BY k)
+running AS (
+    -- all its awards of the month count, and as a newcomer's while no earlier month is known
+    SELECT country_no, supplier, month_no, closing_no,
+        sum(sum(own_awards)) OVER so_far AS denominator,
+        CASE WHEN sum(sum(earlier_months)) OVER so_far = 0
+            THEN sum(sum(own_awards)) OVER so_far ELSE 0 END AS term1
+    FROM steps GROUP BY country_no, supplier, month_no, closing_no
+    WINDOW so_far AS (PARTITION BY country_no, supplier, month_no ORDER BY closing_no)
 )
-SELECT c, m, k, sum(den - den_before) AS den, sum(n1 - n1_before) AS n1 FROM (
-    SELECT *, coalesce(lag(den) OVER ordered, 0) AS den_before,
-        coalesce(lag(n1) OVER ordered, 0) AS n1_before
-    FROM known WINDOW ordered AS (PARTITION BY c, supplier, m ORDER BY k)
-) GROUP BY ALL""")
-
-
-def against_estimate(sql: duckdb.DuckDBPyConnection) -> None:
-    """Add what was awarded by a process over what was estimated, in one currency.
-
-    Ratios are put in order once; quantiles are then of whole numbers, their places.
-    """
-    sql.execute("""
-CREATE OR REPLACE TEMP TABLE placed AS
-SELECT c, m, category, kf, ku, closings, units, tender_units,
-    CASE WHEN units > 0 AND tender_units > 0 THEN row_number() OVER (
-        ORDER BY CAST(units AS DOUBLE) / CAST(tender_units AS DOUBLE), units
-    ) END AS place
-FROM awarded WHERE m >= 0""")
-    sql.execute(f"""
-CREATE OR REPLACE TEMP TABLE quantiles AS
-SELECT {_KEYS}, k, quantile_disc(place, [0.25, 0.5, 0.75]) AS up,
-    -quantile_disc(-place, 0.5) AS upper,
-    count(*) FILTER (place IS NOT NULL AND units > tender_units) AS above,
-    count(*) AS n_eligible, count(place) AS n_observed
+SELECT country_no, month_no, closing_no, sum(denominator - denominator_before) AS denominator,
+    sum(term1 - term1_before) AS term1
 FROM (
-    SELECT *, {at_each_closing()} FROM ({in_both_dimensions("placed")})
-) GROUP BY {_KEYS}, k""")
-    panel = "award-to-estimate"
-    rows = (
-        f"SELECT {_KEYS}, k, above AS n1, n_observed AS den, n_eligible, n_observed FROM quantiles"
-    )
-    add(sql, panel, "share_above_1", with_ends(rows, _KEYS), **_DIMS)
-    for measure, low, high in (
-        ("ratio_p25", "up[1]", "up[1]"),
-        ("ratio_median", "up[2]", "upper"),
-        ("ratio_p75", "up[3]", "up[3]"),
-    ):
-        rows = f"""
-SELECT {_KEYS}, k, low.units AS n1, low.tender_units AS n2, high.units AS n3,
-    coalesce(high.tender_units, 0) AS den, n_eligible, n_observed
-FROM quantiles LEFT JOIN (FROM placed WHERE place IS NOT NULL) AS low ON low.place = {low}
-LEFT JOIN (FROM placed WHERE place IS NOT NULL) AS high ON high.place = {high}"""
-        pair = {"kind": "'pair'", "n2": "n2", "n3": "n3"}
-        ambiguous = rows.replace(_KEYS, ", ".join(f"quantiles.{x}" for x in _KEYS.split(", ")))
-        add(sql, panel, measure, with_ends(ambiguous, _KEYS), **_DIMS, **pair)
+    SELECT *, coalesce(lag(denominator) OVER in_order, 0) AS denominator_before,
+        coalesce(lag(term1) OVER in_order, 0) AS term1_before
+    FROM running
+    WINDOW in_order AS (PARTITION BY country_no, supplier, month_no ORDER BY closing_no)
+) GROUP BY ALL""")
