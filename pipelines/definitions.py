@@ -3,7 +3,7 @@
 import dagster as dg
 
 from assets.ingest.assets import landed_key, source_assets
-from assets.ingest.folder import SAMPLE_URL
+from assets.ingest.land import SAMPLE_URL
 from assets.ingest.resources import Ground
 from assets.ingest.sources import SOURCES
 from pipelines.places import builds_kept, places

@@ -7,8 +7,7 @@ from datetime import date
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from assets.fetching.fetchers import Window
-from assets.ingest.fetch_live import land_live
-from assets.ingest.folder import SAMPLE_URL, fetch_folder
+from assets.ingest.land import SAMPLE_URL, fetch_folder, land_live
 from assets.ingest.load import land_all, load_source
 from assets.ingest.metadata import sums
 from assets.ingest.sources import SOURCES

@@ -11,7 +11,7 @@ from typing import Any
 from stdnum import lei as lei_number
 
 from assets.filings.companyfacts import service_id_of
-from assets.filings.edgar_places import country_of, jurisdiction_of
+from assets.filings.edgar_countries import country_of, jurisdiction_of
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, members_of, pointer, read_json, text_of
 from quality.persons import drop_personal_names

@@ -18,7 +18,7 @@ from assets.filings.companyfacts import service_id_of
 from assets.filings.figures import Reading, of_line, settle, unit_of
 from assets.filings.line_items import BY_ELEMENT, IFRS, STANDARDS, US_GAAP, LineItem
 from assets.filings.periods import period_type, years_of
-from assets.filings.roundings import without_roundings
+from assets.filings.restatements import without_roundings
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, members_of, number_in, pointer, read_json, text_of
 from warehouse.record.landing import Document

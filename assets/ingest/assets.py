@@ -15,8 +15,7 @@ import dagster as dg
 from assets.fetching.fetchers import Window
 from assets.fetching.rate_limit import public
 from assets.filings.fetch import BATCHES
-from assets.ingest.fetch_live import land_live
-from assets.ingest.folder import fetch_folder
+from assets.ingest.land import fetch_folder, land_live
 from assets.ingest.load import land_all, load_source
 from assets.ingest.metadata import described, told
 from assets.ingest.resources import Ground

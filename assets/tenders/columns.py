@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from assets.parsing.parsed import MISFITS, Parsed
-from assets.tenders.judge import Party
+from assets.tenders.parties import Party
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, incoming_schema
 
 _RELEASES, _PARTIES = incoming_schema(TENDER_RELEASES), incoming_schema(TENDER_PARTIES)

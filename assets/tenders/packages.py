@@ -11,9 +11,9 @@ from typing import IO, Any
 import ijson
 from ijson.common import JSONError, ObjectBuilder
 
-from assets.tenders.bodies import Part, Unread
-from assets.tenders.documents import WRAPPERS
-from assets.tenders.lines import LONGEST
+from assets.tenders.json_lines import LONGEST
+from assets.tenders.json_values import Part, Unread
+from assets.tenders.releases import WRAPPERS
 
 Member = tuple[Part, str | None]
 Event = tuple[str, Any]

@@ -7,15 +7,13 @@ from typing import Any
 from urllib.parse import quote
 
 from assets.parsing.parsed import Parsed, provenance, source_ref
-from assets.tenders.bodies import Unread
 from assets.tenders.columns import Columns, ReleaseRow
-from assets.tenders.documents import Found, releases
-from assets.tenders.judge import Judge
-from assets.tenders.licences import license_of
-from assets.tenders.parties import Parties
-from assets.tenders.portals import PORTALS, Portal
-from assets.tenders.served import Served
-from assets.tenders.shapes import Body, Money, Period, Tender
+from assets.tenders.json_values import Unread
+from assets.tenders.ocds import Body, Money, Period, Tender
+from assets.tenders.parties import Judge, Parties
+from assets.tenders.portals import PORTALS, Portal, license_of
+from assets.tenders.redact import Served
+from assets.tenders.releases import Found, releases
 from assets.tenders.values import Refused, count, day, fitting, ident, text
 from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_RELEASES

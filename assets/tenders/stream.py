@@ -5,20 +5,21 @@ than fits, a package or an array, is read release by release. What breaks off is
 what came before it is kept.
 """
 
+import codecs
 import gc
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from typing import IO
 
 from assets.parsing.parsed import Parsed
-from assets.tenders.bodies import Unread
-from assets.tenders.documents import Found, inside, releases
-from assets.tenders.lines import first_is_whole, values
+from assets.tenders.json_lines import first_is_whole, values
+from assets.tenders.json_values import Unread
 from assets.tenders.packages import members
 from assets.tenders.parse import Reader, withheld_key
 from assets.tenders.portals import PORTALS, Portal
-from assets.tenders.unpack import EndsEarly, chunks
+from assets.tenders.releases import Found, inside, releases
 from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_RELEASES
 
@@ -127,3 +128,57 @@ class _Pieces:
         if length > size:
             self._pieces = chain([start[size:]], self._pieces)
         return start[:size]
+
+
+CHUNK = 1 << 20
+
+
+class EndsEarly(ValueError):
+    """A body that could be opened only so far, and why, in words."""
+
+
+def chunks(body: IO[bytes]) -> Iterator[bytes]:
+    """Give a body piece by piece, none of them much longer than a chunk."""
+    raw = iter(lambda: body.read(CHUNK), b"")
+    first = next(raw, b"")
+    pieces = _opened(first, raw) if first.startswith(b"\x1f\x8b") else _chain(first, raw)
+    return _as_utf8(pieces)
+
+
+def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _opened(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    """Open gzip members one after another; no piece grows beyond a chunk, bomb or not."""
+    opener = zlib.decompressobj(31)
+    packed = first
+    while True:
+        try:
+            piece = opener.decompress(packed, CHUNK)
+        except zlib.error as error:
+            raise EndsEarly(f"the gzip is broken: {error}") from None
+        if piece:
+            yield piece
+        packed = opener.unconsumed_tail
+        if opener.eof:
+            packed = (opener.unused_data or next(rest, b"")).lstrip(b"\0")
+            if not packed:
+                return
+            opener = zlib.decompressobj(31)
+        elif not packed:
+            packed = next(rest, b"")
+            if not packed:
+                raise EndsEarly("the gzip ends early")
+
+
+def _as_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    first = next(pieces, b"")
+    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        for piece in _chain(first, pieces):
+            yield decoder.decode(piece).encode("utf-8", "replace")
+        return
+    yield from _chain(first.removeprefix(codecs.BOM_UTF8), pieces)

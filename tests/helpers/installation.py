@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.ingest.folder import SAMPLE_URL, fetch_folder
+from assets.ingest.land import SAMPLE_URL, fetch_folder
 from assets.ingest.load import land_all, load_source
 from assets.ingest.sources import SOURCES
 from assets.sample.world import write_world

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.ingest.folder import fetch_folder
+from assets.ingest.land import fetch_folder
 from assets.macro.sources import SOURCES
 from assets.source import Source
 from warehouse.errors import SankofaError

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.parsing.parsed import Parsed
-from assets.tenders.licences import license_of
 from assets.tenders.parse import parse, parse_portal
-from assets.tenders.portals import PORTALS
+from assets.tenders.portals import PORTALS, license_of
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
 from tests.helpers.tenders import PORTUGAL, document, read, real

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.parsing.parsed import Parsed
-from assets.tenders.lines import values
+from assets.tenders.json_lines import values
 from assets.tenders.parse import parse_portal
 from assets.tenders.portals import PORTALS, Portal
 from assets.tenders.stream import stream, stream_portal

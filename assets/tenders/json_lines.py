@@ -7,9 +7,9 @@ read together. A value that is too long is rejected, so that memory stays flat.
 import json
 from collections.abc import Iterable, Iterator
 
-from assets.tenders.bodies import MISREAD, Part, Unread, as_text, one_after_another
-from assets.tenders.documents import release_or_value
-from assets.tenders.shapes import alone
+from assets.tenders.json_values import MISREAD, Part, Unread, as_text, one_after_another
+from assets.tenders.ocds import alone
+from assets.tenders.releases import release_or_value
 
 # A single value longer than this is refused: it is no release, or a bomb.
 LONGEST = 64 << 20

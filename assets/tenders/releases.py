@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from assets.tenders.bodies import Part, Unread, decoded, parts
-from assets.tenders.shapes import Release, alone, typed
+from assets.tenders.json_values import Part, Unread, decoded, parts
+from assets.tenders.ocds import Release, alone, typed
 
 # Members under which portals hide a package.
 WRAPPERS = ("releasePackage", "recordPackage", "arrayReleasePackage", "result", "results", "data")
