@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from assets.filings.line_items import LineItem, Measure
-from assets.macro.currencies import is_currency
+from assets.macro.iso_codes import is_currency
 from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS

@@ -7,15 +7,17 @@ Reserve's own download, which says more of itself, has a reader of its own.
 """
 
 import csv
-from datetime import UTC
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date
 from io import StringIO
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from assets.macro import h10_download
-from assets.macro.calendars import span_from
-from assets.macro.h10_rows import rate
+from assets.macro.iso_codes import area_of_currency, refuse_unless_money
+from assets.macro.periods import Span, period_of, span_from
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_in, read_text
 from warehouse.record.landing import Document
@@ -68,8 +70,8 @@ def parse(document: Document, body: bytes) -> Parsed:
     """Read rates of one cadence, which the document's header ``frequency`` names."""
     parsed = Parsed()
     try:
-        if read_text(body).lstrip('"').startswith(h10_download.FIRST_CELL):
-            return h10_download.parse(document, body)
+        if read_text(body).lstrip('"').startswith(FIRST_CELL):
+            return parse_download(document, body)
         cadence = _cadence(document)
         lines = _lines(body)
     except (ValueError, csv.Error) as error:
@@ -114,3 +116,106 @@ def _row(document: Document, cells: list[str], cadence: str) -> dict[str, Any]:
     base, quote = (currency, "USD") if currency in DOLLARS_FOR_ONE else ("USD", currency)
     read = document.observed_at.astimezone(UTC).date()
     return rate(base, quote, cadence, span, read) | {"value": number_in(cells[2])}
+
+
+def rate(base: str, quote: str, cadence: str, span: Span, read: date) -> dict[str, Any]:
+    """Give every column but the value; it is available from the day it was read."""
+    if span[0] > read:
+        raise ValueError(f"the period begins after it was read, on {read}")
+    refuse_unless_money(base, span[0])
+    refuse_unless_money(quote, span[0])
+    area = area_of_currency(base if quote == "USD" else quote)
+    return {
+        "country": area[0] if area else None,
+        "country_iso3": area[1] if area else None,
+        "series": f"FX.{base}.{quote}",
+        "series_type": "fx",
+        "unit": f"{quote} per {base}",
+        "base_period": None,
+        "available_at": read,
+        "publication": read.isoformat(),
+        "frequency": cadence,
+        "period_start": span[0],
+        "period_end": span[1],
+        "obs_status": None,
+    }
+
+
+FIRST_CELL = "Series Description"
+
+_PER = re.compile(r"Currency:_Per_([A-Z]{3})")
+_ID = re.compile(r"RXI(?:\$US)?_N\.([BMA])\.[A-Z0-9]+")
+_CADENCE_LETTERS = {"B": "daily", "M": "monthly", "A": "annual"}
+_NO_DATA = frozenset({"", "ND", "NC", "NA"})
+
+
+@dataclass(frozen=True)
+class _Column:
+    base: str
+    quote: str
+    cadence: str
+
+
+def parse_download(document: Document, body: bytes) -> Parsed:
+    """Read every rate; a column that is none is one rejection, a day without data is none."""
+    parsed = Parsed()
+    rows = csv.reader(StringIO(read_text(body), newline=""), strict=True)
+    try:
+        head = _head(rows)
+        lines = [(rows.line_num, cells) for cells in rows if cells]
+    except (ValueError, csv.Error) as error:
+        parsed.reject(MACRO_SERIES, document, "", str(error))
+        return parsed
+    columns: dict[int, _Column] = {}
+    for place in range(1, len(head["Time Period"])):
+        try:
+            columns[place] = _column({name: cells[place] for name, cells in head.items()})
+        except (ValueError, IndexError) as error:
+            parsed.reject(MACRO_SERIES, document, f"column {place + 1}", str(error))
+    read = document.observed_at.astimezone(UTC).date()
+    for number, cells in lines:
+        for place, column in columns.items():
+            where = f"line {number}, column {place + 1}"
+            try:
+                found = [
+                    provenance(document, where, "file") | row
+                    for row in _rows(cells, place, column, read)
+                ]
+            except ValueError as error:
+                parsed.reject(MACRO_SERIES, document, where, str(error))
+                continue
+            parsed.add(MACRO_SERIES, found)
+    return parsed
+
+
+def _head(rows: Iterator[list[str]]) -> dict[str, list[str]]:
+    head: dict[str, list[str]] = {}
+    for cells in rows:
+        if cells:
+            head[cells[0].strip().rstrip(": ")] = [cell.strip() for cell in cells]
+        if "Time Period" in head:
+            break
+    missing = {"Unit", "Multiplier", "Currency", "Time Period"} - head.keys()
+    if missing:
+        raise ValueError(f"the document is no download of H.10: no line {min(missing)!r}")
+    return head
+
+
+def _column(told: dict[str, str]) -> _Column:
+    unit, named = _PER.fullmatch(told["Unit"]), _ID.fullmatch(told["Time Period"])
+    if unit is None or named is None:
+        raise ValueError(f"{told['Time Period']!r:.40} in {told['Unit']!r:.40} is no rate")
+    if told["Multiplier"] not in ("1", "1.0"):
+        raise ValueError(f"the values are for {told['Multiplier']!r:.20}, not for one")
+    return _Column(unit[1], told["Currency"], _CADENCE_LETTERS[named[1]])
+
+
+def _rows(cells: list[str], place: int, column: _Column, read: date) -> Iterator[dict[str, object]]:
+    if place >= len(cells):
+        raise ValueError("the line ends before this column")
+    if cells[place].strip() in _NO_DATA:
+        return
+    span, cadence = period_of(cells[0].strip())
+    if cadence != column.cadence:
+        raise ValueError(f"{cells[0]!r:.40} is no {column.cadence} period")
+    yield rate(column.base, column.quote, cadence, span, read) | {"value": number_in(cells[place])}

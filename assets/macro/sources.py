@@ -1,6 +1,6 @@
 """The sources of macroeconomic figures."""
 
-from assets.macro import alfred, fetch, fred, h10, sdmx_csv, worldbank
+from assets.macro import alfred, fetch, fetch_alfred, h10, sdmx_csv, worldbank
 from assets.source import Source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
@@ -36,8 +36,8 @@ SOURCES = (
         "United States government series, public domain",
         alfred.parse,
         (MACRO_SERIES,),
-        base_url=fred.BASE_URL,
-        fetch=fred.alfred,
+        base_url=fetch_alfred.BASE_URL,
+        fetch=fetch_alfred.alfred,
     ),
     Source(
         "h10",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from assets.macro import worldbank_bulk, worldbank_csv
+from assets.macro import worldbank_csv
 from assets.macro.worldbank_values import country, observation, unit_in
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
@@ -33,15 +33,19 @@ _PAGE = re.compile(r"[?&/]page[=-]([0-9]+)")
 
 def parse(document: Document, body: bytes) -> Parsed:
     """Read one page; aggregates and years without a value are counted, and left out."""
-    if body.startswith(worldbank_bulk.ZIP):
-        return worldbank_bulk.parse(document, body)
+    if body.startswith(worldbank_csv.ZIP):
+        return worldbank_csv.parse_wide(document, body)
     try:
         text = read_text(body)
     except ValueError:
         text = "["  # said again, as a rejection, where pages are read
     if text.lstrip()[0] not in "[{":
-        wide = worldbank_bulk.is_wide(text)
-        return worldbank_bulk.parse(document, body) if wide else worldbank_csv.parse(document, body)
+        wide = worldbank_csv.is_wide(text)
+        return (
+            worldbank_csv.parse_wide(document, body)
+            if wide
+            else worldbank_csv.parse_long(document, body)
+        )
     return _page(document, body)
 
 

@@ -4,8 +4,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from assets.macro.areas import Area, area_of, was_country
-from assets.macro.calendars import period_of
+from assets.macro.iso_codes import Area, area_of, was_country
+from assets.macro.periods import period_of
 
 _YEAR = re.compile(r"[0-9]{4}")
 _IN_BRACKETS = re.compile(r"\(([^()]+)\)")

@@ -20,7 +20,7 @@ from assets.ingest.load import land_all, load_source
 from assets.ingest.sources import SOURCES
 from assets.macro import alfred as alfred_parser
 from assets.macro import fetch as macro
-from assets.macro import fred
+from assets.macro import fetch_alfred
 from assets.macro import worldbank as worldbank_parser
 from assets.source import base_url_of
 from tests.helpers.replay_server import Asked, Replay, Reply
@@ -289,7 +289,7 @@ def test_all_observations_of_a_series_arrive_with_what_its_parser_needs(
     server.answer("/fred/series/observations", fred_page)
     landing = Landing(str(tmp_path))
 
-    documents = list(fred.alfred(client, server.base, ALWAYS, ["NEW"]))
+    documents = list(fetch_alfred.alfred(client, server.base, ALWAYS, ["NEW"]))
     landed = [landing.land(document)[0] for document in documents]
 
     assert server.asked[1].query["api_key"] == "5ecre7"
@@ -311,7 +311,7 @@ def test_observations_that_stop_short_of_their_count_are_not_taken(
         ),
     )
 
-    documents, words = came(fred.alfred(client, server.base, ALWAYS, ["NEW"]))
+    documents, words = came(fetch_alfred.alfred(client, server.base, ALWAYS, ["NEW"]))
 
     assert documents == []
     assert "1 of 3 observations arrived, so nothing is taken" in words
@@ -348,7 +348,7 @@ def test_a_series_with_more_vintages_than_one_answer_holds_comes_in_parts(
     landing = Landing(str(tmp_path / "landing"))
     [source] = [source for source in SOURCES if source.key == "alfred"]
 
-    land_all(landing, fred.alfred(client, server.base, ALWAYS, ["NEW"]))
+    land_all(landing, fetch_alfred.alfred(client, server.base, ALWAYS, ["NEW"]))
     load_source(record, landing, source)
 
     every = vintages_query(MACRO_SERIES, record.relation("macro_series"), vintages="all")
@@ -362,7 +362,7 @@ def test_a_question_that_fred_refuses_for_another_reason_is_not_split(
     server.on("/fred/series", fred_series())
     server.on("/fred/series/observations", Reply(b'{"error_message": "no such series"}', 400))
 
-    _, words = came(fred.alfred(client, server.base, ALWAYS, ["NEW"]))
+    _, words = came(fetch_alfred.alfred(client, server.base, ALWAYS, ["NEW"]))
 
     assert "no such series" in words
     assert len(server.asked) == 2
@@ -371,7 +371,7 @@ def test_a_question_that_fred_refuses_for_another_reason_is_not_split(
 def test_a_series_under_copyright_is_left_out(server: Replay, client: Client) -> None:
     server.on("/fred/series", fred_series("Copyright, 2016, OECD."))
 
-    assert list(fred.alfred(client, server.base, ALWAYS, ["NEW"])) == []
+    assert list(fetch_alfred.alfred(client, server.base, ALWAYS, ["NEW"])) == []
     assert len(server.asked) == 1
 
 
@@ -380,7 +380,7 @@ def test_without_a_key_fred_is_not_asked_and_the_words_say_how_to_get_one(
 ) -> None:
     monkeypatch.delenv("SANKOFA_FRED_KEY", raising=False)
     with pytest.raises(FetchError, match="set SANKOFA_FRED_KEY"):
-        fred.alfred(client, LIVE["alfred"], ALWAYS)
+        fetch_alfred.alfred(client, LIVE["alfred"], ALWAYS)
 
 
 def test_the_files_of_h10_carry_their_frequency(server: Replay, client: Client) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.macro import alfred
-from assets.macro.alfred_series import country_in, unit_and_base
+from assets.macro.alfred import country_in, unit_and_base
 from assets.parsing.parsed import Parsed
 from tests.helpers.macro import FRED, document, fits, places, real, reasons, rows, vintage, vintages
 from warehouse.record.tables import MACRO_SERIES

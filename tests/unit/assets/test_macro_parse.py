@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.macro import alfred, h10, sdmx_csv, worldbank, worldbank_csv
-from assets.macro.areas import area_of, area_of_currency
-from assets.macro.calendars import period_of
-from assets.macro.currencies import refuse_unless_money
+from assets.macro.iso_codes import area_of, area_of_currency, refuse_unless_money
+from assets.macro.periods import period_of
 from tests.helpers.macro import (
     FRED,
     VERSIONS,
@@ -34,7 +33,7 @@ from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES, RecordTable
 
-PARSERS = (alfred.parse, h10.parse, sdmx_csv.parse, worldbank.parse, worldbank_csv.parse)
+PARSERS = (alfred.parse, h10.parse, sdmx_csv.parse, worldbank.parse, worldbank_csv.parse_long)
 HEADERS = {"indicator": "NY.GDP.MKTP.CD", "vintage": "2012-09-20", "frequency": "monthly"}
 
 
@@ -99,12 +98,12 @@ def test_a_truncated_pull_names_the_pages_it_lacks() -> None:
 
 def test_a_dated_file_is_a_vintage_of_the_indicator_its_headers_name() -> None:
     body = b"Country Name,Country Code,Year,Value\nNigeria,NGA,2010,196.84\nWorld,WLD,2010,1\n"
-    parsed = worldbank_csv.parse(document(body, **HEADERS), body)
+    parsed = worldbank_csv.parse_long(document(body, **HEADERS), body)
     assert fits(MACRO_ANNUAL, parsed)
     assert rows(parsed)[0]["publication"] == "2012-09-20"
     assert rows(parsed)[0]["available_at"] is None
     assert places(parsed) == ["line 3"]
-    assert len(reasons(worldbank_csv.parse(document(body), body))) == 1
+    assert len(reasons(worldbank_csv.parse_long(document(body), body))) == 1
 
 
 # SDMX-CSV
@@ -367,7 +366,7 @@ def real_document(path: Path, body: bytes) -> Document:
     ("folder", "pattern", "parse", "table"),
     [
         ("macro/worldbank/api_v2", "*", worldbank.parse, MACRO_ANNUAL),
-        ("macro/worldbank/vintages", "*", worldbank_csv.parse, MACRO_ANNUAL),
+        ("macro/worldbank/vintages", "*", worldbank_csv.parse_long, MACRO_ANNUAL),
         ("macro/worldbank/pydeflate", "*.csv", worldbank.parse, MACRO_ANNUAL),
         ("fx/sdmx", "*", sdmx_csv.parse, MACRO_SERIES),
         ("fx/fred_h10", "*", h10.parse, MACRO_SERIES),
@@ -391,7 +390,7 @@ def test_every_real_file_goes_through(
 def test_the_gdp_of_nigeria_in_2010_has_a_value_in_each_vintage() -> None:
     found = {}
     for path, body in real("macro/worldbank/vintages", "gdp_*.csv"):
-        for row in rows(worldbank_csv.parse(real_document(path, body), body)):
+        for row in rows(worldbank_csv.parse_long(real_document(path, body), body)):
             if (row["country"], row["period_end"].year) == ("NG", 2010):
                 found[row["publication"]] = row["value"]
     billions = {day: int(value / 10**8) for day, value in found.items()}
