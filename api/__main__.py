@@ -1,4 +1,4 @@
-"""``python -m api``: serve the published builds of a place."""
+"""``python -m api``: serve published builds over REST."""
 
 import argparse
 import os
@@ -6,30 +6,32 @@ import sys
 from pathlib import Path
 
 from api.app import UPGRADE_URL
-from api.serve import Options, serve
-from api.server.workers import cores
+from api.serve import ServeOptions, serve
+from api.server.workers import available_cores
 from warehouse.errors import SankofaError
 
 
 def main() -> None:
-    """Read the places and serve."""
-    asked = _parser().parse_args()
-    options = Options(
-        exports=asked.exports,
-        docs=asked.docs,
-        mcp_url=asked.mcp_url,
-        usage=asked.usage,
-        bases=tuple(asked.base_url),
-        proxies=tuple(asked.trusted_proxy),
-        upgrade_url=asked.upgrade_url,
-        workers=asked.workers or len(cores()),
+    """Parse the command line and serve."""
+    arguments = _parser().parse_args()
+    options = ServeOptions(
+        exports=arguments.exports,
+        docs=arguments.docs,
+        mcp_url=arguments.mcp_url,
+        usage=arguments.usage,
+        base_urls=tuple(arguments.base_url),
+        proxies=tuple(arguments.trusted_proxy),
+        upgrade_url=arguments.upgrade_url,
+        workers=arguments.workers or len(available_cores()),
     )
     try:
-        serve(asked.marts, asked.keys, asked.host, asked.port, options)
+        serve(arguments.marts, arguments.keys, arguments.host, arguments.port, options)
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
     except OSError as error:
-        sys.exit(f"cannot serve at {asked.host}:{asked.port}: {error}; choose another --port")
+        sys.exit(
+            f"cannot serve at {arguments.host}:{arguments.port}: {error}; choose another --port"
+        )
 
 
 def _parser() -> argparse.ArgumentParser:

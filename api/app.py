@@ -1,4 +1,4 @@
-"""The REST service: routes and what each is given."""
+"""The REST app: its middleware and its routes."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -7,36 +7,33 @@ from pathlib import Path
 
 import falcon
 
-from api.base_url import Hosts
-from api.errors import answer_errors
-from api.middleware import Keys, Limits, Requests
-from api.representation import Representation
-from api.resources import files, pages, site
-from api.resources.crosswalk import Crosswalk, Lookup
-from api.resources.entity import Entity
-from api.resources.export import Export
-from api.resources.fundamentals import Fundamentals
-from api.resources.health import Health
+from api.base_url import BaseUrlMiddleware
+from api.errors import add_error_handlers
+from api.middleware import KeyMiddleware, RateLimitMiddleware, RequestMiddleware
+from api.representation import RepresentationMiddleware
+from api.resources.derived import (
+    MetricsResource,
+    ProcurementDemandResource,
+    QualityResource,
+    ScreenResource,
+    SignalResource,
+)
+from api.resources.exports import ExportManifestResource, file_routes
 from api.resources.html import SandboxKey
-from api.resources.macro import Macro
-from api.resources.metrics import Metrics
-from api.resources.openapi import OpenApi
-from api.resources.parties import TenderParties
-from api.resources.problems import ProblemPage
-from api.resources.quality import Quality
-from api.resources.screen import Screen
-from api.resources.shared_facts import SharedFacts
-from api.resources.signals import ProcurementDemand, Signal
-from api.resources.status import Status
-from api.resources.tenders import Tenders
-from api.version_headers import Notices
+from api.resources.organisations import CrosswalkResource, EntityResource, LookupResource
+from api.resources.pages import page_routes, site_routes
+from api.resources.reported import FundamentalsResource, MacroResource, SharedFactsResource
+from api.resources.service import HealthResource, OpenApiResource, StatusResource
+from api.resources.tenders import TenderPartiesResource, TendersResource
+from api.version_headers import VersionHeadersMiddleware
 from warehouse.contract.failures import UPGRADE_URL as UPGRADE_URL
 from warehouse.exports.published import Published
 from warehouse.keys import KeyStore, KeyStoreUnavailable, check, public_key, signing_secret
 from warehouse.read.mart import Mart
 from warehouse.usage import Usage
 
-_EXPOSED = (
+# Response headers that scripts of other origins may read.
+_EXPOSED_HEADERS = (
     "X-Service-API-Version",
     "X-Request-Id",
     "X-Data-Version",
@@ -62,54 +59,55 @@ def create_app(
     keys: KeyStore,
     upgrade_url: str = UPGRADE_URL,
     exports: Published | None = None,
-    bases: Sequence[str] = (),
+    base_urls: Sequence[str] = (),
     usage: Usage | None = None,
     docs: Path | None = None,
     mcp_url: str = "",
 ) -> falcon.App[falcon.Request, falcon.Response]:
-    """Make the WSGI app over a mart and a key store."""
+    """Return the WSGI app over a mart and a key store."""
     app = falcon.App()
-    app.add_middleware(falcon.CORSMiddleware(expose_headers=_EXPOSED))
-    app.add_middleware(Requests())
-    app.add_middleware(Hosts(bases))
-    app.add_middleware(Notices(mart))
-    app.add_middleware(Keys(keys))
+    # Responses pass the middleware in reverse order.
+    app.add_middleware(falcon.CORSMiddleware(expose_headers=_EXPOSED_HEADERS))
+    app.add_middleware(RequestMiddleware())
+    app.add_middleware(BaseUrlMiddleware(base_urls))
+    app.add_middleware(VersionHeadersMiddleware(mart))
+    app.add_middleware(KeyMiddleware(keys))
     if usage is not None:
-        app.add_middleware(Limits(usage))
-    app.add_middleware(Representation())
-    answer_errors(app, upgrade_url)
+        app.add_middleware(RateLimitMiddleware(usage))
+    app.add_middleware(RepresentationMiddleware())
+    add_error_handlers(app, upgrade_url)
     stores: dict[str, Callable[[], object]] = {"key_store": lambda: check(keys)}
     if usage is not None:
         stores["usage_store"] = usage.check
-    secret = cache(lambda: signing_secret(keys, "cursor"))
+    # Read it now if possible; the service also starts while its key store is down.
+    cursor_secret = cache(lambda: signing_secret(keys, "cursor"))
     with suppress(KeyStoreUnavailable):
-        secret()
-    described = (
-        Health(),
-        Status(mart, stores),
-        OpenApi(),
-        Fundamentals(mart),
-        Tenders(mart, secret),
-        SharedFacts(mart),
-        TenderParties(mart),
-        Macro(mart),
-        Entity(mart),
-        Crosswalk(mart),
-        Lookup(mart),
-        Screen(mart),
-        Metrics(mart),
-        ProcurementDemand(mart),
-        Signal(mart),
-        Quality(mart),
-        Export(mart),
+        cursor_secret()
+    declared_resources = (
+        HealthResource(),
+        StatusResource(mart, stores),
+        OpenApiResource(),
+        FundamentalsResource(mart),
+        TendersResource(mart, cursor_secret),
+        SharedFactsResource(mart),
+        TenderPartiesResource(mart),
+        MacroResource(mart),
+        EntityResource(mart),
+        CrosswalkResource(mart),
+        LookupResource(mart),
+        ScreenResource(mart),
+        MetricsResource(mart),
+        ProcurementDemandResource(mart),
+        SignalResource(mart),
+        QualityResource(mart),
+        ExportManifestResource(mart),
     )
-    shown_key = SandboxKey(lambda: public_key(keys))
+    sandbox_key = SandboxKey(lambda: public_key(keys))
     routes: dict[str, object] = {
-        **{resource.endpoint.path: resource for resource in described},
-        "/problems/{code}": ProblemPage(),
-        **pages.routes(shown_key, site=docs is not None),
-        **({} if exports is None else files.routes(exports)),
-        **({} if docs is None else site.routes(docs, mart, shown_key, mcp_url)),
+        **{resource.endpoint.path: resource for resource in declared_resources},
+        **page_routes(sandbox_key, site=docs is not None),
+        **({} if exports is None else file_routes(exports)),
+        **({} if docs is None else site_routes(docs, mart, sandbox_key, mcp_url)),
     }
     for path, resource in routes.items():
         app.add_route(path, resource)

@@ -1,4 +1,4 @@
-"""Under which address the service speaks of itself: one that was configured, never a guess."""
+"""The base URL of links in responses: one that was configured, never one that a client sent."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -8,35 +8,28 @@ import falcon
 from warehouse.errors import SankofaError
 
 
-class Hosts:
-    """Sets ``req.context.base_url``: the configured address that the Host names, else the first.
+class BaseUrlMiddleware:
+    """Sets ``req.context.base_url`` to the configured URL that matches Host, else to the first.
 
-    Without any, addresses in answers are as they were written, or begin at the root.
+    Without any configured URL, links stay as they were written or start at the root.
     """
 
-    def __init__(self, bases: Sequence[str] = ()) -> None:
-        self._by_host = {_host(base): base.rstrip("/") for base in bases}
-        self._bases = tuple(self._by_host.values())
-        self._own = next(iter(self._bases), "")
+    def __init__(self, base_urls: Sequence[str] = ()) -> None:
+        self._by_host = {_host(url): url.rstrip("/") for url in base_urls}
+        self._base_urls = tuple(self._by_host.values())
+        self._default = next(iter(self._base_urls), "")
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Believe a Host that is one of ours."""
+        """Accept the Host header only if it is one of ours."""
         context = req.context
-        context.bases, context.base_url = self._bases, self._own
-        if self._bases:
+        context.base_urls, context.base_url = self._base_urls, self._default
+        if self._base_urls:
             host = req.get_header("Host", default="").lower()
-            context.base_url = self._by_host.get(host, self._own)
+            context.base_url = self._by_host.get(host, self._default)
 
 
-def follow(req: falcon.Request, body: bytes) -> bytes:
-    """Let addresses of ours in JSON be those of the host that was asked."""
-    for written in req.context.bases:
-        body = body.replace(f'"{written}/'.encode(), f'"{req.context.base_url}/'.encode())
-    return body
-
-
-def _host(base: str) -> str:
-    parts = urlsplit(base)
+def _host(base_url: str) -> str:
+    parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise SankofaError(f"{base!r} is no address of a service; write it as https://host")
+        raise SankofaError(f"{base_url!r} is not a base URL; write it as https://host")
     return parts.netloc.lower()

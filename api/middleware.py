@@ -1,4 +1,4 @@
-"""What every request goes through: its id, its key, its limits, one line of log."""
+"""Middleware for every request: request id, API key, rate limits, access log."""
 
 import re
 import time
@@ -8,33 +8,33 @@ import falcon
 from msgspec.json import encode
 
 from api.server.access_log import log_access
+from warehouse.contract import API_VERSION
 from warehouse.contract.credentials import admitted, sent_key
 from warehouse.contract.limits import headers_of, refuse_above
 from warehouse.keys import KeyStore, hidden
 from warehouse.usage import Standing, Usage
 
-API_VERSION = "1.0.0"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
-_READ_WITH = ("GET", "HEAD", "OPTIONS")
-# A part of a licensed file is charged as the whole is.
-_CHARGED = (200, 206, 400, 402, 404)
+_METHODS = ("GET", "HEAD", "OPTIONS")
+# 206 is charged like 200: otherwise a licensed file would be free in parts.
+_CHARGED_STATUSES = (200, 206, 400, 402, 404)
 
 
-class Requests:
-    """Names each request, sets the headers of all answers, and logs; never the key."""
+class RequestMiddleware:
+    """Gives each request an id, sets the headers of every response, writes the access log."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Keep the client's request id where it is a valid one."""
-        context, sent = req.context, req.env.get("HTTP_X_REQUEST_ID", "")
-        kept = sent and _REQUEST_ID.fullmatch(sent) and hidden(sent) == sent
-        context.request_id = sent if kept else f"{getrandbits(128):032x}"
+        """Accept the client's request id if it is valid and contains no key."""
+        context, sent_id = req.context, req.env.get("HTTP_X_REQUEST_ID", "")
+        valid = sent_id and _REQUEST_ID.fullmatch(sent_id) and hidden(sent_id) == sent_id
+        context.request_id = sent_id if valid else f"{getrandbits(128):032x}"
         context.started = time.perf_counter()
         context.key = context.standing = None
 
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> None:
-        """Set the headers that every answer has, errors included."""
+        """Set the headers of every response, errors included, and log one line."""
         key, request_id = req.context.key, req.context.request_id
         resp.set_header("X-Service-API-Version", API_VERSION)
         resp.set_header("X-Request-Id", request_id)
@@ -53,8 +53,8 @@ class Requests:
         log_access(encode(line).decode())
 
 
-class Keys:
-    """Lets a request with a valid key in; resources that say ``open`` need none."""
+class KeyMiddleware:
+    """Authenticates requests by API key; a resource with ``open = True`` needs none."""
 
     def __init__(self, store: KeyStore) -> None:
         self._store = store
@@ -66,17 +66,20 @@ class Keys:
         resource: object,
         params: dict[str, object],
     ) -> None:
-        """Check the method, then that a key is there, then that it is one of ours."""
-        if req.method not in _READ_WITH:
-            raise falcon.HTTPMethodNotAllowed(_READ_WITH)
+        """Check the method, then the key."""
+        if req.method not in _METHODS:
+            raise falcon.HTTPMethodNotAllowed(_METHODS)
         if req.method == "OPTIONS" or _is_open(resource, params):
             return
         sent = sent_key(req.env.get("HTTP_X_API_KEY"), req.env.get("HTTP_AUTHORIZATION"))
         req.context.key = admitted(self._store, sent)
 
 
-class Limits:
-    """Counts what a key asks; add it after the keys and before what turns a 200 into a 304."""
+class RateLimitMiddleware:
+    """Counts requests per key. Add it after KeyMiddleware and before RepresentationMiddleware.
+
+    Responses pass the middleware in reverse: the count must see a 304, which is not charged.
+    """
 
     def __init__(self, usage: Usage) -> None:
         self._usage = usage
@@ -88,7 +91,7 @@ class Limits:
         resource: object,
         params: dict[str, object],
     ) -> None:
-        """Count the request, and refuse it above a limit."""
+        """Count the request; refuse it above a limit."""
         if req.context.key is None:
             return
         standing = self._usage.take(req.context.key, req.remote_addr)
@@ -98,17 +101,17 @@ class Limits:
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> None:
-        """Say how the key stands; an answer that does not count gives its charge back."""
+        """Set the RateLimit headers; refund a response that is not charged."""
         standing: Standing | None = req.context.standing
         if standing is None:
             return
-        if resp.status_code not in _CHARGED:
+        if resp.status_code not in _CHARGED_STATUSES:
             standing = self._usage.give_back(standing)
         for name, value in headers_of(standing).items():
             resp.set_header(name, value)
 
 
 def _is_open(resource: object, params: dict[str, object]) -> bool:
-    """Tell whether no key is needed; a resource can say so of some of its addresses only."""
-    told = getattr(resource, "open", False)
-    return bool(told(params) if callable(told) else told)
+    """Return whether no key is needed; ``open`` may be a function of the path parameters."""
+    is_open = getattr(resource, "open", False)
+    return bool(is_open(params) if callable(is_open) else is_open)

@@ -1,4 +1,4 @@
-"""How an answer travels: its ETag, compressed or not, for whom and how long it may be kept."""
+"""The form a response is sent in: ETag, compression, Cache-Control."""
 
 import zlib
 from collections.abc import Callable
@@ -8,44 +8,50 @@ import falcon
 import xxhash
 import zstandard
 
+from api.endpoints.request import etag_matches
 from warehouse.contract.problems import Problem
 
-# Below this a compressed body is hardly smaller than what it costs.
-_WORTH_IT = 1_024
-_TEXTS = ("application/json", "application/problem+json", "application/openapi+json", "text/")
+# Compressing a smaller body costs more than it saves.
+_SMALLEST_COMPRESSED = 1_024
+_COMPRESSIBLE = (
+    "application/json",
+    "application/problem+json",
+    "application/openapi+json",
+    "text/",
+)
 _LONGEST_URL = 8_192
 
 
 def _gzip(body: bytes) -> bytes:
-    packer = zlib.compressobj(level=4, wbits=31)
-    return packer.compress(body) + packer.flush()
+    compressor = zlib.compressobj(level=4, wbits=31)
+    return compressor.compress(body) + compressor.flush()
 
 
 def _zstd(body: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=3).compress(body)
 
 
-# In the order we prefer.
+# In order of preference.
 _CODINGS: dict[str, Callable[[bytes], bytes]] = {"zstd": _zstd, "gzip": _gzip}
 
 
-class Representation:
-    """Gives every whole answer an ETag, answers 304 where nothing changed, and compresses.
+class RepresentationMiddleware:
+    """Gives every complete body an ETag, answers 304 if it is unchanged, and compresses it.
 
-    Add it last: what comes before it then sees the answer as it leaves.
+    Add it after the other middleware: they then see the response as it is sent.
     """
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Refuse an address that no client of ours would write."""
-        asked = req.query_string
-        if len(req.path) + len(asked) + bool(asked) > _LONGEST_URL:
-            raise Problem("uri_too_long", f"The address is longer than {_LONGEST_URL} characters.")
+        """Refuse a URL longer than any the service defines."""
+        query = req.query_string
+        if len(req.path) + len(query) + bool(query) > _LONGEST_URL:
+            raise Problem("uri_too_long", f"The URL is longer than {_LONGEST_URL} characters.")
 
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> None:
-        """Settle how the answer travels; a file is settled already."""
-        cached = _say_how_long(req, resp)
+        """Set the headers and encode the body; files have set their own headers."""
+        cache_control = _set_cache_control(req, resp)
         if resp.stream is not None or resp.get_header("Accept-Ranges"):
             return
         body = resp.render_body()
@@ -56,31 +62,24 @@ class Representation:
             "Vary", "Accept-Encoding, X-Data-Version" if keyed else "Accept-Encoding"
         )
         coding = _coding(req, resp, body)
-        if resp.status_code == 200 and "no-store" not in cached:
+        if resp.status_code == 200 and "no-store" not in cache_control:
+            # Of the uncompressed body, so that it does not depend on the compressor's version.
             etag = f'"{xxhash.xxh3_128_hexdigest(body)}{f"-{coding}" if coding else ""}"'
             resp.set_header("ETag", etag)
-            if matches(req.env.get("HTTP_IF_NONE_MATCH"), etag):
-                _say_unchanged(resp)
+            if etag_matches(req.env.get("HTTP_IF_NONE_MATCH"), etag):
+                _set_not_modified(resp)
                 return
         resp.text, resp.data = None, _CODINGS[coding](body) if coding else body
         if coding:
             resp.set_header("Content-Encoding", coding)
 
 
-def matches(if_none_match: str | None, etag: str) -> bool:
-    """Tell whether a client holds what it would get."""
-    if if_none_match is None:
-        return False
-    held = (each.strip().removeprefix("W/") for each in if_none_match.split(","))
-    return any(each in ("*", etag) for each in held)
-
-
 @lru_cache(256)
-def accepted(header: str | None) -> str | None:
-    """Choose a coding that the client takes; None for the plain body."""
+def accepted_coding(header: str | None) -> str | None:
+    """Return the coding to use for an Accept-Encoding header; None for no compression."""
     weights: dict[str, float] = {}
-    for each in (header or "").lower().split(","):
-        name, _, weight = each.partition(";")
+    for coding in (header or "").lower().split(","):
+        name, _, weight = coding.partition(";")
         weights[name.strip()] = _weight(weight.strip())
     best = max(_CODINGS, key=lambda name: weights.get(name, 0.0))
     return best if weights.get(best, 0.0) > 0 else None
@@ -94,20 +93,21 @@ def _weight(text: str) -> float:
 
 
 def _coding(req: falcon.Request, resp: falcon.Response, body: bytes) -> str | None:
-    if len(body) < _WORTH_IT or not (resp.content_type or "").startswith(_TEXTS):
+    compressible = (resp.content_type or "").startswith(_COMPRESSIBLE)
+    if len(body) < _SMALLEST_COMPRESSED or not compressible:
         return None
-    return accepted(req.env.get("HTTP_ACCEPT_ENCODING"))
+    return accepted_coding(req.env.get("HTTP_ACCEPT_ENCODING"))
 
 
-def _say_how_long(req: falcon.Request, resp: falcon.Response) -> str:
-    said = "no-store" if resp.status_code >= 400 else resp.get_header("Cache-Control")
-    if said is None:
-        said = "no-cache" if req.context.key is None else "private"
-    resp.set_header("Cache-Control", said)
-    return said
+def _set_cache_control(req: falcon.Request, resp: falcon.Response) -> str:
+    value = "no-store" if resp.status_code >= 400 else resp.get_header("Cache-Control")
+    if value is None:
+        value = "no-cache" if req.context.key is None else "private"
+    resp.set_header("Cache-Control", value)
+    return value
 
 
-def _say_unchanged(resp: falcon.Response) -> None:
+def _set_not_modified(resp: falcon.Response) -> None:
     resp.status = falcon.HTTP_304
     resp.text = resp.data = None
     resp.delete_header("Content-Type")

@@ -1,4 +1,4 @@
-"""Headers that an answer has because of where it came from, errors included."""
+"""Headers about versions: deprecation of an endpoint, and the data_version behind an error."""
 
 from contextlib import suppress
 
@@ -9,11 +9,11 @@ from warehouse.errors import SankofaError
 from warehouse.exports.published import VERSION
 from warehouse.read.mart import Mart
 
-_VERSIONED = (400, 402, 404, 406)
+_STATUSES_WITH_VERSION = (400, 402, 404, 406)
 
 
-class Notices:
-    """Says that an endpoint will be removed, and which data_version an error speaks of."""
+class VersionHeadersMiddleware:
+    """Adds deprecation headers, and X-Data-Version to the errors of a valid key."""
 
     def __init__(self, mart: Mart) -> None:
         self._mart = mart
@@ -21,15 +21,18 @@ class Notices:
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> None:
-        """Set the headers; a datastore that does not answer has no version to tell."""
+        """Set the headers; while the datastore is down there is no version to name."""
         deprecation = getattr(getattr(resource, "endpoint", None), "deprecation", None)
         if deprecation is not None:
             for name, value in deprecation.headers().items():
                 resp.append_header(name, value)
-        if not succeeded and req.context.key is not None and resp.status_code in _VERSIONED:
-            pin = req.get_header("X-Data-Version")
-            for each in (pin, None) if pin and VERSION.fullmatch(pin) else (None,):
-                with suppress(SankofaError):
-                    told = pinned_at(self._mart, each).build().data_version
-                    resp.set_header("X-Data-Version", told)
-                    break
+        if succeeded or req.context.key is None or resp.status_code not in _STATUSES_WITH_VERSION:
+            return
+        # A pinned version that does not exist may be the error itself: name the current one then.
+        pin = req.get_header("X-Data-Version")
+        candidates = (pin, None) if pin and VERSION.fullmatch(pin) else (None,)
+        for version in candidates:
+            with suppress(SankofaError):
+                data_version = pinned_at(self._mart, version).build().data_version
+                resp.set_header("X-Data-Version", data_version)
+                return

@@ -105,7 +105,7 @@ ENTITY = Endpoint(
     "entities",
     (p.SERVICE_ID,),
     _OF_ONE,
-    misfit=404,
+    invalid_id_status=404,
 )
 CROSSWALK = Endpoint(
     "getCrosswalk",
@@ -117,7 +117,7 @@ CROSSWALK = Endpoint(
     "entities",
     (p.SERVICE_ID,),
     _OF_ONE,
-    misfit=404,
+    invalid_id_status=404,
 )
 LOOKUP = Endpoint(
     "lookUpIdentifier",
@@ -181,7 +181,7 @@ QUALITY = Endpoint(
     "quality",
     (p.SKU,),
     _OF_ONE,
-    misfit=404,
+    invalid_id_status=404,
 )
 EXPORT = Endpoint(
     "getExport",

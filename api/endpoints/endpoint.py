@@ -1,4 +1,4 @@
-"""What an endpoint declares of itself: one object gives validation, description and headers."""
+"""The declaration of an endpoint: validation, description and headers follow from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from typing import Literal
 
 from warehouse.contract.kinds import Parameter
 
-NOTICE = timedelta(days=180)
+DEPRECATION_NOTICE = timedelta(days=180)
 
 
 @dataclass(frozen=True)
 class Deprecation:
-    """An endpoint that will be removed: since when that is said, when it goes, what follows."""
+    """An endpoint that will be removed: announced since, removed on, replaced by."""
 
     since: datetime
     sunset: datetime
@@ -22,11 +22,12 @@ class Deprecation:
 
     def __post_init__(self) -> None:
         """Refuse less notice than was promised."""
-        if self.sunset - self.since < NOTICE:
-            raise ValueError(f"an endpoint is removed after {NOTICE.days} days' notice at least")
+        if self.sunset - self.since < DEPRECATION_NOTICE:
+            days = DEPRECATION_NOTICE.days
+            raise ValueError(f"an endpoint is removed after at least {days} days' notice")
 
     def headers(self) -> dict[str, str]:
-        """Give what every answer of the endpoint carries (RFC 9745, 8594, 8288)."""
+        """Return the headers of every response of the endpoint (RFC 9745, 8594, 8288)."""
         return {
             "Deprecation": f"@{int(self.since.timestamp())}",
             "Sunset": format_datetime(self.sunset.astimezone(UTC), usegmt=True),
@@ -36,29 +37,36 @@ class Deprecation:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One endpoint. ``body`` names the shape of its answer, ``statuses`` its errors.
+    """One endpoint. ``body`` names the schema of its response, ``statuses`` its errors.
 
-    A path identifier off its pattern is 400, or 404 where ``misfit`` says so.
+    A path identifier that does not match its pattern is answered with ``invalid_id_status``.
     """
 
     name: str
     path: str
     summary: str
-    about: str
+    description: str
     body: str
     tag: str
     parameters: tuple[Parameter, ...] = ()
     statuses: tuple[int, ...] = ()
     needs_key: bool = True
-    misfit: Literal[400, 404] = 400
+    invalid_id_status: Literal[400, 404] = 400
     deprecation: Deprecation | None = None
 
     @cached_property
     def query(self) -> Mapping[str, Parameter]:
-        """Give the parameters of the query by their names."""
-        return {each.name: each for each in self.parameters if each.place == "query"}
+        """Return the query parameters by name."""
+        return self._located("query")
 
     @cached_property
     def in_path(self) -> Mapping[str, Parameter]:
-        """Give the parameters of the path by their names."""
-        return {each.name: each for each in self.parameters if each.place == "path"}
+        """Return the path parameters by name."""
+        return self._located("path")
+
+    def _located(self, location: str) -> dict[str, Parameter]:
+        return {
+            parameter.name: parameter
+            for parameter in self.parameters
+            if parameter.place == location
+        }

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from api.endpoints.endpoint import Endpoint
-from api.middleware import API_VERSION
+from warehouse.contract import API_VERSION
 from warehouse.contract.bodies import BODIES, PARTS, ROWS, example
 from warehouse.contract.kinds import Parameter
 from warehouse.contract.members import member, of_type, whole
@@ -64,7 +64,7 @@ _MEANING = {
 }
 
 
-def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """Write the description of some endpoints."""
     return {
         "openapi": "3.1.0",
@@ -97,7 +97,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "operationId": endpoint.name,
         "tags": [endpoint.tag],
         "summary": endpoint.summary,
-        "description": endpoint.about,
+        "description": endpoint.description,
         "parameters": parameters,
         "security": _KEYED if endpoint.needs_key else [],
         "responses": _responses(endpoint),

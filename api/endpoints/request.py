@@ -1,4 +1,4 @@
-"""Reading of parameters by the declaration: each is right, or the problem names it."""
+"""Reading of a request by the declaration of its endpoint."""
 
 from typing import Any
 
@@ -7,48 +7,68 @@ import falcon
 from api.endpoints.endpoint import Endpoint
 from warehouse.contract.kinds import Choice, Parameter
 from warehouse.contract.problems import Problem
-from warehouse.contract.refusals import check_pin, nobody, unknown
-from warehouse.contract.refusals import conflict as conflict
-from warehouse.contract.refusals import in_order as in_order
-from warehouse.contract.refusals import invalid as invalid
-from warehouse.contract.refusals import missing as missing
+from warehouse.contract.refusals import check_pin, invalid, missing, nobody, unknown
+from warehouse.contract.walk import pinned_at
+from warehouse.read.mart import Mart
+from warehouse.tiers import Tier
 
-Asked = dict[str, Any]
+Parameters = dict[str, Any]
 
 
-def read(req: falcon.Request, endpoint: Endpoint, **path: str) -> Asked:
-    """Give every declared parameter as its kind reads it, None where it is left out.
+def read_parameters(req: falcon.Request, endpoint: Endpoint, **path: str) -> Parameters:
+    """Return every declared parameter as its type reads it, None if it was not sent.
 
-    One that is unknown, repeated, empty, malformed or missing is refused.
+    An unknown, repeated, empty, malformed or missing parameter is refused.
     """
     if not req.client_accepts(falcon.MEDIA_JSON):
-        raise Problem("not_acceptable", "The answer is application/json; let Accept allow it.")
+        raise Problem("not_acceptable", "The response is application/json; let Accept allow it.")
     if endpoint.needs_key:
         check_pin(req.get_header("X-Data-Version"))
-    asked: Asked = {name: _in_path(endpoint, name, text) for name, text in path.items()}
+    parameters: Parameters = {
+        name: _path_value(endpoint, name, text) for name, text in path.items()
+    }
     declared, sent = endpoint.query, req.params
     for name in sent:
         if name not in declared:
             raise unknown(name, declared, "this endpoint")
     for name, parameter in declared.items():
-        asked[name] = _in_query(parameter, sent.get(name))
-    return asked
+        parameters[name] = _query_value(parameter, sent.get(name))
+    return parameters
 
 
-def _in_path(endpoint: Endpoint, name: str, text: str) -> object:
+def tier_of(req: falcon.Request) -> Tier:
+    """Return the tier of the key that was sent."""
+    tier: Tier = req.context.key.tier
+    return tier
+
+
+def pinned_mart(req: falcon.Request, mart: Mart) -> Mart:
+    """Return the mart at the data_version that the request pins, or the current one."""
+    return pinned_at(mart, req.get_header("X-Data-Version"))
+
+
+def etag_matches(if_none_match: str | None, etag: str) -> bool:
+    """Return whether an If-None-Match header names the ETag (RFC 9110, weak comparison)."""
+    if if_none_match is None:
+        return False
+    tags = (tag.strip().removeprefix("W/") for tag in if_none_match.split(","))
+    return any(tag in ("*", etag) for tag in tags)
+
+
+def _path_value(endpoint: Endpoint, name: str, text: str) -> object:
     parameter = endpoint.in_path[name]
     try:
         return parameter.kind.read(text)
     except ValueError:
-        if endpoint.misfit == 404:
+        if endpoint.invalid_id_status == 404:
             raise nobody(text) from None
         raise invalid(name, text, parameter.kind.expected) from None
 
 
-def _in_query(parameter: Parameter, sent: str | list[str] | None) -> object:
+def _query_value(parameter: Parameter, sent: str | list[str] | None) -> object:
     name, kind = parameter.name, parameter.kind
     if isinstance(sent, list):
-        raise Problem("parameter_repeated", f"{name} is given twice.", parameter=name)
+        raise Problem("parameter_repeated", f"{name} was sent more than once.", parameter=name)
     if sent is None and parameter.required:
         raise missing(name, kind.expected)
     text = parameter.default if sent is None else sent
@@ -59,5 +79,5 @@ def _in_query(parameter: Parameter, sent: str | list[str] | None) -> object:
             raise ValueError
         return kind.read(text)
     except ValueError:
-        more = {"allowed": list(kind.words)} if isinstance(kind, Choice) else {}
-        raise invalid(name, text, kind.expected, **more) from None
+        allowed = {"allowed": list(kind.words)} if isinstance(kind, Choice) else {}
+        raise invalid(name, text, kind.expected, **allowed) from None

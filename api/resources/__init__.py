@@ -1,1 +1,5 @@
-"""One class a resource, holding only what it was given."""
+"""Falcon resources, one module per subject: parse the request, call one read, send the rows.
+
+Start with ``reported.py``. No SQL and no parameter parsing here: see ``warehouse.read`` and
+``api.endpoints``.
+"""

@@ -1,56 +1,73 @@
-"""What all pages share: links to the others, a policy that forbids elsewhere, the public key."""
+"""What all HTML pages share: navigation, security headers, the sandbox key, Markdown."""
 
+import html
 import time
 from collections.abc import Callable
 
 import falcon
+from markdown_it import MarkdownIt
 
 from warehouse.errors import SankofaError
 
-_OWN_ONLY = (
+_SAME_ORIGIN_ONLY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_HELD = 60.0
-_PAGES = (
+_KEY_CACHE_SECONDS = 60.0
+_SITE_LINKS = (
     ("/", "Catalogue"),
     ("/issuers/", "Issuers"),
     ("/screen/", "Screen"),
     ("/signals/", "Signals"),
     ("/quality/", "Quality"),
 )
-_OWN = (("/methodology", "Methodology"), ("/docs", "API"))
+_API_LINKS = (("/methodology", "Methodology"), ("/docs", "API"))
+# HTML inside our Markdown is shown as text.
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
-def navigation(site: bool) -> str:
-    """Give the links that every page has; those of a build only where its pages are served."""
-    links = (*(_PAGES if site else ()), *_OWN)
-    items = "".join(f'<li><a href="{address}">{name}</a></li>' for address, name in links)
+def navigation_html(site: bool) -> str:
+    """Return the navigation bar; the pages of a build only if they are served."""
+    links = (*(_SITE_LINKS if site else ()), *_API_LINKS)
+    items = "".join(f'<li><a href="{path}">{label}</a></li>' for path, label in links)
     return (
         f'<header class="top"><b>Sankofa</b><nav aria-label="Pages"><ul>{items}</ul></nav></header>'
     )
 
 
-def guard(resp: falcon.Response) -> None:
-    """Let a page load nothing but what we serve, and tell nobody where its visitor was."""
-    resp.set_header("Content-Security-Policy", _OWN_ONLY)
+def markdown_page(markdown: str, title: str, navigation: str = "") -> str:
+    """Return Markdown as a complete HTML page."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Sankofa: {html.escape(title)}</title>"
+        '<link rel="icon" href="/docs/icon.svg">'
+        '<link rel="stylesheet" href="/docs/docs.css"></head>'
+        f"<body>{navigation}<main>\n"
+        f"{_MARKDOWN.render(markdown)}</main></body></html>\n"
+    )
+
+
+def set_security_headers(resp: falcon.Response) -> None:
+    """Let a page load only what we serve, and send no Referer to anyone."""
+    resp.set_header("Content-Security-Policy", _SAME_ORIGIN_ONLY)
     resp.set_header("X-Content-Type-Options", "nosniff")
     resp.set_header("Referrer-Policy", "no-referrer")
 
 
 class SandboxKey:
-    """The public key, looked up once a minute; empty while the key store does not answer."""
+    """The public sandbox key, looked up once a minute; empty while the key store is down."""
 
-    def __init__(self, find: Callable[[], str | None]) -> None:
-        self._find = find
-        self._key, self._until = "", 0.0
+    def __init__(self, look_up: Callable[[], str | None]) -> None:
+        self._look_up = look_up
+        self._key, self._valid_until = "", 0.0
 
     def __call__(self) -> str:
-        """Give the key."""
-        if time.monotonic() > self._until:
+        """Return the key."""
+        if time.monotonic() > self._valid_until:
             try:
-                self._key = self._find() or ""
+                self._key = self._look_up() or ""
             except SankofaError:
                 self._key = ""
-            self._until = time.monotonic() + _HELD
+            self._valid_until = time.monotonic() + _KEY_CACHE_SECONDS
         return self._key

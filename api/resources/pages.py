@@ -1,52 +1,96 @@
-"""Pages for people and for models, without a key: reference, methodology, llms.txt."""
+"""Pages that need no key: reference, methodology, problems, llms.txt, the site of a build."""
 
 import html
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import falcon
 
-from api.resources import llms
-from api.resources.html import guard, navigation
-from api.resources.markdown import to_html
-from warehouse.contract.problems import Problem
+from api.endpoints.declarations import ENDPOINTS
+from api.endpoints.endpoint import Endpoint
+from api.resources.html import markdown_page, navigation_html, set_security_headers
+from warehouse.contract.problems import PROBLEMS, Problem
 from warehouse.methodology.pages import REFS, SLUGS, methodology_page
+from warehouse.read.mart import Mart
+from warehouse.json_encoding import encode
 
 _STATIC = Path(__file__).parents[1] / "static"
 _HTML, _MARKDOWN = "text/html; charset=utf-8", "text/markdown; charset=utf-8"
+_PLAIN = "text/plain; charset=utf-8"
+_LLMS_HEAD = """\
+# Sankofa
+
+> Point-in-time data for African and emerging markets: company fundamentals, public tenders, macro
+> series. `as_of` returns what was knowable on that day; `X-Data-Version` pins what had been loaded.
+
+- Send the key in `X-API-Key`; `/docs` shows a public sandbox key of the sample tier (25 rows).
+- Missing values are null. Every row carries its source and licence. There is no personal data.
+- An unknown parameter is 400. Errors are `application/problem+json`; `detail` says what to fix.
+- Countries are ISO 3166-1 alpha-2, alpha-3 on `/v1/shared/facts`. Dates are YYYY-MM-DD.
+"""
+# Folders of a build's site; every other path is the API's.
+_SITE_FOLDERS = ("static", "data", "datasets", "issuers", "screen", "signals", "quality")
+_SAFE_PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+_ISSUER_PATH = re.compile(r"issuers/([A-Za-z0-9]+)")
+_SITE_TYPES = {
+    ".html": _HTML,
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".txt": _PLAIN,
+}
 
 
-def routes(sandbox: Callable[[], str], site: bool = False) -> dict[str, object]:
-    """Give the addresses; ``sandbox`` names the public key, ``site`` tells of pages of builds."""
-    above = navigation(site)
+def page_routes(sandbox_key: Callable[[], str], site: bool = False) -> dict[str, object]:
+    """Return the routes of the API's own pages; ``site`` links to the pages of the build."""
+    navigation = navigation_html(site)
     return {
-        "/docs": Docs(sandbox, above),
-        "/docs/docs.js": Static("docs.js", "text/javascript; charset=utf-8"),
-        "/docs/docs.css": Static("docs.css", "text/css; charset=utf-8"),
-        "/docs/icon.svg": Static("icon.svg", "image/svg+xml"),
-        "/methodology": MethodologyIndex(above),
-        "/methodology/{set_name}/{slug}": Methodology(above),
-        "/llms.txt": LlmsTxt(),
+        "/docs": ReferencePageResource(sandbox_key, navigation),
+        "/docs/docs.js": StaticFileResource("docs.js", "text/javascript; charset=utf-8"),
+        "/docs/docs.css": StaticFileResource("docs.css", "text/css; charset=utf-8"),
+        "/docs/icon.svg": StaticFileResource("icon.svg", "image/svg+xml"),
+        "/methodology": MethodologyIndexResource(navigation),
+        "/methodology/{set_name}/{slug}": MethodologyResource(navigation),
+        "/problems/{code}": ProblemPageResource(),
+        "/llms.txt": LlmsTxtResource(),
     }
 
 
-class Docs:
-    """The interactive reference; nothing it loads comes from another host."""
+def site_routes(
+    folder: Path, mart: Mart, sandbox_key: Callable[[], str], mcp_url: str
+) -> dict[str, object]:
+    """Return the routes of the site; ``folder`` has a subfolder for each data_version."""
+    return {
+        "/": SitePageResource(folder, mart, ""),
+        "/config.json": SiteConfigResource(sandbox_key, mcp_url),
+        **{f"/{name}": SitePageResource(folder, mart, name) for name in _SITE_FOLDERS},
+        **{
+            f"/{name}/{{path:path}}": SitePageResource(folder, mart, f"{name}/")
+            for name in _SITE_FOLDERS
+        },
+    }
+
+
+class ReferencePageResource:
+    """The interactive reference; it loads nothing from other hosts."""
 
     open = True
 
-    def __init__(self, sandbox: Callable[[], str], above: str) -> None:
-        self._page = (_STATIC / "docs.html").read_text("utf-8").replace("{navigation}", above)
-        self._sandbox = sandbox
+    def __init__(self, sandbox_key: Callable[[], str], navigation: str) -> None:
+        template = (_STATIC / "docs.html").read_text("utf-8")
+        self._page = template.replace("{navigation}", navigation)
+        self._sandbox_key = sandbox_key
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Answer with the page, the sandbox key filled in where there is one."""
-        _show(resp, self._page.replace("{sandbox_key}", html.escape(self._sandbox())))
+        """Send the page with the sandbox key, if there is one, filled in."""
+        _send_page(resp, self._page.replace("{sandbox_key}", html.escape(self._sandbox_key())))
 
     on_head = on_get
 
 
-class Static:
+class StaticFileResource:
     """One file that a page loads."""
 
     open = True
@@ -56,70 +100,168 @@ class Static:
         self._content_type = content_type
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Answer with the file."""
+        """Send the file."""
         resp.data, resp.content_type = self._body, self._content_type
         resp.set_header("X-Content-Type-Options", "nosniff")
 
     on_head = on_get
 
 
-class MethodologyIndex:
-    """Every page of methodology by its ``methodology_ref``."""
+class MethodologyIndexResource:
+    """The list of methodology pages, by ``methodology_ref``."""
 
     open = True
 
-    def __init__(self, above: str) -> None:
-        self._above = above
+    def __init__(self, navigation: str) -> None:
+        self._navigation = navigation
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Answer with the list."""
+        """Send the list."""
         lines = "\n".join(f"- [{ref}](/methodology/{ref})" for ref in REFS)
-        _negotiate(req, resp, f"# Methodology\n\n{lines}\n", "Methodology", self._above)
+        _negotiate(req, resp, f"# Methodology\n\n{lines}\n", "Methodology", self._navigation)
 
     on_head = on_get
 
 
-class Methodology:
-    """How one derived value is worked out."""
+class MethodologyResource:
+    """How one derived value is computed."""
 
     open = True
 
-    def __init__(self, above: str) -> None:
-        self._above = above
+    def __init__(self, navigation: str) -> None:
+        self._navigation = navigation
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, set_name: str, slug: str) -> None:
-        """Answer with the page: HTML for a browser, else Markdown."""
+        """Send the page: HTML to a browser, else Markdown."""
         page = methodology_page(set_name, slug)
         if page is None:
-            raise Problem("not_found", f"No page explains {set_name[:64]}/{slug[:64]}.")
-        _negotiate(req, resp, page, f"{set_name}/{slug}", self._above)
+            name = f"{set_name[:64]}/{slug[:64]}"
+            raise Problem("not_found", f"No methodology page {name}; see /methodology.")
+        _negotiate(req, resp, page, f"{set_name}/{slug}", self._navigation)
 
     on_head = on_get
 
 
-class LlmsTxt:
-    """What a language model should know first (llmstxt.org)."""
+class ProblemPageResource:
+    """The page behind the ``type`` of a problem: what the code means and what to do."""
+
+    open = True
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, code: str) -> None:
+        """Send a few lines of text."""
+        problem_type = PROBLEMS.get(code)
+        if problem_type is None:
+            raise falcon.HTTPNotFound
+        resp.content_type = _PLAIN
+        resp.text = f"{code}\n{problem_type.status} {problem_type.title}.\n{problem_type.advice}\n"
+
+    on_head = on_get
+
+
+class LlmsTxtResource:
+    """A summary of the API for language models (llmstxt.org)."""
 
     open = True
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Answer with addresses of the host that was asked."""
-        resp.text = llms.text(req.context.base_url, SLUGS)
-        resp.content_type = "text/plain; charset=utf-8"
+        """Send the text with absolute URLs of the requested host."""
+        resp.text = llms_text(req.context.base_url)
+        resp.content_type = _PLAIN
 
     on_head = on_get
+
+
+class SitePageResource:
+    """The static site of the build that is served."""
+
+    open = True
+
+    def __init__(self, folder: Path, mart: Mart, prefix: str) -> None:
+        self._folder, self._mart, self._prefix = folder, mart, prefix
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, path: str = "") -> None:
+        """Send the file; redirect a folder without its trailing slash."""
+        site_path = f"{self._prefix}{path}"
+        file = self._find(site_path)
+        if file is None:
+            raise self._redirect_or_not_found(site_path)
+        resp.data, resp.content_type = file.read_bytes(), _SITE_TYPES[file.suffix]
+        set_security_headers(resp)
+
+    on_head = on_get
+
+    def _find(self, site_path: str) -> Path | None:
+        """Return the file of a path, the index for a folder; None if there is none."""
+        *folders, name = site_path.split("/")
+        parts = (*folders, name or "index.html")
+        if not all(map(_SAFE_PATH_PART.fullmatch, parts)):
+            return None
+        file = self._folder.joinpath(self._mart.build().data_version, *parts)
+        return file if file.suffix in _SITE_TYPES and file.is_file() else None
+
+    def _redirect_or_not_found(self, site_path: str) -> Exception:
+        # Redirects are relative: the site may be served below another path.
+        if self._find(f"{site_path}/"):
+            return falcon.HTTPFound(f"{site_path.rsplit('/', 1)[-1]}/")
+        if issuer := _ISSUER_PATH.fullmatch(site_path):
+            return falcon.HTTPFound(f"view/?id={issuer[1]}")
+        return Problem("not_found", f"The site has no page /{site_path[:100]}.")
+
+
+class SiteConfigResource:
+    """The configuration of the site's scripts; the API is on the same host."""
+
+    open = True
+
+    def __init__(self, sandbox_key: Callable[[], str], mcp_url: str) -> None:
+        self._sandbox_key, self._mcp_url = sandbox_key, mcp_url
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the URLs and the sandbox key, which is empty while the key store is down."""
+        resp.data = encode({"api": "", "mcp": self._mcp_url, "sandbox_key": self._sandbox_key()})
+        resp.content_type = "application/json"
+
+    on_head = on_get
+
+
+def llms_text(base_url: str) -> str:
+    """Return llms.txt, written from the declarations, with absolute URLs."""
+    methodology = [
+        f"- [{name}/{slug}]({base_url}/methodology/{name}/{slug})"
+        for name, slugs in SLUGS.items()
+        for slug in slugs
+    ]
+    parts = (
+        _LLMS_HEAD,
+        "## Endpoints\n",
+        *(_endpoint_line(base_url, endpoint) for endpoint in ENDPOINTS),
+        "\n## Reference\n",
+        f"- [OpenAPI 3.1]({base_url}/openapi.json): every parameter, status and schema",
+        f"- [Interactive reference]({base_url}/docs)",
+        f"- [Export manifest]({base_url}/exports/latest/manifest.json): Parquet files, signed",
+        f"- [Signing key]({base_url}/exports/signing-key.pem)",
+        "\n## Optional\n",
+        *methodology,
+    )
+    return "\n".join(parts) + "\n"
+
+
+def _endpoint_line(base_url: str, endpoint: Endpoint) -> str:
+    names = ", ".join(parameter.name for parameter in endpoint.parameters)
+    parameters = f" Parameters: {names}." if names else ""
+    return f"- [GET {endpoint.path}]({base_url}{endpoint.path}): {endpoint.summary}.{parameters}"
 
 
 def _negotiate(
-    req: falcon.Request, resp: falcon.Response, markdown: str, title: str, above: str
+    req: falcon.Request, resp: falcon.Response, markdown: str, title: str, navigation: str
 ) -> None:
     resp.append_header("Vary", "Accept")
     if "text/html" in req.accept:
-        _show(resp, to_html(markdown, title, above))
+        _send_page(resp, markdown_page(markdown, title, navigation))
     else:
         resp.text, resp.content_type = markdown, _MARKDOWN
 
 
-def _show(resp: falcon.Response, page: str) -> None:
+def _send_page(resp: falcon.Response, page: str) -> None:
     resp.text, resp.content_type = page, _HTML
-    guard(resp)
+    set_security_headers(resp)

@@ -1,18 +1,21 @@
-"""Tender releases, newest first, page by page."""
+"""Tender releases page by page, and the organisations they name."""
 
 from collections.abc import Callable
 
 import falcon
 
-from api.endpoints import declarations, request
-from api.endpoints.response import answer, rows_allowed
+from api.endpoints import declarations
+from api.endpoints.request import pinned_mart, read_parameters, tier_of
+from api.endpoints.response import send_rows
+from warehouse.contract.limits import rows_allowed
 from warehouse.contract.walk import next_cursor, place_of
 from warehouse.read.mart import Mart
+from warehouse.read.tenders import parties
 from warehouse.read.tenders import releases
 
 
-class Tenders:
-    """Answers with a page of releases; a whole walk is made in one data_version."""
+class TendersResource:
+    """Releases, newest first; all pages of a query come from one data_version."""
 
     endpoint = declarations.TENDERS
 
@@ -21,13 +24,33 @@ class Tenders:
         self._secret = secret
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        """Answer with a page and, unless it is the last, ``next_cursor``."""
-        asked = request.read(req, self.endpoint)
-        mart, after = place_of(self._mart, self._secret(), asked, req.get_header("X-Data-Version"))
-        limit = rows_allowed(req, asked)
-        rows = releases(mart, asked["country"], asked["from"], limit, after)
+        """Send a page and, unless it is the last one, ``next_cursor``."""
+        parameters = read_parameters(req, self.endpoint)
+        pin = req.get_header("X-Data-Version")
+        mart, after = place_of(self._mart, self._secret(), parameters, pin)
+        limit = rows_allowed(tier_of(req), parameters["limit"])
+        rows = releases(mart, parameters["country"], parameters["from"], limit, after)
         last_key = rows.last_key if rows.truncated else None
-        following = next_cursor(self._secret(), asked, last_key, rows.data_version)
-        answer(resp, rows, limit, None, next_cursor=following)
+        cursor = next_cursor(self._secret(), parameters, last_key, rows.data_version)
+        send_rows(resp, rows, limit, None, next_cursor=cursor)
+
+    on_head = on_get
+
+
+class TenderPartiesResource:
+    """Buyers and suppliers that are organisations, resolved to an id where possible."""
+
+    endpoint = declarations.TENDER_PARTIES
+
+    def __init__(self, mart: Mart) -> None:
+        self._mart = mart
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send parties, those named in most releases first within each role."""
+        parameters = read_parameters(req, self.endpoint)
+        mart = pinned_mart(req, self._mart)
+        limit = rows_allowed(tier_of(req), parameters["limit"])
+        rows = parties(mart, **{**parameters, "limit": limit})
+        send_rows(resp, rows, limit, None)
 
     on_head = on_get

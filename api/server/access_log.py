@@ -1,52 +1,53 @@
-"""The log of a server: lines are gathered and written where the main loop has a moment."""
+"""The access log: lines are buffered and written between two turns of the main loop."""
 
 import logging
 import sys
 from collections import deque
 
-_ACCESS = logging.getLogger("sankofa.access")
+_ACCESS_LOG = logging.getLogger("sankofa.access")
 
 
-class Gathered(logging.Handler):
-    """Writes to stderr when it is told to; anything worse than information at once."""
+class BufferedStderrHandler(logging.Handler):
+    """Writes to stderr when flushed; warnings and errors at once."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: deque[str] = deque()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take a line."""
+        """Buffer a line."""
         self.lines.append(self.format(record))
         if record.levelno > logging.INFO:
-            self.write_out()
+            self.write_lines()
 
-    def write_out(self) -> None:
-        """Write what was gathered, in one piece."""
+    def write_lines(self) -> None:
+        """Write the buffered lines in one call."""
+        # Threads may append meanwhile: take as many as there are now.
         lines = [self.lines.popleft() for _ in range(len(self.lines))]
         if lines:
             sys.stderr.write("\n".join((*lines, "")))
             sys.stderr.flush()
 
 
-_gathered: Gathered | None = None
+_handler: BufferedStderrHandler | None = None
 
 
 def log_to_stderr() -> None:
-    """Log as a server does."""
-    global _gathered
-    _gathered = Gathered()
-    logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s", handlers=[_gathered])
+    """Set up logging for a server process."""
+    global _handler
+    _handler = BufferedStderrHandler()
+    logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s", handlers=[_handler])
 
 
 def log_access(line: str) -> None:
-    """Log a line of a request; a server, which logs one for each, does it by the short way."""
-    if _gathered is None:
-        _ACCESS.info(line)
+    """Log one request; in a server past the logging module, which costs more than the line."""
+    if _handler is None:
+        _ACCESS_LOG.info(line)
     else:
-        _gathered.lines.append(f"{_ACCESS.name} {line}")
+        _handler.lines.append(f"{_ACCESS_LOG.name} {line}")
 
 
-def write_log() -> None:
-    """Write what the log has gathered."""
-    if _gathered is not None:
-        _gathered.write_out()
+def flush_log() -> None:
+    """Write the buffered lines."""
+    if _handler is not None:
+        _handler.write_lines()

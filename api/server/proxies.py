@@ -1,4 +1,4 @@
-"""Who is asking, where proxies stand before the service: only the named ones are believed."""
+"""The client's address behind proxies: only trusted proxies are believed."""
 
 from collections.abc import Callable, Iterable, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -7,49 +7,56 @@ from typing import Any
 from warehouse.errors import SankofaError
 
 Network = IPv4Network | IPv6Network
-_HEARSAY = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED")
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+_FORWARDED_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED")
 
 
-def networks(texts: Sequence[str]) -> list[Network]:
-    """Read networks such as 10.0.0.0/8 or a single address."""
+def parse_networks(texts: Sequence[str]) -> list[Network]:
+    """Parse networks such as 10.0.0.0/8, or single addresses."""
     try:
         return [ip_network(text) for text in texts]
     except ValueError as error:
-        raise SankofaError(f"a trusted proxy is not written right: {error}") from error
+        raise SankofaError(f"invalid trusted proxy: {error}") from error
 
 
-def behind(trusted: Sequence[Network], app: Wsgi) -> Wsgi:
-    """Give the app the client's own address and host where a trusted proxy names them."""
+def trust_proxies(trusted: Sequence[Network], app: Wsgi) -> Wsgi:
+    """Return the app with client address and host as a trusted proxy forwarded them."""
 
-    def unnamed(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        for name in _HEARSAY:
+    def strip_headers(
+        environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
+        for name in _FORWARDED_HEADERS:
             environ.pop(name, None)
         return app(environ, start_response)
 
-    def named(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def apply_headers(
+        environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
         chain = environ.pop("HTTP_X_FORWARDED_FOR", "")
         host = environ.pop("HTTP_X_FORWARDED_HOST", "")
         environ.pop("HTTP_FORWARDED", None)
-        if _among(environ.get("REMOTE_ADDR", ""), trusted):
-            environ["REMOTE_ADDR"] = client(environ["REMOTE_ADDR"], chain, trusted)
+        if _is_trusted(environ.get("REMOTE_ADDR", ""), trusted):
+            environ["REMOTE_ADDR"] = client_address(environ["REMOTE_ADDR"], chain, trusted)
             if host:
                 environ["HTTP_HOST"] = host.rpartition(",")[2].strip()
         return app(environ, start_response)
 
-    return named if trusted else unnamed
+    return apply_headers if trusted else strip_headers
 
 
-def client(nearest: str, chain: str, trusted: Sequence[Network]) -> str:
-    """Give the last address of the chain that is no proxy of ours; any before it is hearsay."""
-    found = nearest
-    for each in reversed([each.strip() for each in chain.split(",")]):
-        if not _is_address(each):
+def client_address(peer: str, chain: str, trusted: Sequence[Network]) -> str:
+    """Return the last address in X-Forwarded-For that is not a trusted proxy.
+
+    Anyone can write the entries before it.
+    """
+    client = peer
+    for address in reversed([entry.strip() for entry in chain.split(",")]):
+        if not _is_address(address):
             break
-        found = each
-        if not _among(each, trusted):
+        client = address
+        if not _is_trusted(address, trusted):
             break
-    return found
+    return client
 
 
 def _is_address(text: str) -> bool:
@@ -60,5 +67,5 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _among(text: str, trusted: Sequence[Network]) -> bool:
-    return _is_address(text) and any(ip_address(text) in each for each in trusted)
+def _is_trusted(text: str, trusted: Sequence[Network]) -> bool:
+    return _is_address(text) and any(ip_address(text) in network for network in trusted)

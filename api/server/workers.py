@@ -1,53 +1,74 @@
-"""Several processes that answer at one port, each kept to a core of its own.
+"""Worker processes on one port, each pinned to a core where the system allows it.
 
-All accept from the socket that the first one bound: a connection that waits there is taken by
-whoever is free, and none is lost when a process ends.
+All accept from the socket that the parent bound: a waiting connection is taken by whichever
+worker is free, and none is lost when a worker ends.
 """
 
+import ctypes
 import logging
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 _LOG = logging.getLogger("sankofa.serve")
-_A_MOMENT = 0.1
-# A process that dies at once would do so again: wait before another is started.
-_BETWEEN_STARTS = 1.0
-_PATIENCE = 15.0
+_POLL_SECONDS = 0.1
+# A worker that dies at start would die again: wait before starting another.
+_RESTART_DELAY = 1.0
+_SHUTDOWN_SECONDS = 15.0
+# Parameter numbers of glibc's mallopt.
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 
 
-def cores() -> list[int]:
-    """Name the cores that this process may use."""
-    return sorted(os.sched_getaffinity(0))
+def available_cores() -> list[int]:
+    """Return the numbers of the cores that this process may use."""
+    # Linux only; macOS has no CPU affinity.
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
-def keep_working(
+def keep_freed_memory() -> None:
+    """Return freed memory to the system only above 64 MB.
+
+    Otherwise every large body is built on fresh pages, and the kernel takes longer to clear them
+    than reading the rows takes. With a C library other than glibc nothing changes.
+    """
+    with suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_MMAP_THRESHOLD, 32 << 20)
+        mallopt(_TRIM_THRESHOLD, 64 << 20)
+        mallopt(_TOP_PAD, 8 << 20)
+
+
+def run_workers(
     work: Callable[[threading.Event], None], number: int, stop: threading.Event
 ) -> None:
-    """Run ``work`` in so many processes until ``stop``; one that dies is replaced.
+    """Run ``work`` in ``number`` processes until ``stop`` is set; replace one that dies.
 
-    What sets ``stop`` on a signal does so in every process: each has inherited it.
+    The signal handlers that set ``stop`` are inherited by every worker.
     """
-    allowed, at_work = cores(), dict[int, int]()
+    cores, slot_by_pid = available_cores(), dict[int, int]()
     while not stop.is_set():
-        for place in set(range(number)) - set(at_work.values()):
-            core = allowed[place % len(allowed)]
-            at_work[_started(work, core, stop)] = place
-        ended = _wait_for_an_end(at_work, stop)
-        if ended is not None and not stop.is_set():
-            _LOG.error("process %d ended and is replaced", ended)
-            stop.wait(_BETWEEN_STARTS)
-    _tell(at_work, signal.SIGTERM)
-    until = time.monotonic() + _PATIENCE
-    while at_work and time.monotonic() < until:
-        _reap(at_work)
-        time.sleep(_A_MOMENT)
-    _tell(at_work, signal.SIGKILL)
+        for slot in set(range(number)) - set(slot_by_pid.values()):
+            core = cores[slot % len(cores)]
+            slot_by_pid[_start(work, core, stop)] = slot
+        dead_pid = _wait_for_exit(slot_by_pid, stop)
+        if dead_pid is not None and not stop.is_set():
+            _LOG.error("worker process %d ended; starting another", dead_pid)
+            stop.wait(_RESTART_DELAY)
+    _signal_all(slot_by_pid, signal.SIGTERM)
+    deadline = time.monotonic() + _SHUTDOWN_SECONDS
+    while slot_by_pid and time.monotonic() < deadline:
+        _reap(slot_by_pid)
+        time.sleep(_POLL_SECONDS)
+    _signal_all(slot_by_pid, signal.SIGKILL)
 
 
-def _started(work: Callable[[threading.Event], None], core: int, stop: threading.Event) -> int:
+def _start(work: Callable[[threading.Event], None], core: int, stop: threading.Event) -> int:
+    """Fork a worker and return its process id; in the worker this never returns."""
     parent = os.getpid()
     child = os.fork()
     if child:
@@ -55,37 +76,44 @@ def _started(work: Callable[[threading.Event], None], core: int, stop: threading
     status = 1
     try:
         threading.Thread(target=_stop_when_orphaned, args=(parent, stop), daemon=True).start()
-        os.sched_setaffinity(0, {core})
+        _pin_to_core(core)
         work(stop)
         status = 0
     except Exception:
-        _LOG.exception("a process of the service failed")
+        _LOG.exception("a worker process failed")
     finally:
         os._exit(status)
 
 
+def _pin_to_core(core: int) -> None:
+    """Keep this process on one core; without CPU affinity (macOS) leave it to the scheduler."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {core})
+
+
 def _stop_when_orphaned(parent: int, stop: threading.Event) -> None:
     while os.getppid() == parent:
-        time.sleep(_BETWEEN_STARTS)
+        time.sleep(_RESTART_DELAY)
     stop.set()
 
 
-def _wait_for_an_end(at_work: dict[int, int], stop: threading.Event) -> int | None:
+def _wait_for_exit(slot_by_pid: dict[int, int], stop: threading.Event) -> int | None:
     while not stop.is_set():
-        if (ended := _reap(at_work)) is not None:
-            return ended
-        stop.wait(_A_MOMENT)
+        if (dead_pid := _reap(slot_by_pid)) is not None:
+            return dead_pid
+        stop.wait(_POLL_SECONDS)
     return None
 
 
-def _reap(at_work: dict[int, int]) -> int | None:
-    for child in list(at_work):
+def _reap(slot_by_pid: dict[int, int]) -> int | None:
+    """Forget one worker that has ended and return its process id."""
+    for child in list(slot_by_pid):
         if os.waitpid(child, os.WNOHANG)[0]:
-            del at_work[child]
+            del slot_by_pid[child]
             return child
     return None
 
 
-def _tell(at_work: dict[int, int], number: signal.Signals) -> None:
-    for child in at_work:
+def _signal_all(slot_by_pid: dict[int, int], number: signal.Signals) -> None:
+    for child in slot_by_pid:
         os.kill(child, number)

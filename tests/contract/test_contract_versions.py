@@ -9,9 +9,9 @@ import falcon
 import pytest
 
 from api.app import create_app
-from api.endpoints import request
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Deprecation, Endpoint
+from api.endpoints.request import read_parameters
 from tests.helpers.contract_client import Answer, Contract, address
 from tests.helpers.facts import fact
 from tests.helpers.random_world import publish_world
@@ -64,7 +64,7 @@ class Going:
     )
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        request.read(req, self.endpoint)
+        read_parameters(req, self.endpoint)
         resp.media = {"status": "ok"}
 
 

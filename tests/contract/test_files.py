@@ -20,7 +20,7 @@ from fsspec.implementations.http import HTTPFileSystem
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.resources.ranges import Unsatisfiable, part
+from api.resources.exports import RangeNotSatisfiable, requested_range
 from tests.helpers.rest_service import Served, World, make_world, served
 from warehouse.exports.published import Artifact
 
@@ -283,28 +283,28 @@ def test_many_clients_read_parts_at_once(server: Served, world: World) -> None:
 @given(size=SIZES, first=SIZES, last=SIZES)
 def test_a_range_is_what_the_file_has_of_it(size: int, first: int, last: int) -> None:
     if first > last:
-        assert part(f"bytes={first}-{last}", size) is None
+        assert requested_range(f"bytes={first}-{last}", size) is None
     elif first >= size:
-        with pytest.raises(Unsatisfiable):
-            part(f"bytes={first}-{last}", size)
+        with pytest.raises(RangeNotSatisfiable):
+            requested_range(f"bytes={first}-{last}", size)
     else:
-        assert part(f"bytes={first}-{last}", size) == (first, min(last, size - 1))
+        assert requested_range(f"bytes={first}-{last}", size) == (first, min(last, size - 1))
 
 
 @given(size=SIZES, length=SIZES)
 def test_a_suffix_is_the_end_of_the_file(size: int, length: int) -> None:
     if not size or not length:
-        with pytest.raises(Unsatisfiable):
-            part(f"bytes=-{length}", size)
+        with pytest.raises(RangeNotSatisfiable):
+            requested_range(f"bytes=-{length}", size)
     else:
-        assert part(f"bytes=-{length}", size) == (max(size - length, 0), size - 1)
+        assert requested_range(f"bytes=-{length}", size) == (max(size - length, 0), size - 1)
 
 
 @given(header=st.text(st.characters(codec="utf-8")), size=SIZES)
 def test_any_header_is_a_part_or_the_whole(header: str, size: int) -> None:
     for text in (header, f"bytes={header}"):
         try:
-            found = part(text, size)
-        except Unsatisfiable:
+            found = requested_range(text, size)
+        except RangeNotSatisfiable:
             continue
         assert found is None or 0 <= found[0] <= found[1] < size

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.endpoints.declarations import ENDPOINTS
-from api.representation import accepted, matches
+from api.endpoints.request import etag_matches
+from api.representation import accepted_coding
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World, make_world, served
 
@@ -136,10 +137,10 @@ def test_who_may_keep_an_answer_is_said(server: Served, world: World) -> None:
 def test_a_coding_is_used_only_where_the_client_takes_it(
     header: str | None, chosen: str | None
 ) -> None:
-    assert accepted(header) == chosen
+    assert accepted_coding(header) == chosen
 
 
 @given(header=st.text(st.characters(codec="utf-8")))
 def test_any_header_is_read(header: str) -> None:
-    assert accepted(header) in (None, "gzip", "zstd")
-    assert matches(header, '"own"') in (True, False)
+    assert accepted_coding(header) in (None, "gzip", "zstd")
+    assert etag_matches(header, '"own"') in (True, False)

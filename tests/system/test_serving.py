@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 import api.server.channel
-from api.base_url import Hosts
-from api.serve import Options, bind, listen_on, run
-from api.server.proxies import client, networks
+from api.base_url import BaseUrlMiddleware
+from api.serve import ServeOptions, listen_on
+from api.server.loop import bind, run
+from api.server.proxies import client_address, parse_networks
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World, make_world, served
 from warehouse.errors import SankofaError
@@ -171,7 +172,7 @@ def test_an_address_that_is_too_long_is_414(server: Served, world: World) -> Non
 @contextmanager
 def in_this_process(world: World, *proxies: str) -> Iterator[int]:
     bound, stop = bind("127.0.0.1", 0), threading.Event()
-    options = Options(exports=world.exports, proxies=proxies)
+    options = ServeOptions(exports=world.exports, proxies=proxies)
     server = listen_on(bound, world.marts, world.keys, options)
     thread = threading.Thread(target=run, args=(server, stop))
     thread.start()
@@ -186,7 +187,7 @@ def in_this_process(world: World, *proxies: str) -> Iterator[int]:
 def test_a_client_that_sends_its_request_drop_by_drop_is_let_go(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api.server.channel, "TO_SEND", 0.5)
+    monkeypatch.setattr(api.server.channel, "REQUEST_TIMEOUT", 0.5)
     with (
         in_this_process(world) as port,
         socket.create_connection(("127.0.0.1", port), timeout=30) as slow,
@@ -207,7 +208,7 @@ def test_a_client_that_sends_its_request_drop_by_drop_is_let_go(
 def test_a_client_that_does_not_read_its_answer_is_let_go(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api.server.channel, "TO_READ", 0.5)
+    monkeypatch.setattr(api.server.channel, "RESPONSE_TIMEOUT", 0.5)
     with in_this_process(world) as port:
         with socket.socket() as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -248,7 +249,7 @@ def test_a_connection_answers_many_requests(server: Served) -> None:
 def test_the_client_is_the_last_address_that_is_no_proxy_of_ours(
     nearest: str, chain: str, expected: str
 ) -> None:
-    assert client(nearest, chain, networks(["10.0.0.0/8"])) == expected
+    assert client_address(nearest, chain, parse_networks(["10.0.0.0/8"])) == expected
 
 
 def test_a_forwarded_host_is_believed_of_a_trusted_proxy_only(world: World) -> None:
@@ -261,9 +262,9 @@ def test_a_forwarded_host_is_believed_of_a_trusted_proxy_only(world: World) -> N
 
 def test_settings_that_mean_nothing_are_refused_in_words(world: World) -> None:
     with pytest.raises(SankofaError, match="trusted proxy"):
-        networks(["10.0.0.0/99"])
+        parse_networks(["10.0.0.0/99"])
     with pytest.raises(SankofaError, match="https://host"):
-        Hosts(["api.example"])
+        BaseUrlMiddleware(["api.example"])
     with (
         pytest.raises(AssertionError, match="cannot serve: 'nonsense' is no address"),
         served(world, "--base-url", "nonsense"),

@@ -1,1 +1,7 @@
-"""What both surfaces promise alike: parameters, problems, cursors and shapes of answers."""
+"""What REST and MCP promise alike: parameters, problems, limits, pagination, response schemas.
+
+Start with ``parameters.py`` (every parameter) and ``problems.py`` (every error). Reading rows is
+the business of ``warehouse.read``; writing HTTP or MCP messages that of the two surfaces.
+"""
+
+API_VERSION = "1.0.0"

@@ -3,12 +3,12 @@
 import os
 
 from api.app import create_app
-from api.server.memory import keep_memory
+from api.server.workers import keep_freed_memory
 from warehouse.keys import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.usage import Usage
 
-keep_memory()
+keep_freed_memory()
 app = create_app(
     Mart(os.environ["SANKOFA_MARTS"]),
     KeyStore(os.environ["SANKOFA_KEYS"]),

@@ -20,7 +20,8 @@ import pytest
 from falcon import testing
 
 from api.app import create_app
-from api.serve import listen, run
+from api.serve import listen
+from api.server.loop import run
 from tests.helpers.facts import fact
 from tests.helpers.record_rows import (
     entity_row,
@@ -325,7 +326,7 @@ def test_what_we_did_not_foresee_is_a_problem_without_its_inside(
     def broken(*_: object) -> None:
         raise RuntimeError("inside")
 
-    monkeypatch.setattr("api.resources.entity.entity", broken)
+    monkeypatch.setattr("api.resources.organisations.entity", broken)
     body = problem(service.get("/v1/entities/DCTEST1"), 500, "internal_error")
     assert "inside" not in json.dumps(body)
     assert "inside" in caplog.text

@@ -13,8 +13,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Deprecation, Endpoint
-from api.endpoints.openapi import document
-from api.version_headers import Notices
+from api.endpoints.openapi import openapi_document
+from api.version_headers import VersionHeadersMiddleware
 from warehouse.contract.bodies import BODIES
 from warehouse.contract.kinds import Kind, Parameter, Rows
 from warehouse.contract.problems import PROBLEMS
@@ -22,7 +22,7 @@ from warehouse.exports.published import Manifest
 from warehouse.json_encoding import encode
 from warehouse.read.mart import Mart
 
-DOCUMENT: dict[str, Any] = json.loads(encode(document(ENDPOINTS)))
+DOCUMENT: dict[str, Any] = json.loads(encode(openapi_document(ENDPOINTS)))
 # Section 4 of the contract: the errors it lists for each endpoint.
 LISTED = {
     "/v1/fundamentals/{service_id}": (400, 401, 404, 429, 503),
@@ -152,14 +152,14 @@ def test_what_is_being_removed_says_so_on_every_answer(tmp_path: Any) -> None:
 
     app = falcon.App()
     app.add_middleware(Named())
-    app.add_middleware(Notices(Mart(tmp_path)))
+    app.add_middleware(VersionHeadersMiddleware(Mart(tmp_path)))
     app.add_route(Going.endpoint.path, Going())
     for query in ("", "?x=1"):
         headers = testing.TestClient(app).simulate_get(f"/v1/going{query}").headers
         assert headers["deprecation"] == "@1767225600"
         assert headers["sunset"] == "Wed, 01 Jul 2026 00:00:00 GMT"
         assert headers["link"] == '</v1/next>; rel="successor-version"'
-    described = document([Going.endpoint])["paths"]["/v1/going"]["get"]
+    described = openapi_document([Going.endpoint])["paths"]["/v1/going"]["get"]
     assert described["deprecated"] is True
     assert {"Deprecation", "Sunset", "Link"} <= set(described["responses"]["200"]["headers"])
 

@@ -1,0 +1,202 @@
+"""Bulk exports: the manifest, the signing key, and the files, whole or in byte ranges."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO
+
+import falcon
+
+from api.endpoints import declarations
+from api.endpoints.request import etag_matches, pinned_mart, read_parameters
+from api.endpoints.response import send_json
+from warehouse.contract.problems import Problem
+from warehouse.errors import UnknownVersion
+from warehouse.exports.published import LATEST, PUBLIC_KEY, Published, PublishedFile
+from warehouse.read.build_info import export_body
+from warehouse.read.mart import Mart
+from warehouse.tiers import TIERS, Tier
+
+_IMMUTABLE = "max-age=31536000, immutable"
+_ONE_MINUTE = "max-age=60"
+_CHUNK_BYTES = 262_144
+_SINGLE_RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*")
+
+
+def file_routes(published: Published) -> dict[str, object]:
+    """Return the routes of the files and of the key that signs their manifests."""
+    return {
+        "/exports/{version}/{name}": ExportFileResource(published),
+        f"/exports/{PUBLIC_KEY}": SigningKeyResource(published),
+    }
+
+
+class ExportManifestResource:
+    """The manifest of a build's exports; an empty list if it exported nothing."""
+
+    endpoint = declarations.EXPORT
+
+    def __init__(self, mart: Mart) -> None:
+        self._mart = mart
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the manifest and the licence notice."""
+        read_parameters(req, self.endpoint)
+        build = pinned_mart(req, self._mart).build()
+        send_json(resp, _with_base_url(req, export_body(build)), build.data_version)
+
+    on_head = on_get
+
+
+class ExportFileResource:
+    """A file that a manifest lists; a licensed one needs a key of its tier."""
+
+    def __init__(self, published: Published) -> None:
+        self._published = published
+
+    def open(self, params: Mapping[str, str]) -> bool:
+        """Return whether a file needs no key; neither does the 404 of a missing one."""
+        try:
+            file = _find(self._published, params["version"], params["name"])
+        except Problem:
+            return True
+        return file.required_tier is None
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response, version: str, name: str) -> None:
+        """Send the file or a part of it."""
+        file = _find(self._published, version, name)
+        if file.required_tier is not None:
+            _check_tier(TIERS[file.required_tier], req.context.key.tier)
+        _send_file(req, resp, file, latest=version == LATEST)
+
+    on_head = on_get
+
+
+class SigningKeyResource:
+    """The public key that signs manifests, the same for every version."""
+
+    open = True
+
+    def __init__(self, published: Published) -> None:
+        self._published = published
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the key of the latest version."""
+        _send_file(req, resp, _find(self._published, LATEST, PUBLIC_KEY), latest=True)
+
+    on_head = on_get
+
+
+class RangeNotSatisfiable(Exception):
+    """The file has no byte in the requested range."""
+
+
+def requested_range(header: str | None, size: int) -> tuple[int, int] | None:
+    """Return the first and last byte of a Range header; None for the whole file.
+
+    A malformed header, another unit or several ranges may be answered with the whole file
+    (RFC 9110, section 14).
+    """
+    match = _SINGLE_RANGE.fullmatch(header or "")
+    if match is None or match.groups() == ("", ""):
+        return None
+    first, last = match.groups()
+    if not first:
+        # ``bytes=-500`` is the last 500 bytes.
+        start, end = max(size - int(last), 0), size - 1
+    else:
+        start, end = int(first), min(int(last), size - 1) if last else size - 1
+        if last and int(last) < start:
+            return None
+    if start > end:
+        raise RangeNotSatisfiable
+    return start, end
+
+
+def _with_base_url(req: falcon.Request, body: bytes) -> bytes:
+    """Replace our configured base URLs in JSON with the one this request came to."""
+    for base_url in req.context.base_urls:
+        body = body.replace(f'"{base_url}/'.encode(), f'"{req.context.base_url}/'.encode())
+    return body
+
+
+def _find(published: Published, version: str, name: str) -> PublishedFile:
+    try:
+        file = published.file(version, name)
+    except (UnknownVersion, FileNotFoundError):
+        file = None
+    if file is None:
+        raise _no_such_file(version, name)
+    return file
+
+
+def _no_such_file(version: str, name: str) -> Problem:
+    return Problem("not_found", f"The exports have no file {version[:32]}/{name[:100]}.")
+
+
+def _check_tier(required: Tier, tier: Tier) -> None:
+    order = list(TIERS)
+    if order.index(tier.name) < order.index(required.name):
+        raise Problem(
+            "licensed_export",
+            f"This file needs a key of the {required.name} tier; your key is {tier.name}.",
+            tier=tier.name,
+            required_tier=required.name,
+        )
+
+
+def _send_file(
+    req: falcon.Request, resp: falcon.Response, file: PublishedFile, latest: bool
+) -> None:
+    etag = f'"{file.sha256 or f"{file.data_version}/{file.name}"}"'
+    resp.set_header("Accept-Ranges", "bytes")
+    byte_range = _byte_range(req, resp, file.size_bytes, etag)
+    try:
+        stream = file.open()
+    except FileNotFoundError as error:
+        raise _no_such_file(file.data_version, file.name) from error
+    resp.set_header("ETag", etag)
+    resp.set_header("X-Data-Version", file.data_version)
+    scope = "public" if file.required_tier is None else "private"
+    # ``latest`` moves with the next build; a named version never changes.
+    resp.set_header("Cache-Control", f"{scope}, {_ONE_MINUTE if latest else _IMMUTABLE}")
+    resp.content_type = file.media_type
+    if latest:
+        resp.set_header("Content-Location", f"/exports/{file.data_version}/{file.name}")
+    if etag_matches(req.get_header("If-None-Match"), etag):
+        stream.close()
+        resp.status = falcon.HTTP_304
+        return
+    start, end = byte_range or (0, file.size_bytes - 1)
+    if byte_range is not None:
+        resp.status = falcon.HTTP_206
+        resp.set_header("Content-Range", f"bytes {start}-{end}/{file.size_bytes}")
+    if req.method == "HEAD":
+        stream.close()
+        resp.set_header("Content-Length", str(end - start + 1))
+        return
+    stream.seek(start)
+    length = end - start + 1
+    # waitress sends a local file from its main loop; a remote one is read by this thread.
+    resp.set_stream(stream if file.place.is_local else _chunks(stream, length), length)
+
+
+def _byte_range(
+    req: falcon.Request, resp: falcon.Response, size: int, etag: str
+) -> tuple[int, int] | None:
+    """Return the requested range; None for HEAD, or if If-Range names other bytes."""
+    if req.method == "HEAD" or req.get_header("If-Range", default=etag) != etag:
+        return None
+    try:
+        return requested_range(req.get_header("Range"), size)
+    except RangeNotSatisfiable as error:
+        resp.set_header("Content-Range", f"bytes */{size}")
+        raise Problem(
+            "range_not_satisfiable", f"The file has {size} bytes, none of them in the range."
+        ) from error
+
+
+def _chunks(stream: BinaryIO, length: int) -> Iterator[bytes]:
+    with stream:
+        while length > 0 and (chunk := stream.read(min(_CHUNK_BYTES, length))):
+            length -= len(chunk)
+            yield chunk

@@ -1,0 +1,120 @@
+"""The service itself: liveness, state of its dependencies, OpenAPI description."""
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import falcon
+
+from api.endpoints import declarations
+from api.endpoints.openapi import openapi_document
+from api.endpoints.request import read_parameters
+from warehouse.contract import API_VERSION
+from warehouse.errors import SankofaError
+from warehouse.read.mart import answered_by
+from warehouse.read.mart import Mart
+from warehouse.json_encoding import encode
+
+_DEADLINE_SECONDS = 1.0
+# Reads that never return occupy a thread each; this many may hang before others must wait.
+_MOST_READS = 12
+
+
+class HealthResource:
+    """Liveness: the process answers. Touches no store."""
+
+    endpoint = declarations.HEALTH
+    open = not endpoint.needs_key
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send a constant; any parameter is ignored."""
+        resp.data = b'{"status":"ok"}'
+        resp.content_type = falcon.MEDIA_JSON
+
+    on_head = on_get
+
+
+class StatusResource:
+    """Makes a real read of every store and names those that fail."""
+
+    endpoint = declarations.STATUS
+    open = not endpoint.needs_key
+
+    def __init__(self, mart: Mart, stores: Mapping[str, Callable[[], object]]) -> None:
+        self._service_version = version("sankofa")
+        self._reads = {"datastore": lambda: answered_by(mart), **stores}
+        self._executor = ThreadPoolExecutor(_MOST_READS, "status")
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send 200 if every store answered in time, else 503 with ``degraded``."""
+        read_parameters(req, self.endpoint)
+        deadline = time.monotonic() + _DEADLINE_SECONDS
+        futures = {
+            name: self._executor.submit(_timed_read, read) for name, read in self._reads.items()
+        }
+        results = {name: _result(future, deadline) for name, future in futures.items()}
+        degraded = [name for name, result in results.items() if result.status != "ok"]
+        resp.status = 503 if degraded else 200
+        resp.content_type = falcon.MEDIA_JSON
+        resp.set_header("Cache-Control", "no-store")
+        resp.data = encode(
+            {
+                "status": "degraded" if degraded else "ok",
+                "build": self._service_version,
+                "version": API_VERSION,
+                "data_version": results["datastore"].value,
+                "checks": {name: result.as_json() for name, result in results.items()},
+                "degraded": degraded,
+            }
+        )
+
+    on_head = on_get
+
+
+class OpenApiResource:
+    """The OpenAPI description, written once at start."""
+
+    endpoint = declarations.OPENAPI
+    open = not endpoint.needs_key
+
+    def __init__(self) -> None:
+        self._body = encode(openapi_document(declarations.ENDPOINTS))
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send the document."""
+        read_parameters(req, self.endpoint)
+        resp.data = self._body
+        resp.content_type = falcon.MEDIA_JSON
+
+    on_head = on_get
+
+
+@dataclass(frozen=True)
+class _ReadResult:
+    """The result of one read and how long it took."""
+
+    status: str
+    latency_ms: float
+    value: object = None
+
+    def as_json(self) -> dict[str, str | float]:
+        return {"status": self.status, "latency_ms": self.latency_ms}
+
+
+def _timed_read(read: Callable[[], object]) -> _ReadResult:
+    started = time.perf_counter()
+    try:
+        value, status = read(), "ok"
+    except (SankofaError, OSError):
+        value, status = None, "failed"
+    return _ReadResult(status, round((time.perf_counter() - started) * 1000, 3), value)
+
+
+def _result(future: Future[_ReadResult], deadline: float) -> _ReadResult:
+    try:
+        return future.result(max(0.0, deadline - time.monotonic()))
+    except TimeoutError:
+        future.cancel()
+        return _ReadResult("failed", _DEADLINE_SECONDS * 1000)
