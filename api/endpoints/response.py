@@ -4,8 +4,8 @@ from datetime import date
 
 import falcon
 
-from warehouse.read.rows import Rows
 from warehouse.json_encoding import encode
+from warehouse.read.rows import Rows
 
 
 def send_rows(

@@ -7,9 +7,9 @@ from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows
 from warehouse.contract.limits import rows_allowed
 from warehouse.contract.refusals import in_order, nobody
+from warehouse.read.build_info import quality_metrics
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics, screen
-from warehouse.read.build_info import quality_metrics
 from warehouse.read.signals import panel, procurement_demand
 
 

@@ -11,9 +11,9 @@ from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
 from api.resources.html import markdown_page, navigation_html, set_security_headers
 from warehouse.contract.problems import PROBLEMS, Problem
+from warehouse.json_encoding import encode
 from warehouse.methodology.pages import REFS, SLUGS, methodology_page
 from warehouse.read.mart import Mart
-from warehouse.json_encoding import encode
 
 _STATIC = Path(__file__).parents[1] / "static"
 _HTML, _MARKDOWN = "text/html; charset=utf-8", "text/markdown; charset=utf-8"

@@ -13,9 +13,8 @@ from api.endpoints.openapi import openapi_document
 from api.endpoints.request import read_parameters
 from warehouse.contract import API_VERSION
 from warehouse.errors import SankofaError
-from warehouse.read.mart import answered_by
-from warehouse.read.mart import Mart
 from warehouse.json_encoding import encode
+from warehouse.read.mart import Mart, answered_by
 
 _DEADLINE_SECONDS = 1.0
 # Reads that never return occupy a thread each; this many may hang before others must wait.

@@ -10,8 +10,7 @@ from api.endpoints.response import send_rows
 from warehouse.contract.limits import rows_allowed
 from warehouse.contract.walk import next_cursor, place_of
 from warehouse.read.mart import Mart
-from warehouse.read.tenders import parties
-from warehouse.read.tenders import releases
+from warehouse.read.tenders import parties, releases
 
 
 class TendersResource:
