@@ -76,4 +76,4 @@ COUNTRIES = (
     ),
 )  # fmt: skip
 
-BY_CODE = {country.code: country for country in COUNTRIES}
+COUNTRIES_BY_CODE = {country.code: country for country in COUNTRIES}

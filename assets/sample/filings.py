@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
 
-from assets.sample.organisations import ISSUERS_A_SCALE, Organisation
+from assets.sample.organisations import ISSUERS_PER_SCALE, SampleOrganisation
 from assets.sample.statements import Figures, regrossed, restated, statement, translated
 from assets.sample.writer import generator
 
@@ -18,7 +18,7 @@ _CHANGED_YEAR_ROLE = 4
 
 
 @dataclass(frozen=True)
-class Period:
+class ReportPeriod:
     """A reported period, both days in it."""
 
     start: date
@@ -26,10 +26,10 @@ class Period:
 
 
 @dataclass(frozen=True)
-class Reported:
+class ReportedFigures:
     """The figures of one period in one currency, as one filing shows them."""
 
-    period: Period
+    period: ReportPeriod
     currency: str
     figures: Figures
 
@@ -43,26 +43,26 @@ class Filing:
     fiscal_year: int | None
     filed: date
     accepted: str
-    reported: tuple[Reported, ...]
+    reported: tuple[ReportedFigures, ...]
     shares: int
 
     @property
-    def period(self) -> Period:
+    def period(self) -> ReportPeriod:
         """Give the period the filing is about."""
         return self.reported[0].period
 
 
-def role_of(company: Organisation) -> int:
+def role_of(company: SampleOrganisation) -> int:
     """Tell which of the twelve stories an issuer plays."""
-    return company.serial % ISSUERS_A_SCALE
+    return company.serial % ISSUERS_PER_SCALE
 
 
-def taxonomy_of(company: Organisation) -> str:
+def taxonomy_of(company: SampleOrganisation) -> str:
     """Tell whose element names an issuer reports with."""
     return "us-gaap" if role_of(company) == _US_GAAP_ROLE else "ifrs-full"
 
 
-def plain_filings(seed: int, company: Organisation) -> list[Filing]:
+def plain_filings(seed: int, company: SampleOrganisation) -> list[Filing]:
     """Give one annual report a year, each repeating the year before, oldest first."""
     reports = _reports(seed, company)
     annual = "10-K" if taxonomy_of(company) == "us-gaap" else "20-F"
@@ -91,7 +91,7 @@ def working_day(day: date) -> date:
     return day + timedelta(days=max(0, 7 - day.weekday()) if day.weekday() > 4 else 0)
 
 
-def _reports(seed: int, company: Organisation) -> list[Reported]:
+def _reports(seed: int, company: SampleOrganisation) -> list[ReportedFigures]:
     rng = generator(seed, "filings", company.serial)
     revenue = rng.randrange(400_000, 4_000_000) * 1000
     currency = "USD" if taxonomy_of(company) == "us-gaap" else company.country.currency
@@ -100,24 +100,28 @@ def _reports(seed: int, company: Organisation) -> list[Reported]:
     for period in _periods(role_of(company)):
         revenue = revenue * rng.randrange(970, 1180) // 1000 // 1000 * 1000
         earned = revenue // 2000 * 1000 if (period.end - period.start).days < 200 else revenue
-        reports.append(Reported(period, currency, statement(rng, earned, shares)))
+        reports.append(ReportedFigures(period, currency, statement(rng, earned, shares)))
     return reports
 
 
-def _periods(role: int) -> list[Period]:
+def _periods(role: int) -> list[ReportPeriod]:
     years = range(FIRST_YEAR - 1, LAST_YEAR + 1)
-    calendar = [Period(date(year, 1, 1), date(year, 12, 31)) for year in years]
-    to_june = [Period(date(year - 1, 7, 1), date(year, 6, 30)) for year in years]
+    calendar = [ReportPeriod(date(year, 1, 1), date(year, 12, 31)) for year in years]
+    to_june = [ReportPeriod(date(year - 1, 7, 1), date(year, 6, 30)) for year in years]
     if role in _JUNE_ROLES:
         return to_june
     if role == _CHANGED_YEAR_ROLE:
-        transition = Period(date(2022, 1, 1), date(2022, 6, 30))
+        transition = ReportPeriod(date(2022, 1, 1), date(2022, 6, 30))
         return [*calendar[:5], transition, *to_june[6:]]
     return calendar
 
 
 def _filing(
-    company: Organisation, number: int, form: str, reported: tuple[Reported, ...], shares: int
+    company: SampleOrganisation,
+    number: int,
+    form: str,
+    reported: tuple[ReportedFigures, ...],
+    shares: int,
 ) -> Filing:
     end = reported[0].period.end
     filed = working_day(end + timedelta(days=95 + company.serial % 20))
@@ -134,7 +138,7 @@ def _filing(
     )
 
 
-Twist = Callable[[list[Filing]], list[Filing]]
+Story = Callable[[list[Filing]], list[Filing]]
 
 LONG_VALUE = Decimal("1234567890123456.78")
 SHORT_VALUE = Decimal("0.1")
@@ -179,7 +183,7 @@ def _report_half_years(filings: list[Filing]) -> list[Filing]:
     return [*filings, *(_half_year(filing) for filing in filings if filing.fiscal_year != 2025)]
 
 
-TWISTS: dict[int, Twist] = {
+STORIES: dict[int, Story] = {
     0: _restate,
     1: _come_back,
     2: _amend_without_change,
@@ -196,11 +200,11 @@ def _map_year(filings: list[Filing], year: int, change: Callable[[Filing], Filin
     return [change(filing) if filing.fiscal_year == year else filing for filing in filings]
 
 
-def _with_before(filing: Filing, before: Reported) -> Filing:
+def _with_before(filing: Filing, before: ReportedFigures) -> Filing:
     return replace(filing, reported=(filing.reported[0], before))
 
 
-def _restated_before(filing: Filing) -> Reported:
+def _restated_before(filing: Filing) -> ReportedFigures:
     before = filing.reported[1]
     return replace(before, figures=restated(before.figures, -4))
 
@@ -249,7 +253,7 @@ def _half_year(filing: Filing) -> Filing:
     half = {"revenue", "cost_of_sales", "gross_profit", "profit"}
     figures = {k: v // 2000 * 1000 for k, v in filing.reported[0].figures.items() if k in half}
     figures["gross_profit"] = figures["revenue"] - figures["cost_of_sales"]
-    period = Period(date(year, 1, 1), date(year, 6, 30))
+    period = ReportPeriod(date(year, 1, 1), date(year, 6, 30))
     filed = working_day(period.end + timedelta(days=60))
     stem = filing.accession[:11]
     return replace(
@@ -259,5 +263,5 @@ def _half_year(filing: Filing) -> Filing:
         fiscal_year=None,
         filed=filed,
         accepted=f"{filed}T09:15:00.000Z",
-        reported=(Reported(period, filing.reported[0].currency, figures),),
+        reported=(ReportedFigures(period, filing.reported[0].currency, figures),),
     )

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from assets.sample.countries import COUNTRIES, Country
-from assets.sample.writer import Json, World
+from assets.sample.writer import Json, WorldWriter
 
 SOURCE = "alfred"
 
@@ -18,16 +18,16 @@ _REBASED_ON = date(2025, 2, 19)
 _OPEN = "9999-12-31"
 _FIRST_DAY = "2023-01-01"
 _BASES = ("Index 2015=100", "Index 2020=100")
-_A_SCALE = 6
+_PER_SCALE = 6
 _MONTHS, _QUARTERS = 40, 12
 _TENTH, _REBASE = Decimal("0.1"), Decimal("0.8125")
 
 Vintage = tuple[date, str]
 
 
-def write_alfred(world: World) -> None:
+def write_alfred(world: WorldWriter) -> None:
     """Write each series as two crawls found it, with every vintage known by then."""
-    for number in range(_A_SCALE * world.scale):
+    for number in range(_PER_SCALE * world.scale):
         for crawl in _CRAWLS:
             _write_series(world, number, crawl)
 
@@ -66,7 +66,7 @@ def _version(start: str, end: str, title: str, frequency: str, units: str) -> Js
     }
 
 
-def _write_series(world: World, number: int, crawl: str) -> None:
+def _write_series(world: WorldWriter, number: int, crawl: str) -> None:
     name = series_id(number)
     known = [row for row in _observations(world, number) if row["realtime_start"] < crawl]
     rows = _as_known(known, crawl)
@@ -97,7 +97,7 @@ def _head(count: int) -> Json:
     }
 
 
-def _observations(world: World, number: int) -> list[Json]:
+def _observations(world: WorldWriter, number: int) -> list[Json]:
     rng = world.random(SOURCE, number)
     quarterly = number % 2 == 1
     level = Decimal(rng.randrange(900, 1400)) / 10

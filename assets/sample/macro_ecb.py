@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 
-from assets.sample.writer import World
+from assets.sample.writer import WorldWriter
 
 SOURCE = "ecb"
 
@@ -19,7 +19,7 @@ _CURRENCIES = _split(
     "ZAR USD EGP NGN KES GHS MAD MUR NAD XOF COP BWP TND DZD ETB TZS UGX RWF ZMW MZN AOA XAF GNF "
     "SLE LRD GMD CVE SCR MGA MWK LSL SZL BIF DJF SOS SDG LYD MRU GBP JPY"
 )
-_A_SCALE = 8
+_PER_SCALE = 8
 _DAYS_A_BLOCK = 115
 _HEADER = _split(
     "KEY FREQ CURRENCY CURRENCY_DENOM EXR_TYPE EXR_SUFFIX TIME_PERIOD OBS_VALUE OBS_STATUS "
@@ -34,9 +34,9 @@ _QUANTUM = Decimal("0.0001")
 Rate = tuple[date, Decimal | None]
 
 
-def write_ecb(world: World) -> None:
+def write_ecb(world: WorldWriter) -> None:
     """Write the series of each currency as three crawls found them."""
-    blocks = _A_SCALE * world.scale
+    blocks = _PER_SCALE * world.scale
     for place, currency in enumerate(_CURRENCIES[:blocks]):
         halves = len(range(place, blocks, len(_CURRENCIES)))
         rates = list(_rates(world, currency, halves * _DAYS_A_BLOCK))
@@ -46,7 +46,7 @@ def write_ecb(world: World) -> None:
             _write_history(world, currency, rates[-40:])
 
 
-def _rates(world: World, currency: str, days: int) -> Iterator[Rate]:
+def _rates(world: WorldWriter, currency: str, days: int) -> Iterator[Rate]:
     rng = world.random(SOURCE, currency)
     level = Decimal(rng.randrange(11_000, 900_000)) / 10_000
     for day in _working_days(days):
@@ -60,7 +60,7 @@ def _working_days(count: int) -> list[date]:
     return working[:count][::-1]
 
 
-def _write_daily(world: World, currency: str, rates: list[Rate]) -> None:
+def _write_daily(world: WorldWriter, currency: str, rates: list[Rate]) -> None:
     key, path = f"D.{currency}.EUR.SP00.A", f"service/data/EXR/D.{currency}.EUR.SP00.A.csv"
     for crawl in (_CRAWLS[0], _CRAWLS[2]):
         known = (rate for rate in rates if rate[0].isoformat() < crawl)
@@ -69,7 +69,7 @@ def _write_daily(world: World, currency: str, rates: list[Rate]) -> None:
         world.write_csv(SOURCE, crawl, path, (_HEADER, *rows))
 
 
-def _write_monthly(world: World, currency: str, rates: list[Rate]) -> None:
+def _write_monthly(world: WorldWriter, currency: str, rates: list[Rate]) -> None:
     key, path = f"M.{currency}.EUR.SP00.A", f"service/data/EXR/M.{currency}.EUR.SP00.A.csv"
     for crawl in _CRAWLS:
         known = [rate for rate in rates if rate[0].isoformat() < crawl]
@@ -88,7 +88,7 @@ def _averages(rates: list[Rate]) -> dict[str, Decimal]:
     return {month: (total / count).quantize(_QUANTUM) for month, (total, count) in sums.items()}
 
 
-def _write_history(world: World, currency: str, rates: list[Rate]) -> None:
+def _write_history(world: WorldWriter, currency: str, rates: list[Rate]) -> None:
     key, path = f"D.{currency}.EUR.SP00.A", f"service/data/EXR/D.{currency}.EUR.SP00.A.history.csv"
     rows = [row for day, value in rates if value for row in _versions(key, day, value)]
     world.write_csv(SOURCE, _CRAWLS[2], path, (_HISTORY_HEADER, *rows))

@@ -5,12 +5,12 @@ from decimal import Decimal
 from typing import Any
 
 from assets.sample.countries import COUNTRIES
-from assets.sample.writer import Json, World
+from assets.sample.writer import Json, WorldWriter
 
 SOURCE = "worldbank"
 
 _YEARS = range(2024, 2012, -1)
-_A_PAGE = 100
+_PAGE_SIZE = 100
 _INDICATORS = (
     ("NY.GDP.MKTP.CD", "GDP (current US$)", 100_000_000_000),
     ("FP.CPI.TOTL", "Consumer price index (2010 = 100)", 100),
@@ -44,7 +44,7 @@ _UPDATES = (
 )
 
 
-def write_worldbank(world: World) -> None:
+def write_worldbank(world: WorldWriter) -> None:
     """Write each indicator as two updates showed it; one in five as a third did too."""
     for number in range(len(_INDICATORS) * world.scale):
         updates = _UPDATES if number % len(_INDICATORS) == 1 else _UPDATES[:2]
@@ -66,22 +66,22 @@ def _indicator(number: int) -> tuple[str, str, int]:
     )
 
 
-def _write_indicator(world: World, number: int, update: Update) -> None:
+def _write_indicator(world: WorldWriter, number: int, update: Update) -> None:
     code, title, size = _indicator(number)
     rebased = update.number == 2
     named = {"id": code, "value": title.replace("2010 =", "2019 =") if rebased else title}
     rows = [_row(world, named, area, year, size, update) for area in _AREAS for year in _YEARS]
-    pages = -(-len(rows) // _A_PAGE)
+    pages = -(-len(rows) // _PAGE_SIZE)
     for page in range(pages):
         path = f"v2/country/all/indicator/{code}/page-{page + 1}.json"
-        part = rows[page * _A_PAGE : (page + 1) * _A_PAGE]
+        part = rows[page * _PAGE_SIZE : (page + 1) * _PAGE_SIZE]
         meta = _meta(page + 1, pages, len(rows), update)
         world.write_json(SOURCE, update.day, path, [meta, part], len(part))
     if number == 0 or rebased:
         _note(world, code, update)
 
 
-def _note(world: World, code: str, update: Update) -> None:
+def _note(world: WorldWriter, code: str, update: Update) -> None:
     path = f"v2/country/all/indicator/{code}/page-1.json"
     if update.number == 2:
         where = {"pointer": "/1/0/indicator/value", "before": _UPDATES[1].day}
@@ -104,7 +104,7 @@ def _place(area: int, year: int) -> int:
 
 
 def _meta(page: int, pages: int, total: int, update: Update) -> Json:
-    per_page: int | str = str(_A_PAGE) if update.number else _A_PAGE
+    per_page: int | str = str(_PAGE_SIZE) if update.number else _PAGE_SIZE
     return {
         "page": page,
         "pages": pages,
@@ -116,7 +116,12 @@ def _meta(page: int, pages: int, total: int, update: Update) -> Json:
 
 
 def _row(
-    world: World, named: Json, area: tuple[str, str, str], year: int, size: int, update: Update
+    world: WorldWriter,
+    named: Json,
+    area: tuple[str, str, str],
+    year: int,
+    size: int,
+    update: Update,
 ) -> Json:
     code, iso3, name = area
     value = _value(world, named["id"], code, year, size, update)
@@ -132,7 +137,7 @@ def _row(
     }
 
 
-def _value(world: World, code: str, area: str, year: int, size: int, update: Update) -> Any:
+def _value(world: WorldWriter, code: str, area: str, year: int, size: int, update: Update) -> Any:
     rng = world.random(SOURCE, code, area, year)
     if rng.randrange(20) == 0 and year != 2023 and year != 2020:
         return None
@@ -149,7 +154,7 @@ def _value(world: World, code: str, area: str, year: int, size: int, update: Upd
     return _digits(value * Decimal("0.73"), 15) if update.number == 2 else value
 
 
-def _level(world: World, code: str, area: str, size: int) -> Decimal:
+def _level(world: WorldWriter, code: str, area: str, size: int) -> Decimal:
     return Decimal(size) * world.random(SOURCE, code, area).randrange(700, 1900) / 1000
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from stdnum import isin
 from stdnum.iso7064 import mod_97_10
 
-from assets.sample.countries import BY_CODE, COUNTRIES, Country
+from assets.sample.countries import COUNTRIES, COUNTRIES_BY_CODE, Country
 
-ISSUERS_A_SCALE = 12
+ISSUERS_PER_SCALE = 12
 FIRST_CIK = 9_900_001
 
 _LEI_KINDS = {"issuer": "A", "supplier": "B", "body": "C", "person": "D", "fund": "E"}
@@ -19,7 +19,7 @@ _SHARED_REGISTER_SERIALS = {3: 48_213, 4: 48_213}
 
 
 @dataclass(frozen=True)
-class Organisation:
+class SampleOrganisation:
     """An organisation that does not exist, with the ids it would have."""
 
     kind: str
@@ -39,28 +39,32 @@ class Organisation:
         }
 
 
-def issuer(serial: int) -> Organisation:
+def issuer(serial: int) -> SampleOrganisation:
     """Give the listed company of a number; the countries take turns."""
-    country = COUNTRIES[serial % ISSUERS_A_SCALE % len(COUNTRIES)]
+    country = COUNTRIES[serial % ISSUERS_PER_SCALE % len(COUNTRIES)]
     name = company_name("issuer", serial, country.public_form)
     register_serial = _SHARED_REGISTER_SERIALS.get(serial, 100_003 + 37 * serial)
     number = country.register_number(register_serial)
-    return Organisation("issuer", serial, name, country, number, lei("issuer", country, serial))
+    return SampleOrganisation(
+        "issuer", serial, name, country, number, lei("issuer", country, serial)
+    )
 
 
-def supplier(code: str, serial: int) -> Organisation:
+def supplier(code: str, serial: int) -> SampleOrganisation:
     """Give the unlisted supplier of a country by its number."""
-    country = BY_CODE[code]
+    country = COUNTRIES_BY_CODE[code]
     name = company_name("supplier", serial, country.private_form)
     number = country.register_number(400_009 + 41 * serial)
-    return Organisation("supplier", serial, name, country, number, lei("supplier", country, serial))
+    return SampleOrganisation(
+        "supplier", serial, name, country, number, lei("supplier", country, serial)
+    )
 
 
-def body(code: str, serial: int) -> Organisation:
+def body(code: str, serial: int) -> SampleOrganisation:
     """Give the public body of a country by its number."""
-    country = BY_CODE[code]
+    country = COUNTRIES_BY_CODE[code]
     name = body_name(code, serial)
-    return Organisation(
+    return SampleOrganisation(
         "body", serial, name, country, str(320 + serial), lei("body", country, serial)
     )
 
@@ -77,12 +81,12 @@ def isin_of(country: Country, serial: int, line: int = 0) -> str:
     return stem + str(isin.calc_check_digit(stem))
 
 
-def ticker_of(company: Organisation) -> str:
+def ticker_of(company: SampleOrganisation) -> str:
     """Give the ticker of an issuer."""
     return company.name[:2].upper() + f"F{company.serial}"
 
 
-def cik_of(company: Organisation) -> str:
+def cik_of(company: SampleOrganisation) -> str:
     """Give the ten digits under which an issuer files."""
     return f"{FIRST_CIK + company.serial:010d}"
 

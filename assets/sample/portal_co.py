@@ -5,19 +5,19 @@ from typing import Any
 
 from assets.sample.organisations import issuer, person_name, supplier
 from assets.sample.tenders import (
-    Process,
+    SampleProcess,
     company_supplier,
     is_bought_by_issuer,
     monthly,
     processes,
     read_on,
 )
-from assets.sample.writer import Json, World, exact_json
+from assets.sample.writer import Json, WorldWriter, exact_json
 
 SOURCE = "co-secop"
 LICENSE = "https://opendefinition.org/licenses/odc-pddl/"
 
-_A_SCALE = 60
+_PER_SCALE = 60
 _ERROR_PAGE = b"<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head></html>"
 _TRAPS = (
     ("tender", 1, "official_under_buyer_id", "/tender/procuringEntity/name"),
@@ -29,10 +29,10 @@ _TRAPS = (
 _EVERY = 12
 
 
-def write_portal(world: World) -> None:
+def write_portal(world: WorldWriter) -> None:
     """Write each stage of all processes in packages, in the order of their days."""
     for stage, days in STAGES.items():
-        for month, batch in monthly(processes(world, SOURCE, "CO", _A_SCALE), days):
+        for month, batch in monthly(processes(world, SOURCE, "CO", _PER_SCALE), days):
             _write_month(world, stage, month, batch)
     _write_broken(world)
 
@@ -50,14 +50,14 @@ def package(path: str, published: str, releases: list[Any]) -> Json:
     }
 
 
-def _write_month(world: World, stage: str, month: str, batch: list[Process]) -> None:
+def _write_month(world: WorldWriter, stage: str, month: str, batch: list[SampleProcess]) -> None:
     day, path = read_on(month), f"apiCCE2.0/rest/releases/{stage}/{month}.json"
     releases = [release(world, stage, process) for process in batch]
     world.write_json(SOURCE, day, path, package(path, day, releases), len(releases))
     _note(world, stage, day, path, batch)
 
 
-def _note(world: World, stage: str, day: str, path: str, batch: list[Process]) -> None:
+def _note(world: WorldWriter, stage: str, day: str, path: str, batch: list[SampleProcess]) -> None:
     for place, process in enumerate(batch):
         if stage == "tender" and is_bought_by_issuer("CO", process.number):
             pointer = f"/releases/{place}/parties/0/identifier/id"
@@ -68,11 +68,11 @@ def _note(world: World, stage: str, day: str, path: str, batch: list[Process]) -
                 world.traps.note(name, SOURCE, day, path, **where)
 
 
-def _write_broken(world: World) -> None:
+def _write_broken(world: WorldWriter) -> None:
     day, path = "2025-11-04", "apiCCE2.0/rest/releases/tender/2025-10-part-1.json"
     world.write(SOURCE, day, path, _ERROR_PAGE)
     world.traps.note("broken_html_error_page", SOURCE, day, path)
-    process = next(processes(world, SOURCE, "CO", _A_SCALE))
+    process = next(processes(world, SOURCE, "CO", _PER_SCALE))
     document = package(path, day, [release(world, "tender", process)])
     path = "apiCCE2.0/rest/releases/tender/2025-10-part-2.json"
     world.write(SOURCE, day, path, exact_json(document).encode("latin-1"), 1)
@@ -84,7 +84,7 @@ STAGES = {"tender": 0, "award": 45, "contract": 60}
 _CENT = Decimal("0.01")
 
 
-def release(world: World, stage: str, process: Process) -> Json:
+def release(world: WorldWriter, stage: str, process: SampleProcess) -> Json:
     """Give the release of one stage; a later one holds what the earlier ones said."""
     number, day = 58_000 + process.number, process.day(STAGES[stage])
     seller = _seller(world, process)
@@ -111,7 +111,7 @@ def release(world: World, stage: str, process: Process) -> Json:
     return known
 
 
-def _buyer_party(process: Process) -> Json:
+def _buyer_party(process: SampleProcess) -> Json:
     buyer = process.buyer
     bare = {"id": buyer.register_number, "legalName": buyer.name}
     identifier = buyer.identifier if buyer.kind == "issuer" else bare
@@ -125,7 +125,7 @@ def _buyer_party(process: Process) -> Json:
     }
 
 
-def _seller(world: World, process: Process) -> Json:
+def _seller(world: WorldWriter, process: SampleProcess) -> Json:
     if process.number % 12 == 4:
         return _seller_party(person_name(process.number + 3), {"id": "1"})
     if process.number % 12 == 6:
@@ -145,7 +145,7 @@ def _seller_party(name: str, identifier: Json) -> Json:
     }
 
 
-def _tender(process: Process, stage: str) -> Json:
+def _tender(process: SampleProcess, stage: str) -> Json:
     official = person_name(process.number + 11)
     named = official if process.number % 12 == 1 else process.buyer.name
     amount = process.amount * (11 if stage != "tender" and process.number % 7 == 2 else 10) // 10
@@ -167,7 +167,7 @@ def _tender(process: Process, stage: str) -> Json:
     }
 
 
-def _tenderers(world: World, process: Process, stage: str, seller: Json) -> Json:
+def _tenderers(world: WorldWriter, process: SampleProcess, stage: str, seller: Json) -> Json:
     if stage == "tender":
         return {"numberOfTenderers": 0}
     others = [supplier("CO", 20 * world.scale + n) for n in range(process.number % 5)]
@@ -176,7 +176,7 @@ def _tenderers(world: World, process: Process, stage: str, seller: Json) -> Json
     return {"tenderers": tenderers, "numberOfTenderers": len(tenderers)}
 
 
-def _award(process: Process, number: int, seller: Json) -> Json:
+def _award(process: SampleProcess, number: int, seller: Json) -> Json:
     return {
         "id": str(number),
         "title": process.title,
@@ -187,7 +187,7 @@ def _award(process: Process, number: int, seller: Json) -> Json:
     }
 
 
-def _contract(process: Process, number: int) -> Json:
+def _contract(process: SampleProcess, number: int) -> Json:
     ends = f"{process.day(STAGES['contract'] + 90)}"
     ends = "2026-02-30" if process.number % 12 == 10 else ends
     return {
@@ -204,7 +204,7 @@ def _contract(process: Process, number: int) -> Json:
     }
 
 
-def _value(process: Process) -> Json:
+def _value(process: SampleProcess) -> Json:
     amount = (Decimal(process.amount) * 97 / 100).quantize(_CENT)
     written: Decimal | str = str(amount) if process.number % 12 == 9 else amount
     return {"amount": written, "currency": "COP"}

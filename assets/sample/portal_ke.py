@@ -4,45 +4,48 @@ from collections.abc import Callable
 
 from assets.sample.organisations import person_name, supplier
 from assets.sample.tenders import (
-    Process,
+    SampleProcess,
     company_supplier,
     contact_text,
     monthly,
     processes,
     read_on,
 )
-from assets.sample.writer import Json, World, exact_json
+from assets.sample.writer import Json, WorldWriter, exact_json
 
 SOURCE = "ke-ppip"
 
-_A_SCALE = 100
+_PER_SCALE = 100
 _TO_CONTRACT = 50
 
 
-def write_portal(world: World) -> None:
+def write_portal(world: WorldWriter) -> None:
     """Write the tender releases of the portal and then the contract releases."""
     _write_stage(world, "tender", 0, _tender_release)
     _write_stage(world, "contract", _TO_CONTRACT, _contract_release)
     _write_broken(world)
 
 
-def person_supplies(process: Process) -> bool:
+def person_supplies(process: SampleProcess) -> bool:
     """Tell whether a person, and no firm, wins the process."""
     return process.number % 9 == 4
 
 
 def _write_stage(
-    world: World, stage: str, days: int, release_of: Callable[[World, Process], Json]
+    world: WorldWriter,
+    stage: str,
+    days: int,
+    release_of: Callable[[WorldWriter, SampleProcess], Json],
 ) -> None:
-    for month, batch in monthly(processes(world, SOURCE, "KE", _A_SCALE), days):
+    for month, batch in monthly(processes(world, SOURCE, "KE", _PER_SCALE), days):
         day, path = read_on(month), f"ocds/{month}-{stage}/releases.jsonl"
         lines = [exact_json(release_of(world, process)) for process in batch]
         world.write(SOURCE, day, path, ("\n".join(lines) + "\n").encode(), len(lines))
         _note(world, stage, day, path, batch)
 
 
-def _write_broken(world: World) -> None:
-    process = next(processes(world, SOURCE, "KE", _A_SCALE))
+def _write_broken(world: WorldWriter) -> None:
+    process = next(processes(world, SOURCE, "KE", _PER_SCALE))
     release = exact_json(_tender_release(world, process) | {"id": "20251104-FICTIONAL"})
     lines = (release, release[: len(release) // 2], release.replace("-FICTIONAL", "-FICTIONAL-2"))
     path = "ocds/broken/releases.jsonl"
@@ -50,7 +53,7 @@ def _write_broken(world: World) -> None:
     world.traps.note("broken_json_line", SOURCE, "2025-11-04", path, line=2)
 
 
-def _note(world: World, stage: str, day: str, path: str, batch: list[Process]) -> None:
+def _note(world: WorldWriter, stage: str, day: str, path: str, batch: list[SampleProcess]) -> None:
     for line, process in enumerate(batch, 1):
         where = {"line": line, "ocid": _ocid(process)}
         if stage == "tender" and process.number % 8 == 3:
@@ -68,15 +71,15 @@ def _note(world: World, stage: str, day: str, path: str, batch: list[Process]) -
             world.traps.note("issuer_is_supplier", SOURCE, day, path, pointer=pointer, **where)
 
 
-def _ocid(process: Process) -> str:
+def _ocid(process: SampleProcess) -> str:
     return f"ocds-5whusi-{290_000 + process.number}-FIC/T{process.number}/{process.opened.year}"
 
 
-def _tender_release(world: World, process: Process) -> Json:
+def _tender_release(world: WorldWriter, process: SampleProcess) -> Json:
     return _release(process, "tender", 0) | {"parties": [_buyer_party(process)]}
 
 
-def _contract_release(world: World, process: Process) -> Json:
+def _contract_release(world: WorldWriter, process: SampleProcess) -> Json:
     winner = _winner(world, process)
     award_id = f"{process.day(_TO_CONTRACT):%Y%m%d}-{158_000 + process.number}"
     return _release(process, "contract", _TO_CONTRACT) | {
@@ -86,7 +89,7 @@ def _contract_release(world: World, process: Process) -> Json:
     }
 
 
-def _release(process: Process, tag: str, days: int) -> Json:
+def _release(process: SampleProcess, tag: str, days: int) -> Json:
     stamp = process.day(days)
     reference = f"FIC/T{process.number}/{process.opened.year}"
     closes = f"{process.day(14 + process.number % 12)}T10:00:00+03:00"
@@ -112,11 +115,11 @@ def _release(process: Process, tag: str, days: int) -> Json:
     }
 
 
-def _buyer_party(process: Process) -> Json:
+def _buyer_party(process: SampleProcess) -> Json:
     return {"id": process.buyer.register_number, "name": process.buyer.name, "roles": ["buyer"]}
 
 
-def _winner(world: World, process: Process) -> Json:
+def _winner(world: WorldWriter, process: SampleProcess) -> Json:
     if person_supplies(process):
         name = person_name(process.number)
         titled = (name, f"Mr. {name}", f"{name} t/a Fictional Kiosk")[process.number // 9 % 3]
@@ -130,7 +133,7 @@ def _winner(world: World, process: Process) -> Json:
     }
 
 
-def _losers(world: World, process: Process) -> list[Json]:
+def _losers(world: WorldWriter, process: SampleProcess) -> list[Json]:
     firms = [
         supplier("KE", 20 * world.scale + process.number % 7 + n) for n in range(process.number % 4)
     ]
@@ -147,7 +150,7 @@ def _bidder(party_id: str, name: str) -> Json:
     }
 
 
-def _award(process: Process, award_id: str, winner: Json) -> Json:
+def _award(process: SampleProcess, award_id: str, winner: Json) -> Json:
     return {
         "value": {"amount": process.amount, "currency": "KES"},
         "contractPeriod": _contract_period(process),
@@ -159,7 +162,7 @@ def _award(process: Process, award_id: str, winner: Json) -> Json:
     }
 
 
-def _contract(process: Process, award_id: str) -> Json:
+def _contract(process: SampleProcess, award_id: str) -> Json:
     return {
         "value": {"amount": process.amount, "currency": "KES"},
         "period": _contract_period(process),
@@ -170,7 +173,7 @@ def _contract(process: Process, award_id: str) -> Json:
     }
 
 
-def _contract_period(process: Process) -> Json:
+def _contract_period(process: SampleProcess) -> Json:
     return {
         "startDate": f"{process.day(_TO_CONTRACT)}T00:00:00+03:00",
         "endDate": f"{process.day(_TO_CONTRACT + 180)}T00:00:00+03:00",

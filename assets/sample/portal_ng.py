@@ -1,27 +1,27 @@
 """The Nigerian budget portal: one small package that may not be redistributed."""
 
-from assets.sample.tenders import Process, home_issuer, processes, read_on
-from assets.sample.writer import Json, World
+from assets.sample.tenders import SampleProcess, home_issuer, processes, read_on
+from assets.sample.writer import Json, WorldWriter
 
 SOURCE = "ng-budget"
 LICENSE = "https://fictional.example/licences/no-redistribution"
 
-_A_SCALE, _A_PAGE = 30, 30
+_PER_SCALE, _PAGE_SIZE = 30, 30
 
 
-def write_portal(world: World) -> None:
+def write_portal(world: WorldWriter) -> None:
     """Write the packages of the portal, each under its forbidding licence."""
-    page: list[Process] = []
-    for process in processes(world, SOURCE, "NG", _A_SCALE):
+    page: list[SampleProcess] = []
+    for process in processes(world, SOURCE, "NG", _PER_SCALE):
         page.append(process)
-        if len(page) == _A_PAGE:
+        if len(page) == _PAGE_SIZE:
             _write_page(world, page)
             page = []
 
 
-def _write_page(world: World, page: list[Process]) -> None:
+def _write_page(world: WorldWriter, page: list[SampleProcess]) -> None:
     day = read_on(f"{page[-1].opened:%Y-%m}")
-    path = f"ocds/releases-{page[0].number // _A_PAGE:05d}.json"
+    path = f"ocds/releases-{page[0].number // _PAGE_SIZE:05d}.json"
     package = {
         "uri": f"https://fictional.example/{SOURCE}/{path}",
         "version": "1.1",
@@ -34,7 +34,7 @@ def _write_page(world: World, page: list[Process]) -> None:
     world.traps.note("licence_forbids_redistribution", SOURCE, day, path, pointer="/license")
 
 
-def _release(world: World, process: Process) -> Json:
+def _release(world: WorldWriter, process: SampleProcess) -> Json:
     seller = home_issuer(world, "NG", process.rng)
     buyer = {"id": process.buyer.register_number, "name": process.buyer.name}
     value = {"amount": process.amount, "currency": "NGN"}

@@ -1,22 +1,22 @@
 """The South African portal: compiled releases in packages, a value of 0 not stated."""
 
 from assets.sample.organisations import person_name
-from assets.sample.tenders import Process, contact_text, monthly, processes, read_on
-from assets.sample.writer import Json, World
+from assets.sample.tenders import SampleProcess, contact_text, monthly, processes, read_on
+from assets.sample.writer import Json, WorldWriter
 
 SOURCE = "za-etenders"
 LICENSE = "https://opendatacommons.org/licenses/pddl/1-0/111"
 RECRAWLED = "2026-03-02"
 
-_A_SCALE = 200
+_PER_SCALE = 200
 _EDITED, _WITHDRAWN = 1, 2
 _PROVINCES = ("Gauteng", "Western Cape", "KwaZulu-Natal", "Limpopo")
 _STATUSES = ("active", "active", "complete", "cancelled")
 
 
-def write_portal(world: World) -> None:
+def write_portal(world: WorldWriter) -> None:
     """Write a package a month, and the first one again as it was changed later."""
-    months = monthly(processes(world, SOURCE, "ZA", _A_SCALE))
+    months = monthly(processes(world, SOURCE, "ZA", _PER_SCALE))
     for number, (month, page) in enumerate(months):
         releases = _write_month(world, month, page)
         if number == 0:
@@ -46,7 +46,7 @@ def package(path: str, published: str, releases: list[Json]) -> Json:
     }
 
 
-def _write_month(world: World, month: str, page: list[Process]) -> list[Json]:
+def _write_month(world: WorldWriter, month: str, page: list[SampleProcess]) -> list[Json]:
     path, day = month_path(month), read_on(month)
     releases = [_release(process) for process in page]
     world.write_json(SOURCE, day, path, package(path, day, releases), len(releases))
@@ -54,7 +54,7 @@ def _write_month(world: World, month: str, page: list[Process]) -> list[Json]:
     return releases
 
 
-def _write_again(world: World, month: str, releases: list[Json]) -> None:
+def _write_again(world: WorldWriter, month: str, releases: list[Json]) -> None:
     path, day = month_path(month), read_on(month)
     edited, withdrawn = releases[_EDITED], releases[_WITHDRAWN]
     edited["tender"]["tenderPeriod"]["endDate"] = "2022-04-29T11:00:00Z"
@@ -69,21 +69,21 @@ def _write_again(world: World, month: str, releases: list[Json]) -> None:
     world.traps.note("release_withdrawn", SOURCE, day, path, pointer=pointer, **gone)
 
 
-def _write_copy(world: World, month: str) -> None:
+def _write_copy(world: WorldWriter, month: str) -> None:
     first = {"day": read_on(month), "path": month_path(month)}
     day, path = "2026-03-03", "api/OCDSReleases/latest.json"
     world.copy(SOURCE, (first["day"], first["path"]), (day, path))
     world.traps.note("duplicate_document", SOURCE, day, path, same_as=first)
 
 
-def _write_broken(world: World) -> None:
+def _write_broken(world: WorldWriter) -> None:
     path = "api/OCDSReleases/2025-10-part.json"
     whole = b'{"uri": "https://fictional.example/", "version": "1.1", "releases": [{"ocid": "ocds-'
     world.write(SOURCE, "2025-11-04", path, whole)
     world.traps.note("broken_truncated_json", SOURCE, "2025-11-04", path)
 
 
-def _note(world: World, day: str, path: str, page: list[Process]) -> None:
+def _note(world: WorldWriter, day: str, path: str, page: list[SampleProcess]) -> None:
     for place, process in enumerate(page):
         tender = f"/releases/{place}/tender"
         if process.number % 6 == 0:
@@ -99,7 +99,7 @@ def _note(world: World, day: str, path: str, page: list[Process]) -> None:
             world.traps.note("contact_member", SOURCE, day, path, **where)
 
 
-def _release(process: Process) -> Json:
+def _release(process: SampleProcess) -> Json:
     number, day = 165_000 + process.number, process.opened
     buyer = {"id": process.buyer.register_number, "name": process.buyer.name}
     return {
@@ -118,7 +118,7 @@ def _release(process: Process) -> Json:
     }
 
 
-def _tender(process: Process, number: int, buyer: Json) -> Json:
+def _tender(process: SampleProcess, number: int, buyer: Json) -> Json:
     said = f". {contact_text(process)}" if process.number % 6 == 0 else ""
     category = "" if process.number % 11 == 0 else process.category
     closes = process.day(process.rng.randrange(9, 40))
@@ -151,7 +151,7 @@ def _tender(process: Process, number: int, buyer: Json) -> Json:
     }
 
 
-def _briefing(process: Process) -> Json:
+def _briefing(process: SampleProcess) -> Json:
     held = process.number % 2 == 1
     when = f"{process.day(5)}T10:00:00Z" if held else "0001-01-01T00:00:00Z"
     return {"isSession": held, "compulsory": held, "date": when, "venue": "N/A"}

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from assets.sample.countries import BY_CODE
+from assets.sample.countries import COUNTRIES_BY_CODE
 from assets.sample.organisations import (
-    ISSUERS_A_SCALE,
-    Organisation,
+    ISSUERS_PER_SCALE,
+    SampleOrganisation,
     body,
     isin_of,
     issuer,
@@ -14,7 +14,7 @@ from assets.sample.organisations import (
     supplier,
     ticker_of,
 )
-from assets.sample.writer import Json, World, exact_json
+from assets.sample.writer import Json, WorldWriter, exact_json
 
 GLEIF, ISIN_LEI, OC_LEI, LISTINGS = "gleif", "isin-lei", "oc-lei", "listings"
 FULL_DAY, DELTA_DAY = "2026-01-15", "2026-06-15"
@@ -23,7 +23,7 @@ _STATUSES = ("listed", "listed", "listed", "suspended")
 _LAPSED_ROLE, _RENAMED_ROLE, _DELISTED_ROLE = 2, 7, 7
 
 
-def write_registers(world: World) -> None:
+def write_registers(world: WorldWriter) -> None:
     """Write the registers: a full copy of each, and later what changed."""
     _write_golden_copy(world, FULL_DAY, f"golden-copy/lei2-{FULL_DAY}.json", _records(world))
     delta = f"golden-copy/lei2-delta-{DELTA_DAY}.json"
@@ -35,7 +35,7 @@ def write_registers(world: World) -> None:
     _note(world, delta)
 
 
-def _write_golden_copy(world: World, day: str, path: str, records: Iterator[Json]) -> None:
+def _write_golden_copy(world: WorldWriter, day: str, path: str, records: Iterator[Json]) -> None:
     with world.stream(GLEIF, day, path) as text:
         text.write('{"records":[\n')
         for count, record in enumerate(records, 1):
@@ -44,7 +44,7 @@ def _write_golden_copy(world: World, day: str, path: str, records: Iterator[Json
     world.counts[f"{GLEIF}.records"] += count
 
 
-def _records(world: World) -> Iterator[Json]:
+def _records(world: WorldWriter) -> Iterator[Json]:
     yield from (lei_record(company) for company in _issuers(world))
     for serial in range(18 * world.scale):
         yield lei_record(supplier("KE", serial))
@@ -56,20 +56,20 @@ def _records(world: World) -> Iterator[Json]:
     yield from (lei_record(fund(serial)) for serial in range(8 * world.scale))
 
 
-def _changed_records(world: World) -> Iterator[Json]:
+def _changed_records(world: WorldWriter) -> Iterator[Json]:
     for company in _issuers(world):
-        role = company.serial % ISSUERS_A_SCALE
+        role = company.serial % ISSUERS_PER_SCALE
         if role == _LAPSED_ROLE:
             yield lei_record(company, updated=DELTA_DAY, status="LAPSED")
         if role == _RENAMED_ROLE:
             yield lei_record(company, updated=DELTA_DAY, renamed=f"Nouvelle {company.name}")
 
 
-def _issuers(world: World) -> Iterator[Organisation]:
-    return (issuer(serial) for serial in range(ISSUERS_A_SCALE * world.scale))
+def _issuers(world: WorldWriter) -> Iterator[SampleOrganisation]:
+    return (issuer(serial) for serial in range(ISSUERS_PER_SCALE * world.scale))
 
 
-def _isin_rows(world: World) -> Iterator[tuple[str, ...]]:
+def _isin_rows(world: WorldWriter) -> Iterator[tuple[str, ...]]:
     yield "LEI", "ISIN"
     for company in _issuers(world):
         yield company.lei, isin_of(company.country, company.serial)
@@ -77,17 +77,17 @@ def _isin_rows(world: World) -> Iterator[tuple[str, ...]]:
             yield company.lei, isin_of(company.country, company.serial, line=1)
 
 
-def _oc_rows(world: World) -> Iterator[tuple[str, ...]]:
+def _oc_rows(world: WorldWriter) -> Iterator[tuple[str, ...]]:
     yield "LEI", "OpenCorporatesID"
     for company in _issuers(world):
         number = company.register_number.replace("/", "")
         yield company.lei, f"{company.country.code.lower()}/{number}"
 
 
-def _listing_rows(world: World, day: str) -> Iterator[tuple[str, ...]]:
+def _listing_rows(world: WorldWriter, day: str) -> Iterator[tuple[str, ...]]:
     yield "mic", "ticker", "isin", "name", "currency", "status"
     for company in _issuers(world):
-        country, role = company.country, company.serial % ISSUERS_A_SCALE
+        country, role = company.country, company.serial % ISSUERS_PER_SCALE
         gone = role == _DELISTED_ROLE and day == DELTA_DAY
         status = "delisted" if gone else _STATUSES[role % len(_STATUSES)]
         code = "" if role == 5 else isin_of(country, company.serial)
@@ -95,7 +95,7 @@ def _listing_rows(world: World, day: str) -> Iterator[tuple[str, ...]]:
         yield country.mic, ticker_of(company), code, company.name, currency, status
 
 
-def _note(world: World, delta: str) -> None:
+def _note(world: WorldWriter, delta: str) -> None:
     full = f"golden-copy/lei2-{FULL_DAY}.json"
     for serial in (3, 4):
         company = issuer(serial)
@@ -127,7 +127,7 @@ _NO_REGISTER = "RA999999"
 
 
 def lei_record(
-    who: Organisation,
+    who: SampleOrganisation,
     updated: str = "2025-11-20",
     status: str | None = None,
     renamed: str | None = None,
@@ -144,24 +144,24 @@ def lei_record(
 
 def sole_proprietor(serial: int) -> Json:
     """Give the record of a natural person who trades and has an LEI."""
-    country = BY_CODE["ZA"]
+    country = COUNTRIES_BY_CODE["ZA"]
     name, number = person_name(100 + serial), lei("person", country, serial)
-    return lei_record(Organisation("person", serial, name, country, "", number))
+    return lei_record(SampleOrganisation("person", serial, name, country, "", number))
 
 
-def fund(serial: int) -> Organisation:
+def fund(serial: int) -> SampleOrganisation:
     """Give a fund that does not exist."""
-    country = BY_CODE["MU"]
+    country = COUNTRIES_BY_CODE["MU"]
     name = f"Fictional Islands Fund {serial + 1}"
     number = country.register_number(700_001 + serial)
-    return Organisation("fund", serial, name, country, number, lei("fund", country, serial))
+    return SampleOrganisation("fund", serial, name, country, number, lei("fund", country, serial))
 
 
 def _wrap(value: str) -> Json:
     return {"$": value}
 
 
-def _entity(who: Organisation, renamed: str | None) -> Json:
+def _entity(who: SampleOrganisation, renamed: str | None) -> Json:
     language = {"@xml:lang": who.country.language}
     entity = {
         "LegalName": {**language, "$": renamed or who.name},
@@ -180,7 +180,7 @@ def _entity(who: Organisation, renamed: str | None) -> Json:
     return entity
 
 
-def _address(who: Organisation) -> Json:
+def _address(who: SampleOrganisation) -> Json:
     return {
         "FirstAddressLine": _wrap(f"{who.serial + 1} Fictional Street"),
         "City": _wrap(who.country.city),
@@ -189,7 +189,7 @@ def _address(who: Organisation) -> Json:
     }
 
 
-def _authority(prefix: str, who: Organisation) -> Json:
+def _authority(prefix: str, who: SampleOrganisation) -> Json:
     if not who.register_number or who.kind == "body":
         return {f"{prefix}AuthorityID": _wrap(_NO_REGISTER)}
     return {
@@ -198,7 +198,7 @@ def _authority(prefix: str, who: Organisation) -> Json:
     }
 
 
-def _legal_form(who: Organisation) -> Json:
+def _legal_form(who: SampleOrganisation) -> Json:
     public, private = who.country.legal_form_codes
     if who.kind == "person":
         return {"EntityLegalFormCode": _wrap("9999")}
@@ -210,7 +210,7 @@ def _legal_form(who: Organisation) -> Json:
     return form
 
 
-def _registration(who: Organisation, updated: str, status: str) -> Json:
+def _registration(who: SampleOrganisation, updated: str, status: str) -> Json:
     zone = ("Z", "+02:00", ".554+02:00", ".000Z")[who.serial % 4]
     return {
         "InitialRegistrationDate": _wrap(f"2018-03-27T00:00:00{zone}"),

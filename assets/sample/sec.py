@@ -8,25 +8,25 @@ from typing import Any
 
 from assets.sample.filings import (
     MISSING_LINES,
-    TWISTS,
+    STORIES,
     Filing,
-    Period,
-    Reported,
+    ReportedFigures,
+    ReportPeriod,
     plain_filings,
     role_of,
     taxonomy_of,
 )
 from assets.sample.organisations import (
     FIRST_CIK,
-    ISSUERS_A_SCALE,
-    Organisation,
+    ISSUERS_PER_SCALE,
+    SampleOrganisation,
     cik_of,
     issuer,
     person_name,
     ticker_of,
 )
-from assets.sample.statements import BY_NAME, Line
-from assets.sample.writer import Json, World
+from assets.sample.statements import LINES_BY_NAME, StatementLine
+from assets.sample.writer import Json, WorldWriter
 
 FACTS, SUBMISSIONS = "sec-companyfacts", "sec-submissions"
 FIRST_CRAWL, SECOND_CRAWL, THIRD_CRAWL = "2025-05-20", "2026-05-20", "2026-05-27"
@@ -65,28 +65,28 @@ FILING_TRAPS = (
 )
 
 
-def write_issuers(world: World) -> None:
+def write_issuers(world: WorldWriter) -> None:
     """Write the facts and submissions of every issuer, one document at a time."""
-    for serial in range(ISSUERS_A_SCALE * world.scale):
+    for serial in range(ISSUERS_PER_SCALE * world.scale):
         _write_issuer(world, issuer(serial))
     path = f"submissions/CIK{PERSON_CIK}.json"
     world.write_json(SUBMISSIONS, SECOND_CRAWL, path, person_submissions(), 1)
     world.traps.note("person_with_cik", SUBMISSIONS, SECOND_CRAWL, path, pointer="/name")
 
 
-def filings_of(seed: int, company: Organisation) -> list[Filing]:
+def filings_of(seed: int, company: SampleOrganisation) -> list[Filing]:
     """Give all filings of an issuer, its story included."""
     filings = plain_filings(seed, company)
-    twist = TWISTS.get(role_of(company))
+    twist = STORIES.get(role_of(company))
     return twist(filings) if twist else filings
 
 
-def facts_path(company: Organisation) -> str:
+def facts_path(company: SampleOrganisation) -> str:
     """Give the path of an issuer's facts at the source."""
     return f"api/xbrl/companyfacts/CIK{cik_of(company)}.json"
 
 
-def _write_issuer(world: World, company: Organisation) -> None:
+def _write_issuer(world: WorldWriter, company: SampleOrganisation) -> None:
     filings = filings_of(world.seed, company)
     if role_of(company) in _CRAWLED_TWICE:
         _write_crawl(world, company, FIRST_CRAWL, [f for f in filings if not _unseen(company, f)])
@@ -99,23 +99,25 @@ def _write_issuer(world: World, company: Organisation) -> None:
     _note(world, company)
 
 
-def _unseen(company: Organisation, filing: Filing) -> bool:
+def _unseen(company: SampleOrganisation, filing: Filing) -> bool:
     late = role_of(company) == _LATE_ROLE and filing.fiscal_year == _LATE_YEAR
     return late or filing.filed > date.fromisoformat(FIRST_CRAWL)
 
 
-def _write_crawl(world: World, company: Organisation, day: str, filings: list[Filing]) -> None:
+def _write_crawl(
+    world: WorldWriter, company: SampleOrganisation, day: str, filings: list[Filing]
+) -> None:
     document, facts = companyfacts(company, filings)
     world.write_json(FACTS, day, facts_path(company), document, facts)
     path = f"submissions/CIK{cik_of(company)}.json"
     world.write_json(SUBMISSIONS, day, path, submissions(company, filings), len(filings))
 
 
-def _note(world: World, company: Organisation) -> None:
+def _note(world: WorldWriter, company: SampleOrganisation) -> None:
     taxonomy = taxonomy_of(company)
     for trap in FILING_TRAPS:
         if trap.role == role_of(company):
-            element = element_of(taxonomy, BY_NAME[trap.line])
+            element = element_of(taxonomy, LINES_BY_NAME[trap.line])
             unit = trap.unit or company.country.currency
             pointer = f"/facts/{taxonomy}/{element}/units/{unit.replace('/', '~1')}"
             where = {"pointer": pointer, "end": trap.end}
@@ -131,7 +133,7 @@ Fact = tuple[str, str, str, Json]
 _SHARES = "EntityCommonStockSharesOutstanding"
 
 
-def companyfacts(company: Organisation, filings: list[Filing]) -> tuple[Json, int]:
+def companyfacts(company: SampleOrganisation, filings: list[Filing]) -> tuple[Json, int]:
     """Give the document of an issuer as these filings make it, and its number of facts."""
     facts: dict[str, Json] = {"dei": {}, taxonomy_of(company): {}}
     count = 0
@@ -146,7 +148,7 @@ def companyfacts(company: Organisation, filings: list[Filing]) -> tuple[Json, in
     return {"cik": cik, "entityName": company.name, "facts": facts}, count
 
 
-def element_of(taxonomy: str, line: Line) -> str:
+def element_of(taxonomy: str, line: StatementLine) -> str:
     """Give the element of a line in a taxonomy."""
     return line.us_gaap if taxonomy == "us-gaap" else line.ifrs
 
@@ -160,9 +162,9 @@ def _facts(taxonomy: str, filings: list[Filing]) -> Iterator[Fact]:
             yield from _reported_facts(taxonomy, filing, reported)
 
 
-def _reported_facts(taxonomy: str, filing: Filing, reported: Reported) -> Iterator[Fact]:
+def _reported_facts(taxonomy: str, filing: Filing, reported: ReportedFigures) -> Iterator[Fact]:
     for name, value in reported.figures.items():
-        line = BY_NAME[name]
+        line = LINES_BY_NAME[name]
         unit = reported.currency + ("/shares" if line.measure == "per_share" else "")
         row = _span(line, reported.period) | {"val": _number(value)} | _origin(filing)
         yield taxonomy, element_of(taxonomy, line), unit, row
@@ -183,7 +185,7 @@ def _concept(taxonomy: str, element: str) -> Json:
     return {"label": label, "description": label, "units": {}}
 
 
-def _span(line: Line, period: Period) -> dict[str, str]:
+def _span(line: StatementLine, period: ReportPeriod) -> dict[str, str]:
     end = {"end": period.end.isoformat()}
     return end if line.measure == "stock" else {"start": period.start.isoformat()} | end
 
@@ -214,7 +216,7 @@ PERSON_CIK = f"{FIRST_CIK - 1:010d}"
 _SECTORS = (("1040", "Gold & Silver Ores"), ("3241", "Cement, Hydraulic"), ("4813", "Telephone"))
 
 
-def submissions(company: Organisation, filings: list[Filing]) -> Json:
+def submissions(company: SampleOrganisation, filings: list[Filing]) -> Json:
     """Give the document of an issuer; its accessions are those of its facts."""
     country = company.country
     sic, sector = _SECTORS[company.serial % len(_SECTORS)]
@@ -277,7 +279,7 @@ def _filer(cik: str, name: str) -> Json:
     }
 
 
-def _address(company: Organisation) -> Json:
+def _address(company: SampleOrganisation) -> Json:
     country = company.country
     return {
         "street1": f"{company.serial + 1} FICTIONAL STREET",

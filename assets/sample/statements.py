@@ -104,7 +104,7 @@ def _part(rng: random.Random, whole: int, low: int, high: int) -> int:
 
 
 @dataclass(frozen=True)
-class Line:
+class StatementLine:
     """One line: its name here, its element in each taxonomy, and how it is measured."""
 
     name: str
@@ -114,81 +114,91 @@ class Line:
 
 
 LINES = (
-    Line("revenue", "Revenue", "Revenues", "flow"),
-    Line("cost_of_sales", "CostOfSales", "CostOfRevenue", "flow"),
-    Line("gross_profit", "GrossProfit", "GrossProfit", "flow"),
-    Line("operating_profit", "ProfitLossFromOperatingActivities", "OperatingIncomeLoss", "flow"),
-    Line("finance_costs", "FinanceCosts", "InterestExpense", "flow"),
-    Line(
+    StatementLine("revenue", "Revenue", "Revenues", "flow"),
+    StatementLine("cost_of_sales", "CostOfSales", "CostOfRevenue", "flow"),
+    StatementLine("gross_profit", "GrossProfit", "GrossProfit", "flow"),
+    StatementLine(
+        "operating_profit", "ProfitLossFromOperatingActivities", "OperatingIncomeLoss", "flow"
+    ),
+    StatementLine("finance_costs", "FinanceCosts", "InterestExpense", "flow"),
+    StatementLine(
         "profit_before_tax",
         "ProfitLossBeforeTax",
         "IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItems"
         "NoncontrollingInterest",
         "flow",
     ),
-    Line(
+    StatementLine(
         "income_tax_expense",
         "IncomeTaxExpenseContinuingOperations",
         "IncomeTaxExpenseBenefit",
         "flow",
     ),
-    Line("profit", "ProfitLoss", "ProfitLoss", "flow"),
-    Line("profit_attributable", "ProfitLossAttributableToOwnersOfParent", "NetIncomeLoss", "flow"),
-    Line(
+    StatementLine("profit", "ProfitLoss", "ProfitLoss", "flow"),
+    StatementLine(
+        "profit_attributable", "ProfitLossAttributableToOwnersOfParent", "NetIncomeLoss", "flow"
+    ),
+    StatementLine(
         "depreciation_amortisation",
         "DepreciationAndAmortisationExpense",
         "DepreciationDepletionAndAmortization",
         "flow",
     ),
-    Line("total_assets", "Assets", "Assets", "stock"),
-    Line("current_assets", "CurrentAssets", "AssetsCurrent", "stock"),
-    Line("cash", "CashAndCashEquivalents", "CashAndCashEquivalentsAtCarryingValue", "stock"),
-    Line("inventories", "Inventories", "InventoryNet", "stock"),
-    Line("receivables", "TradeAndOtherCurrentReceivables", "AccountsReceivableNetCurrent", "stock"),
-    Line("payables", "TradeAndOtherCurrentPayables", "AccountsPayableCurrent", "stock"),
-    Line("total_liabilities", "Liabilities", "Liabilities", "stock"),
-    Line("current_liabilities", "CurrentLiabilities", "LiabilitiesCurrent", "stock"),
-    Line(
+    StatementLine("total_assets", "Assets", "Assets", "stock"),
+    StatementLine("current_assets", "CurrentAssets", "AssetsCurrent", "stock"),
+    StatementLine(
+        "cash", "CashAndCashEquivalents", "CashAndCashEquivalentsAtCarryingValue", "stock"
+    ),
+    StatementLine("inventories", "Inventories", "InventoryNet", "stock"),
+    StatementLine(
+        "receivables", "TradeAndOtherCurrentReceivables", "AccountsReceivableNetCurrent", "stock"
+    ),
+    StatementLine("payables", "TradeAndOtherCurrentPayables", "AccountsPayableCurrent", "stock"),
+    StatementLine("total_liabilities", "Liabilities", "Liabilities", "stock"),
+    StatementLine("current_liabilities", "CurrentLiabilities", "LiabilitiesCurrent", "stock"),
+    StatementLine(
         "borrowings_current",
         "CurrentBorrowingsAndCurrentPortionOfNoncurrentBorrowings",
         "DebtCurrent",
         "stock",
     ),
-    Line(
+    StatementLine(
         "borrowings_non_current",
         "LongtermBorrowings",
         "LongTermDebtNoncurrent",
         "stock",
     ),
-    Line(
+    StatementLine(
         "total_equity",
         "Equity",
         "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest",
         "stock",
     ),
-    Line(
+    StatementLine(
         "equity_attributable", "EquityAttributableToOwnersOfParent", "StockholdersEquity", "stock"
     ),
-    Line(
+    StatementLine(
         "cfo",
         "CashFlowsFromUsedInOperatingActivities",
         "NetCashProvidedByUsedInOperatingActivities",
         "flow",
     ),
-    Line(
+    StatementLine(
         "capex",
         "PurchaseOfPropertyPlantAndEquipmentClassifiedAsInvestingActivities",
         "PaymentsToAcquirePropertyPlantAndEquipment",
         "flow",
     ),
-    Line(
+    StatementLine(
         "dividends_paid",
         "DividendsPaidClassifiedAsFinancingActivities",
         "PaymentsOfDividends",
         "flow",
     ),
-    Line("eps_basic", "BasicEarningsLossPerShare", "EarningsPerShareBasic", "per_share"),
-    Line("eps_diluted", "DilutedEarningsLossPerShare", "EarningsPerShareDiluted", "per_share"),
+    StatementLine("eps_basic", "BasicEarningsLossPerShare", "EarningsPerShareBasic", "per_share"),
+    StatementLine(
+        "eps_diluted", "DilutedEarningsLossPerShare", "EarningsPerShareDiluted", "per_share"
+    ),
 )
 
-BY_NAME = {line.name: line for line in LINES}
+LINES_BY_NAME = {line.name: line for line in LINES}

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
 
-from assets.sample.countries import BY_CODE
+from assets.sample.countries import COUNTRIES_BY_CODE
 from assets.sample.organisations import (
-    ISSUERS_A_SCALE,
-    Organisation,
+    ISSUERS_PER_SCALE,
+    SampleOrganisation,
     body,
     issuer,
     person_name,
     supplier,
 )
-from assets.sample.writer import World
+from assets.sample.writer import WorldWriter
 
 FIRST_DAY, LAST_DAY = date(2022, 1, 10), date(2026, 6, 10)
 LAST_CRAWL = date(2026, 6, 15)
@@ -36,11 +36,11 @@ _CONTACTS = (
 
 
 @dataclass(frozen=True)
-class Process:
+class SampleProcess:
     """One procurement, from which the releases of its stages are made."""
 
     number: int
-    buyer: Organisation
+    buyer: SampleOrganisation
     opened: date
     category: str
     title: str
@@ -52,13 +52,15 @@ class Process:
         return self.opened + timedelta(days=days)
 
 
-def processes(world: World, portal: str, code: str, a_scale: int) -> Iterator[Process]:
+def processes(
+    world: WorldWriter, portal: str, code: str, per_scale: int
+) -> Iterator[SampleProcess]:
     """Give the processes of a portal in the order of their days, spread over the years."""
-    total = a_scale * world.scale
+    total = per_scale * world.scale
     for number in range(total):
         rng = world.random(portal, number)
         category = CATEGORIES[rng.randrange(3)]
-        yield Process(
+        yield SampleProcess(
             number,
             _buyer(world, code, number, total, rng),
             FIRST_DAY + (LAST_DAY - FIRST_DAY) * number // total,
@@ -69,7 +71,9 @@ def processes(world: World, portal: str, code: str, a_scale: int) -> Iterator[Pr
         )
 
 
-def _buyer(world: World, code: str, number: int, total: int, rng: random.Random) -> Organisation:
+def _buyer(
+    world: WorldWriter, code: str, number: int, total: int, rng: random.Random
+) -> SampleOrganisation:
     if is_bought_by_issuer(code, number):
         return home_issuer(world, code, rng)
     return body(code, rng.randrange(6 + total // 20))
@@ -80,7 +84,7 @@ def is_bought_by_issuer(code: str, number: int) -> bool:
     return code == "CO" and number % 24 == 7
 
 
-def contact_text(process: Process) -> str:
+def contact_text(process: SampleProcess) -> str:
     """Give a sentence in which a person, a telephone or an e-mail stands."""
     name = person_name(process.number)
     email = name.lower().replace(" ", ".") + "@fictional.example"
@@ -88,22 +92,26 @@ def contact_text(process: Process) -> str:
     return shape.format(name=name, email=email, n=process.number % 10_000)
 
 
-def company_supplier(world: World, process: Process, code: str) -> Organisation:
+def company_supplier(world: WorldWriter, process: SampleProcess, code: str) -> SampleOrganisation:
     """Give a supplier: each fifth time an issuer, at home or abroad, else a local firm."""
     if process.number % 5 == 0:
-        return issuer(process.rng.randrange(ISSUERS_A_SCALE * world.scale))
+        return issuer(process.rng.randrange(ISSUERS_PER_SCALE * world.scale))
     if process.number % 5 == 1:
         return home_issuer(world, code, process.rng)
     return supplier(code, process.rng.randrange(20 * world.scale))
 
 
-def home_issuer(world: World, code: str, rng: random.Random) -> Organisation:
+def home_issuer(world: WorldWriter, code: str, rng: random.Random) -> SampleOrganisation:
     """Give an issuer of the portal's own country."""
-    at_home = [role for role in range(ISSUERS_A_SCALE) if issuer(role).country == BY_CODE[code]]
-    return issuer(rng.choice(at_home) + ISSUERS_A_SCALE * rng.randrange(world.scale))
+    at_home = [
+        role for role in range(ISSUERS_PER_SCALE) if issuer(role).country == COUNTRIES_BY_CODE[code]
+    ]
+    return issuer(rng.choice(at_home) + ISSUERS_PER_SCALE * rng.randrange(world.scale))
 
 
-def monthly(published: Iterable[Process], days: int = 0) -> Iterator[tuple[str, list[Process]]]:
+def monthly(
+    published: Iterable[SampleProcess], days: int = 0
+) -> Iterator[tuple[str, list[SampleProcess]]]:
     """Group processes by the month of what they publish so many days after opening."""
     by_now = (process for process in published if process.day(days) <= LAST_DAY)
     for month, group in groupby(by_now, lambda process: f"{process.day(days):%Y-%m}"):

@@ -18,7 +18,7 @@ from assets.sample.macro_ecb import write_ecb
 from assets.sample.macro_worldbank import write_worldbank
 from assets.sample.registers import write_registers
 from assets.sample.sec import write_issuers
-from assets.sample.writer import World
+from assets.sample.writer import WorldWriter
 
 GENERATOR = 1
 
@@ -38,7 +38,7 @@ SOURCES = (
     "listings",
 )
 
-_WRITERS: tuple[Callable[[World], None], ...] = (
+_WRITERS: tuple[Callable[[WorldWriter], None], ...] = (
     write_issuers,
     portal_za.write_portal,
     portal_ke.write_portal,
@@ -65,7 +65,7 @@ def write_world(folder: Path, scale: int = 1, seed: int = 7) -> dict[str, int]:
     if held is not None and {name: held.get(name) for name in identity} == identity:
         return dict(held["counts"])
     _clear(folder)
-    world = World(folder, scale, seed)
+    world = WorldWriter(folder, scale, seed)
     for write in _WRITERS:
         write(world)
     _save(folder / "traps.json", world.traps.places)

@@ -33,7 +33,7 @@ class Traps:
 
 
 @dataclass
-class World:
+class WorldWriter:
     """A folder being filled, with its scale, its seed, its counts and its traps."""
 
     folder: Path
