@@ -1,6 +1,6 @@
-"""The countries of the sample world: real codes, with registers of our invention.
+"""The countries of the sample world: real codes, invented registers.
 
-The registration authority ids (``RA99....``) are no real ones.
+The registration authority ids (``RA99....``) do not exist in GLEIF's list.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Country:
     register: str
 
     def register_number(self, serial: int) -> str:
-        """Write a serial number as the country's company register does."""
+        """Format a serial number as the country's company register does."""
         year = 1990 + serial % 30
         return self.register.format(year=year, n=serial % 1_000_000)
 

@@ -1,4 +1,8 @@
-"""The annual reports of an issuer: periods, forms, dates and figures."""
+"""The reports of an issuer: periods, forms, dates and figures, and the story it plays.
+
+``plain_filings`` makes one annual report a year. Nine of the twelve roles have a story, which
+takes the plain filings and returns them changed: restated, amended, in another currency and so on.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,6 +16,11 @@ from assets.sample.writer import generator
 
 FIRST_YEAR, LAST_YEAR = 2018, 2025
 
+LONG_VALUE = Decimal("1234567890123456.78")
+SHORT_VALUE = Decimal("0.1")
+MISSING_LINES = ("cost_of_sales", "gross_profit", "inventories", "finance_costs")
+
+_CEDI_PER_DOLLAR = Decimal(10)
 _JUNE_ROLES = (0, 6, 10)
 _US_GAAP_ROLE = 9
 _CHANGED_YEAR_ROLE = 4
@@ -19,7 +28,7 @@ _CHANGED_YEAR_ROLE = 4
 
 @dataclass(frozen=True)
 class ReportPeriod:
-    """A reported period, both days in it."""
+    """A reported period, from its first to its last day."""
 
     start: date
     end: date
@@ -48,22 +57,22 @@ class Filing:
 
     @property
     def period(self) -> ReportPeriod:
-        """Give the period the filing is about."""
+        """The period the filing is about."""
         return self.reported[0].period
 
 
 def role_of(company: SampleOrganisation) -> int:
-    """Tell which of the twelve stories an issuer plays."""
+    """Return the role of an issuer, 0 to 11; it decides which story the issuer plays."""
     return company.serial % ISSUERS_PER_SCALE
 
 
 def taxonomy_of(company: SampleOrganisation) -> str:
-    """Tell whose element names an issuer reports with."""
+    """Return the taxonomy an issuer reports in."""
     return "us-gaap" if role_of(company) == _US_GAAP_ROLE else "ifrs-full"
 
 
 def plain_filings(seed: int, company: SampleOrganisation) -> list[Filing]:
-    """Give one annual report a year, each repeating the year before, oldest first."""
+    """Return one annual report a year, oldest first; every report repeats the year before."""
     reports = _reports(seed, company)
     annual = "10-K" if taxonomy_of(company) == "us-gaap" else "20-F"
     shares = 50_000_000 + 1_000_000 * (company.serial % 97)
@@ -74,7 +83,7 @@ def plain_filings(seed: int, company: SampleOrganisation) -> list[Filing]:
 
 
 def amendment(filing: Filing, number: int, days: int) -> Filing:
-    """Give the same report filed again some days later under the form's /A."""
+    """Return the same report filed again some days later, as an amendment (``/A``)."""
     filed = working_day(filing.filed + timedelta(days=days))
     stem, _ = filing.accession.rsplit("-", 1)
     return replace(
@@ -87,7 +96,7 @@ def amendment(filing: Filing, number: int, days: int) -> Filing:
 
 
 def working_day(day: date) -> date:
-    """Give the day itself, or the Monday after a weekend."""
+    """Return the day itself, or the Monday after a weekend."""
     return day + timedelta(days=max(0, 7 - day.weekday()) if day.weekday() > 4 else 0)
 
 
@@ -125,6 +134,7 @@ def _filing(
 ) -> Filing:
     end = reported[0].period.end
     filed = working_day(end + timedelta(days=95 + company.serial % 20))
+    # every fourth report is accepted after closing hours and dated the next working day
     late = number % 4 == 0
     accepted = filed - timedelta(days=3 if filed.weekday() == 0 else 1) if late else filed
     return Filing(
@@ -140,12 +150,6 @@ def _filing(
 
 Story = Callable[[list[Filing]], list[Filing]]
 
-LONG_VALUE = Decimal("1234567890123456.78")
-SHORT_VALUE = Decimal("0.1")
-MISSING_LINES = ("cost_of_sales", "gross_profit", "inventories", "finance_costs")
-
-_CEDI_A_DOLLAR = Decimal(10)
-
 
 def _restate(filings: list[Filing]) -> list[Filing]:
     return _map_year(filings, 2021, lambda filing: _with_before(filing, _restated_before(filing)))
@@ -155,8 +159,8 @@ def _come_back(filings: list[Filing]) -> list[Filing]:
     (original,) = [filing for filing in filings if filing.fiscal_year == 2022]
     before = original.reported[1]
     changed = replace(before, figures=regrossed(before.figures, 7_500_000))
-    twisted = _map_year(filings, 2022, lambda filing: _with_before(filing, changed))
-    return [*twisted, amendment(original, 91, 120)]
+    changed_filings = _map_year(filings, 2022, lambda filing: _with_before(filing, changed))
+    return [*changed_filings, amendment(original, 91, 120)]
 
 
 def _amend_without_change(filings: list[Filing]) -> list[Filing]:
@@ -213,8 +217,10 @@ def _in_dollars(filing: Filing) -> Filing:
     return replace(
         filing,
         reported=tuple(
-            replace(each, currency="USD", figures=translated(each.figures, _CEDI_A_DOLLAR))
-            for each in filing.reported
+            replace(
+                reported, currency="USD", figures=translated(reported.figures, _CEDI_PER_DOLLAR)
+            )
+            for reported in filing.reported
         ),
     )
 
@@ -230,8 +236,8 @@ def _without(filing: Filing, lines: tuple[str, ...]) -> Filing:
     return replace(
         filing,
         reported=tuple(
-            replace(each, figures={k: v for k, v in each.figures.items() if k not in lines})
-            for each in filing.reported
+            replace(reported, figures={k: v for k, v in reported.figures.items() if k not in lines})
+            for reported in filing.reported
         ),
     )
 

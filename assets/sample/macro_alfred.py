@@ -1,7 +1,7 @@
 """ALFRED observations: each value with the interval in which it was the current one.
 
-What FRED says of a series in an answer of its own stands beside them, as the header that whoever
-fetches them gives: a rebased index has another unit from a day on.
+FRED describes a series in a separate answer; the fetcher stores it as a header of the observations.
+A rebased index has another unit from a day on.
 """
 
 import json
@@ -26,14 +26,14 @@ Vintage = tuple[date, str]
 
 
 def write_alfred(world: WorldWriter) -> None:
-    """Write each series as two crawls found it, with every vintage known by then."""
+    """Write each series as it was on two crawls, with every vintage published by then."""
     for number in range(_PER_SCALE * world.scale):
         for crawl in _CRAWLS:
             _write_series(world, number, crawl)
 
 
 def series_id(number: int) -> str:
-    """Name a series: FIC, country, CPIM or GDPQ, and a number after the first set."""
+    """Return the id of a series: FIC, country, CPIM or GDPQ, and a number after the first set."""
     kind = "GDPQ" if number % 2 else "CPIM"
     return f"FIC{_country(number).iso3}{kind}{number // (2 * len(COUNTRIES)) or ''}"
 
@@ -42,8 +42,8 @@ def _country(number: int) -> Country:
     return COUNTRIES[number % (2 * len(COUNTRIES)) // 2]
 
 
-def _described(number: int) -> list[Json]:
-    """Describe a series; an index was rebased, and each base held on its own days."""
+def _descriptions(number: int) -> list[Json]:
+    """Return the descriptions of a series; a rebased index has one for each base."""
     country = _country(number).name
     if number % 2:
         title = f"Fictional Gross Domestic Product for {country}"
@@ -68,11 +68,11 @@ def _version(start: str, end: str, title: str, frequency: str, units: str) -> Js
 
 def _write_series(world: WorldWriter, number: int, crawl: str) -> None:
     name = series_id(number)
-    known = [row for row in _observations(world, number) if row["realtime_start"] < crawl]
-    rows = _as_known(known, crawl)
+    published = [row for row in _observations(world, number) if row["realtime_start"] < crawl]
+    rows = _reopened(published, crawl)
     path = f"fred/series/observations/{name}.json"
     world.write_json(SOURCE, crawl, path, _head(len(rows)) | {"observations": rows}, len(rows))
-    versions = {"series-versions": json.dumps(_described(number))}
+    versions = {"series-versions": json.dumps(_descriptions(number))}
     world.write_json(SOURCE, crawl, f"{path}.headers.json", versions)
     if crawl == _CRAWLS[1]:
         kind = "macro_revision" if "GDPQ" in name else "rebased_index"
@@ -130,8 +130,13 @@ def _rebased(day: date, level: Decimal) -> list[Vintage]:
 
 
 def _intervals(day: date, vintages: list[Vintage]) -> list[Json]:
-    kept = [v for place, v in enumerate(vintages) if not place or v[1] != vintages[place - 1][1]]
-    ends = [(since - timedelta(days=1)).isoformat() for since, _ in kept[1:]] + [_OPEN]
+    # a vintage with an unchanged value does not begin a new interval
+    changes = [
+        vintage
+        for number, vintage in enumerate(vintages)
+        if number == 0 or vintage[1] != vintages[number - 1][1]
+    ]
+    ends = [(since - timedelta(days=1)).isoformat() for since, _ in changes[1:]] + [_OPEN]
     return [
         {
             "realtime_start": since.isoformat(),
@@ -139,9 +144,10 @@ def _intervals(day: date, vintages: list[Vintage]) -> list[Json]:
             "date": day.isoformat(),
             "value": value,
         }
-        for (since, value), end in zip(kept, ends, strict=True)
+        for (since, value), end in zip(changes, ends, strict=True)
     ]
 
 
-def _as_known(rows: list[Json], crawl: str) -> list[Json]:
+def _reopened(rows: list[Json], crawl: str) -> list[Json]:
+    """Reopen the intervals that had not ended yet on the day of the crawl."""
     return [row | {"realtime_end": _OPEN} if row["realtime_end"] >= crawl else row for row in rows]

@@ -20,7 +20,7 @@ _CURRENCIES = _split(
     "SLE LRD GMD CVE SCR MGA MWK LSL SZL BIF DJF SOS SDG LYD MRU GBP JPY"
 )
 _PER_SCALE = 8
-_DAYS_A_BLOCK = 115
+_DAYS_PER_BLOCK = 115
 _HEADER = _split(
     "KEY FREQ CURRENCY CURRENCY_DENOM EXR_TYPE EXR_SUFFIX TIME_PERIOD OBS_VALUE OBS_STATUS "
     "OBS_CONF OBS_PRE_BREAK OBS_COM TIME_FORMAT BREAKS COLLECTION COMPILING_ORG DISS_ORG "
@@ -35,14 +35,15 @@ Rate = tuple[date, Decimal | None]
 
 
 def write_ecb(world: WorldWriter) -> None:
-    """Write the series of each currency as three crawls found them."""
+    """Write the series of each currency as they were on three crawls."""
     blocks = _PER_SCALE * world.scale
-    for place, currency in enumerate(_CURRENCIES[:blocks]):
-        halves = len(range(place, blocks, len(_CURRENCIES)))
-        rates = list(_rates(world, currency, halves * _DAYS_A_BLOCK))
+    for position, currency in enumerate(_CURRENCIES[:blocks]):
+        # more blocks than currencies make the series longer
+        blocks_of_days = len(range(position, blocks, len(_CURRENCIES)))
+        rates = list(_rates(world, currency, blocks_of_days * _DAYS_PER_BLOCK))
         _write_daily(world, currency, rates)
         _write_monthly(world, currency, rates)
-        if place == 0:
+        if position == 0:
             _write_history(world, currency, rates[-40:])
 
 
@@ -63,8 +64,8 @@ def _working_days(count: int) -> list[date]:
 def _write_daily(world: WorldWriter, currency: str, rates: list[Rate]) -> None:
     key, path = f"D.{currency}.EUR.SP00.A", f"service/data/EXR/D.{currency}.EUR.SP00.A.csv"
     for crawl in (_CRAWLS[0], _CRAWLS[2]):
-        known = (rate for rate in rates if rate[0].isoformat() < crawl)
-        recent = (rate for rate in known if crawl == _CRAWLS[2] or rate[0].year == 2026)
+        published = (rate for rate in rates if rate[0].isoformat() < crawl)
+        recent = (rate for rate in published if crawl == _CRAWLS[2] or rate[0].year == 2026)
         rows = (_row(key, day.isoformat(), value) for day, value in recent)
         world.write_csv(SOURCE, crawl, path, (_HEADER, *rows))
 
@@ -72,8 +73,8 @@ def _write_daily(world: WorldWriter, currency: str, rates: list[Rate]) -> None:
 def _write_monthly(world: WorldWriter, currency: str, rates: list[Rate]) -> None:
     key, path = f"M.{currency}.EUR.SP00.A", f"service/data/EXR/M.{currency}.EUR.SP00.A.csv"
     for crawl in _CRAWLS:
-        known = [rate for rate in rates if rate[0].isoformat() < crawl]
-        rows = [_row(key, month, value) for month, value in _averages(known).items()]
+        published = [rate for rate in rates if rate[0].isoformat() < crawl]
+        rows = [_row(key, month, value) for month, value in _averages(published).items()]
         world.write_csv(SOURCE, crawl, path, (_HEADER, *rows))
     where = {"period": "2026-02", "before": _CRAWLS[0]}
     world.traps.note("running_month_changes", SOURCE, _CRAWLS[1], path, **where)
@@ -101,6 +102,7 @@ def _versions(key: str, day: date, value: Decimal) -> list[tuple[object, ...]]:
     head = (f"EXR.{key}", *key.split("."), day.isoformat())
     if day.weekday() != 4:
         return [(*head, value, "Replace", first, "")]
+    # on Fridays a wrong rate is published first, deleted, and replaced
     wrong = value + Decimal("0.0100")
     return [
         (*head, wrong, "Replace", first, second),

@@ -1,4 +1,4 @@
-"""World Bank indicator pages, as three updates of the database showed them."""
+"""World Bank indicator pages after three updates of the database."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,7 +29,7 @@ _NINE = Decimal("1e-9")
 
 
 @dataclass(frozen=True)
-class Update:
+class DatabaseUpdate:
     """One update of the database and the day on which it was read."""
 
     number: int
@@ -38,14 +38,14 @@ class Update:
 
 
 _UPDATES = (
-    Update(0, "2025-07-01", "2025-07-03"),
-    Update(1, "2025-10-07", "2025-10-09"),
-    Update(2, "2026-01-28", "2026-02-02"),
+    DatabaseUpdate(0, "2025-07-01", "2025-07-03"),
+    DatabaseUpdate(1, "2025-10-07", "2025-10-09"),
+    DatabaseUpdate(2, "2026-01-28", "2026-02-02"),
 )
 
 
 def write_worldbank(world: WorldWriter) -> None:
-    """Write each indicator as two updates showed it; one in five as a third did too."""
+    """Write each indicator after two updates; one in five after a third as well."""
     for number in range(len(_INDICATORS) * world.scale):
         updates = _UPDATES if number % len(_INDICATORS) == 1 else _UPDATES[:2]
         for update in updates:
@@ -57,8 +57,8 @@ def write_worldbank(world: WorldWriter) -> None:
 
 
 def _indicator(number: int) -> tuple[str, str, int]:
-    block, place = divmod(number, len(_INDICATORS))
-    code, title, size = _INDICATORS[place]
+    block, position = divmod(number, len(_INDICATORS))
+    code, title, size = _INDICATORS[position]
     return (
         (f"{code}.F{block}", f"{title}, fictional set {block}", size)
         if block
@@ -66,7 +66,7 @@ def _indicator(number: int) -> tuple[str, str, int]:
     )
 
 
-def _write_indicator(world: WorldWriter, number: int, update: Update) -> None:
+def _write_indicator(world: WorldWriter, number: int, update: DatabaseUpdate) -> None:
     code, title, size = _indicator(number)
     rebased = update.number == 2
     named = {"id": code, "value": title.replace("2010 =", "2019 =") if rebased else title}
@@ -81,13 +81,13 @@ def _write_indicator(world: WorldWriter, number: int, update: Update) -> None:
         _note(world, code, update)
 
 
-def _note(world: WorldWriter, code: str, update: Update) -> None:
+def _note(world: WorldWriter, code: str, update: DatabaseUpdate) -> None:
     path = f"v2/country/all/indicator/{code}/page-1.json"
     if update.number == 2:
         where = {"pointer": "/1/0/indicator/value", "before": _UPDATES[1].day}
         world.traps.note("rebased_index", SOURCE, update.day, path, **where)
     if update.number == 1:
-        revised, twelfth = _place(0, 2023), _place(0, 2020)
+        revised, twelfth = _row_number(0, 2023), _row_number(0, 2020)
         where = {"before": _UPDATES[0].day}
         pointer = f"/1/{revised}/value"
         world.traps.note("macro_revision", SOURCE, update.day, path, pointer=pointer, **where)
@@ -95,15 +95,15 @@ def _note(world: WorldWriter, code: str, update: Update) -> None:
         world.traps.note(
             "revised_in_12th_digit", SOURCE, update.day, path, pointer=pointer, **where
         )
-        namibia = f"/1/{_place(6, 2024)}/country/id"
+        namibia = f"/1/{_row_number(6, 2024)}/country/id"
         world.traps.note("country_na", SOURCE, update.day, path, pointer=namibia)
 
 
-def _place(area: int, year: int) -> int:
+def _row_number(area: int, year: int) -> int:
     return area * len(_YEARS) + _YEARS[0] - year
 
 
-def _meta(page: int, pages: int, total: int, update: Update) -> Json:
+def _meta(page: int, pages: int, total: int, update: DatabaseUpdate) -> Json:
     per_page: int | str = str(_PAGE_SIZE) if update.number else _PAGE_SIZE
     return {
         "page": page,
@@ -121,7 +121,7 @@ def _row(
     area: tuple[str, str, str],
     year: int,
     size: int,
-    update: Update,
+    update: DatabaseUpdate,
 ) -> Json:
     code, iso3, name = area
     value = _value(world, named["id"], code, year, size, update)
@@ -137,7 +137,9 @@ def _row(
     }
 
 
-def _value(world: WorldWriter, code: str, area: str, year: int, size: int, update: Update) -> Any:
+def _value(
+    world: WorldWriter, code: str, area: str, year: int, size: int, update: DatabaseUpdate
+) -> Any:
     rng = world.random(SOURCE, code, area, year)
     if rng.randrange(20) == 0 and year != 2023 and year != 2020:
         return None

@@ -1,7 +1,7 @@
-"""The organisations of the sample world, each a function of its number alone.
+"""The organisations of the sample world, each a pure function of its serial number.
 
-Issuers, suppliers and public bodies appear in several sources with the same
-register number and LEI, so that they can be joined.
+Issuers, suppliers and public bodies appear in several sources with the same register number and
+LEI, so that they can be joined. Every name contains the word Fictional.
 """
 
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ ISSUERS_PER_SCALE = 12
 FIRST_CIK = 9_900_001
 
 _LEI_KINDS = {"issuer": "A", "supplier": "B", "body": "C", "person": "D", "fund": "E"}
+# Two issuers of different countries with one register number: a trap for joining by number.
 _SHARED_REGISTER_SERIALS = {3: 48_213, 4: 48_213}
 
 
@@ -31,7 +32,7 @@ class SampleOrganisation:
 
     @property
     def identifier(self) -> dict[str, str]:
-        """Give its register entry in the form of an OCDS identifier."""
+        """The register entry as an OCDS identifier."""
         return {
             "scheme": self.country.scheme,
             "id": self.register_number,
@@ -40,7 +41,7 @@ class SampleOrganisation:
 
 
 def issuer(serial: int) -> SampleOrganisation:
-    """Give the listed company of a number; the countries take turns."""
+    """Return the listed company of a serial number; the countries take turns."""
     country = COUNTRIES[serial % ISSUERS_PER_SCALE % len(COUNTRIES)]
     name = company_name("issuer", serial, country.public_form)
     register_serial = _SHARED_REGISTER_SERIALS.get(serial, 100_003 + 37 * serial)
@@ -51,7 +52,7 @@ def issuer(serial: int) -> SampleOrganisation:
 
 
 def supplier(code: str, serial: int) -> SampleOrganisation:
-    """Give the unlisted supplier of a country by its number."""
+    """Return the unlisted supplier of a country by its serial number."""
     country = COUNTRIES_BY_CODE[code]
     name = company_name("supplier", serial, country.private_form)
     number = country.register_number(400_009 + 41 * serial)
@@ -61,7 +62,7 @@ def supplier(code: str, serial: int) -> SampleOrganisation:
 
 
 def body(code: str, serial: int) -> SampleOrganisation:
-    """Give the public body of a country by its number."""
+    """Return the public body of a country by its serial number."""
     country = COUNTRIES_BY_CODE[code]
     name = body_name(code, serial)
     return SampleOrganisation(
@@ -70,56 +71,56 @@ def body(code: str, serial: int) -> SampleOrganisation:
 
 
 def lei(kind: str, country: Country, serial: int) -> str:
-    """Give a legal entity identifier with valid check digits."""
+    """Return a legal entity identifier with valid check digits."""
     stem = f"989900{country.code}{_LEI_KINDS[kind]}{serial:09d}"
     return stem + str(mod_97_10.calc_check_digits(stem))
 
 
 def isin_of(country: Country, serial: int, line: int = 0) -> str:
-    """Give a securities number with a valid check digit; a line is a share class."""
+    """Return an ISIN with a valid check digit; a line is a share class."""
     stem = f"{country.code}F{serial:06d}{line:02d}"
     return stem + str(isin.calc_check_digit(stem))
 
 
 def ticker_of(company: SampleOrganisation) -> str:
-    """Give the ticker of an issuer."""
+    """Return the ticker of an issuer."""
     return company.name[:2].upper() + f"F{company.serial}"
 
 
 def cik_of(company: SampleOrganisation) -> str:
-    """Give the ten digits under which an issuer files."""
+    """Return the CIK of an issuer, in ten digits."""
     return f"{FIRST_CIK + company.serial:010d}"
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _split(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-_ISSUERS = _words(
+_ISSUERS = _split(
     "Ubuntu Baobab Sahel Zambezi Karoo Savanna Harmattan Kilima Atlas Volta Namib Lagune Dodo "
     "Andina Ndovu Jabali Marula Protea Acacia Okavango Tamarind Rooibos Shea Cowrie Kente Djembe "
     "Fynbos Mopane Dune Delta Oasis Kudu Ibis Heron Mara Rift Lagoon Makuti Papyrus Sisal"
 )
-_TRADES = _words(
+_TRADES = _split(
     "Mining Cement Telecom Foods Energy Logistics Breweries Textiles Pharma Steel Sugar Ports "
     "Retail Paper Chemicals Properties Water Timber Fisheries Engineering"
 )
-_SUPPLIERS = _words(
+_SUPPLIERS = _split(
     "Amani Bidii Faraja Imara Jitihada Kazi Maendeleo Nuru Pamoja Tumaini Umoja Upendo Wema Zawadi "
     "Aurora Boreal Camino Destello Esmeralda Faro Giralda Horizonte Iguana Jade"
 )
-_SERVICES = _words(
+_SERVICES = _split(
     "Supplies Builders Contractors Traders Services Cleaning Security Catering Electricals Works"
 )
-_PLACES = _words(
+_PLACE_NAMES = _split(
     "Bay Hills Plains Valley River Lake Coast Forest Springs Ridge Harbour Meadow Falls Point "
     "Island Desert Grove Heights Crossing Fields"
 )
-_GIVEN = _words(
+_GIVEN_NAMES = _split(
     "Thandi Kofi Amina Juma Chidi Ngozi Yaw Wanjiru Omar Fatou Lucía Mateo Salma Tariq Adjoa "
     "Kwame Naledi Sipho Zola Camila"
 )
-_FAMILY = _words(
+_FAMILY_NAMES = _split(
     "Mokoena Mensah Otieno Adeyemi Diallo Haddad Benali Rojas Shikongo Ramgoolah Kouassi Mwangi "
     "Okafor Dlamini Asante Pardo Nangolo Boateng Kariuki Villamil"
 )
@@ -132,7 +133,7 @@ _BODIES = {
 
 
 def company_name(kind: str, serial: int, form: str) -> str:
-    """Name the company of a serial number; no two of a kind share a name."""
+    """Return the name of a company; no two of a kind share one."""
     firsts, seconds = (_ISSUERS, _TRADES) if kind == "issuer" else (_SUPPLIERS, _SERVICES)
     rest, first = divmod(serial, len(firsts))
     block, second = rest // len(seconds), seconds[(first + rest) % len(seconds)]
@@ -141,15 +142,15 @@ def company_name(kind: str, serial: int, form: str) -> str:
 
 
 def body_name(country: str, serial: int) -> str:
-    """Name a public body of a country."""
+    """Return the name of a public body of a country."""
     shapes = _BODIES[country]
-    rest, place = divmod(serial // len(shapes), len(_PLACES))
-    named = shapes[serial % len(shapes)].format(_PLACES[place])
-    return f"{named} {rest + 1}" if rest else named
+    block, position = divmod(serial // len(shapes), len(_PLACE_NAMES))
+    name = shapes[serial % len(shapes)].format(_PLACE_NAMES[position])
+    return f"{name} {block + 1}" if block else name
 
 
 def person_name(serial: int) -> str:
-    """Name a person who does not exist; never with a legal form."""
-    rest, given = divmod(serial, len(_GIVEN))
-    family = _FAMILY[(given + rest) % len(_FAMILY)]
-    return f"{_GIVEN[given]} Fictional-{family}"
+    """Return the name of a person who does not exist; never with a legal form."""
+    block, position = divmod(serial, len(_GIVEN_NAMES))
+    family_name = _FAMILY_NAMES[(position + block) % len(_FAMILY_NAMES)]
+    return f"{_GIVEN_NAMES[position]} Fictional-{family_name}"

@@ -17,6 +17,10 @@ from assets.sample.writer import Json, WorldWriter, exact_json
 SOURCE = "co-secop"
 LICENSE = "https://opendefinition.org/licenses/odc-pddl/"
 
+# The stages of a process, and how many days after opening each is published.
+STAGES = {"tender": 0, "award": 45, "contract": 60}
+
+_CENT = Decimal("0.01")
 _PER_SCALE = 60
 _ERROR_PAGE = b"<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head></html>"
 _TRAPS = (
@@ -26,11 +30,12 @@ _TRAPS = (
     ("award", 6, "ambiguous_register_number", "/parties/1/identifier/id"),
     ("contract", 10, "impossible_date", "/contracts/0/period/endDate"),
 )
+# The traps of a stage are in every twelfth process: (stage, remainder, name, pointer).
 _EVERY = 12
 
 
 def write_portal(world: WorldWriter) -> None:
-    """Write each stage of all processes in packages, in the order of their days."""
+    """Write a package for each stage and month."""
     for stage, days in STAGES.items():
         for month, batch in monthly(processes(world, SOURCE, "CO", _PER_SCALE), days):
             _write_month(world, stage, month, batch)
@@ -58,13 +63,13 @@ def _write_month(world: WorldWriter, stage: str, month: str, batch: list[SampleP
 
 
 def _note(world: WorldWriter, stage: str, day: str, path: str, batch: list[SampleProcess]) -> None:
-    for place, process in enumerate(batch):
+    for position, process in enumerate(batch):
         if stage == "tender" and is_bought_by_issuer("CO", process.number):
-            pointer = f"/releases/{place}/parties/0/identifier/id"
+            pointer = f"/releases/{position}/parties/0/identifier/id"
             world.traps.note("issuer_is_buyer", SOURCE, day, path, pointer=pointer)
         for at_stage, rest, name, pointer in _TRAPS:
             if stage == at_stage and process.number % _EVERY == rest:
-                where = {"pointer": f"/releases/{place}{pointer}"}
+                where = {"pointer": f"/releases/{position}{pointer}"}
                 world.traps.note(name, SOURCE, day, path, **where)
 
 
@@ -79,16 +84,11 @@ def _write_broken(world: WorldWriter) -> None:
     world.traps.note("broken_invalid_utf8", SOURCE, day, path)
 
 
-STAGES = {"tender": 0, "award": 45, "contract": 60}
-
-_CENT = Decimal("0.01")
-
-
 def release(world: WorldWriter, stage: str, process: SampleProcess) -> Json:
-    """Give the release of one stage; a later one holds what the earlier ones said."""
+    """Return the release of one stage; a later one repeats the earlier ones."""
     number, day = 58_000 + process.number, process.day(STAGES[stage])
     seller = _seller(world, process)
-    known: Json = {
+    result: Json = {
         "ocid": f"ocds-k50g02-{number}",
         "id": f"{number}-{stage}",
         "date": f"{day}T00:00:00.000Z",
@@ -104,11 +104,11 @@ def release(world: WorldWriter, stage: str, process: SampleProcess) -> Json:
         "contracts": [],
     }
     if stage != "tender":
-        known["parties"].append(seller)
-        known["awards"].append(_award(process, number, seller))
+        result["parties"].append(seller)
+        result["awards"].append(_award(process, number, seller))
     if stage == "contract":
-        known["contracts"].append(_contract(process, number))
-    return known
+        result["contracts"].append(_contract(process, number))
+    return result
 
 
 def _buyer_party(process: SampleProcess) -> Json:

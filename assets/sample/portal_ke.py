@@ -27,7 +27,7 @@ def write_portal(world: WorldWriter) -> None:
 
 
 def person_supplies(process: SampleProcess) -> bool:
-    """Tell whether a person, and no firm, wins the process."""
+    """Return whether a person, not a firm, wins the process."""
     return process.number % 9 == 4
 
 
@@ -95,14 +95,14 @@ def _release(process: SampleProcess, tag: str, days: int) -> Json:
     closes = f"{process.day(14 + process.number % 12)}T10:00:00+03:00"
     if process.number % 40 == 6:
         closes = "2922" + closes[4:]
-    said = f" - {contact_text(process)}" if process.number % 8 == 3 else ""
+    contact = f" - {contact_text(process)}" if process.number % 8 == 3 else ""
     return {
         "ocid": _ocid(process),
         "id": f"{stamp:%Y%m%d}114907-{reference}",
         "date": f"{stamp}T11:49:07+03:00",
         "tender": {
             "id": f"{process.opened:%Y%m%d}114907-{reference}",
-            "title": f"{process.title}{said}",
+            "title": f"{process.title}{contact}",
             "status": "active" if tag == "tender" else "complete",
             "procurementMethod": ("open", "open", "selective", "limited")[process.number % 4],
             "tenderPeriod": {"startDate": f"{process.opened}T11:49:07+03:00", "endDate": closes},

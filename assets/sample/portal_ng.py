@@ -10,7 +10,7 @@ _PER_SCALE, _PAGE_SIZE = 30, 30
 
 
 def write_portal(world: WorldWriter) -> None:
-    """Write the packages of the portal, each under its forbidding licence."""
+    """Write the packages of the portal, all under a licence that forbids redistribution."""
     page: list[SampleProcess] = []
     for process in processes(world, SOURCE, "NG", _PER_SCALE):
         page.append(process)

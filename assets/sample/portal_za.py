@@ -1,4 +1,4 @@
-"""The South African portal: compiled releases in packages, a value of 0 not stated."""
+"""The South African portal: packages of compiled releases; a value of 0 means not stated."""
 
 from assets.sample.organisations import person_name
 from assets.sample.tenders import SampleProcess, contact_text, monthly, processes, read_on
@@ -15,7 +15,7 @@ _STATUSES = ("active", "active", "complete", "cancelled")
 
 
 def write_portal(world: WorldWriter) -> None:
-    """Write a package a month, and the first one again as it was changed later."""
+    """Write a package a month, and the first one again as it was after an edit."""
     months = monthly(processes(world, SOURCE, "ZA", _PER_SCALE))
     for number, (month, page) in enumerate(months):
         releases = _write_month(world, month, page)
@@ -27,7 +27,7 @@ def write_portal(world: WorldWriter) -> None:
 
 
 def month_path(month: str) -> str:
-    """Give the path of a month at the portal."""
+    """Return the path of a month at the portal."""
     return f"api/OCDSReleases/{month}.json"
 
 
@@ -59,14 +59,14 @@ def _write_again(world: WorldWriter, month: str, releases: list[Json]) -> None:
     edited, withdrawn = releases[_EDITED], releases[_WITHDRAWN]
     edited["tender"]["tenderPeriod"]["endDate"] = "2022-04-29T11:00:00Z"
     edited["tender"]["status"] = "cancelled"
-    kept = [release for release in releases if release is not withdrawn]
-    world.write_json(SOURCE, RECRAWLED, path, package(path, RECRAWLED, kept), len(kept))
+    remaining = [release for release in releases if release is not withdrawn]
+    world.write_json(SOURCE, RECRAWLED, path, package(path, RECRAWLED, remaining), len(remaining))
     ids = {"ocid": edited["ocid"], "id": edited["id"], "before": day}
     pointer = f"/releases/{_EDITED}"
     world.traps.note("release_edited_in_place", SOURCE, RECRAWLED, path, pointer=pointer, **ids)
-    gone = {"ocid": withdrawn["ocid"], "id": withdrawn["id"], "gone": RECRAWLED}
+    ids = {"ocid": withdrawn["ocid"], "id": withdrawn["id"], "gone": RECRAWLED}
     pointer = f"/releases/{_WITHDRAWN}"
-    world.traps.note("release_withdrawn", SOURCE, day, path, pointer=pointer, **gone)
+    world.traps.note("release_withdrawn", SOURCE, day, path, pointer=pointer, **ids)
 
 
 def _write_copy(world: WorldWriter, month: str) -> None:
@@ -78,14 +78,16 @@ def _write_copy(world: WorldWriter, month: str) -> None:
 
 def _write_broken(world: WorldWriter) -> None:
     path = "api/OCDSReleases/2025-10-part.json"
-    whole = b'{"uri": "https://fictional.example/", "version": "1.1", "releases": [{"ocid": "ocds-'
-    world.write(SOURCE, "2025-11-04", path, whole)
+    truncated = (
+        b'{"uri": "https://fictional.example/", "version": "1.1", "releases": [{"ocid": "ocds-'
+    )
+    world.write(SOURCE, "2025-11-04", path, truncated)
     world.traps.note("broken_truncated_json", SOURCE, "2025-11-04", path)
 
 
 def _note(world: WorldWriter, day: str, path: str, page: list[SampleProcess]) -> None:
-    for place, process in enumerate(page):
-        tender = f"/releases/{place}/tender"
+    for position, process in enumerate(page):
+        tender = f"/releases/{position}/tender"
         if process.number % 6 == 0:
             where = {"pointer": f"{tender}/description"}
             world.traps.note("contact_in_free_text", SOURCE, day, path, **where)
@@ -119,7 +121,7 @@ def _release(process: SampleProcess) -> Json:
 
 
 def _tender(process: SampleProcess, number: int, buyer: Json) -> Json:
-    said = f". {contact_text(process)}" if process.number % 6 == 0 else ""
+    contact = f". {contact_text(process)}" if process.number % 6 == 0 else ""
     category = "" if process.number % 11 == 0 else process.category
     closes = process.day(process.rng.randrange(9, 40))
     return {
@@ -131,7 +133,7 @@ def _tender(process: SampleProcess, number: int, buyer: Json) -> Json:
         "deliveryLocation": "1 Fictional Street - Fictional Bay - 0000",
         "mainProcurementCategory": category,
         "additionalProcurementCategories": [category] if category else [],
-        "description": f"{process.title}{said}",
+        "description": f"{process.title}{contact}",
         "value": {"amount": 0, "currency": "ZAR"},
         "documents": [],
         "tenderPeriod": {
@@ -152,6 +154,11 @@ def _tender(process: SampleProcess, number: int, buyer: Json) -> Json:
 
 
 def _briefing(process: SampleProcess) -> Json:
-    held = process.number % 2 == 1
-    when = f"{process.day(5)}T10:00:00Z" if held else "0001-01-01T00:00:00Z"
-    return {"isSession": held, "compulsory": held, "date": when, "venue": "N/A"}
+    has_briefing = process.number % 2 == 1
+    briefing_date = f"{process.day(5)}T10:00:00Z" if has_briefing else "0001-01-01T00:00:00Z"
+    return {
+        "isSession": has_briefing,
+        "compulsory": has_briefing,
+        "date": briefing_date,
+        "venue": "N/A",
+    }

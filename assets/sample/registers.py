@@ -1,4 +1,4 @@
-"""Registers of organisations: the LEI golden copy, and the mappings from an LEI."""
+"""Registers of organisations: the LEI golden copy, mappings from an LEI, and listings."""
 
 from collections.abc import Iterator
 
@@ -19,12 +19,19 @@ from assets.sample.writer import Json, WorldWriter, exact_json
 GLEIF, ISIN_LEI, OC_LEI, LISTINGS = "gleif", "isin-lei", "oc-lei", "listings"
 FULL_DAY, DELTA_DAY = "2026-01-15", "2026-06-15"
 
+_MANAGING_LOU = "989900ZAC00000000000"
+_CATEGORIES = {
+    "body": "RESIDENT_GOVERNMENT_ENTITY",
+    "fund": "FUND",
+    "person": "SOLE_PROPRIETOR",
+}
+_NO_REGISTER = "RA999999"
 _STATUSES = ("listed", "listed", "listed", "suspended")
 _LAPSED_ROLE, _RENAMED_ROLE, _DELISTED_ROLE = 2, 7, 7
 
 
 def write_registers(world: WorldWriter) -> None:
-    """Write the registers: a full copy of each, and later what changed."""
+    """Write a full copy of each register, and later the changes."""
     _write_golden_copy(world, FULL_DAY, f"golden-copy/lei2-{FULL_DAY}.json", _records(world))
     delta = f"golden-copy/lei2-delta-{DELTA_DAY}.json"
     _write_golden_copy(world, DELTA_DAY, delta, _changed_records(world))
@@ -88,8 +95,8 @@ def _listing_rows(world: WorldWriter, day: str) -> Iterator[tuple[str, ...]]:
     yield "mic", "ticker", "isin", "name", "currency", "status"
     for company in _issuers(world):
         country, role = company.country, company.serial % ISSUERS_PER_SCALE
-        gone = role == _DELISTED_ROLE and day == DELTA_DAY
-        status = "delisted" if gone else _STATUSES[role % len(_STATUSES)]
+        is_delisted = role == _DELISTED_ROLE and day == DELTA_DAY
+        status = "delisted" if is_delisted else _STATUSES[role % len(_STATUSES)]
         code = "" if role == 5 else isin_of(country, company.serial)
         currency = "ZAC" if country.code == "ZA" else country.currency
         yield country.mic, ticker_of(company), code, company.name, currency, status
@@ -117,40 +124,31 @@ def _note(world: WorldWriter, delta: str) -> None:
     world.traps.note("delisted", LISTINGS, DELTA_DAY, "listings.csv", **where)
 
 
-_MANAGING_LOU = "989900ZAC00000000000"
-_CATEGORIES = {
-    "body": "RESIDENT_GOVERNMENT_ENTITY",
-    "fund": "FUND",
-    "person": "SOLE_PROPRIETOR",
-}
-_NO_REGISTER = "RA999999"
-
-
 def lei_record(
-    who: SampleOrganisation,
+    organisation: SampleOrganisation,
     updated: str = "2025-11-20",
     status: str | None = None,
     renamed: str | None = None,
 ) -> Json:
-    """Give the record of an organisation, as it stood when it was updated."""
-    status = status or ("LAPSED" if who.serial % 9 == 8 else "ISSUED")
+    """Return the golden-copy record of an organisation, in the JSON form that wraps every value."""
+    status = status or ("LAPSED" if organisation.serial % 9 == 8 else "ISSUED")
     return {
-        "LEI": _wrap(who.lei),
-        "Entity": _entity(who, renamed),
-        "Registration": _registration(who, updated, status),
+        "LEI": _wrap(organisation.lei),
+        "Entity": _entity(organisation, renamed),
+        "Registration": _registration(organisation, updated, status),
         "Extension": {"gleif:conformity": {"gleif:conformityflag": _wrap("CONFORMING")}},
     }
 
 
 def sole_proprietor(serial: int) -> Json:
-    """Give the record of a natural person who trades and has an LEI."""
+    """Return the record of a natural person organisation trades and has an LEI."""
     country = COUNTRIES_BY_CODE["ZA"]
     name, number = person_name(100 + serial), lei("person", country, serial)
     return lei_record(SampleOrganisation("person", serial, name, country, "", number))
 
 
 def fund(serial: int) -> SampleOrganisation:
-    """Give a fund that does not exist."""
+    """Return a fund that does not exist."""
     country = COUNTRIES_BY_CODE["MU"]
     name = f"Fictional Islands Fund {serial + 1}"
     number = country.register_number(700_001 + serial)
@@ -161,57 +159,63 @@ def _wrap(value: str) -> Json:
     return {"$": value}
 
 
-def _entity(who: SampleOrganisation, renamed: str | None) -> Json:
-    language = {"@xml:lang": who.country.language}
+def _entity(organisation: SampleOrganisation, renamed: str | None) -> Json:
+    language = {"@xml:lang": organisation.country.language}
     entity = {
-        "LegalName": {**language, "$": renamed or who.name},
-        "LegalAddress": language | _address(who),
-        "HeadquartersAddress": language | _address(who),
-        "RegistrationAuthority": _authority("Registration", who),
-        "LegalJurisdiction": _wrap(who.country.code),
-        "EntityCategory": _wrap(_CATEGORIES.get(who.kind, "GENERAL")),
-        "LegalForm": _legal_form(who),
+        "LegalName": {**language, "$": renamed or organisation.name},
+        "LegalAddress": language | _address(organisation),
+        "HeadquartersAddress": language | _address(organisation),
+        "RegistrationAuthority": _authority("Registration", organisation),
+        "LegalJurisdiction": _wrap(organisation.country.code),
+        "EntityCategory": _wrap(_CATEGORIES.get(organisation.kind, "GENERAL")),
+        "LegalForm": _legal_form(organisation),
         "EntityStatus": _wrap("ACTIVE"),
-        "EntityCreationDate": _wrap(f"{1995 + who.serial % 25}-03-01T08:00:00+02:00"),
+        "EntityCreationDate": _wrap(f"{1995 + organisation.serial % 25}-03-01T08:00:00+02:00"),
     }
     if renamed:
-        before = {**language, "@type": "PREVIOUS_LEGAL_NAME", "$": who.name}
+        before = {**language, "@type": "PREVIOUS_LEGAL_NAME", "$": organisation.name}
         entity["OtherEntityNames"] = {"OtherEntityName": [before]}
     return entity
 
 
-def _address(who: SampleOrganisation) -> Json:
+def _address(organisation: SampleOrganisation) -> Json:
     return {
-        "FirstAddressLine": _wrap(f"{who.serial + 1} Fictional Street"),
-        "City": _wrap(who.country.city),
-        "Country": _wrap(who.country.code),
+        "FirstAddressLine": _wrap(f"{organisation.serial + 1} Fictional Street"),
+        "City": _wrap(organisation.country.city),
+        "Country": _wrap(organisation.country.code),
         "PostalCode": _wrap("0000"),
     }
 
 
-def _authority(prefix: str, who: SampleOrganisation) -> Json:
-    if not who.register_number or who.kind == "body":
+def _authority(prefix: str, organisation: SampleOrganisation) -> Json:
+    if not organisation.register_number or organisation.kind == "body":
         return {f"{prefix}AuthorityID": _wrap(_NO_REGISTER)}
     return {
-        f"{prefix}AuthorityID": _wrap(who.country.authority),
-        f"{prefix}AuthorityEntityID": _wrap(who.register_number),
+        f"{prefix}AuthorityID": _wrap(organisation.country.authority),
+        f"{prefix}AuthorityEntityID": _wrap(organisation.register_number),
     }
 
 
-def _legal_form(who: SampleOrganisation) -> Json:
-    public, private = who.country.legal_form_codes
-    if who.kind == "person":
+def _legal_form(organisation: SampleOrganisation) -> Json:
+    public, private = organisation.country.legal_form_codes
+    if organisation.kind == "person":
         return {"EntityLegalFormCode": _wrap("9999")}
-    code = {"issuer": public, "supplier": private}.get(who.kind, "8888")
+    code = {"issuer": public, "supplier": private}.get(organisation.kind, "8888")
     form = {"EntityLegalFormCode": _wrap(code)}
-    if code == "8888":
-        stated = who.country.public_form if who.kind == "issuer" else who.country.private_form
-        form["OtherLegalForm"] = _wrap(stated if who.kind in ("issuer", "supplier") else who.kind)
+    if code == "8888":  # a form without a code, given in words
+        name = (
+            organisation.country.public_form
+            if organisation.kind == "issuer"
+            else organisation.country.private_form
+        )
+        form["OtherLegalForm"] = _wrap(
+            name if organisation.kind in ("issuer", "supplier") else organisation.kind
+        )
     return form
 
 
-def _registration(who: SampleOrganisation, updated: str, status: str) -> Json:
-    zone = ("Z", "+02:00", ".554+02:00", ".000Z")[who.serial % 4]
+def _registration(organisation: SampleOrganisation, updated: str, status: str) -> Json:
+    zone = ("Z", "+02:00", ".554+02:00", ".000Z")[organisation.serial % 4]
     return {
         "InitialRegistrationDate": _wrap(f"2018-03-27T00:00:00{zone}"),
         "LastUpdateDate": _wrap(f"{updated}T00:00:00{zone}"),
@@ -219,5 +223,5 @@ def _registration(who: SampleOrganisation, updated: str, status: str) -> Json:
         "NextRenewalDate": _wrap(f"{int(updated[:4]) + 1}{updated[4:]}T08:31:20{zone}"),
         "ManagingLOU": _wrap(_MANAGING_LOU),
         "ValidationSources": _wrap("FULLY_CORROBORATED"),
-        "ValidationAuthority": _authority("Validation", who),
+        "ValidationAuthority": _authority("Validation", organisation),
     }

@@ -1,4 +1,4 @@
-"""The issuers' two sources, crawled twice: what they file and what it says."""
+"""The two SEC sources, crawled twice: submissions (who files what) and companyfacts (figures)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,6 +31,13 @@ from assets.sample.writer import Json, WorldWriter
 FACTS, SUBMISSIONS = "sec-companyfacts", "sec-submissions"
 FIRST_CRAWL, SECOND_CRAWL, THIRD_CRAWL = "2025-05-20", "2026-05-20", "2026-05-27"
 
+PERSON_CIK = f"{FIRST_CIK - 1:010d}"
+
+# taxonomy, element, unit, row
+Fact = tuple[str, str, str, Json]
+
+_SHARES = "EntityCommonStockSharesOutstanding"
+_SECTORS = (("1040", "Gold & Silver Ores"), ("3241", "Cement, Hydraulic"), ("4813", "Telephone"))
 _CRAWLED_TWICE = range(4)
 _LATE_ROLE, _LATE_YEAR = 3, 2018
 _REPEATED_ROLE = 10
@@ -75,21 +82,23 @@ def write_issuers(world: WorldWriter) -> None:
 
 
 def filings_of(seed: int, company: SampleOrganisation) -> list[Filing]:
-    """Give all filings of an issuer, its story included."""
+    """Return all filings of an issuer, changed by its story if it has one."""
     filings = plain_filings(seed, company)
-    twist = STORIES.get(role_of(company))
-    return twist(filings) if twist else filings
+    story = STORIES.get(role_of(company))
+    return story(filings) if story else filings
 
 
 def facts_path(company: SampleOrganisation) -> str:
-    """Give the path of an issuer's facts at the source."""
+    """Return the path of an issuer's facts at the source."""
     return f"api/xbrl/companyfacts/CIK{cik_of(company)}.json"
 
 
 def _write_issuer(world: WorldWriter, company: SampleOrganisation) -> None:
     filings = filings_of(world.seed, company)
     if role_of(company) in _CRAWLED_TWICE:
-        _write_crawl(world, company, FIRST_CRAWL, [f for f in filings if not _unseen(company, f)])
+        _write_crawl(
+            world, company, FIRST_CRAWL, [f for f in filings if not _is_unseen(company, f)]
+        )
     _write_crawl(world, company, SECOND_CRAWL, filings)
     if role_of(company) == _REPEATED_ROLE:
         path = facts_path(company)
@@ -99,7 +108,7 @@ def _write_issuer(world: WorldWriter, company: SampleOrganisation) -> None:
     _note(world, company)
 
 
-def _unseen(company: SampleOrganisation, filing: Filing) -> bool:
+def _is_unseen(company: SampleOrganisation, filing: Filing) -> bool:
     late = role_of(company) == _LATE_ROLE and filing.fiscal_year == _LATE_YEAR
     return late or filing.filed > date.fromisoformat(FIRST_CRAWL)
 
@@ -128,13 +137,8 @@ def _note(world: WorldWriter, company: SampleOrganisation) -> None:
         world.traps.note("country_na", SUBMISSIONS, SECOND_CRAWL, path, **where)
 
 
-Fact = tuple[str, str, str, Json]
-
-_SHARES = "EntityCommonStockSharesOutstanding"
-
-
 def companyfacts(company: SampleOrganisation, filings: list[Filing]) -> tuple[Json, int]:
-    """Give the document of an issuer as these filings make it, and its number of facts."""
+    """Return the companyfacts document made from some filings, and its number of facts."""
     facts: dict[str, Json] = {"dei": {}, taxonomy_of(company): {}}
     count = 0
     for taxonomy, element, unit, row in _facts(taxonomy_of(company), filings):
@@ -143,13 +147,13 @@ def companyfacts(company: SampleOrganisation, filings: list[Filing]) -> tuple[Js
         count += 1
     for concepts in facts.values():
         for concept in concepts.values():
-            concept["units"] = {unit: _framed(rows) for unit, rows in concept["units"].items()}
+            concept["units"] = {unit: _with_frames(rows) for unit, rows in concept["units"].items()}
     cik: int | str = cik_of(company) if role_of(company) % 2 else int(cik_of(company))
     return {"cik": cik, "entityName": company.name, "facts": facts}, count
 
 
 def element_of(taxonomy: str, line: StatementLine) -> str:
-    """Give the element of a line in a taxonomy."""
+    """Return the element of a line in a taxonomy."""
     return line.us_gaap if taxonomy == "us-gaap" else line.ifrs
 
 
@@ -190,13 +194,14 @@ def _span(line: StatementLine, period: ReportPeriod) -> dict[str, str]:
     return end if line.measure == "stock" else {"start": period.start.isoformat()} | end
 
 
-def _framed(rows: list[Json]) -> list[Json]:
+def _with_frames(rows: list[Json]) -> list[Json]:
     rows.sort(key=lambda row: (row["end"], row.get("start", ""), row["filed"], row["accn"]))
-    last = {(row.get("start"), row["end"]): place for place, row in enumerate(rows)}
-    for (start, end), place in last.items():
+    # only the last filing of a period has a frame, as in the real documents
+    last = {(row.get("start"), row["end"]): row for row in rows}
+    for (start, end), row in last.items():
         frame = _frame(start, end)
         if frame:
-            rows[place]["frame"] = frame
+            row["frame"] = frame
     return rows
 
 
@@ -211,13 +216,8 @@ def _number(value: Decimal) -> Any:
     return int(value) if value == value.to_integral_value() else value
 
 
-PERSON_CIK = f"{FIRST_CIK - 1:010d}"
-
-_SECTORS = (("1040", "Gold & Silver Ores"), ("3241", "Cement, Hydraulic"), ("4813", "Telephone"))
-
-
 def submissions(company: SampleOrganisation, filings: list[Filing]) -> Json:
-    """Give the document of an issuer; its accessions are those of its facts."""
+    """Return the submissions document of an issuer; its accessions are those of its facts."""
     country = company.country
     sic, sector = _SECTORS[company.serial % len(_SECTORS)]
     year_end = max(filing.period.end for filing in filings if filing.fiscal_year)
@@ -238,8 +238,8 @@ def submissions(company: SampleOrganisation, filings: list[Filing]) -> Json:
 
 
 def person_submissions() -> Json:
-    """Give the document of a natural person who files as an owner."""
-    given, family = person_name(0).upper().split()
+    """Return the document of a natural person who files as an owner."""
+    given_name, family_name = person_name(0).upper().split()
     columns = _columns([]) | {
         "accessionNumber": [f"{PERSON_CIK}-25-000001"],
         "filingDate": ["2025-03-04"],
@@ -248,7 +248,9 @@ def person_submissions() -> Json:
         "form": ["4"],
     }
     filled = {name: values or [""] for name, values in columns.items()}
-    return _filer(PERSON_CIK, f"{family} {given}") | {"filings": {"recent": filled, "files": []}}
+    return _filer(PERSON_CIK, f"{family_name} {given_name}") | {
+        "filings": {"recent": filled, "files": []}
+    }
 
 
 def _filer(cik: str, name: str) -> Json:
@@ -305,10 +307,10 @@ def _columns(filings: list[Filing]) -> Json:
         "act": ["34" for _ in newest],
         "form": [filing.form for filing in newest],
         "fileNumber": ["001-99000" for _ in newest],
-        "filmNumber": [f"26{place:07d}" for place, _ in enumerate(newest)],
+        "filmNumber": [f"26{position:07d}" for position, _ in enumerate(newest)],
         "items": ["" for _ in newest],
         "core_type": [filing.form for filing in newest],
-        "size": [1_000_000 + place for place, _ in enumerate(newest)],
+        "size": [1_000_000 + position for position, _ in enumerate(newest)],
         "isXBRL": [1 for _ in newest],
         "isInlineXBRL": [1 for _ in newest],
         "primaryDocument": ["report.htm" for _ in newest],

@@ -1,4 +1,4 @@
-"""Figures of one period that add up as accounts do."""
+"""The lines of an annual report, and figures of one period that add up as accounts do."""
 
 import random
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _THOUSAND = 1000
 
 
 def statement(rng: random.Random, revenue: int, shares: int) -> Figures:
-    """Make the figures of one period from its revenue; they add up."""
+    """Return the figures of one period, made from its revenue."""
     income = _income(rng, revenue)
     balance = _balance(rng, revenue)
     cash = {
@@ -26,23 +26,23 @@ def statement(rng: random.Random, revenue: int, shares: int) -> Figures:
 
 
 def restated(figures: Mapping[str, Decimal], percent: int) -> Figures:
-    """Change revenue by some percent, and with it all that depends on it."""
+    """Return the figures with revenue changed by some percent, and all that depends on it."""
     change = (figures["revenue"] * percent / 100 / _THOUSAND).quantize(Decimal(1)) * _THOUSAND
-    touched = ("revenue", "gross_profit", "operating_profit", "profit_before_tax", "profit")
-    changed = {name: figures[name] + change for name in (*touched, "profit_attributable")}
+    affected = ("revenue", "gross_profit", "operating_profit", "profit_before_tax", "profit")
+    changed = {name: figures[name] + change for name in (*affected, "profit_attributable")}
     ratio = changed["profit_attributable"] / figures["profit_attributable"]
     per_share = {n: (figures[n] * ratio).quantize(_CENT) for n in ("eps_basic", "eps_diluted")}
     return dict(figures) | changed | per_share
 
 
 def regrossed(figures: Mapping[str, Decimal], change: int) -> Figures:
-    """Show more assets and, by the same amount, more liabilities."""
-    touched = ("total_assets", "total_liabilities", "current_assets", "receivables")
-    return dict(figures) | {name: figures[name] + change for name in touched}
+    """Return the figures with assets and liabilities raised by the same amount."""
+    affected = ("total_assets", "total_liabilities", "current_assets", "receivables")
+    return dict(figures) | {name: figures[name] + change for name in affected}
 
 
 def translated(figures: Mapping[str, Decimal], rate: Decimal) -> Figures:
-    """Divide every amount by a rate, to whole units; per share to the cent."""
+    """Return every amount divided by a rate, in whole units; per share to the cent."""
     return {
         name: (value / rate).quantize(_CENT if name.startswith("eps") else Decimal(1))
         for name, value in figures.items()
@@ -105,7 +105,7 @@ def _part(rng: random.Random, whole: int, low: int, high: int) -> int:
 
 @dataclass(frozen=True)
 class StatementLine:
-    """One line: its name here, its element in each taxonomy, and how it is measured."""
+    """One line: its name here, its IFRS and US-GAAP elements, and how it is measured."""
 
     name: str
     ifrs: str

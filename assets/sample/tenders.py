@@ -1,4 +1,4 @@
-"""What the portals of the sample world share: processes, days, texts and parties."""
+"""Procurement processes, their dates and parties, shared by the portals of the sample world."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -48,14 +48,14 @@ class SampleProcess:
     rng: random.Random
 
     def day(self, days: int) -> date:
-        """Give the day so many days after the tender opened."""
+        """Return the date some days after the tender opened."""
         return self.opened + timedelta(days=days)
 
 
 def processes(
     world: WorldWriter, portal: str, code: str, per_scale: int
 ) -> Iterator[SampleProcess]:
-    """Give the processes of a portal in the order of their days, spread over the years."""
+    """Iterate over the processes of a portal by opening date, spread over the years."""
     total = per_scale * world.scale
     for number in range(total):
         rng = world.random(portal, number)
@@ -80,12 +80,12 @@ def _buyer(
 
 
 def is_bought_by_issuer(code: str, number: int) -> bool:
-    """Tell whether a listed company, not a public body, is the buyer."""
+    """Return whether a listed company, not a public body, is the buyer."""
     return code == "CO" and number % 24 == 7
 
 
 def contact_text(process: SampleProcess) -> str:
-    """Give a sentence in which a person, a telephone or an e-mail stands."""
+    """Return a sentence with a person, a telephone number or an e-mail address in it."""
     name = person_name(process.number)
     email = name.lower().replace(" ", ".") + "@fictional.example"
     shape = _CONTACTS[process.number % len(_CONTACTS)]
@@ -93,7 +93,7 @@ def contact_text(process: SampleProcess) -> str:
 
 
 def company_supplier(world: WorldWriter, process: SampleProcess, code: str) -> SampleOrganisation:
-    """Give a supplier: each fifth time an issuer, at home or abroad, else a local firm."""
+    """Return the supplier: of five, one any issuer, one an issuer at home, three local firms."""
     if process.number % 5 == 0:
         return issuer(process.rng.randrange(ISSUERS_PER_SCALE * world.scale))
     if process.number % 5 == 1:
@@ -102,7 +102,7 @@ def company_supplier(world: WorldWriter, process: SampleProcess, code: str) -> S
 
 
 def home_issuer(world: WorldWriter, code: str, rng: random.Random) -> SampleOrganisation:
-    """Give an issuer of the portal's own country."""
+    """Return an issuer of the portal's own country."""
     at_home = [
         role for role in range(ISSUERS_PER_SCALE) if issuer(role).country == COUNTRIES_BY_CODE[code]
     ]
@@ -112,13 +112,13 @@ def home_issuer(world: WorldWriter, code: str, rng: random.Random) -> SampleOrga
 def monthly(
     published: Iterable[SampleProcess], days: int = 0
 ) -> Iterator[tuple[str, list[SampleProcess]]]:
-    """Group processes by the month of what they publish so many days after opening."""
-    by_now = (process for process in published if process.day(days) <= LAST_DAY)
-    for month, group in groupby(by_now, lambda process: f"{process.day(days):%Y-%m}"):
+    """Group processes by the month of the date some days after opening."""
+    up_to_last_day = (process for process in published if process.day(days) <= LAST_DAY)
+    for month, group in groupby(up_to_last_day, lambda process: f"{process.day(days):%Y-%m}"):
         yield month, list(group)
 
 
 def read_on(month: str) -> str:
-    """Give the day on which the crawler reads the documents of a month."""
+    """Return the day on which the crawler reads the documents of a month."""
     after = date.fromisoformat(f"{month}-01") + timedelta(days=32)
     return min(after.replace(day=2), LAST_CRAWL).isoformat()

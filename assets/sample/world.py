@@ -1,9 +1,8 @@
 """The sample world: invented issuers, portals and series in the real wire formats.
 
-``<folder>/<source>/<day>/<path>`` holds what a crawler read at ``path`` of a
-source on a day. ``traps.json`` says where the difficult cases are, and
-``world.json``, written last, which world the folder holds. No company, person
-or figure is real.
+``<folder>/<source>/<day>/<path>`` is what a crawler read at ``path`` of a source on a day.
+``traps.json`` lists where the difficult cases are; ``world.json``, written last, says which world
+the folder contains. No company, person or figure is real.
 """
 
 import json
@@ -20,6 +19,7 @@ from assets.sample.registers import write_registers
 from assets.sample.sec import write_issuers
 from assets.sample.writer import WorldWriter
 
+# Bump it when the content changes: folders of another generator are written again.
 GENERATOR = 1
 
 SOURCES = (
@@ -52,28 +52,28 @@ _WRITERS: tuple[Callable[[WorldWriter], None], ...] = (
 
 
 def write_world(folder: Path, scale: int = 1, seed: int = 7) -> dict[str, int]:
-    """Write the world of a scale and seed; the same ones give the same bytes.
+    """Write the world of a scale and seed; the same scale and seed give the same bytes.
 
-    Returns the number of files and records of each source, as ``<source>.files``
-    and ``<source>.records``. A folder that holds this world already is left as it
-    is; of another or an unfinished one the source folders are written anew.
+    Returns the number of files and records of each source, as ``<source>.files`` and
+    ``<source>.records``. A folder that already contains this world is left as it is; of
+    another or an unfinished one the source folders are written again.
     """
     if scale < 1:
         raise ValueError(f"the scale of a world is 1 or more, not {scale}")
     identity = {"generator": GENERATOR, "scale": scale, "seed": seed}
-    held = _held(folder)
-    if held is not None and {name: held.get(name) for name in identity} == identity:
-        return dict(held["counts"])
+    manifest = _read_manifest(folder)
+    if manifest is not None and {name: manifest.get(name) for name in identity} == identity:
+        return dict(manifest["counts"])
     _clear(folder)
     world = WorldWriter(folder, scale, seed)
     for write in _WRITERS:
         write(world)
-    _save(folder / "traps.json", world.traps.places)
+    _save(folder / "traps.json", world.traps.notes)
     _save(folder / "world.json", identity | {"counts": world.counts})
     return world.counts
 
 
-def _held(folder: Path) -> dict[str, Any] | None:
+def _read_manifest(folder: Path) -> dict[str, Any] | None:
     manifest = folder / "world.json"
     return json.loads(manifest.read_text("utf-8")) if manifest.exists() else None
 
@@ -84,6 +84,6 @@ def _clear(folder: Path) -> None:
         shutil.rmtree(folder / source, ignore_errors=True)
 
 
-def _save(place: Path, value: object) -> None:
+def _save(file: Path, value: object) -> None:
     text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
-    place.write_text(text + "\n", encoding="utf-8")
+    file.write_text(text + "\n", encoding="utf-8")

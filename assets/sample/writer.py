@@ -1,4 +1,4 @@
-"""The folder of a world: where its documents go, and how many there are."""
+"""Write the documents of a world into its folder, count them, and note its traps."""
 
 import csv
 import json
@@ -13,23 +13,24 @@ from typing import Any, TextIO
 
 Json = dict[str, Any]
 
-_MARKED = re.compile(r'"\\u0000([^"\\]*)\\u0000"')
+_MARKED_NUMBER = re.compile(r'"\\u0000([^"\\]*)\\u0000"')
 
 
-KEPT = 40
+# per trap and source: traps.json stays readable at any scale
+MAX_NOTES = 40
 
 
 class Traps:
-    """The places of each trap, by its name; the first 40 of a source are kept."""
+    """Where the difficult cases are, by name; tests and demonstrations look them up."""
 
     def __init__(self) -> None:
-        self.places: dict[str, list[dict[str, Any]]] = {}
+        self.notes: dict[str, list[dict[str, Any]]] = {}
 
     def note(self, name: str, source: str, day: str, path: str, **where: Any) -> None:
-        """Keep one place: a document, and the pointer or ids of the trap in it."""
-        places = self.places.setdefault(name, [])
-        if sum(place["source"] == source for place in places) < KEPT:
-            places.append({"source": source, "day": day, "path": path, **where})
+        """Note one occurrence: a document, and the pointer or ids of the trap in it."""
+        notes = self.notes.setdefault(name, [])
+        if sum(note["source"] == source for note in notes) < MAX_NOTES:
+            notes.append({"source": source, "day": day, "path": path, **where})
 
 
 @dataclass
@@ -43,13 +44,12 @@ class WorldWriter:
     traps: Traps = field(default_factory=Traps)
 
     def random(self, *names: object) -> random.Random:
-        """Give the generator of one name; its numbers depend on the seed and the name alone."""
+        """Return the generator of some names; its numbers depend on them and the seed alone."""
         return generator(self.seed, *names)
 
     def write(self, source: str, day: str, path: str, body: bytes, records: int = 0) -> None:
-        """Write one document whole."""
-        place = self._place(source, day, path)
-        place.write_bytes(body)
+        """Write one document at once."""
+        self._file(source, day, path).write_bytes(body)
         self._count(source, records)
 
     def write_json(self, source: str, day: str, path: str, value: Any, records: int = 0) -> None:
@@ -69,37 +69,44 @@ class WorldWriter:
     @contextmanager
     def stream(self, source: str, day: str, path: str) -> Iterator[TextIO]:
         """Open a document to be written piece by piece; the caller counts its records."""
-        with self._place(source, day, path).open("w", encoding="utf-8", newline="") as text:
+        with self._file(source, day, path).open("w", encoding="utf-8", newline="") as text:
             yield text
         self._count(source, 0)
 
     def copy(self, source: str, first: tuple[str, str], second: tuple[str, str]) -> None:
-        """Write the bytes of one (day, path) again at another."""
+        """Write the bytes of one (day, path) to another."""
         body = (self.folder / source / first[0] / first[1]).read_bytes()
         self.write(source, *second, body)
 
-    def _place(self, source: str, day: str, path: str) -> Path:
-        place = self.folder / source / day / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        return place
+    def _file(self, source: str, day: str, path: str) -> Path:
+        file = self.folder / source / day / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return file
 
     def _count(self, source: str, records: int) -> None:
-        for what, more in (("files", 1), ("records", records)):
-            self.counts[f"{source}.{what}"] = self.counts.get(f"{source}.{what}", 0) + more
+        for unit, number in (("files", 1), ("records", records)):
+            self.counts[f"{source}.{unit}"] = self.counts.get(f"{source}.{unit}", 0) + number
 
 
 def generator(seed: int, *names: object) -> random.Random:
-    """Give a generator whose numbers follow from the seed and the names alone."""
+    """Return a generator whose numbers follow from the seed and the names alone.
+
+    Each figure has a generator of its own, so that a new one does not change the others.
+    """
     return random.Random(":".join(map(str, (seed, *names))))  # noqa: S311 - nothing here is secret
 
 
 def exact_json(value: Any, indent: int | None = None) -> str:
-    """Render JSON; a Decimal becomes a number with exactly its own digits."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_marked)
-    return _MARKED.sub(r"\1", text)
+    """Render JSON; a Decimal becomes a number with exactly its own digits.
+
+    ``json`` cannot write a Decimal: it is written as text between NULs, which are then removed
+    together with the quotes.
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_mark_number)
+    return _MARKED_NUMBER.sub(r"\1", text)
 
 
-def _marked(value: object) -> str:
+def _mark_number(value: object) -> str:
     if not isinstance(value, Decimal):
         raise TypeError(f"{type(value).__name__} has no JSON form here")
     return f"\0{value:f}\0"
