@@ -1,4 +1,4 @@
-"""The values themselves: exact sums of whole numbers, one division, and what they came from."""
+"""The values of metrics: exact sums of whole numbers, one division, and what they came from."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,130 +14,147 @@ from warehouse.json_encoding import encode_decimal
 from warehouse.methodology.metrics import FORMULAS, Formula, divide
 from warehouse.tables import LICENSE_CLASSES
 
-Places = list[npt.NDArray[np.int64]]
+RowNumbers = npt.NDArray[np.int64]
 
-# A number as the wire writes it, without the zeros that DECIMAL(38,18) appends.
+# A number as it is served, without the zeros that DECIMAL(38,18) appends.
 _DIGITS = "rtrim(rtrim(CAST(value_reported AS VARCHAR), '0'), '.')"
-_CLASSES = "[" + ", ".join(f"'{each}'" for each in LICENSE_CLASSES) + "]"
-_DETAILS = f"""
-SELECT id, value_reported, available_at, source_ref, provenance_id, method, observed_at,
-    extraction_confidence, list_position({_CLASSES}, license_class) - 1 AS license,
+_LICENCES = "[" + ", ".join(f"'{name}'" for name in LICENSE_CLASSES) + "]"
+_INPUT_FACTS = f"""
+SELECT input_no, value_reported, available_at, source_ref, provenance_id, method, observed_at,
+    extraction_confidence, list_position({_LICENCES}, license_class) - 1 AS license_rank,
     concat('{{"fact_id":"', row_id, '","line_item":"', line_item, '","value":', {_DIGITS},
         ',"period_end":"', period_end, '","vintage":', vintage, ',"available_at":"', available_at,
         '","source_ref":', to_json(source_ref), '}}') AS json
-FROM (SELECT id, figure, figure_check, vintage FROM inputs)
+FROM (SELECT input_no, figure, figure_check, vintage FROM inputs)
 JOIN facts USING (figure, figure_check, vintage)
 """
 _COMPUTABLE = """
-FROM outcomes WHERE metric = {} AND reason IS NULL ORDER BY service_id, period_end
+FROM outcomes WHERE metric_no = {} AND reason IS NULL ORDER BY service_id, period_end
 """
+# Columns of a metric that its outcome has, and those that are taken from its newest input.
+_OUTCOME_COLUMNS = ("service_id", "currency", "basis", "period_start", "period_end", "published_at")
+_NEWEST_INPUT_COLUMNS = ("source_ref", "provenance_id", "method", "extraction_confidence")
 
 
 @dataclass(frozen=True)
-class Details:
-    """Every input at its place: its value as a whole number, and what is told of it."""
+class InputFacts:
+    """The facts behind all inputs, as columns; ``row_of`` maps an input's number to its row.
 
-    place_of: npt.NDArray[np.int64]
+    Columns that are computed with are NumPy arrays: ``whole_values`` are Python integers, since
+    sums of values do not fit into 64 bits.
+    """
+
+    row_of: RowNumbers
     columns: dict[str, pa.Array]
-    whole: npt.NDArray[np.object_]
-    days: npt.NDArray[np.int64]
-    licenses: npt.NDArray[np.int64]
-    observed: npt.NDArray[np.int64]
+    whole_values: npt.NDArray[np.object_]
+    available_days: npt.NDArray[np.int64]
+    license_ranks: npt.NDArray[np.int64]
+    observed_at: npt.NDArray[np.int64]
+
+    def rows_of(self, outcomes: pa.Table, formula: Formula) -> list[RowNumbers]:
+        """Return, for each input of a formula, the row numbers of the facts of all outcomes."""
+        return [
+            self.row_of[outcomes[f"input_{position}"].to_numpy()]
+            for position in range(len(formula.inputs))
+        ]
 
 
-def details(sql: duckdb.DuckDBPyConnection) -> Details:
-    """Read what is told of every input."""
-    rows = sql.sql(_DETAILS).to_arrow_table()
+def read_inputs(sql: duckdb.DuckDBPyConnection) -> InputFacts:
+    """Read the facts behind all inputs."""
+    rows = sql.sql(_INPUT_FACTS).to_arrow_table()
     columns = {name: rows[name].combine_chunks() for name in rows.column_names}
-    place_of = np.empty(len(rows), np.int64)
-    place_of[columns["id"].to_numpy()] = np.arange(len(rows))
-    return Details(
-        place_of,
+    row_of = np.empty(len(rows), np.int64)
+    row_of[columns["input_no"].to_numpy()] = np.arange(len(rows))
+    return InputFacts(
+        row_of,
         columns,
-        _whole(columns["value_reported"]),
+        _whole_values(columns["value_reported"]),
         columns["available_at"].cast(pa.int32()).to_numpy().astype(np.int64),
-        columns["license"].to_numpy(),
+        columns["license_rank"].to_numpy(),
         columns["observed_at"].cast(pa.int64()).to_numpy(),
     )
 
 
-def _whole(held: pa.Array) -> npt.NDArray[np.object_]:
-    """Give decimals as whole multiples of their last digit; one withdrawn has none to use."""
-    if not len(held):
-        return np.empty(0, object)
-    parts = np.frombuffer(held.buffers()[1], "<i8").reshape(-1, 2)
-    parts = parts[held.offset : held.offset + len(held)]
-    low = parts[:, 0].view("<u8").astype(object)
-    return np.asarray((parts[:, 1].astype(object) << 64) | low, object)
+def _whole_values(decimals: pa.Array) -> npt.NDArray[np.object_]:
+    """Return decimals as integer multiples of their last digit.
 
-
-def valued(
-    sql: duckdb.DuckDBPyConnection, told: Details
-) -> Iterator[tuple[Formula, pa.Table, pa.Array]]:
-    """Give, for each formula, the outcomes it can be worked out for and their values as text.
-
-    The text is null where the condition is not met.
+    The 128-bit integers of Arrow's buffer are read directly: going through Decimal objects is many
+    times slower. A withdrawn fact has no value, and none is used.
     """
-    for metric, formula in enumerate(FORMULAS):
-        rows = sql.sql(_COMPUTABLE.format(metric)).to_arrow_table()
-        given = [told.whole[places] for places in places_of(rows, formula, told)]
-        over = formula.total(formula.numerator, given)
+    if not len(decimals):
+        return np.empty(0, object)
+    halves = np.frombuffer(decimals.buffers()[1], "<i8").reshape(-1, 2)
+    halves = halves[decimals.offset : decimals.offset + len(decimals)]
+    low = halves[:, 0].view("<u8").astype(object)
+    return np.asarray((halves[:, 1].astype(object) << 64) | low, object)
+
+
+def compute_values(
+    sql: duckdb.DuckDBPyConnection, inputs: InputFacts
+) -> Iterator[tuple[Formula, pa.Table, pa.Array]]:
+    """Yield, for each formula, the outcomes it can be computed for and their values as text.
+
+    The text is null where the condition of the formula is not met.
+    """
+    for metric_no, formula in enumerate(FORMULAS):
+        outcomes = sql.sql(_COMPUTABLE.format(metric_no)).to_arrow_table()
+        terms = [inputs.whole_values[rows] for rows in inputs.rows_of(outcomes, formula)]
+        numerators = formula.total(formula.numerator, terms)
         if formula.unit == "days":
-            over = over * rows["days"].to_numpy().astype(object)
-        under = formula.total(formula.denominator, given)
-        met = np.all([formula.total(each, given) > 0 for each in formula.positive], axis=0)
+            numerators = numerators * outcomes["days"].to_numpy().astype(object)
+        denominators = formula.total(formula.denominator, terms)
+        conditions = np.all([formula.total(total, terms) > 0 for total in formula.positive], axis=0)
         texts = [
-            encode_decimal(divide(*each)).decode() if is_met else None
-            for is_met, *each in zip(met.tolist(), over.tolist(), under.tolist(), strict=True)
+            encode_decimal(divide(numerator, denominator)).decode() if is_met else None
+            for is_met, numerator, denominator in zip(
+                conditions.tolist(), numerators.tolist(), denominators.tolist(), strict=True
+            )
         ]
-        yield formula, rows, pa.array(texts, pa.string())
+        yield formula, outcomes, pa.array(texts, pa.string())
 
 
-def places_of(rows: pa.Table, formula: Formula, told: Details) -> Places:
-    """Give where the inputs of each row stand, one input after the other."""
-    ids = [rows[f"i{place}"].to_numpy() for place in range(len(formula.inputs))]
-    return [told.place_of[each] for each in ids]
+def metric_rows(
+    formula: Formula, outcomes: pa.Table, values: pa.Array, inputs: InputFacts
+) -> pa.Table:
+    """Return the rows of one metric with all columns of ``Metric``.
 
-
-def metric_rows(formula: Formula, rows: pa.Table, values: pa.Array, told: Details) -> pa.Table:
-    """Write the rows of one metric as they are described."""
-    places = places_of(rows, formula, told)
-    last = np.choose(np.argmax([told.days[each] for each in places], axis=0), places)
-    license_at = np.max([told.licenses[each] for each in places], axis=0)
-    shown = [told.columns["json"].take(pa.array(each)) for each in places]
-    observed_at = np.max([told.observed[each] for each in places], axis=0)
-    from_last = {name: told.columns[name].take(pa.array(last)) for name in _OF_THE_LAST}
+    The licence is the most restrictive of all inputs; source and provenance are those of the input
+    that became available last.
+    """
+    input_rows = inputs.rows_of(outcomes, formula)
+    newest = np.choose(
+        np.argmax([inputs.available_days[rows] for rows in input_rows], axis=0), input_rows
+    )
+    license_rank = np.max([inputs.license_ranks[rows] for rows in input_rows], axis=0)
+    input_json = [inputs.columns["json"].take(pa.array(rows)) for rows in input_rows]
+    observed_at = np.max([inputs.observed_at[rows] for rows in input_rows], axis=0)
     columns: dict[str, Any] = {
-        **{name: rows[name] for name in _AS_THEY_ARE},
-        **from_last,
-        "metric": _same(formula.slug, rows),
+        **{name: outcomes[name] for name in _OUTCOME_COLUMNS},
+        **{name: inputs.columns[name].take(pa.array(newest)) for name in _NEWEST_INPUT_COLUMNS},
+        "metric": _repeat(formula.slug, outcomes),
         "value": values,
-        "unit": _same(formula.unit, rows),
-        "period_type": _same("FY", rows),
-        "available_at": rows["current_at"],
-        "answers_from": rows["current_at"],
-        "answers_until": _not_before(rows["current_at"], rows["next_at"]),
-        "methodology_ref": _same(formula.methodology_ref, rows),
-        "inputs": _listed(shown),
-        "license_class": pa.array(LICENSE_CLASSES).take(pa.array(license_at)),
+        "unit": _repeat(formula.unit, outcomes),
+        "period_type": _repeat("FY", outcomes),
+        "available_at": outcomes["current_at"],
+        "answers_from": outcomes["current_at"],
+        "answers_until": _not_before(outcomes["current_at"], outcomes["next_at"]),
+        "methodology_ref": _repeat(formula.methodology_ref, outcomes),
+        "inputs": _json_list(input_json),
+        "license_class": pa.array(LICENSE_CLASSES).take(pa.array(license_rank)),
         "observed_at": pa.array(observed_at).cast(pa.timestamp("us", "UTC")),
     }
     return pa.table(columns)
 
 
-_AS_THEY_ARE = ("service_id", "currency", "basis", "period_start", "period_end", "published_at")
-_OF_THE_LAST = ("source_ref", "provenance_id", "method", "extraction_confidence")
+def _repeat(text: str, outcomes: pa.Table) -> pa.Array:
+    return pa.repeat(pa.scalar(text), len(outcomes))
 
 
-def _same(text: str, rows: pa.Table) -> pa.Array:
-    return pa.repeat(pa.scalar(text), len(rows))
-
-
-def _listed(members: list[pa.Array]) -> pa.Array:
+def _json_list(members: list[pa.Array]) -> pa.Array:
     inner = pc.binary_join_element_wise(*members, ",")
     return pc.binary_join_element_wise("[", inner, "]", "")
 
 
 def _not_before(first: pa.ChunkedArray, until: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give the day until which it holds: the first itself where that never comes."""
+    """Return the end of an interval, or its start if the end is earlier; null stays null."""
     return pc.if_else(pc.is_null(until), until, pc.max_element_wise(first, until))

@@ -1,71 +1,83 @@
-"""From vintages to the inputs of each year, as SQL over the staged record.
+"""From vintages to the inputs of each year, as SQL over the fundamentals.
 
-A figure is what its vintages tell of it: when it was first published, its current value and
-since when that stands, or when it was withdrawn. A book is a basis with a currency: a value
-takes all its inputs from one.
+A figure is summarised from its vintages: when it was first published, its current value and since
+when that stands, or when it was withdrawn. A book is a basis with a currency: a metric takes all
+its inputs from one book. Formulas, line items, books, years and inputs are numbered, since numbers
+are joined faster than texts.
 """
 
 from warehouse.methodology.metrics import BALANCES, FORMULAS, LONGEST_YEAR, SHORTEST_YEAR
 
-_ITEMS = sorted({each.line_item for formula in FORMULAS for each in formula.inputs})
-_CODES = {item: code for code, item in enumerate(_ITEMS)}
+_LINE_ITEMS = sorted({needed.line_item for formula in FORMULAS for needed in formula.inputs})
+_ITEM_NUMBERS = {line_item: number for number, line_item in enumerate(_LINE_ITEMS)}
 
-_AWAY = "(withdrawn OR value_reported IS NULL)"
+_WITHDRAWN = "(withdrawn OR value_reported IS NULL)"
 
 
 def _values(rows: list[str]) -> str:
     return "VALUES " + ", ".join(f"({row})" for row in rows)
 
 
-def _formulas() -> str:
-    """Give what each metric needs: the item, of which year, at which place of its inputs."""
+def _formula_inputs() -> str:
+    """Return SQL for what each metric needs: an item, of which year, at which input position."""
     rows = [
-        f"{metric}, {len(formula.inputs)}, {place}, {_CODES[each.line_item]}, {each.last_year}, "
-        f"{each.line_item in BALANCES}"
-        for metric, formula in enumerate(FORMULAS)
-        for place, each in enumerate(formula.inputs)
+        f"{metric_no}, {len(formula.inputs)}, {position}, {_ITEM_NUMBERS[needed.line_item]}, "
+        f"{needed.last_year}"
+        for metric_no, formula in enumerate(FORMULAS)
+        for position, needed in enumerate(formula.inputs)
     ]
-    return f"SELECT * FROM ({_values(rows)}) AS t(metric, needed, place, item, last_year, balance)"
+    columns = "metric_no, input_count, input_position, item_no, is_prior_year"
+    return f"SELECT * FROM ({_values(rows)}) AS t({columns})"
 
 
 def _items() -> str:
-    rows = [f"{code}, '{item}', {item in BALANCES}" for item, code in _CODES.items()]
-    return f"SELECT * FROM ({_values(rows)}) AS t(item, line_item, balance)"
+    rows = [
+        f"{number}, '{line_item}', {line_item in BALANCES}"
+        for line_item, number in _ITEM_NUMBERS.items()
+    ]
+    return f"SELECT * FROM ({_values(rows)}) AS t(item_no, line_item, is_balance)"
 
 
-_KEPT = (
+_FACT_COLUMNS = (
     *("figure", "figure_check", "vintage", "row_id", "service_id", "line_item", "unit", "basis"),
     *("currency_reported", "period_start", "period_end", "value_reported", "available_at"),
     *("withdrawn", "source_ref", "provenance_id", "method", "observed_at"),
     *("extraction_confidence", "license_class"),
 )
 
+# All vintages of the issuers from $first to $last.
+CREATE_FACTS = (
+    f"CREATE OR REPLACE TEMP TABLE facts AS SELECT {', '.join(_FACT_COLUMNS)} FROM fundamentals "
+    "WHERE service_id BETWEEN $first AND $last"
+)
 
-def facts() -> str:
-    """Write what makes ``facts``: all vintages of the issuers from $first to $last."""
-    return (
-        f"CREATE OR REPLACE TEMP TABLE facts AS SELECT {', '.join(_KEPT)} FROM fundamentals "
-        "WHERE service_id BETWEEN $first AND $last"
-    )
-
-
-_GONE = f"""
-SELECT figure, figure_check, max(vintage) AS gone FROM facts WHERE {_AWAY}
+_LAST_WITHDRAWALS = f"""
+SELECT figure, figure_check, max(vintage) AS withdrawn_vintage FROM facts WHERE {_WITHDRAWN}
 GROUP BY figure, figure_check
+"""
+
+_BOOKS = """
+SELECT row_number() OVER (ORDER BY consolidated DESC, currency, basis) AS book_no, *
+FROM (SELECT DISTINCT unit AS currency, basis, starts_with(basis, 'consolidated') AS consolidated
+      FROM facts WHERE unit = currency_reported)
 """
 
 _FIGURES = f"""
 WITH histories AS (
     SELECT figure, figure_check, max(vintage) AS vintage,
-        min(available_at) FILTER (NOT {_AWAY}) AS first_at,
-        min(available_at) FILTER (NOT {_AWAY} AND vintage > coalesce(gone, 0)) AS since_at
-    FROM facts LEFT JOIN gone USING (figure, figure_check)
+        min(available_at) FILTER (NOT {_WITHDRAWN}) AS first_published_at,
+        -- since when it has been reported without interruption
+        min(available_at) FILTER (
+            NOT {_WITHDRAWN} AND vintage > coalesce(withdrawn_vintage, 0)) AS reported_since
+    FROM facts LEFT JOIN last_withdrawals USING (figure, figure_check)
     WHERE available_at IS NOT NULL
     GROUP BY figure, figure_check
-    HAVING first_at IS NOT NULL
+    HAVING first_published_at IS NOT NULL
 )
-SELECT figure, figure_check, vintage, service_id, item, balance, book, period_start, period_end,
-    first_at, since_at, available_at AS current_at, NOT {_AWAY} AS alive,
+-- the last vintage of each figure: its value is the one a metric uses
+SELECT figure, figure_check, vintage, service_id, item_no, is_balance, book_no, period_start,
+    period_end, first_published_at, reported_since, available_at AS last_changed_at,
+    NOT {_WITHDRAWN} AS is_reported,
     period_end - period_start + 1 AS days,
     days BETWEEN {SHORTEST_YEAR} AND {LONGEST_YEAR} AS is_year
 FROM histories JOIN facts USING (figure, figure_check, vintage)
@@ -74,61 +86,66 @@ LEFT JOIN books ON books.currency = currency_reported AND books.currency = unit
     AND books.basis = facts.basis
 """
 
-_BOOKS = """
-SELECT row_number() OVER (ORDER BY consolidated DESC, currency, basis) AS book, *
-FROM (SELECT DISTINCT unit AS currency, basis, starts_with(basis, 'consolidated') AS consolidated
-      FROM facts WHERE unit = currency_reported)
-"""
-
+# Balances are of a day, all other items of a period.
 _INPUTS = """
-SELECT row_number() OVER () - 1 AS id, figure, figure_check, vintage, service_id, item, book,
-    period_start, period_end, first_at, current_at, alive, is_year
-FROM figures WHERE book IS NOT NULL AND balance = (period_start IS NULL)
+SELECT row_number() OVER () - 1 AS input_no, figure, figure_check, vintage, service_id, item_no,
+    book_no, period_start, period_end, first_published_at, last_changed_at, is_reported, is_year
+FROM figures WHERE book_no IS NOT NULL AND is_balance = (period_start IS NULL)
 """
 
-# What an issuer published first of all, of a full year, and of a period of another length.
+# What an issuer published first of all, first of a full year, and first of another period.
 _ISSUERS = """
-SELECT service_id, min(told) AS seen, min(told) FILTER (is_year) AS year,
-    min(told) FILTER (NOT is_year) AS short
-FROM (SELECT service_id, is_year, {'day': first_at, 'of': period_end} AS told FROM figures)
+SELECT service_id, min(publication) AS first_figure,
+    min(publication) FILTER (is_year) AS first_year,
+    min(publication) FILTER (NOT is_year) AS first_short_period
+FROM (SELECT service_id, is_year,
+          {'published_at': first_published_at, 'period_end': period_end} AS publication
+      FROM figures)
 GROUP BY service_id
 """
 
-# A year ended for good where no figure that spans it is left.
+# A year is an issuer's period of full length; years with the same end share a year_end_no, since
+# only one of them can be the answer. A year counts as withdrawn once no figure spans it any more:
+# then its reported_since is null.
 _YEARS = """
-SELECT row_number() OVER () AS year, *,
-    dense_rank() OVER (ORDER BY service_id, period_end) AS ending
+SELECT row_number() OVER () AS year_no, *,
+    dense_rank() OVER (ORDER BY service_id, period_end) AS year_end_no
 FROM (
     SELECT service_id, period_start, period_end, any_value(days) AS days,
-        min(first_at) AS known_at, min(since_at) FILTER (alive) AS stands_at,
-        max(current_at) AS last_at
+        min(first_published_at) AS year_published_at,
+        min(reported_since) FILTER (is_reported) AS year_reported_since,
+        max(last_changed_at) AS year_last_changed_at
     FROM figures WHERE is_year GROUP BY service_id, period_start, period_end
 )
 """
 
-# Of last year stated with several first days, the statement published first.
-_REACH = """
-SELECT year, ending, book, item, FALSE AS last_year, id, first_at, current_at, alive
+# The inputs that a year can use: its own, and those of the year before.
+_YEAR_INPUTS = """
+SELECT year_no, year_end_no, book_no, item_no, FALSE AS is_prior_year, input_no,
+    first_published_at, last_changed_at, is_reported
 FROM years JOIN inputs USING (service_id, period_end)
 WHERE inputs.period_start IS NULL OR inputs.period_start = years.period_start
 UNION ALL
-SELECT year, ending, book, item, TRUE, id, first_at, current_at, alive
+SELECT year_no, year_end_no, book_no, item_no, TRUE, input_no,
+    first_published_at, last_changed_at, is_reported
 FROM years JOIN inputs
   ON inputs.service_id = years.service_id AND inputs.period_end = years.period_start - 1
 WHERE (inputs.period_start IS NULL OR is_year)
-  AND item IN (SELECT item FROM formulas WHERE last_year)
+  AND item_no IN (SELECT item_no FROM formula_inputs WHERE is_prior_year)
+-- if the year before was stated with several first days, the statement published first
 QUALIFY row_number() OVER (
-    PARTITION BY year, book, item ORDER BY first_at, inputs.period_start) = 1
+    PARTITION BY year_no, book_no, item_no ORDER BY first_published_at, inputs.period_start) = 1
 """
 
+# In the order in which they are created.
 TABLES = {
-    "formulas": _formulas(),
+    "formula_inputs": _formula_inputs(),
     "items": _items(),
-    "gone": _GONE,
+    "last_withdrawals": _LAST_WITHDRAWALS,
     "books": _BOOKS,
     "figures": _FIGURES,
     "inputs": _INPUTS,
     "issuers": _ISSUERS,
     "years": _YEARS,
-    "reach": _REACH,
+    "year_inputs": _YEAR_INPUTS,
 }

@@ -34,7 +34,7 @@ def test_issuers_worked_out_a_few_at_a_time_have_the_same_rows(
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
     with Snapshot(tmp_path, record, loads, "20990101.1") as snapshot:
         snapshot.copy_record()
-        parts = metrics(snapshot, at_once=300)
+        parts = metrics(snapshot, batch_facts=300)
 
     assert parts["metrics"] != tables["metrics"]
     for name, rows in parts.items():
