@@ -125,7 +125,7 @@ def _each_time_from_the_start(held: Path, way: str, brought: str):  # type: igno
         shutil.copytree(held, copy)
         results.append(measured("tests.bench.append", way, str(copy), brought, runs=1))
         shutil.rmtree(copy)
-    return sorted(results, key=lambda each: each.seconds)[1]
+    return sorted(results, key=lambda result: result.seconds)[1]
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def equi_join(folder: str) -> Work:
     """Less than the answer: distinct parties joined on number, else on name, as written."""
     record = Record(folder)
     parties, identifiers, entities = (
-        record.relation(each) for each in ("tender_parties", "identifiers", "entities")
+        record.relation(name) for name in ("tender_parties", "identifiers", "entities")
     )
     statement = f"""
         WITH asked AS (

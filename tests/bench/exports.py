@@ -122,11 +122,11 @@ class Cost:
 def best(way: str, *arguments: str, runs: int) -> Cost:
     """Run a way of writing in fresh processes and take the least of each figure."""
     found = [measured("tests.bench.exports", way, *arguments, runs=1) for _ in range(runs)]
-    said = [each.said.split() for each in found]
+    said = [item.said.split() for item in found]
     return Cost(
-        min(each.seconds for each in found),
+        min(item.seconds for item in found),
         min(float(worked) for _, worked in said),
-        max(each.peak_mb for each in found),
+        max(item.peak_mb for item in found),
         int(said[0][0]),
     )
 
@@ -147,7 +147,7 @@ def sankofa(folder: str, version: str, previous: str = "") -> Work:
             previous=previous or None,
             notice="bench",
         )
-        rows = sum(each.rows for each in manifest.artifacts)
+        rows = sum(artifact.rows for artifact in manifest.artifacts)
         return f"{rows} {time.process_time() - begun:.2f}"
 
     return work

@@ -104,7 +104,7 @@ _ADDED = ("vintage", "superseded_at", "latest", "row_id", "provenance_id")
 
 
 def _staged_schema(name: str) -> pa.Schema:
-    (table,) = (each for each in RECORD_TABLES if each.name == name)
+    (table,) = (table for table in RECORD_TABLES if table.name == name)
     added = (pa.int64(), pa.date32(), pa.bool_(), pa.string(), pa.string())
     return pa.schema([*record_schema(table), *zip(_ADDED, added, strict=True)])
 
@@ -154,8 +154,8 @@ def _worked(path: Path) -> str:
 def _plain(rows: pa.Table) -> pa.Table:
     schema = pa.schema(
         [
-            pa.field(each.name, pa.string() if pa.types.is_decimal(each.type) else each.type)
-            for each in rows.schema
+            pa.field(item.name, pa.string() if pa.types.is_decimal(item.type) else item.type)
+            for item in rows.schema
         ]
     )
     return rows.cast(schema)

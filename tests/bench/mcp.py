@@ -174,7 +174,7 @@ def _cpu(pid: int) -> float:
 
 def _say(what: str, ours: list[Round], theirs: list[Round]) -> None:
     def middle(rounds: list[Round], name: str) -> float:
-        return float(median(getattr(each, name) for each in rounds))
+        return float(median(getattr(round_item, name) for round_item in rounds))
 
     per_second, p99, cpu = (
         (middle(ours, name), middle(theirs, name)) for name in ("per_second", "p99", "cpu")

@@ -29,8 +29,8 @@ def measured(module: str, way: str, *arguments: str, runs: int = 3) -> Measured:
             raise RuntimeError(f"{way} failed:\n{done.stderr}")
         answers.append(json.loads(done.stdout.splitlines()[-1]))
     return Measured(
-        median(each["seconds"] for each in answers),
-        round(median(each["peak_mb"] for each in answers)),
+        median(answer["seconds"] for answer in answers),
+        round(median(answer["peak_mb"] for answer in answers)),
         str(answers[-1]["said"]),
     )
 

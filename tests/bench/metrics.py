@@ -19,7 +19,7 @@ from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, incoming_schema
 
 FACTS = 1_000_000
-LINES = sorted({each.line_item for formula in FORMULAS for each in formula.inputs})
+LINES = sorted({input_item.line_item for formula in FORMULAS for input_item in formula.inputs})
 Work = Callable[[], object]
 
 

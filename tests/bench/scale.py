@@ -22,7 +22,7 @@ Work = Callable[[], object]
 def a_few_issuers(held: int, random: np.random.Generator) -> Numbers:
     """Rows as filings bring them: 25 issuers, 40 rows each."""
     issuers = random.choice(held // (ITEMS * YEARS), 25, replace=False)
-    return np.concatenate([np.arange(40) * YEARS + each * ITEMS * YEARS for each in issuers])
+    return np.concatenate([np.arange(40) * YEARS + issuer * ITEMS * YEARS for issuer in issuers])
 
 
 def scattered(held: int, random: np.random.Generator) -> Numbers:

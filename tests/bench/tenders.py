@@ -163,7 +163,7 @@ def _awarded(
     supplied = [{"id": winner["id"], "name": winner["name"]}]
     return {
         "tag": ["award", "contract"],
-        "parties": [each | {"roles": ["tenderer", "supplier"]} for each in bidders],
+        "parties": [bidder | {"roles": ["tenderer", "supplier"]} for bidder in bidders],
         "awards": [
             shared | {"id": award_id, "suppliers": supplied, "date": str(opened)},
         ],

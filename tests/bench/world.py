@@ -70,10 +70,10 @@ def _texts(form: str, *numbers: Numbers) -> pa.Array:
         key = key * (int(more.max(initial=0)) + 1) + more
     _, first, codes = np.unique(key, return_index=True, return_inverse=True)
     parts = zip(*(number[first].tolist() for number in numbers), strict=True)
-    return pa.array([form.format(*each) for each in parts]).take(pa.array(codes))
+    return pa.array([form.format(*part) for part in parts]).take(pa.array(codes))
 
 
 def _days(year: Numbers, month: int, day: int) -> pa.Array:
     distinct, codes = np.unique(year, return_inverse=True)
-    days = pa.array([date(int(each), month, day) for each in distinct])
+    days = pa.array([date(int(item), month, day) for item in distinct])
     return days.take(pa.array(codes))

@@ -37,7 +37,7 @@ def client(api: Contract, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         base_url=api.server.address, token=api.key(), prefix="", auth_header_name="X-API-Key"
     ) as ready:
         yield ready
-    for name in [each for each in sys.modules if each.partition(".")[0] == NAME]:
+    for name in [module for module in sys.modules if module.partition(".")[0] == NAME]:
         del sys.modules[name]
 
 
@@ -52,14 +52,14 @@ def test_a_generated_client_reads_rows_pages_and_problems(api: Contract, client:
     assert call("service.get_status", client=client).status.value == "ok"
     facts = call("fundamentals.get_fundamentals", service_id=issuer, client=client)
     expected = api.get(f"/v1/fundamentals/{issuer}").rows
-    assert [each.fact_id for each in facts.data] == [row["fact_id"] for row in expected]
+    assert [row.fact_id for row in facts.data] == [row["fact_id"] for row in expected]
     assert facts.data[0].period_end == date.fromisoformat(expected[0]["period_end"])
 
     page = call("tenders.list_tenders", client=client, country="KE", limit=3)
     following = call(
         "tenders.list_tenders", client=client, country="KE", limit=3, cursor=page.next_cursor
     )
-    met = [each.release_id for each in (*page.data, *following.data)]
+    met = [row.release_id for row in (*page.data, *following.data)]
     assert met == [row["release_id"] for row in api.get("/v1/tenders?country=KE&limit=6").rows]
 
     series = call("macro.list_macro", client=client, series="FX.EUR.ZAR", as_of=date(2026, 3, 31))
@@ -67,7 +67,7 @@ def test_a_generated_client_reads_rows_pages_and_problems(api: Contract, client:
     entity = call("entities.get_entity", service_id=issuer, client=client)
     assert entity.data[0].service_id == issuer
     ranked = call("metrics.screen_issuers", client=client, metric=_metric("net_margin"), limit=2)
-    assert [each.rank for each in ranked.data] == [1, 2]
+    assert [row.rank for row in ranked.data] == [1, 2]
     signal = call("signals.get_signal", signal_key="single-bid-rate", client=client, limit=2)
     assert len(signal.observations) == signal.count == 2
     assert call("exports.get_export", client=client).artifacts

@@ -36,7 +36,7 @@ def test_crosswalk_lei_and_ticker_are_free_on_every_tier(api: Contract, id_type:
     service_id, _ = bearer(api, id_type)
     for tier in ("sample", "starter", "professional"):
         body = api.get(f"/v1/crosswalk/{service_id}", tier).body
-        assert id_type in {each["id_type"] for each in body["identifiers"]}
+        assert id_type in {identifier["id_type"] for identifier in body["identifiers"]}
 
 
 @pytest.mark.parametrize("id_type", ["registry", "aggregator"])
@@ -47,9 +47,9 @@ def test_crosswalk_registry_numbers_and_aggregator_ids_are_withheld_from_the_sam
     service_id, _ = bearer(api, id_type)
     body = api.get(f"/v1/crosswalk/{service_id}", "sample").body
     assert id_type in body["withheld_id_types"]
-    assert {each["id_type"] for each in body["identifiers"]} <= {"lei", "ticker"}
+    assert {identifier["id_type"] for identifier in body["identifiers"]} <= {"lei", "ticker"}
     paid = api.get(f"/v1/crosswalk/{service_id}", "starter").body
-    assert id_type in {each["id_type"] for each in paid["identifiers"]}
+    assert id_type in {identifier["id_type"] for identifier in paid["identifiers"]}
     assert paid["withheld_id_types"] == []
 
 
@@ -141,7 +141,7 @@ def test_screen_as_of_uses_only_what_was_available_by_then(api: Contract) -> Non
     assert answer.rows and {row["as_of"] for row in answer.rows} == {DAY}
     assert max(row["available_at"] for row in answer.rows) <= DAY
     for row in answer.rows:
-        assert all(each["available_at"] <= DAY for each in row["inputs"])
+        assert all(input_item["available_at"] <= DAY for input_item in row["inputs"])
         assert row["period_type"] == "FY"
     now = api.get("/v1/screen?metric=net_margin").rows
     assert len({row["service_id"] for row in now}) == len(now)
@@ -169,7 +169,7 @@ def test_metrics_service_id_is_letters_and_digits(api: Contract, issuer: str) ->
 def test_metrics_metric_keeps_one_slug(api: Contract, issuer: str) -> None:
     (row,) = api.get(f"/v1/metrics/{issuer}?metric=net_margin").rows
     ranked = api.get("/v1/screen?metric=net_margin").rows
-    (screened,) = [each for each in ranked if each["service_id"] == issuer]
+    (screened,) = [item for item in ranked if item["service_id"] == issuer]
     assert {**row, "rank": screened["rank"]} == screened
     api.problem(f"/v1/metrics/{issuer}?metric=Net", 400, "parameter_invalid")
 
@@ -178,7 +178,7 @@ def test_metrics_metric_keeps_one_slug(api: Contract, issuer: str) -> None:
 def test_metrics_as_of_follows_the_rules_of_the_screen(api: Contract, issuer: str) -> None:
     rows = api.get(f"/v1/metrics/{issuer}?metric=net_margin&as_of={DAY}").rows
     ranked = api.get(f"/v1/screen?metric=net_margin&as_of={DAY}").rows
-    screened = [each for each in ranked if each["service_id"] == issuer]
+    screened = [item for item in ranked if item["service_id"] == issuer]
     assert [{**row, "rank": each["rank"]} for row, each in zip(rows, screened, strict=True)] == [
         *screened
     ]
@@ -242,7 +242,7 @@ def test_procurement_demand_limit_is_at_least_1(api: Contract) -> None:
 
 def test_signal_panel_keys_are_those_that_export_lists(api: Contract) -> None:
     artifacts = api.get("/v1/export").body["artifacts"]
-    keys = {each["signal_key"] for each in artifacts if each["signal_key"]}
+    keys = {artifact["signal_key"] for artifact in artifacts if artifact["signal_key"]}
     assert len(keys) == 13
     for key in keys:
         rows = api.get(f"/v1/signals/{key}").rows
@@ -275,8 +275,8 @@ def test_quality_metrics_of_an_unknown_sku_is_404(api: Contract) -> None:
 def test_export_lists_open_panels_without_a_key_and_licensed_skus(api: Contract) -> None:
     body = api.get("/v1/export").body
     assert body["count"] == len(body["artifacts"]) and body["failed"] == []
-    kinds = {(each["kind"], each["requires_key"]) for each in body["artifacts"]}
+    kinds = {(artifact["kind"], artifact["requires_key"]) for artifact in body["artifacts"]}
     assert kinds == {("open-panel", False), ("licensed", True)}
-    skus = {each["sku"] for each in body["artifacts"] if each["kind"] == "licensed"}
+    skus = {artifact["sku"] for artifact in body["artifacts"] if artifact["kind"] == "licensed"}
     assert skus == {"AF-FUND", "AF-TENDER", "AF-MACRO"}
     assert api.get("/v1/export", "sample").status == 200

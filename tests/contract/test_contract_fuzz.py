@@ -15,9 +15,11 @@ from tests.helpers.random_world import publish_world
 from warehouse.keys import KeyStore, create
 from warehouse.read.mart import Mart
 
-PATHS = [each.path for each in ENDPOINTS if each.needs_key]
-NAMES = sorted({name for each in ENDPOINTS for name in each.query})
-EXAMPLES = sorted({str(p.example) for each in ENDPOINTS for p in each.parameters if p.example})
+PATHS = [endpoint.path for endpoint in ENDPOINTS if endpoint.needs_key]
+NAMES = sorted({name for endpoint in ENDPOINTS for name in endpoint.query})
+EXAMPLES = sorted(
+    {str(p.example) for endpoint in ENDPOINTS for p in endpoint.parameters if p.example}
+)
 FOUND = ("DCA1", "DCB2", "DCX9", "ZAF", "KE", "1", "25", "26", "1000", "2019-01-01", "2018", "all")
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=80)
 VALUES = st.one_of(st.sampled_from([*EXAMPLES, *FOUND]), TEXTS)
@@ -54,7 +56,7 @@ def test_any_parameters_of_a_sample_key_are_answered_within_its_tier(
         body = answer.json
         rows = body.get("data", body.get("observations", []))
         assert len(rows) <= 25 or path.startswith("/v1/quality")
-        kinds = {each["id_type"] for each in body.get("identifiers", [])}
+        kinds = {item["id_type"] for item in body.get("identifiers", [])}
         assert kinds <= {"lei", "ticker"}
 
 

@@ -10,8 +10,8 @@ from tests.helpers.contract_client import NEEDED, Answer, Contract, address, eve
 from warehouse.tiers import TIERS
 
 OPEN = {"/health", "/v1/status", "/openapi.json"}
-KEYED = [each for each in ENDPOINTS if each.path not in OPEN]
-LIMITED = [each for each in ENDPOINTS if "limit" in each.query]
+KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.path not in OPEN]
+LIMITED = [endpoint for endpoint in ENDPOINTS if "limit" in endpoint.query]
 
 
 @pytest.mark.parametrize("name", ["X-API-Key", "x-api-key", "X-Api-KEY"])
@@ -21,7 +21,7 @@ def test_5_1_the_key_is_sent_in_a_header_whose_case_does_not_matter(
     assert api.get("/v1/export", None, **{name: api.key()}).status == 200
 
 
-@pytest.mark.parametrize("path", [each.path for each in ENDPOINTS])
+@pytest.mark.parametrize("path", [endpoint.path for endpoint in ENDPOINTS])
 @pytest.mark.every_store
 def test_5_2_every_endpoint_requires_a_key_except_three(api: Contract, path: str) -> None:
     if path in OPEN:
@@ -61,14 +61,14 @@ def test_5_8_and_7_402_more_rows_than_the_sample_cap_carries_the_upgrade_link(
         assert answer.body["maximum"] == 25
 
 
-@pytest.mark.parametrize("endpoint", LIMITED, ids=lambda each: each.path)
+@pytest.mark.parametrize("endpoint", LIMITED, ids=lambda item: item.path)
 def test_7_402_omitting_limit_gives_the_free_preview(api: Contract, endpoint: object) -> None:
     path = endpoint.path  # type: ignore[attr-defined]
     body = api.get(address(path), "sample").body
     assert body["limit"] == 25 and body["count"] <= 25
 
 
-@pytest.mark.parametrize("path", [each.path for each in KEYED])
+@pytest.mark.parametrize("path", [endpoint.path for endpoint in KEYED])
 def test_7_400_an_unknown_parameter_is_named_on_every_endpoint(api: Contract, path: str) -> None:
     for query in ("asof=2020-01-01", "AS_OF=2020-01-01", "=1", "%00=1"):
         name = unquote(query.partition("=")[0])
@@ -79,9 +79,9 @@ def test_7_400_an_unknown_parameter_is_named_on_every_endpoint(api: Contract, pa
 @pytest.mark.parametrize(
     ("path", "parameter", "value"),
     [
-        (each.path, name, value)
-        for each in KEYED
-        for name, declared in each.query.items()
+        (item.path, name, value)
+        for item in KEYED
+        for name, declared in item.query.items()
         for value in ("", "\x00", "€" * 70)
         if not (name in ("category", "cursor") and value)
     ],
@@ -91,9 +91,9 @@ def test_7_400_a_malformed_parameter_is_named(
 ) -> None:
     written = "".join(f"%{byte:02X}" for byte in value.encode())
     needed = "&".join(
-        each
-        for each in NEEDED.get(path, "").split("&")
-        if each and not each.startswith(f"{parameter}=")
+        part
+        for part in NEEDED.get(path, "").split("&")
+        if part and not part.startswith(f"{parameter}=")
     )
     start = address(path).partition("?")[0]
     if (parameter, value) == ("id_value", "\x00"):

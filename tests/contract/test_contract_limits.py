@@ -19,9 +19,9 @@ from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 from warehouse.tiers import TIERS, TierName
 
-KEYED = [each.path for each in ENDPOINTS if each.needs_key]
-LIMITED = [each.path for each in ENDPOINTS if "limit" in each.query]
-OF_A_COUNTRY = [each.path for each in ENDPOINTS if "country" in each.query]
+KEYED = [endpoint.path for endpoint in ENDPOINTS if endpoint.needs_key]
+LIMITED = [endpoint.path for endpoint in ENDPOINTS if "limit" in endpoint.query]
+OF_A_COUNTRY = [endpoint.path for endpoint in ENDPOINTS if "country" in endpoint.query]
 NUMBERS: dict[TierName, tuple[int, int]] = {
     "sample": (30, 3_000),
     "starter": (120, 50_000),

@@ -24,7 +24,7 @@ from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, MACRO_SERIES, TENDER_RELEASES
 
 OPEN = {"/health", "/v1/status", "/openapi.json"}
-KEYED = [each for each in ENDPOINTS if each.path not in OPEN]
+KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.path not in OPEN]
 
 
 def test_9_1_everything_but_liveness_and_the_description_is_under_v1(api: Contract) -> None:
@@ -43,7 +43,7 @@ def test_9_2_every_response_carries_the_version(api: Contract) -> None:
 
 
 def test_9_3_nothing_is_deprecated(api: Contract) -> None:
-    for path in (each.path for each in KEYED):
+    for path in (endpoint.path for endpoint in KEYED):
         answer = api.get(address(path))
         assert "Deprecation" not in answer.headers and "Sunset" not in answer.headers
 
@@ -78,7 +78,7 @@ def test_9_3_what_is_being_removed_says_so_with_notice_and_a_successor(api: Cont
             Answer(*asked.get("/v1/going")),
         ]
         stays = Answer(*asked.get("/v1/export", api.key()))
-    assert [each.status for each in met] == [200, 400, 401]
+    assert [item.status for item in met] == [200, 400, 401]
     for answer in met:
         assert answer.headers["Deprecation"] == "@1767225600"
         sunset = parsedate_to_datetime(answer.headers["Sunset"])
@@ -87,7 +87,7 @@ def test_9_3_what_is_being_removed_says_so_with_notice_and_a_successor(api: Cont
     assert "Deprecation" not in stays.headers and "Sunset" not in stays.headers
 
 
-@pytest.mark.parametrize("path", [each.path for each in KEYED])
+@pytest.mark.parametrize("path", [endpoint.path for endpoint in KEYED])
 @pytest.mark.every_store
 def test_9_4_a_pinned_data_version_answers_and_an_unknown_one_is_named(
     api: Contract, path: str
@@ -142,7 +142,7 @@ def test_9_4_a_malformed_data_version_is_400_before_the_tier_is_asked(api: Contr
 def test_9_5_pagination_is_by_keyset_only(api: Contract) -> None:
     for name in ("offset", "page", "skip"):
         api.problem(f"/v1/tenders?{name}=2", 400, "parameter_unknown")
-    cursors = [each.path for each in ENDPOINTS if "cursor" in each.query]
+    cursors = [endpoint.path for endpoint in ENDPOINTS if "cursor" in endpoint.query]
     assert cursors == ["/v1/tenders"]
 
 

@@ -40,7 +40,9 @@ def server(world: World) -> Iterator[Served]:
 
 
 def of_kind(world: World, kind: str) -> list[Artifact]:
-    found = [each for each in world.published().manifest().artifacts if each.kind == kind]
+    found = [
+        artifact for artifact in world.published().manifest().artifacts if artifact.kind == kind
+    ]
     assert found
     return found
 
@@ -159,7 +161,7 @@ def test_a_browser_of_any_origin_may_read_parts(server: Served, world: World) ->
     path = path_of(of_kind(world, "open-panel")[0])
     headers = server.get(path, Origin="https://example.org", Range="bytes=0-3")[1]
     assert headers["Access-Control-Allow-Origin"] == "*"
-    exposed = {each.strip() for each in headers["Access-Control-Expose-Headers"].split(",")}
+    exposed = {part.strip() for part in headers["Access-Control-Expose-Headers"].split(",")}
     assert {"Content-Range", "Accept-Ranges", "Content-Length", "ETag"} <= exposed
     asked = {"Access_Control_Request_Method": "GET", "Access_Control_Request_Headers": "range"}
     status, headers, _ = server.get(path, method="OPTIONS", Origin="https://example.org", **asked)
@@ -208,7 +210,7 @@ def test_pandas_polars_and_pyarrow_read_open_files_by_their_address(
         with fsspec.open(address) as file:
             by_arrow = pq.read_table(file)
         assert by_arrow.num_rows == artifact.rows
-        assert by_arrow.column_names == [each.name for each in artifact.columns]
+        assert by_arrow.column_names == [column.name for column in artifact.columns]
         assert len(pd.read_parquet(address)) == artifact.rows
         assert pl.read_parquet(address).height == artifact.rows
         assert pl.scan_parquet(address).select(pl.len()).collect().item() == artifact.rows
@@ -239,7 +241,7 @@ def test_a_reader_that_asks_as_duckdb_does_gets_footer_and_column_by_parts(
 
     DuckDB itself needs the extension httpfs, which is downloaded when first used.
     """
-    artifact = max(of_kind(world, "open-panel"), key=lambda each: each.rows)
+    artifact = max(of_kind(world, "open-panel"), key=lambda item: item.rows)
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
 
     def ask(method: str, **headers: str) -> http.client.HTTPResponse:

@@ -42,7 +42,9 @@ def test_no_request_is_answered_outside_the_contract(home: Path, known: Known) -
 
 def test_the_judge_sees_a_row_of_another_tier(service: Service, known: Known) -> None:
     judge, sample, paid = Judge(service, known), known.keys["sample"], known.keys["starter"]
-    holder = next(each for each in known.values["service_id"] if _withheld(service, each, sample))
+    holder = next(
+        value for value in known.values["service_id"] if _withheld(service, value, sample)
+    )
     for path, query, rule in (
         ("/v1/tenders", "limit=26", "more rows than the cap were given"),
         (f"/v1/crosswalk/{holder}", "", "the paid crosswalk was given"),
@@ -68,9 +70,9 @@ def test_the_judge_sees_a_failure_a_key_a_cursor_and_a_file(service: Service, kn
 
 
 def test_the_judge_knows_the_people_of_the_world_who_are_in_its_documents(home: Path) -> None:
-    documents = [each for each in installation.at(home).sample.rglob("*") if each.is_file()]
-    naming = [each for each in documents if names_a_person(each.read_bytes())]
-    assert {each.relative_to(installation.at(home).sample).parts[0] for each in naming} >= {
+    documents = [path for path in installation.at(home).sample.rglob("*") if path.is_file()]
+    naming = [document for document in documents if names_a_person(document.read_bytes())]
+    assert {item.relative_to(installation.at(home).sample).parts[0] for item in naming} >= {
         *("za-etenders", "ke-ppip", "co-secop", "sec-submissions"),
     }
 

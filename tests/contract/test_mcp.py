@@ -106,7 +106,7 @@ def test_digits_survive_to_the_agent_on_every_transport(agents: Agents) -> None:
         env={**os.environ, **(command.env or {})},
     ) as process:
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(b"".join(json.dumps(each).encode() + b"\n" for each in (begun, asked)))
+        process.stdin.write(b"".join(json.dumps(item).encode() + b"\n" for item in (begun, asked)))
         process.stdin.flush()
         process.stdout.readline()
         said = process.stdout.readline()
@@ -157,8 +157,8 @@ def test_tools_are_described_for_a_model(agents: Agents) -> None:
             assert tool.description and "null" in tool.description.lower()
             assert tool.input_schema["additionalProperties"] is False
             assert tool.output_schema is not None
-            for each in tool.input_schema["properties"].values():
-                assert each["description"]
+            for property_item in tool.input_schema["properties"].values():
+                assert property_item["description"]
 
     asking(agents.server, agents.world.paid, work)
 

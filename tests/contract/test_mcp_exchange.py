@@ -80,7 +80,7 @@ async def by_sdk(
         sent.append(message)
 
     await sessions.handle_request(scope, receive, send)
-    return sent[0]["status"], b"".join(each.get("body", b"") for each in sent[1:])
+    return sent[0]["status"], b"".join(item.get("body", b"") for item in sent[1:])
 
 
 @pytest.mark.parametrize(

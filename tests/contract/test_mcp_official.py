@@ -98,8 +98,8 @@ def test_the_typescript_client_lists_and_calls_every_tool(
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     assert set(answer["tools"]) == set(EXAMPLES) == set(answer["calls"])
-    for each in answer["calls"].values():
-        assert each["count"] == each["text"] >= 1 and each["refused"] == "parameter_unknown"
+    for call in answer["calls"].values():
+        assert call["count"] == call["text"] >= 1 and call["refused"] == "parameter_unknown"
     assert answer["resources"] > 40 and answer["licence"]
 
 

@@ -117,8 +117,8 @@ def test_calls_that_are_given_up_leave_room_for_others(agents: Agents, mode: str
                     await pipe.ask(-number, "get_everything", {})
                     while (await pipe.read())["id"] != -number:
                         pass
-            for each in range(1000, 1000 + 2 * AT_ONCE):
-                await pipe.ask(each, "get_entity", {"service_id": "DCA1"})
+            for number_item in range(1000, 1000 + 2 * AT_ONCE):
+                await pipe.ask(number_item, "get_entity", {"service_id": "DCA1"})
             left = set(range(1000, 1000 + 2 * AT_ONCE))
             while left:
                 told = await pipe.read()

@@ -269,7 +269,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
     max_leaves=8,
 )
-NAMES = sorted({each.name for tool in TOOLS.values() for each in tool.parameters})
+NAMES = sorted({parameter.name for tool in TOOLS.values() for parameter in tool.parameters})
 
 
 @given(

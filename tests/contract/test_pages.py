@@ -95,9 +95,9 @@ def test_the_reference_may_load_nothing_from_elsewhere(server: Served) -> None:
     policy = headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy and "http" not in policy and "unsafe" not in policy
     loaded = re.findall(r'(?:src|href)="([^"]+)"', body.decode())
-    assert loaded and all(each.startswith("/") for each in loaded)
-    for each in loaded:
-        assert server.get(each)[0] == 200, each
+    assert loaded and all(item.startswith("/") for item in loaded)
+    for item in loaded:
+        assert server.get(item)[0] == 200, item
 
 
 def test_the_script_never_writes_html() -> None:
@@ -130,7 +130,11 @@ def test_the_reference_in_a_browser_shows_rows_of_the_sandbox_key(
         asked = list(page.asked)
 
     assert described >= 17 and status.startswith("200 /v1/tenders")
-    assert {urlsplit(each).netloc for each in asked} == {f"127.0.0.1:{server.port}"}
+    assert {urlsplit(item).netloc for item in asked} == {f"127.0.0.1:{server.port}"}
     assert f"{server.address}/v1/tenders?limit=5" in asked
-    unforeseen = [each for each in page.complaints if "402" not in each and "favicon" not in each]
+    unforeseen = [
+        complaint
+        for complaint in page.complaints
+        if "402" not in complaint and "favicon" not in complaint
+    ]
     assert unforeseen == []

@@ -86,21 +86,23 @@ def test_each_coding_has_the_same_content_and_an_etag_of_its_own(
     _, zipped, by_gzip = server.get(FACTS, world.paid, Accept_Encoding="gzip, deflate")
     _, packed, by_zstd = server.get(FACTS, world.paid, Accept_Encoding="gzip, deflate, br, zstd")
 
-    assert [each["Content-Encoding"] for each in (plain, zipped, packed)] == [None, "gzip", "zstd"]
+    assert [item["Content-Encoding"] for item in (plain, zipped, packed)] == [None, "gzip", "zstd"]
     assert gzip.decompress(by_gzip) == zstandard.ZstdDecompressor().decompress(by_zstd) == body
     assert max(len(by_gzip), len(by_zstd)) < len(body)
-    assert len({each["ETag"] for each in (plain, zipped, packed)}) == 3
-    assert all("Accept-Encoding" in each["Vary"] for each in (plain, zipped, packed))
+    assert len({item["ETag"] for item in (plain, zipped, packed)}) == 3
+    assert all("Accept-Encoding" in item["Vary"] for item in (plain, zipped, packed))
     again = {"Accept_Encoding": "gzip", "If_None_Match": zipped["ETag"]}
     assert server.get(FACTS, world.paid, **again)[0] == 304
 
 
 def test_small_answers_files_and_refused_codings_travel_plain(server: Served, world: World) -> None:
     asked = {"Accept_Encoding": "gzip, zstd"}
-    parquet = next(each for each in world.published().manifest().artifacts if not each.requires_key)
+    parquet = next(
+        artifact for artifact in world.published().manifest().artifacts if not artifact.requires_key
+    )
     path = parquet.url[parquet.url.index("/exports/") :]
-    for each in ("/health", path):
-        assert server.get(each, **asked)[1]["Content-Encoding"] is None
+    for item in ("/health", path):
+        assert server.get(item, **asked)[1]["Content-Encoding"] is None
     refused = {"Accept_Encoding": "gzip;q=0, zstd;q=0.0"}
     assert server.get(FACTS, world.paid, **refused)[1]["Content-Encoding"] is None
 
@@ -108,7 +110,7 @@ def test_small_answers_files_and_refused_codings_travel_plain(server: Served, wo
 def test_who_may_keep_an_answer_is_said(server: Served, world: World) -> None:
     _, keyed, _ = server.get(FACTS, world.paid)
     assert keyed["Cache-Control"] == "private"
-    varied = {each.strip() for each in keyed["Vary"].split(",")}
+    varied = {part.strip() for part in keyed["Vary"].split(",")}
     assert {"X-API-Key", "Authorization", "X-Data-Version", "Accept-Encoding"} <= varied
     assert server.get("/openapi.json")[1]["Cache-Control"] == "no-cache"
     assert server.get("/v1/status")[1]["Cache-Control"] == "no-store"

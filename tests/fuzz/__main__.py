@@ -33,11 +33,11 @@ def _told(home: Path, known: Known, asked: argparse.Namespace) -> int:
     pieces = range(asked.seed, asked.seed + -(-asked.requests // _PIECE))
     with ProcessPoolExecutor(asked.processes, get_context("spawn")) as pool:
         begun = {pool.submit(run, home, known, seed, _PIECE): seed for seed in pieces}
-        for each in as_completed(begun):
-            done = each.result()
+        for item in as_completed(begun):
+            done = item.result()
             statuses += done.statuses
             for what, request in done.wrong[: max(0, _SHOWN - wrong)]:
-                print(f"seed {begun[each]}: {what}: {request}", flush=True)
+                print(f"seed {begun[item]}: {what}: {request}", flush=True)
             wrong += len(done.wrong)
     seconds, number = time.monotonic() - began, sum(statuses.values())
     print(f"{number:,} answers in {seconds:.0f} s, {number / seconds:,.0f} a second")

@@ -48,7 +48,7 @@ class Judge:
         rules = [_wrong_problem, self._wrong_rows]
         if answer.status in GIVEN and request.method != "OPTIONS":
             rules += [self._wrong_key, self._wrong_cursor]
-        return [each for rule in rules for each in rule(request, answer)]
+        return [item for rule in rules for item in rule(request, answer)]
 
     def _wrong_key(self, request: Request, answer: Answer) -> Iterator[str]:
         """Nothing but an open file is given without a key."""

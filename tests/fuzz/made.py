@@ -10,9 +10,9 @@ from assets.sample.organisations import person_name
 from tests.fuzz.service import Known, Request
 from warehouse.contract.kinds import Choice
 
-KEYED = [each for each in ENDPOINTS if each.needs_key]
-_DECLARED = [parameter for each in KEYED for parameter in each.parameters]
-_NAMES = sorted({each.name for each in _DECLARED})
+KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.needs_key]
+_DECLARED = [parameter for endpoint in KEYED for parameter in endpoint.parameters]
+_NAMES = sorted({parameter.name for parameter in _DECLARED})
 _URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _ODD = (
     *("", " ", "0", "-1", "1", "24", "25", "26", "100", "1000", "1001", "999999999", "1e3", "+5"),
@@ -115,7 +115,7 @@ class Maker:
         random = self._random
         if random.random() < 0.02:
             return quote_from_bytes(random.randbytes(12), safe="&=;+%") * random.choice((1, 1, 700))
-        names = [each.name for each in endpoint.query.values() if each.required]
+        names = [item.name for item in endpoint.query.values() if item.required]
         if random.random() < 0.1:
             names = []
         names += random.sample([*endpoint.query], min(len(endpoint.query), random.randrange(4)))
@@ -124,7 +124,7 @@ class Maker:
         if random.random() < 0.9:
             names = list(dict.fromkeys(names))
         return "&".join(
-            f"{self._escaped(each)}={self._escaped(self._value(each))}" for each in names
+            f"{self._escaped(name)}={self._escaped(self._value(name))}" for name in names
         )
 
     def _value(self, name: str) -> str:

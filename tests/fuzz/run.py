@@ -30,5 +30,5 @@ def run(home: Path, known: Known, seed: int, requests: int) -> Run:
             done.wrong.append((f"{type(error).__name__}: {error}", request))
             continue
         done.statuses[answer.status] += 1
-        done.wrong += [(each, request) for each in found]
+        done.wrong += [(item, request) for item in found]
     return done

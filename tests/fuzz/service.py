@@ -102,8 +102,8 @@ class Service:
         artifacts = self._published.manifest().artifacts
         version = self._mart.build().data_version
         files: dict[bool, set[str]] = {True: set(), False: set()}
-        for each in artifacts:
-            files[each.requires_key].add(each.url.rpartition("/")[2])
+        for artifact in artifacts:
+            files[artifact.requires_key].add(artifact.url.rpartition("/")[2])
         return Known(
             {**self._values(), "version": [version, "latest"]},
             keys,

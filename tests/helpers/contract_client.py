@@ -120,7 +120,7 @@ class Contract:
 
     def _operation(self, path: str) -> dict[str, Any] | None:
         # A path without a place in it goes before one with.
-        for template in sorted(self.document["paths"], key=lambda each: "{" in each):
+        for template in sorted(self.document["paths"], key=lambda path: "{" in path):
             if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
                 return cast(dict[str, Any], self.document["paths"][template]["get"])
         return None

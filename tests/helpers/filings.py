@@ -53,11 +53,11 @@ def rows(parsed: Parsed) -> list[dict[str, Any]]:
 
 
 def reasons(parsed: Parsed) -> list[str]:
-    return [each.reason for table in parsed.rejected.values() for each in table]
+    return [item.reason for table in parsed.rejected.values() for item in table]
 
 
 def places(parsed: Parsed) -> list[str]:
-    refs = [each.source_ref for table in parsed.rejected.values() for each in table]
+    refs = [item.source_ref for table in parsed.rejected.values() for item in table]
     return [ref.partition("#")[2] for ref in refs]
 
 

@@ -2,7 +2,7 @@
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(each.strip() for each in text.strip().split("\n"))
+    return tuple(part.strip() for part in text.strip().split("\n"))
 
 
 ORGANISATIONS = {

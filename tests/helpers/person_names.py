@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(each.strip() for each in text.strip().split("\n"))
+    return tuple(part.strip() for part in text.strip().split("\n"))
 
 
 # Plain names, with words that are also a legal form, a trade or a public body.
@@ -351,7 +351,7 @@ def _greek(name: str) -> str:
 
 
 def _full_width(name: str) -> str:
-    return "".join(chr(ord(each) + 0xFEE0) if "!" <= each <= "~" else each for each in name)
+    return "".join(chr(ord(item) + 0xFEE0) if "!" <= item <= "~" else item for item in name)
 
 
 # How a name may be written and stay the same name.

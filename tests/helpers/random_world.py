@@ -160,8 +160,8 @@ def everything(random: Random) -> dict[Any, list[dict[str, Any]]]:
 
 def _first_of_each(parties: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Keep the first naming of each party: who it is has no day of its own."""
-    newest_first = sorted(parties, key=lambda each: each["available_at"], reverse=True)
-    held = {(each["ocid"], each["party_key"], each["role"]): each for each in newest_first}
+    newest_first = sorted(parties, key=lambda party: party["available_at"], reverse=True)
+    held = {(item["ocid"], item["party_key"], item["role"]): item for item in newest_first}
     return list(held.values())
 
 

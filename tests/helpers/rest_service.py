@@ -133,7 +133,7 @@ class Served(Asked):
     def children(self) -> list[int]:
         """Give the processes that answer."""
         pid = self.process.pid
-        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [int(part) for part in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 @contextmanager

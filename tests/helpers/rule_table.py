@@ -11,7 +11,7 @@ SERVED = ("legal_form", "public_body", "register", "lei")
 def count(names: Iterable[str], country: str | None) -> Counter[str]:
     """Count the rule that decided on each name."""
     verdicts = (judge_name(name, country=country, scheme=None, identifier=None) for name in names)
-    return Counter(each.rule for each in verdicts)
+    return Counter(verdict.rule for verdict in verdicts)
 
 
 def share(rules: Mapping[str, int]) -> float:
@@ -22,7 +22,7 @@ def share(rules: Mapping[str, int]) -> float:
 
 def table(title: str, counted: Mapping[str, Counter[str]]) -> str:
     """Lay the counts out: a line for each list, a column for each rule."""
-    rules = sorted({rule for each in counted.values() for rule in each}, key=_served_first)
+    rules = sorted({rule for item in counted.values() for rule in item}, key=_served_first)
     lines = ["", f"{title}: names by the rule that served (+) or withheld (-) them"]
     lines.append("  ".join(["list ", "names", " share", *map(_heading, rules)]))
     for name, each in counted.items():

@@ -53,7 +53,7 @@ def _macro(query: dict[str, Any]) -> bool:
 
 def _shared(query: dict[str, Any]) -> bool:
     """Ask of one subject, for a dataset that it has."""
-    entity, country, dataset = (query.get(each) for each in ("entity_id", "country", "dataset"))
+    entity, country, dataset = (query.get(name) for name in ("entity_id", "country", "dataset"))
     if (entity is None) == (country is None):
         return False
     if entity is None:

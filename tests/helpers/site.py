@@ -57,7 +57,7 @@ def addresses(world: World) -> list[str]:
     """Name every page of the current build, below the root."""
     folder = world.root / "docs" / world.published().latest()
     pages = (path.parent.relative_to(folder).as_posix() for path in folder.rglob("index.html"))
-    return sorted("" if each == "." else f"{each}/" for each in pages)
+    return sorted("" if page == "." else f"{page}/" for page in pages)
 
 
 def snippets(page: str, api: str, sample: str, paid: str) -> list[Snippet]:

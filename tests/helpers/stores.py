@@ -40,7 +40,7 @@ class Stores:
         """Tell them to a server."""
         names = ("--marts", "--keys", "--usage")
         places = (self.datastore.url, self.key_store.url, self.usage_store.url)
-        return tuple(each for pair in zip(names, places, strict=True) for each in pair)
+        return tuple(item for pair in zip(names, places, strict=True) for item in pair)
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ def servers(folder: Path) -> Iterator[Stores]:
         redises.append(Redis(folder / name))
     with postgres() as server:
         try:
-            for each in redises:
-                each.start()
+            for redise in redises:
+                redise.start()
             yield Stores(Postgres(server), *redises)
         finally:
-            for each in redises:
-                each.kill()
+            for redise in redises:
+                redise.kill()
 
 
 @contextmanager

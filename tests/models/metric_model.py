@@ -174,11 +174,11 @@ _KEY = ("service_id", "line_item", "unit", "basis", "period_start", "period_end"
 def figures_of(rows: Iterable[Row]) -> list[Figure]:
     """Put publications in order, take repetitions together."""
     found: dict[tuple[Any, ...], Figure] = {}
-    for row in sorted(rows, key=lambda each: (each["available_at"], each["publication"])):
+    for row in sorted(rows, key=lambda row: (row["available_at"], row["publication"])):
         figure = found.setdefault(tuple(row[name] for name in _KEY), Figure(row, []))
         if not figure.vintages or figure.vintages[-1][1] != row["value_reported"]:
             figure.vintages.append((row["available_at"], row["value_reported"]))
-    return [each for each in found.values() if any(v is not None for _, v in each.vintages)]
+    return [item for item in found.values() if any(v is not None for _, v in item.vintages)]
 
 
 def is_year(span: Span | None) -> bool:
@@ -217,7 +217,7 @@ class Issuer:
 
     def _lines(self, metric: str, last_year: bool) -> list[str]:
         named = PLANS[metric].needs.split()
-        return [each.rstrip("'") for each in named if each.endswith("'") == last_year]
+        return [item.rstrip("'") for item in named if item.endswith("'") == last_year]
 
     def _published(self, metric: str, end: date, day: date) -> bool:
         lines = self._lines(metric, False)
@@ -340,7 +340,7 @@ class Issuer:
             return "completed_after_as_of", end, None
         current = [figure.current_at for figure in chosen.inputs.values()]
         stands = min(f.since_at for f in self._spanning(chosen) if f.value is not None)
-        before = [each for each in ended[:place] if each is not None]
+        before = [item for item in ended[:place] if item is not None]
         if max(*current, stands, *before) > day:
             return "revised_after_as_of", end, None
         return "value", end, value

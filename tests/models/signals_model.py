@@ -92,13 +92,13 @@ def _merge(process: Process, row: Row, own: list[Row], statuses: dict[int, str])
     process.method = row["procurement_method"] or process.method
     process.start = row["tender_start"] or process.start
     process.end = row["tender_end"] or process.end
-    listed = {each["party_key"] for each in own if each["role"] == "tenderer"}
+    listed = {item["party_key"] for item in own if item["role"] == "tenderer"}
     process.bidders = row["number_of_tenderers"] or len(listed) or process.bidders
     if row["tender_value"]:
         process.value = Fraction(row["tender_value"])
         process.values.append((process.value, row["tender_currency"]))
     process.currency = row["tender_currency"] or process.currency
-    suppliers = {each["party_key"]: each["name"] for each in own if each["role"] == "supplier"}
+    suppliers = {item["party_key"]: item["name"] for item in own if item["role"] == "supplier"}
     awards = body.get("awards", [])
     for stated in awards:
         before = process.awards.get(str(stated["id"]))
@@ -124,7 +124,7 @@ def _day(text: str) -> date:
 def _suppliers(stated: Row, suppliers: dict[str, str | None], awards: int) -> frozenset[str]:
     if awards == 1:
         return frozenset(suppliers)
-    names = {each["name"] for each in stated.get("suppliers", [])}
+    names = {item["name"] for item in stated.get("suppliers", [])}
     withheld = [key for key, name in suppliers.items() if name is None]
     if not names:
         return frozenset(withheld if len(withheld) == 1 else ())
@@ -148,7 +148,7 @@ def month_of(day: date) -> date:
 
 
 def share(met: list[bool | None]) -> Told:
-    stated = [each for each in met if each is not None]
+    stated = [item for item in met if item is not None]
     value = ten(Fraction(sum(stated), len(stated))) if stated else None
     return value, len(met), len(stated), 0
 
@@ -165,11 +165,11 @@ def ranked(numbers: list[Fraction], tenths: Fraction) -> Fraction:
 
 def hhi(sums: Iterable[Fraction]) -> Fraction:
     held = list(sums)
-    return sum((each * each for each in held), Fraction()) / sum(held) ** 2
+    return sum((item * item for item in held), Fraction()) / sum(held) ** 2
 
 
 def spread(numbers: list[int | Fraction | None], kinds: dict[str, Any]) -> dict[str, Told]:
-    stated = [Fraction(each) for each in numbers if each is not None]
+    stated = [Fraction(number) for number in numbers if number is not None]
     return {
         name: (ten(kind(stated)) if stated else None, len(numbers), len(stated), 0)
         for name, kind in kinds.items()
@@ -178,34 +178,36 @@ def spread(numbers: list[int | Fraction | None], kinds: dict[str, Any]) -> dict[
 
 def by_tender(all_processes: list[Process], month: date) -> dict[Key, Told]:
     """Give the panels of the processes that were opened in a month, for the whole country."""
-    opened = [each for each in all_processes if each.opened and month_of(each.opened) == month]
+    opened = [
+        process for process in all_processes if process.opened and month_of(process.opened) == month
+    ]
     if not opened:
         return {}
     window = [
-        (each.end - each.start).days if each.start and each.end and each.end >= each.start else None
-        for each in opened
+        (item.end - item.start).days if item.start and item.end and item.end >= item.start else None
+        for item in opened
     ]
     final = ("complete", "cancelled", "unsuccessful", "withdrawn")
     told: dict[Key, Told] = {
         ("single-bid-rate", "single_bid_rate", "all", None): share(
-            [None if each.bidders is None else each.bidders == 1 for each in opened]
+            [None if item.bidders is None else item.bidders == 1 for item in opened]
         ),
         ("cancellation-rate", "cancellation_rate", "all", None): share(
-            [each.status != "complete" if each.status in final else None for each in opened]
+            [item.status != "complete" if item.status in final else None for item in opened]
         ),
         ("submission-window", "share_under_15_days", "all", None): share(
             [None if days is None else days < 15 for days in window]
         ),
         ("value-revision", "value_revision_rate", "all", None): share(
-            [len(set(each.values)) > 1 if len(each.values) > 1 else None for each in opened]
+            [len(set(item.values)) > 1 if len(item.values) > 1 else None for item in opened]
         ),
     }
     for method in ("open", "selective", "limited", "direct"):
         told["procurement-method-mix", "method_share", method, None] = share(
-            [None if each.method is None else each.method == method for each in opened]
+            [None if item.method is None else item.method == method for item in opened]
         )
     for name, one in spread(
-        [each.bidders for each in opened],
+        [item.bidders for item in opened],
         {
             "mean_tenderers": lambda x: sum(x) / len(x),
             "median_tenderers": middle,
@@ -221,18 +223,18 @@ def by_tender(all_processes: list[Process], month: date) -> dict[Key, Told]:
 
 def _demand(opened: list[Process]) -> dict[Key, Told]:
     told: dict[Key, Told] = {}
-    stating = [each for each in opened if each.category]
-    for category, n in Counter(each.category for each in stating).items():
+    stating = [item for item in opened if item.category]
+    for category, n in Counter(item.category for item in stating).items():
         key: Key = ("procurement-demand", "category_share_count", str(category), None)
         told[key] = (ten(Fraction(n, len(stating))), len(opened), len(stating), 0)
-    for currency in {each.currency for each in stating if each.value and each.currency}:
-        valued = [each for each in stating if each.value and each.currency == currency]
-        total = sum((each.value or Fraction() for each in valued), Fraction())
-        for category in {each.category for each in valued}:
+    for currency in {item.currency for item in stating if item.value and item.currency}:
+        valued = [item for item in stating if item.value and item.currency == currency]
+        total = sum((item.value or Fraction() for item in valued), Fraction())
+        for category in {item.category for item in valued}:
             own = sum((x.value or Fraction() for x in valued if x.category == category), Fraction())
             key = ("procurement-demand", "category_share_value", str(category), currency)
             told[key] = (ten(own / total), len(opened), len(valued), 0)
-    bought = Counter(each.buyer for each in opened if each.buyer)
+    bought = Counter(item.buyer for item in opened if item.buyer)
     hidden = sum(str(buyer).startswith("withheld:") for buyer in bought)
     value = ten(hhi(Fraction(n) for n in bought.values())) if bought else None
     told["procurement-demand", "buyer_hhi", "all", None] = (
@@ -245,7 +247,7 @@ def _demand(opened: list[Process]) -> dict[Key, Told]:
 
 
 def momentum(all_processes: list[Process], month: date, first: date) -> Told | None:
-    counts = Counter(month_of(each.opened) for each in all_processes if each.opened)
+    counts = Counter(month_of(process.opened) for process in all_processes if process.opened)
     now = sum(counts[shifted(month, -back)] for back in range(3))
     before = sum(counts[shifted(month, -back)] for back in range(12, 15))
     if not now + before:
@@ -258,7 +260,7 @@ def momentum(all_processes: list[Process], month: date, first: date) -> Told | N
 def by_first_award(all_processes: list[Process], month: date, first: date) -> dict[Key, Told]:
     awarded = []
     for process in all_processes:
-        days = [each.day for each in process.awards.values() if each.day >= first]
+        days = [award.day for award in process.awards.values() if award.day >= first]
         if days and month_of(min(days)) == month:
             awarded.append(process)
     if not awarded:
@@ -293,22 +295,22 @@ def by_first_award(all_processes: list[Process], month: date, first: date) -> di
 
 
 def _standing(process: Process, first: date) -> list[Award]:
-    return [each for each in process.awards.values() if each.day >= first]
+    return [award for award in process.awards.values() if award.day >= first]
 
 
 def _wait(process: Process, first: date) -> int | None:
-    dated = [each.dated for each in _standing(process, first) if each.dated]
+    dated = [item.dated for item in _standing(process, first) if item.dated]
     return (min(dated) - process.end).days if dated and process.end else None
 
 
 def _ratio(process: Process, first: date) -> Fraction | None:
     awards = _standing(process, first)
     if not process.value or any(
-        not each.amount or each.currency != process.currency or each.currency is None
-        for each in awards
+        not award.amount or award.currency != process.currency or award.currency is None
+        for award in awards
     ):
         return None
-    return sum((each.amount or Fraction() for each in awards), Fraction()) / process.value
+    return sum((award.amount or Fraction() for award in awards), Fraction()) / process.value
 
 
 def concentrated(
@@ -317,10 +319,10 @@ def concentrated(
     """Give the three measures of each currency that is stated, by (measure, currency)."""
     window = {shifted(month, -back) for back in range(12)}
     scope = [
-        (number, each)
+        (number, item)
         for number, process in enumerate(all_processes)
-        for each in _standing(process, first)
-        if month_of(each.day) in window and (buyer is None or process.buyer == buyer)
+        for item in _standing(process, first)
+        if month_of(item.day) in window and (buyer is None or process.buyer == buyer)
     ]
     eligible = len({number for number, _ in scope})
     hidden = {key for _, each in scope for key in each.suppliers if key.startswith("withheld:")}
@@ -349,9 +351,9 @@ def concentrated(
 def newcomers(all_processes: list[Process], month: date, first: date) -> Told | None:
     before = {shifted(month, -back) for back in range(1, 25)}
     lines = [
-        (number, each)
+        (number, item)
         for number, process in enumerate(all_processes)
-        for each in _standing(process, first)
+        for item in _standing(process, first)
     ]
     known_before = {
         key for _, each in lines if month_of(each.day) in before for key in each.suppliers

@@ -44,9 +44,9 @@ def test_issuers_worked_out_a_few_at_a_time_have_the_same_rows(
 
 
 def inputs_of(row: Row) -> Iterator[tuple[str, Decimal]]:
-    for each in json.loads(row["inputs"], parse_float=Decimal, parse_int=Decimal):
-        last = each["period_end"] != str(row["period_end"])
-        yield each["line_item"] + ("'" if last else ""), Decimal(each["value"])
+    for load in json.loads(row["inputs"], parse_float=Decimal, parse_int=Decimal):
+        last = load["period_end"] != str(row["period_end"])
+        yield load["line_item"] + ("'" if last else ""), Decimal(load["value"])
 
 
 def test_every_value_follows_from_its_own_inputs(tables: dict[str, pa.Table]) -> None:
@@ -73,10 +73,10 @@ def test_every_input_is_a_current_figure_that_was_there_in_time(
         for row in record.query(f"FROM {record.relation('fundamentals')}").to_pylist()
     }
     for row in tables["metrics"].to_pylist():
-        for each in json.loads(row["inputs"], parse_float=Decimal, parse_int=Decimal):
-            end, there = (date.fromisoformat(each[n]) for n in ("period_end", "available_at"))
-            figure = (row["service_id"], each["line_item"], row["currency"], end)
-            assert (*figure, Decimal(each["value"])) in known
+        for load in json.loads(row["inputs"], parse_float=Decimal, parse_int=Decimal):
+            end, there = (date.fromisoformat(load[n]) for n in ("period_end", "available_at"))
+            figure = (row["service_id"], load["line_item"], row["currency"], end)
+            assert (*figure, Decimal(load["value"])) in known
             assert there <= row["answers_from"]
 
 

@@ -141,17 +141,17 @@ def test_a_silent_edit_is_known_from_the_day_we_read_it_and_not_before(
 
     def work(record: Record) -> None:
         last_of_day: dict[date, str] = {}
-        for number, (day, value) in enumerate(sorted(read, key=lambda each: each[0])):
+        for number, (day, value) in enumerate(sorted(read, key=lambda item: item[0])):
             seen = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(days=day, minutes=number)
             reading = fact(value, observed_at=seen, document=f"read {number}")
             append(record, FUNDAMENTALS, facts(reading), Load("test", (f"{number}",)))
             last_of_day[seen.date()] = value
-        first_value = sorted(read, key=lambda each: each[0])[0][1]
+        first_value = sorted(read, key=lambda item: item[0])[0][1]
         for as_of in (date(2019, 3, 28), date(2019, 3, 29), date(2026, 2, 28), *last_of_day):
             seen_by_then = [value for day, value in last_of_day.items() if day <= as_of]
             expected = (seen_by_then or [first_value])[-1:] if as_of >= date(2019, 3, 29) else []
             values = [
-                str(each[1].normalize()) for each in answered(record, as_of, "latest") if each[1]
+                str(item[1].normalize()) for item in answered(record, as_of, "latest") if item[1]
             ]
             assert values == expected
 

@@ -41,7 +41,7 @@ def derived(record: Record, folder: Path) -> Tables:
 def compare(tables: Tables, country: str, days: list[date]) -> int:
     """Reckon every month at some closings once more; give how many rows were compared."""
     rows, releases, parties = (
-        [row for row in each if row["country"] == country] for each in tables
+        [row for row in table if row["country"] == country] for table in tables
     )
     first = model.month_of(min(row["available_at"] for row in releases))
     compared = 0
@@ -50,7 +50,7 @@ def compare(tables: Tables, country: str, days: list[date]) -> int:
         processes = model.processes(releases, parties, day)
         last = model.month_of(day - timedelta(days=5))
         months = [model.shifted(last, -back) for back in range(37)]
-        for month in (each for each in months if each >= first):
+        for month in (month for month in months if month >= first):
             for name, expected in reckoned(processes, month, first).items():
                 assert shown.pop((month, *name), None) == expected, (day, month, name)
                 compared += 1
@@ -70,7 +70,7 @@ def reckoned(
     whole = {"awards": "award-concentration", "buyers": "buyer-supplier-concentration"}
     for (measure, currency), one in model.concentrated(processes, month, first).items():
         told[whole["awards"], measure, "all", currency] = one
-    for buyer in {each.buyer for each in processes if each.buyer}:
+    for buyer in {process.buyer for process in processes if process.buyer}:
         if buyer.startswith("withheld:"):
             continue
         for (measure, currency), one in model.concentrated(processes, month, first, buyer).items():
@@ -203,7 +203,7 @@ def made(releases: list[Row]) -> Tables:
         world = World(Record(f"{folder}/record"), Path(folder, "stage"))
         world.release("ocds-first", FIRST, tender=False)
         for release in releases:
-            copied = [dict(each) for each in release["awards"]]
+            copied = [dict(award) for award in release["awards"]]
             mark = {"publication": f"{release['day']} {release['number']}"}
             world.release(**release | {"awards": copied} | mark)
         world.load()
@@ -222,14 +222,16 @@ def test_random_worlds_are_reckoned_alike(releases: list[Row]) -> None:
 def test_later_releases_never_change_an_earlier_row(
     releases: list[Row], day: date, portal: str
 ) -> None:
-    releases = [each | ({"source": portal} if each["day"] > day else {}) for each in releases]
+    releases = [
+        release | ({"source": portal} if release["day"] > day else {}) for release in releases
+    ]
 
     def rows(some: list[Row]) -> list[Row]:
         found, _, _ = made(some)
         shown = [row for row in found if row["available_at"] <= day]
         return [{**row, "superseded_at": None} for row in shown]
 
-    assert rows(releases) == rows([each for each in releases if each["day"] <= day])
+    assert rows(releases) == rows([release for release in releases if release["day"] <= day])
 
 
 def test_the_days_of_these_tests_are_closings() -> None:

@@ -56,9 +56,9 @@ class Running:
 def free_ports(number: int) -> list[int]:
     with ExitStack() as held:
         sockets = [held.enter_context(closing(socket.socket())) for _ in range(number)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+        for socket_item in sockets:
+            socket_item.bind(("127.0.0.1", 0))
+        return [socket.getsockname()[1] for socket in sockets]
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_every_command_of_a_page_does_what_it_shows(
     name: str, running: Running, tmp_path: Path
 ) -> None:
     checkout = Checkout(tmp_path, running.home, running.addresses)
-    for block in filter(lambda each: each.done, blocks(ROOT / name)):
+    for block in filter(lambda block: block.done, blocks(ROOT / name)):
         printed = running.as_written(checkout.do(block))
         line = None if block.shown is None else missing(block.shown, printed)
         assert line is None, f"{block.place} does not print\n{line}\nbut\n{printed}"
@@ -154,7 +154,7 @@ def test_the_targets_of_make_that_are_named_exist() -> None:
 
 def test_the_readme_shows_what_is_said_when_all_answers(running: Running) -> None:
     """All but the line of Dagster, which takes longer to start and is left out here."""
-    (text,) = (each.text for each in blocks(ROOT / "README.md") if "Sandbox key" in each.text)
+    (text,) = (block.text for block in blocks(ROOT / "README.md") if "Sandbox key" in block.text)
     shown = re.sub(r"^Runs.*\n", "", text, flags=re.MULTILINE)
     assert missing(shown, running.as_written(running.said)) is None, running.said
 
@@ -162,7 +162,7 @@ def test_the_readme_shows_what_is_said_when_all_answers(running: Running) -> Non
 def test_the_procurement_dashboard_prints_what_its_page_shows(running: Running) -> None:
     """Through fsspec: DuckDB's own extension for HTTP is downloaded when first used."""
     folder = ROOT / "docs" / "examples"
-    (shown,) = (each.shown for each in blocks(folder / "README.md") if "duckdb <" in each.text)
+    (shown,) = (block.shown for block in blocks(folder / "README.md") if "duckdb <" in block.text)
     text = (folder / "procurement.sql").read_text("utf-8")
     printed = query(text.replace(REST, running.addresses[REST]))
     assert shown and missing(shown, printed) is None, printed

@@ -80,10 +80,10 @@ def look(*words: str) -> tuple[int, list[dict[str, Any]]]:
 def faults(*words: str) -> dict[str, str]:
     """Give each fault as one text, by its subject; every one says what to do."""
     status, found = look(*words)
-    wrong = [each for each in found if each["state"] == "fault"]
+    wrong = [item for item in found if item["state"] == "fault"]
     assert status == (1 if wrong else 0)
-    assert all(each["do"] for each in wrong)
-    return {each["subject"]: f"{each['says']} -> {each['do']}" for each in wrong}
+    assert all(item["do"] for item in wrong)
+    return {item["subject"]: f"{item['says']} -> {item['do']}" for item in wrong}
 
 
 def test_nothing_is_wrong_with_a_healthy_installation(healthy: Path) -> None:
@@ -310,7 +310,7 @@ def test_a_source_that_blocks_us_is_named_and_asked_only_once(healthy: Path, wor
 def test_a_source_that_answers_is_as_it_should_be(healthy: Path, world: Replay) -> None:
     world.on("/h10/monthly.csv", Reply(H10))
     _, found = look("--live")
-    said = {each["subject"]: each for each in found}
+    said = {item["subject"]: item for item in found}
     assert said["h10"]["state"] == "ok" and said["h10"]["says"].startswith("answers; ")
     assert said["xbrl-filings"]["state"] == "note"
 
@@ -328,7 +328,7 @@ def test_a_missing_key_is_named_and_a_fault_if_it_is_needed(
         monkeypatch.delenv(setting_name("BASE", key))
     monkeypatch.delenv("SANKOFA_CONTACT")
     _, found = look(*(["--live"] if live else []))
-    said: Mapping[str, dict[str, Any]] = {each["subject"]: each for each in found}
+    said: Mapping[str, dict[str, Any]] = {item["subject"]: item for item in found}
     for subject, setting in {"alfred": "SANKOFA_FRED_KEY", "contact": "SANKOFA_CONTACT"}.items():
         assert setting in said[subject]["says"]
         assert said[subject]["state"] == ("fault" if live else "note")

@@ -489,16 +489,16 @@ def test_processes_of_one_machine_share_the_turns_of_a_host(tmp_path: Path) -> N
         )
         for _ in range(2)
     ]
-    for each in asking:
-        assert each.stdout is not None
-        assert each.stdout.readline() == "ready\n"
-    for each in asking:
-        assert each.stdin is not None
-        each.stdin.write("go\n")
-        each.stdin.flush()
-    spans = [each.communicate()[0].split() for each in asking]
+    for item in asking:
+        assert item.stdout is not None
+        assert item.stdout.readline() == "ready\n"
+    for item in asking:
+        assert item.stdin is not None
+        item.stdin.write("go\n")
+        item.stdin.flush()
+    spans = [item.communicate()[0].split() for item in asking]
 
-    assert [each.returncode for each in asking] == [0, 0]
+    assert [item.returncode for item in asking] == [0, 0]
     began, ended = zip(*((float(first), float(last)) for first, last in spans), strict=True)
     assert max(ended) - min(began) >= 39 / 100
 

@@ -111,7 +111,7 @@ def test_a_redis_holds_no_key_in_clear_but_the_sandbox_one(redis: Redis) -> None
     store = KeyStore(redis.url)
     key, public = create(store, "professional"), sandbox(store)
 
-    held = b"".join(each.read_bytes() for each in redis.folder.rglob("*") if each.is_file())
+    held = b"".join(path.read_bytes() for path in redis.folder.rglob("*") if path.is_file())
 
     assert key.encode() not in held
     assert public.encode() in held

@@ -165,7 +165,7 @@ def test_an_error_of_ours_does_not_count_against_the_month(
 def test_429_names_the_policy_and_when_to_come_back(service: Service) -> None:
     answers = [service.get(ENTITY, service.sample) for _ in range(32)]
 
-    assert [each.status_code for each in answers] == [200] * 30 + [429] * 2
+    assert [answer.status_code for answer in answers] == [200] * 30 + [429] * 2
     refused = answers[-1]
     assert refused.headers["content-type"] == "application/problem+json"
     body = refused.json
@@ -187,7 +187,7 @@ def test_the_monthly_cap_is_429_too(
 
     answers = [service.get(ENTITY, service.sample) for _ in range(3)]
 
-    assert [each.status_code for each in answers] == [200, 200, 429]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
     body = answers[-1].json
     assert body["violated_policies"] == ["monthly"]
     assert abs(body["retry_after"] - (month_at(time.time()).ends - time.time())) < 60

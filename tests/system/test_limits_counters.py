@@ -75,9 +75,9 @@ def test_a_minute_is_refused_above_its_number_and_says_when_it_ends(place: str) 
     usage = Usage(place)
     standings = [usage.take(key(), None) for _ in range(5)]
 
-    assert [each.violated for each in standings] == [[], [], [], ["burst"], ["burst"]]
-    assert [left(each)["burst"] for each in standings] == [2, 1, 0, 0, 0]
-    assert all(1 <= each.retry_after <= 61 for each in standings[3:])
+    assert [standing.violated for standing in standings] == [[], [], [], ["burst"], ["burst"]]
+    assert [left(standing)["burst"] for standing in standings] == [2, 1, 0, 0, 0]
+    assert all(1 <= standing.retry_after <= 61 for standing in standings[3:])
     assert usage.take(key("b"), None).violated == []
 
 
@@ -95,8 +95,8 @@ def test_a_month_is_refused_above_its_number_until_the_next_one(place: str) -> N
     tier = Tier("sample", 25, 25, 100, 5, paid=False)
     standings = [usage.take(key(tier=tier), None) for _ in range(7)]
 
-    assert [each.violated for each in standings] == [[]] * 5 + [["monthly"]] * 2
-    assert [left(each)["monthly"] for each in standings] == [4, 3, 2, 1, 0, 0, 0]
+    assert [standing.violated for standing in standings] == [[]] * 5 + [["monthly"]] * 2
+    assert [left(standing)["monthly"] for standing in standings] == [4, 3, 2, 1, 0, 0, 0]
     wait = standings[-1].month.ends - time.time()
     assert abs(standings[-1].retry_after - wait) < 60
     assert usage.used("a", standings[-1].month.name) == 5
@@ -244,8 +244,8 @@ def test_what_is_not_charged_is_never_above_the_month(tmp_path: Path) -> None:
         clock.now += 60
     assert usage.take(key(), None).violated == ["monthly"]
     free = [usage.take(key(), None, charge=False) for _ in range(3)]
-    assert [each.violated for each in free] == [[], [], ["burst"]]
-    assert [each.remaining()[1][:2] for each in free] == [("monthly", 0)] * 3
+    assert [item.violated for item in free] == [[], [], ["burst"]]
+    assert [item.remaining()[1][:2] for item in free] == [("monthly", 0)] * 3
     # Nor does it have to wait for the next month, or is above one that was made smaller.
     assert free[-1].retry_after <= 61
     less = Tier("sample", 25, 25, 3, 2, paid=False)
@@ -268,7 +268,7 @@ def test_processes_that_ask_at_once_lose_no_request(place: str) -> None:
     shared = Key("p", TIERS["professional"], "shared")
     usage = Usage(place)
     asked = [asking(place, 150) for _ in range(4)]
-    assert [ended(each) for each in asked] == [0] * 4
+    assert [ended(item) for item in asked] == [0] * 4
 
     standing = usage.take(shared, None)
 
@@ -308,8 +308,8 @@ def test_without_its_store_each_process_holds_the_minute_alone(tmp_path: Path) -
         month = usage.take(key("r"), None).month.name
         server.kill()
         alone = [usage.take(key("r"), None) for _ in range(5)]
-        assert [each.violated for each in alone] == [[], [], [], ["burst"], ["burst"]]
-        assert [left(each) for each in alone[:2]] == [{"burst": 2}, {"burst": 1}]
+        assert [item.violated for item in alone] == [[], [], [], ["burst"], ["burst"]]
+        assert [left(item) for item in alone[:2]] == [{"burst": 2}, {"burst": 1}]
         assert 1 <= alone[-1].retry_after <= 61
         assert usage.give_back(alone[0]) == alone[0]
         with pytest.raises(UsageUnavailable):

@@ -52,7 +52,7 @@ class World:
     manifest: Manifest
 
     def artifact(self, key: str) -> Artifact:
-        (found,) = [each for each in self.manifest.artifacts if each.key == key]
+        (found,) = [artifact for artifact in self.manifest.artifacts if artifact.key == key]
         return found
 
     def known(self, key: str, day: date, where: str = "TRUE") -> list[Row]:
@@ -86,7 +86,7 @@ def move(whole: Record, into: Record, which: str) -> None:
             "ORDER BY load_seq, available_at, publication"
         )
         for source in sorted(set(rows["source"].to_pylist())):
-            own = rows.filter([each == source for each in rows["source"].to_pylist()])
+            own = rows.filter([row == source for row in rows["source"].to_pylist()])
             assert append(into, table, own, Load(source, (f"of {source}",))).quarantined == 0
 
 
@@ -180,7 +180,7 @@ def test_series_are_those_of_the_file_on_any_day(world: World) -> None:
     assert compared > 1000
 
 
-@pytest.mark.parametrize("key", [each.key for each in PANELS])
+@pytest.mark.parametrize("key", [panel.key for panel in PANELS])
 def test_panels_are_those_of_the_file_on_any_day(world: World, key: str) -> None:
     compared = 0
     for day in days(4):
@@ -247,7 +247,7 @@ def questions(mart: Mart) -> dict[str, Question]:
 
     def joined(ask: Callable[[Mart, date | None, str], Rows | None], *of: str) -> Question:
         def both(mart: Mart, day: date | None) -> Rows:
-            answers = [ask(mart, day, each) for each in of]
+            answers = [ask(mart, day, item) for item in of]
             rows = [row for answer in answers if answer for row in answer.rows]
             return Rows(rows, False, "", "")
 
@@ -276,7 +276,7 @@ def questions(mart: Mart) -> dict[str, Question]:
             *("ZAF", "NGA"),
         ),
         "panels": joined(
-            lambda mart, day, key: panel(mart, key, as_of=day), *(each.key for each in PANELS)
+            lambda mart, day, key: panel(mart, key, as_of=day), *(panel.key for panel in PANELS)
         ),
         "demand": lambda mart, day: procurement_demand(mart, as_of=day),
         "metrics": joined(lambda mart, day, who: metrics(mart, who, as_of=day), *some),

@@ -43,12 +43,12 @@ def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
     (first,) = before["builds"]
 
     assert len(kills) >= int(moments) // 2
-    for each in kills:
-        old = each["current"] == first
-        assert old == each["same"]
-        assert each["current"] in each["builds"] and each["current"] in each["exported"]
-        assert each["latest"] in each["exported"]
-    assert {_reached(each, first) for each in kills} >= {"exporting"}, "killed too early always"
+    for kill in kills:
+        old = kill["current"] == first
+        assert old == kill["same"]
+        assert kill["current"] in kill["builds"] and kill["current"] in kill["exported"]
+        assert kill["latest"] in kill["exported"]
+    assert {_reached(kill, first) for kill in kills} >= {"exporting"}, "killed too early always"
 
     assert not after["same"]
     assert after["current"] == after["latest"] == after["builds"][-1] != first

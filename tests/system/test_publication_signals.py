@@ -111,7 +111,7 @@ def months(found: dict[str, Process], day: date) -> dict[date, list[Process]]:
 
 def share(met: list[bool | None]) -> tuple[Decimal | None, int, int]:
     """Give the share of those that tell, how many there are, and how many tell."""
-    told = [each for each in met if each is not None]
+    told = [item for item in met if item is not None]
     value = Context(prec=10).divide(Decimal(sum(told)), Decimal(len(told))) if told else None
     return value, len(met), len(told)
 
@@ -152,7 +152,7 @@ def test_rates_are_those_of_the_exported_releases(
     for day in DAYS:
         shown = panel(files, key, day, country, measure)
         for month, opened in months(processes(files, day, country), day).items():
-            agrees(shown[month, "all"], [RATES[key, measure](each) for each in opened])
+            agrees(shown[month, "all"], [RATES[key, measure](item) for item in opened])
             compared += 1
     assert compared > 30
 
@@ -163,9 +163,9 @@ def test_methods_are_those_of_the_exported_releases(files: Files, country: str) 
     for day in DAYS:
         shown = panel(files, "procurement-method-mix", day, country, "method_share")
         for month, opened in months(processes(files, day, country), day).items():
-            stated = [each.stated.get("procurement_method") for each in opened]
+            stated = [item.stated.get("procurement_method") for item in opened]
             for method in ("open", "selective", "limited", "direct"):
-                met = [None if each is None else each == method for each in stated]
+                met = [None if item is None else item == method for item in stated]
                 agrees(shown[month, method], met)
                 compared += 1
     assert compared > 100
@@ -177,9 +177,9 @@ def test_demand_is_that_of_the_exported_releases(files: Files, country: str) -> 
     for day in DAYS:
         shown = panel(files, "procurement-demand", day, country, "category_share_count")
         for month, opened in months(processes(files, day, country), day).items():
-            stated = [each.stated.get("category") for each in opened]
-            for category in {each for each in stated if each}:
-                met = [None if each is None else each == category for each in stated]
+            stated = [item.stated.get("category") for item in opened]
+            for category in {item for item in stated if item}:
+                met = [None if item is None else item == category for item in stated]
                 agrees(shown[month, category], met)
                 compared += 1
     assert compared > 30
@@ -193,12 +193,12 @@ def test_single_bids_are_those_of_the_exported_releases(files: Files) -> None:
             for month, opened in months(processes(files, day, country), day).items():
                 row = shown[month, "all"]
                 assert row["n_eligible"] == len(opened)
-                sure = [each for each in opened if not each.unsure]
+                sure = [item for item in opened if not item.unsure]
                 if len(sure) == len(opened):
-                    told = [each.tenderers for each in opened]
-                    agrees(row, [None if each is None else each == 1 for each in told])
+                    told = [item.tenderers for item in opened]
+                    agrees(row, [None if item is None else item == 1 for item in told])
                     exact += row["n_observed"] > 0
-                counted = sum(each.tenderers is not None for each in sure)
+                counted = sum(item.tenderers is not None for item in sure)
                 assert counted <= row["n_observed"] <= counted + len(opened) - len(sure)
     assert exact
 

@@ -47,8 +47,8 @@ def until(found: object, seconds: float = 30) -> None:
 
 def test_each_process_is_kept_to_a_core_of_its_own(server: Served) -> None:
     until(lambda: len(server.children()) == 2)
-    until(lambda: all(len(os.sched_getaffinity(each)) == 1 for each in server.children()))
-    kept = [os.sched_getaffinity(each) for each in server.children()]
+    until(lambda: all(len(os.sched_getaffinity(child)) == 1 for child in server.children()))
+    kept = [os.sched_getaffinity(child) for child in server.children()]
     cores = os.sched_getaffinity(0)
     assert set.union(*kept) <= cores
     assert len(set.union(*kept)) == min(2, len(cores))
@@ -89,7 +89,7 @@ def test_told_to_end_it_answers_what_is_under_way_and_ends_with_0(world: World) 
         for thread in threads:
             thread.join()
         assert wrong == []
-        assert not [each for each in children if Path(f"/proc/{each}").exists()]
+        assert not [child for child in children if Path(f"/proc/{child}").exists()]
 
 
 def test_processes_end_when_the_first_one_is_killed(world: World) -> None:
@@ -98,7 +98,7 @@ def test_processes_end_when_the_first_one_is_killed(world: World) -> None:
         children = running.children()
         os.kill(running.process.pid, signal.SIGKILL)
         running.process.wait()
-        until(lambda: not [each for each in children if Path(f"/proc/{each}").exists()])
+        until(lambda: not [child for child in children if Path(f"/proc/{child}").exists()])
 
 
 def test_a_new_build_is_switched_to_between_two_requests(server: Served, world: World) -> None:
@@ -129,7 +129,7 @@ def test_a_new_build_is_switched_to_between_two_requests(server: Served, world: 
         thread.join()
     assert wrong == []
     counts = {version: {count for v, count in seen if v == version} for version, _ in seen}
-    assert all(len(each) == 1 for each in counts.values()) and versions[-1] in counts
+    assert all(len(count) == 1 for count in counts.values()) and versions[-1] in counts
 
 
 def raw(port: int, sent: bytes) -> bytes:

@@ -105,7 +105,7 @@ def test_the_pages_that_are_no_part_of_a_build_lead_to_those_that_are(server: Se
         page = server.get(path, Accept="text/html")[2].decode()
         links = re.findall(r'<li><a href="(/[^"]*)"', page)
         assert {"/", "/issuers/", "/quality/", "/docs"} <= set(links)
-        assert all(server.get(each)[0] == 200 for each in links)
+        assert all(server.get(link)[0] == 200 for link in links)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_catalogue_is_light(server: Served, world: World) -> None:
     loaded = [
         "/",
         "/config.json",
-        *(f"/{each.removeprefix('./')}" for each in _LOADED.findall(page)),
+        *(f"/{match.removeprefix('./')}" for match in _LOADED.findall(page)),
     ]
     sizes = [len(server.get(path, Accept_Encoding="gzip")[2]) for path in loaded]
     assert sum(sizes) < 150_000
@@ -163,7 +163,7 @@ def test_the_board_shows_every_measurement_of_the_build(world: World) -> None:
     badges = re.findall(r'<td><span class="badge ([a-z]+)">', page)
     assert sorted(badges) == sorted(row["status"].lower() for row in measured)
     counts = json.loads((folder(world) / "data/quality.json").read_text())["counts"]
-    assert sum(each[-1] for each in counts.values()) == len(measured)
+    assert sum(count[-1] for count in counts.values()) == len(measured)
 
 
 def test_the_configuration_names_the_sandbox_key_and_the_mcp_server(

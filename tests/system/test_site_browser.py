@@ -57,7 +57,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 def issuer_that_restated(world: World) -> str:
     data = world.root / "docs" / world.published().latest() / "data" / "issuers.json"
     issuers = json.loads(data.read_text())
-    return str(max(issuers, key=lambda each: each[4])[0])
+    return str(max(issuers, key=lambda issuer: issuer[4])[0])
 
 
 def test_every_page_is_quiet_asks_no_other_host_and_draws_its_plots(
@@ -67,7 +67,7 @@ def test_every_page_is_quiet_asks_no_other_host_and_draws_its_plots(
     for address in addresses(world):
         go(page, f"{server.address}/{address}")
         assert page.complaints == [], address
-        hosts = {urlsplit(each).netloc for each in page.asked if not each.startswith("data:")}
+        hosts = {urlsplit(item).netloc for item in page.asked if not item.startswith("data:")}
         assert hosts == {f"127.0.0.1:{server.port}"}, address
         drawn = page.evaluate(DRAWN)
         assert len(drawn) == page.evaluate("document.querySelectorAll('.plot').length"), address
@@ -117,12 +117,12 @@ def test_the_as_of_control_changes_the_numbers_as_the_api_does(
         )["data"]
         shown = rows_of(page, "facts")
         assert [row[1].replace(",", "") for row in shown] == [
-            str(each["value_reported"]) for each in told
+            str(item["value_reported"]) for item in told
         ]
-        assert [row[5] for row in shown] == [each["available_at"] for each in told]
+        assert [row[5] for row in shown] == [item["available_at"] for item in told]
         assert page.evaluate("document.getElementById('known-on').textContent") == day
         seen.append(shown)
-    assert seen[-1] == [] and len({str(each) for each in seen}) == 4
+    assert seen[-1] == [] and len({str(item) for item in seen}) == 4
     assert page.complaints == []
 
 
@@ -133,15 +133,15 @@ def test_the_plot_has_every_vintage_of_a_restated_figure(
     go(page, f"{server.address}/issuers/view/?id={issuer}")
     body = server.get(f"/v1/fundamentals/{issuer}?vintages=all", world.paid)[2]
     rows = json.loads(body)["data"]
-    restated = max(rows, key=lambda each: each["vintage"])
+    restated = max(rows, key=lambda row: row["vintage"])
     item, period = restated["line_item"], restated["period_type"]
     choose(page, "line_item", item)
     page.wait_for(f"document.getElementById('plot').dataset.item === '{item}'")
     choose(page, "period", period)
     wanted = sorted(
-        (each["available_at"], each["vintage"])
-        for each in rows
-        if (each["line_item"], each["period_type"]) == (item, period)
+        (row["available_at"], row["vintage"])
+        for row in rows
+        if (row["line_item"], row["period_type"]) == (item, period)
     )
     page.wait_for(f"document.getElementById('plot').dataset.vintages === '{len(wanted)}'")
     page.evaluate("document.getElementById('vintages').closest('details').open = true")
@@ -156,7 +156,7 @@ def test_the_screen_ranks_as_the_api_does(page: Page, server: Served, world: Wor
     told = json.loads(server.get(asked, world.sample)[2], parse_float=str)
     shown = rows_of(page, "ranked")
     assert [(row[0], row[3]) for row in shown] == [
-        (str(each["rank"]), str(each["value"])) for each in told["data"]
+        (str(row["rank"]), str(row["value"])) for row in told["data"]
     ]
     assert shown and page.evaluate("document.querySelector('#universe dd').textContent") == str(
         told["universe"]["covered"]
@@ -210,8 +210,8 @@ def test_the_folder_works_at_any_web_host_once_it_is_told_where_the_api_is(
         go(page, f"{host}/below/a-path/signals/single-bid-rate/")
         links = page.evaluate("[...document.querySelectorAll('a[data-api]')].map((a) => a.href)")
         code = page.evaluate("document.querySelector('.snippet code').textContent")
-        asked = {f"http://{urlsplit(each).netloc}" for each in page.asked}
-    assert links and all(each.startswith(f"{server.address}/") for each in links)
+        asked = {f"http://{urlsplit(item).netloc}" for item in page.asked}
+    assert links and all(link.startswith(f"{server.address}/") for link in links)
     assert server.address in code and asked == {host}
 
 

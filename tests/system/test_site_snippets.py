@@ -36,8 +36,8 @@ def server(world: World) -> Iterator[Served]:
 def of(card: Card, server: Served, world: World, language: str) -> list[Snippet]:
     page = server.get(f"/{card.address}/")[2].decode()
     found = snippets(page, server.address, world.sample, world.paid)
-    assert {"sql", "python", "sh", "json"} <= {each.language for each in found}
-    return [each for each in found if each.language == language]
+    assert {"sql", "python", "sh", "json"} <= {item.language for item in found}
+    return [item for item in found if item.language == language]
 
 
 class Keyed(HTTPFileSystem):  # type: ignore[misc]
@@ -61,28 +61,28 @@ def run_sql(code: str) -> int:
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.address)
 def test_sql_runs_as_it_stands(card: Card, server: Served, world: World) -> None:
-    rows = [run_sql(each.code) for each in of(card, server, world, "sql")]
+    rows = [run_sql(item.code) for item in of(card, server, world, "sql")]
     assert rows and any(rows)
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.address)
 def test_pandas_and_polars_run_as_they_stand(card: Card, server: Served, world: World) -> None:
     found = of(card, server, world, "python")
-    assert {each.tool for each in found} == {"pandas", "polars"}
-    for each in found:
+    assert {item.tool for item in found} == {"pandas", "polars"}
+    for item in found:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(each.code, each.tool, "exec"), {})
-        assert len(printed.getvalue().splitlines()) > 3, each.code
+            exec(compile(item.code, item.tool, "exec"), {})
+        assert len(printed.getvalue().splitlines()) > 3, item.code
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.address)
 def test_curl_runs_as_it_stands(card: Card, server: Served, world: World, tmp_path: Path) -> None:
-    for each in of(card, server, world, "sh"):
-        done = subprocess.run(["sh", "-c", each.code], capture_output=True, cwd=tmp_path)
+    for item in of(card, server, world, "sh"):
+        done = subprocess.run(["sh", "-c", item.code], capture_output=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        if each.code.startswith("curl -fsSO"):
-            assert each.code.split("/")[-1].strip("'") in {path.name for path in tmp_path.iterdir()}
+        if item.code.startswith("curl -fsSO"):
+            assert item.code.split("/")[-1].strip("'") in {path.name for path in tmp_path.iterdir()}
         else:
             body = json.loads(done.stdout)
             assert body.get("data") or body.get("observations")
@@ -93,7 +93,7 @@ def test_an_agent_connects_with_the_settings_and_gets_what_the_calls_ask(
 ) -> None:
     with mcp_served(world) as running:
         for card in CARDS:
-            told = [json.loads(each.code) for each in of(card, server, world, "json")]
+            told = [json.loads(item.code) for item in of(card, server, world, "json")]
             entry = told[0]["mcpServers"]["sankofa"]
             assert entry == {"url": f"{MCP}/mcp", "headers": {"X-API-Key": world.sample}}
             for asked in told[1:]:

@@ -34,7 +34,7 @@ def free_ports(number: int) -> list[int]:
         sockets = [
             held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)
         ]
-        return [each.getsockname()[1] for each in sockets]
+        return [socket.getsockname()[1] for socket in sockets]
 
 
 def get(url: str, key: str | None = None) -> bytes:
@@ -183,7 +183,7 @@ def test_what_does_not_stop_when_told_is_killed() -> None:
 
 
 def children(pid: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [int(part) for part in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def command(pid: int) -> str:
@@ -200,4 +200,4 @@ def still_there(home: Path) -> list[str]:
                 found.append((process / "cmdline").read_text())
         except OSError:
             continue
-    return [each for each in found if each]
+    return [item for item in found if item]

@@ -23,5 +23,5 @@ def main(port: int, sizes: dict[str, int]) -> None:
 
 
 if __name__ == "__main__":
-    pairs = (each.split("=") for each in sys.argv[2:])
+    pairs = (item.split("=") for item in sys.argv[2:])
     main(int(sys.argv[1]), {name: int(size) for name, size in pairs})

@@ -132,7 +132,7 @@ def _ours(data: Data) -> Command:
 
 
 def _own_packages() -> list[str]:
-    return [each for each in sys.path if each.endswith("site-packages")]
+    return [item for item in sys.path if item.endswith("site-packages")]
 
 
 def _nginx(data: Data, sizes: Mapping[str, int]) -> list[str]:
@@ -155,7 +155,7 @@ def _running(
     name: str, port: int, command: list[str], environ: Mapping[str, str], core: int, words: str
 ) -> Iterator[Contender]:
     process = subprocess.Popen(
-        [each.format(port=port) if "{port}" in each else each for each in command],
+        [item.format(port=port) if "{port}" in item else item for item in command],
         env={**os.environ, **environ},
         cwd=ROOT,
         stdout=subprocess.DEVNULL,

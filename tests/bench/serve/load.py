@@ -118,10 +118,10 @@ async def _main(port: int, seconds: int) -> None:
     asked, key = Path(os.environ["ASKED"]).read_text().splitlines(), os.environ["KEY"]
     head = f"Host: 127.0.0.1\r\nX-API-Key: {key}\r\n"
     if os.environ["METHOD"] == "GET":
-        sent = [f"GET {each} HTTP/1.1\r\n{head}\r\n".encode() for each in asked]
+        sent = [f"GET {item} HTTP/1.1\r\n{head}\r\n".encode() for item in asked]
     else:
         form = "POST /api/sql HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{}"
-        sent = [form.format(head, len(each), each).encode() for each in asked]
+        sent = [form.format(head, len(item), item).encode() for item in asked]
     took: list[float] = []
     until = time.perf_counter() + seconds
     parts = [sent[number::CONNECTIONS] for number in range(CONNECTIONS)]

@@ -27,11 +27,11 @@ def report(scale: float = 1.0, rounds: int = 3, seconds: int = 5) -> None:
     with started(held, server, sizes) as contenders:
         for case in CASES:
             for number in range(rounds + 1):
-                for each in contenders:
-                    run = _run(held, each, case, asked[case], seconds if number else 1, client)
+                for contender in contenders:
+                    run = _run(held, contender, case, asked[case], seconds if number else 1, client)
                     # The first round only warms: what is read lies in memory for everyone.
-                    seen[case, each.name] += [run] if number else []
-            _print_case(case, sizes[case], seen, [each.name for each in contenders])
+                    seen[case, contender.name] += [run] if number else []
+            _print_case(case, sizes[case], seen, [contender.name for contender in contenders])
         private, whole = _memory(contenders[0].pid)
     print(f"\n  memory of our process: {private} MB of its own (goal: under {MEMORY_MB});")
     print(f"  with the pages of the build that the kernel keeps for it: {whole} MB")
@@ -48,9 +48,9 @@ def _sizes(held: data.Data, asked: dict[str, list[Question]], core: int) -> dict
     with ours(held, core) as contender:
         for case, some in asked.items():
             lengths = []
-            for each in some[:20]:
+            for item in some[:20]:
                 request = urllib.request.Request(
-                    f"http://127.0.0.1:{contender.port}{each.ours}",
+                    f"http://127.0.0.1:{contender.port}{item.ours}",
                     headers={"X-API-Key": held.key},
                 )
                 with urllib.request.urlopen(request) as answer:
@@ -70,7 +70,7 @@ def _run(
     if contender.words == "constant":
         texts = [f"/{case}"]
     else:
-        texts = [getattr(each, contender.words) for each in asked]
+        texts = [getattr(item, contender.words) for item in asked]
     method = "POST" if contender.words == "roapi" else "GET"
     before = _cpu(contender.pid)
     seen = load(contender.port, texts, seconds, core, held.key, method)
@@ -112,7 +112,7 @@ def _cpu(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    return own + sum(_cpu(int(each)) for task in tasks for each in task.read_text().split())
+    return own + sum(_cpu(int(part)) for task in tasks for part in task.read_text().split())
 
 
 def _memory(pid: int) -> tuple[int, int]:

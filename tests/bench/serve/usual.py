@@ -33,13 +33,14 @@ def _models() -> tuple[dict[str, Any], dict[str, type[BaseModel]]]:
     for name, key in _KEYS.items():
         columns = inspect(engine).get_columns(name)
         held = [
-            Column(each["name"], each["type"], primary_key=each["name"] == key) for each in columns
+            Column(column["name"], column["type"], primary_key=column["name"] == key)
+            for column in columns
         ]
         if key == "rowid":
             held.insert(0, Column("rowid", Integer, primary_key=True))
         table = Table(name, Base.metadata, *held)
         tables[name] = type(name.title(), (Base,), {"__table__": table})
-        kinds = {each["name"]: each["type"].python_type | None for each in columns}
+        kinds = {column["name"]: column["type"].python_type | None for column in columns}
         fields = {name: (kind, None) for name, kind in kinds.items() if name not in _INNER}
         fields |= {"release": (Any, None)} if name == "releases" else {}
         shapes[name] = create_model(
