@@ -8,8 +8,7 @@ import pyarrow.compute as pc
 from deltalake.exceptions import CommitFailedError
 
 from warehouse.errors import WriteConflict
-from warehouse.record.ledger import COMMIT_ATTEMPTS
-from warehouse.record.store import Record, commit, last_transaction
+from warehouse.record.store import COMMIT_ATTEMPTS, Record, commit, last_transaction
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import QualityMetric
 
@@ -34,7 +33,7 @@ def keep_history(record: Record, rows: Sequence[QualityMetric]) -> None:
             commit(delta, as_table(new), {_NAME: last_transaction(delta, _NAME) + 1})
         except CommitFailedError:
             continue
-        record.keep_small(_NAME)
+        record.compact_if_fragmented(_NAME)
         return
     raise WriteConflict("the quality history: other writers kept winning; publish again")
 

@@ -61,7 +61,7 @@ def load_source(
     entries: list[LoadEntry] = []
     done = 0
     for batch in _batches(source, pending, first_read):
-        load = Load(source.key, tuple(each.key for each in batch), refused=again.refused)
+        load = Load(source.key, tuple(each.key for each in batch), quarantine_ids=again.refused)
         if source.stream is not None and batch[0].size > LARGE:
             entries += _load_stream(record, landing, source, source.stream, batch[0], load)
         else:

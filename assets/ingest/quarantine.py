@@ -12,8 +12,8 @@ import msgspec
 from assets.ingest.load import Again, Progress, load_source
 from assets.source import Source, refuse_restricted
 from warehouse.record.landing import Document, Landing
-from warehouse.record.ledger import add_retries, code_version
-from warehouse.record.quarantine import QuarantinedRow, quarantined_rows
+from warehouse.record.ledger import code_version
+from warehouse.record.quarantine import QuarantinedRow, add_retries, quarantined_rows
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES
 from warehouse.tables import RetryEntry, RetryOutcome

@@ -1,8 +1,8 @@
 """The one writer of the record.
 
-Typed Arrow in; what is held is recognised, what is new is appended, what the publisher took
-back is withdrawn by appending, in one commit; the counts add up. Loading the same again
-appends nothing, so that a load killed at any point is simply run again.
+Typed Arrow rows come in. Rows the record already has are skipped, new ones are appended, and what
+the publisher took back is withdrawn by appending, all in one commit. Loading the same rows again
+appends nothing, so a load that was killed at any point is simply run again.
 """
 
 import random
@@ -20,8 +20,9 @@ from warehouse.record import ledger
 from warehouse.record.incoming import RejectedRow, check_rows
 from warehouse.record.index import write_index
 from warehouse.record.merge import CompleteScope, merge, withdrawals
+from warehouse.record.quarantine import add_to_quarantine
 from warehouse.record.row_hashes import add_row_hashes
-from warehouse.record.store import Record, commit, last_transaction
+from warehouse.record.store import COMMIT_ATTEMPTS, Record, commit, last_transaction
 from warehouse.record.tables import RecordTable, record_schema, unstamped_schema
 from warehouse.tables import LoadEntry
 
@@ -32,15 +33,15 @@ def _new_load_id() -> str:
 
 @dataclass(frozen=True)
 class Load:
-    """Who loads what: one id for all tables that a load touches.
+    """Source, documents and id of a load: one id for all tables that it touches.
 
-    ``refused`` gathers the ids of all that it quarantines, whether they were held before or not.
+    ``quarantine_ids`` collects the ids of all rows it quarantines, new in the quarantine or not.
     """
 
     source: str
     documents: tuple[str, ...]
     load_id: str = field(default_factory=_new_load_id)
-    refused: set[str] = field(default_factory=set, compare=False)
+    quarantine_ids: set[str] = field(default_factory=set, compare=False)
 
 
 def append(
@@ -53,29 +54,32 @@ def append(
     complete: CompleteScope | None = None,
     reread: bool = False,
 ) -> LoadEntry:
-    """Append what is new of ``incoming`` and answer with read = appended + held + quarantined.
+    """Append the new rows of ``incoming``; return the ledger entry with the counts.
 
-    ``rejected`` is what the parser could not read; it is quarantined and counted. ``complete``
-    says that the publisher showed all it has of a scope: what is held of it and was not
-    shown is withdrawn, unless anything of this load was quarantined. ``reread`` says that
-    other code read these documents before: what it took otherwise, in any column, is replaced.
+    In the entry, read = appended + held + quarantined. ``rejected`` are rows the parser could not
+    read; they are quarantined and counted. ``complete`` means that the publisher showed all it
+    has of a scope: figures of the scope that were not shown are withdrawn, unless a row of this
+    load was quarantined. ``reread`` means that other code has read these documents before: rows
+    that now differ in any column are replaced.
     """
-    good, refused = check_rows(table, incoming)
-    rows = add_row_hashes(table, good)
-    for attempt in range(ledger.COMMIT_ATTEMPTS):
-        with record.writing:
-            entry = _try(record, table, rows, load, [*rejected, *refused], complete, reread)
+    accepted, refused = check_rows(table, incoming)
+    rows = add_row_hashes(table, accepted)
+    for attempt in range(COMMIT_ATTEMPTS):
+        with record.write_lock:
+            entry = _try_append(record, table, rows, load, [*rejected, *refused], complete, reread)
             if entry is not None:
                 ledger.add_entry(record, table, entry)
-                record.keep_small(table.name)
+                record.compact_if_fragmented(table.name)
                 return entry
+        # Writers that lost to each other must not try again in step.
         time.sleep(random.uniform(0, 0.02 * (attempt + 1)))  # noqa: S311
     raise WriteConflict(
-        f"{table.name}: other writers kept winning; nothing was written, run the load again"
+        f"{table.name}: other writers kept committing first; nothing was written, "
+        "run the load again"
     )
 
 
-def _try(
+def _try_append(
     record: Record,
     table: RecordTable,
     rows: pa.Table,
@@ -84,73 +88,79 @@ def _try(
     complete: CompleteScope | None,
     reread: bool,
 ) -> LoadEntry | None:
-    """Compare with the table as it is now and commit; None if another writer came first."""
+    """Compare with the current table and commit; None if another writer committed first."""
     delta = record.table(table.name)
-    seq = last_transaction(delta)
+    load_seq = last_transaction(delta)
     result = merge(record, table, delta, rows, reread)
     rejected = [*rejected, *_contradictory(rows, result.contradictions)]
     if rejected:
-        ids = ledger.quarantine(record, table, load.source, load.load_id, rejected)
-        load.refused.update(ids)
-    gone = withdrawals(record, table, delta, rows, None if rejected else complete)
-    fresh = pa.concat_tables([_appended(table, rows, result.new), gone])
+        ids = add_to_quarantine(record, table, load.source, load.load_id, rejected)
+        load.quarantine_ids.update(ids)
+    # A row we could not read may be one of the figures that seem to be missing: with anything
+    # quarantined, nothing is withdrawn.
+    withdrawn = withdrawals(record, table, delta, rows, None if rejected else complete)
+    appended = pa.concat_tables([_new_rows(table, rows, result.new), withdrawn])
     read = len(rows) + len(rejected) - len(result.contradictions)
     entry = LoadEntry(
         load_id=load.load_id,
         table_name=table.name,
-        load_seq=seq + 1 if len(fresh) else seq,
+        load_seq=load_seq + 1 if len(appended) else load_seq,
         source=load.source,
         documents=list(load.documents),
         read=read,
         appended=len(result.new),
         held=read - len(result.new) - len(rejected),
         quarantined=len(rejected),
-        withdrawn=len(gone),
+        withdrawn=len(withdrawn),
         code_version=ledger.code_version(),
         loaded_at=datetime.now(UTC),
     )
-    if not len(fresh):
+    if not len(appended):
         return entry
-    before = {file.path for file in record.files(table.name, delta)}
+    files_before = {file.path for file in record.files(table.name, delta)}
     try:
+        # The entry travels in the commit too: see the ledger.
         commit(
             delta,
-            _stamped(table, fresh, entry),
+            _stamped(table, appended, entry),
             {"append": entry.load_seq},
             {ledger.ENTRY_KEY: entry.model_dump_json()},
         )
     except CommitFailedError:
         return None
-    written = {file.path for file in record.files(table.name, delta)} - before
-    if len(written) == 1:
-        write_index(record.index_folder(table.name), written.pop(), fresh)
+    new_files = {file.path for file in record.files(table.name, delta)} - files_before
+    # Index the new file while its rows are in memory; a large load makes several files, whose
+    # indexes are written when they are first needed.
+    if len(new_files) == 1:
+        write_index(record.index_folder(table.name), new_files.pop(), appended)
     return entry
 
 
-def _appended(table: RecordTable, rows: pa.Table, new: pa.Table) -> pa.Table:
+def _new_rows(table: RecordTable, rows: pa.Table, new: pa.Table) -> pa.Table:
     rows = rows.take(new["row"]).drop_columns(["came_as"])
-    place = rows.schema.get_field_index("available_at")
-    rows = rows.set_column(place, rows.schema.field(place), new["available_at"])
+    position = rows.schema.get_field_index("available_at")
+    rows = rows.set_column(position, rows.schema.field(position), new["available_at"])
     return rows.append_column("again", new["again"]).cast(unstamped_schema(table))
 
 
-def _stamped(table: RecordTable, fresh: pa.Table, entry: LoadEntry) -> pa.Table:
-    """Add the load, and sort so that a later comparison reads few row groups."""
-    stamped = fresh.append_column(
-        "load_id", pa.repeat(pa.scalar(entry.load_id), len(fresh))
-    ).append_column("load_seq", pa.repeat(pa.scalar(entry.load_seq, pa.int64()), len(fresh)))
-    in_order = stamped.sort_by([(table.cluster, "ascending"), ("figure", "ascending")])
-    return in_order.cast(record_schema(table))
+def _stamped(table: RecordTable, appended: pa.Table, entry: LoadEntry) -> pa.Table:
+    """Add the load's id and number; sort so that later comparisons read few row groups."""
+    count = len(appended)
+    stamped = appended.append_column(
+        "load_id", pa.repeat(pa.scalar(entry.load_id), count)
+    ).append_column("load_seq", pa.repeat(pa.scalar(entry.load_seq, pa.int64()), count))
+    ordered = stamped.sort_by([(table.cluster, "ascending"), ("figure", "ascending")])
+    return ordered.cast(record_schema(table))
 
 
-def _contradictory(rows: pa.Table, numbers: list[int]) -> list[RejectedRow]:
-    places = rows.select(["document", "source_ref", "came_as"]).take(pa.array(numbers, pa.int64()))
+def _contradictory(rows: pa.Table, row_numbers: list[int]) -> list[RejectedRow]:
+    columns = rows.select(["document", "source_ref", "came_as"])
     return [
         RejectedRow(
-            place["document"],
-            place["source_ref"],
+            row["document"],
+            row["source_ref"],
             "one reading of the publication gives two contents for one figure",
-            place["came_as"],
+            row["came_as"],
         )
-        for place in places.to_pylist()
+        for row in columns.take(pa.array(row_numbers, pa.int64())).to_pylist()
     ]

@@ -1,13 +1,8 @@
-"""The one definition of what was known on a date, as SQL for DuckDB and for Spark.
+"""The one definition of what was known on a date, as SQL that DuckDB and Spark both run.
 
-``readings`` keeps what could be known: published by ``as_of``, loaded by ``load_seq``, and of
-several readings of one publication on one day the last one made, and of one document the
-last we made of it, whatever its day. A reading dated as the
-first, of which an earlier one turned up, is dropped: it stands again at the day it was made.
-The engine must take days in UTC. ``vintages`` puts them in the
-order of knowledge, collapses equal neighbours and numbers what is left from 1. Both carry
-marks only; the columns asked for join at the end, for the rows chosen (a quarter faster than
-carrying them through). Everything that reads vintages reads them through here.
+Everything that reads vintages reads them through ``vintages_query``. The query works on row
+hashes only and joins the requested columns at the end, for the rows it has chosen: that is a
+quarter faster than carrying them through. The engine must cast timestamps to days in UTC.
 """
 
 from collections.abc import Sequence
@@ -19,13 +14,15 @@ from warehouse.record.tables import RecordTable
 Vintages = Literal["latest", "as_reported", "all"]
 
 _CHOICE: dict[Vintages, str] = {
-    "latest": "followed_by IS NULL AND NOT withdrawn",
+    "latest": "next_figure IS NULL AND NOT withdrawn",
     "as_reported": "vintage = 1 AND NOT withdrawn",
     "all": "TRUE",
 }
+# The order of knowledge. A hash of 64 bits can collide, so the second hash separates figures too.
 _WINDOW = (
     "PARTITION BY figure, figure_check ORDER BY available_at NULLS FIRST, publication NULLS FIRST"
 )
+# Stands for "no evidence of a day": two readings without a day have the same one.
 _NO_DAY = "DATE '0001-01-01'"
 
 
@@ -39,71 +36,87 @@ def vintages_query(
     columns: Sequence[str] | None = None,
     where: str = "TRUE",
 ) -> str:
-    """Write the query for what anyone could have known of ``relation`` on ``as_of``.
+    """Return the query for what anyone could have known of ``relation`` on ``as_of``.
 
-    ``latest`` gives the newest vintage of each figure unless it was withdrawn, ``as_reported``
-    the first and ``all`` every one. ``load_seq`` leaves out what was loaded later, which is
-    what a data_version pins. ``where`` may name identity columns only. The answer has the
-    columns asked for, ``vintage``, and ``superseded_at``: the day from which another vintage
-    was known, null for the last; never show it beside an ``as_of``.
+    ``latest`` selects the newest vintage of each figure unless it was withdrawn, ``as_reported``
+    the first and ``all`` every one. ``load_seq`` leaves out later loads, which is what a
+    data_version pins. ``where`` may only name identity columns.
+
+    The result has ``columns`` (default: all of the row), ``vintage``, and ``superseded_at``: the
+    day from which another vintage was known, null for the last. Never show ``superseded_at``
+    together with an ``as_of``: it lies in the future of that day.
     """
-    asked = tuple(table.row.model_fields) if columns is None else tuple(columns)
-    possible = f"({where}) AND {_published(as_of)} AND {_loaded(load_seq)}"
+    selected = tuple(table.row.model_fields) if columns is None else tuple(columns)
+    in_scope = f"({where}) AND {_published_by(as_of)} AND {_loaded_by(load_seq)}"
     return f"""
-WITH possible AS (
+-- Everything published by as_of and loaded by load_seq.
+WITH candidates AS (
     SELECT figure, figure_check, sighting, content, withdrawn, again,
         available_at, publication, observed_at, document, load_seq
-    FROM {relation} WHERE {possible}
+    FROM {relation} WHERE {in_scope}
 ),
-several AS (
+-- Most publications are read once. Only the sightings read more than once (the writer flags
+-- every reading after the first with "again") need to be compared with each other.
+rereads AS (
     SELECT sighting, figure_check, available_at, observed_at, document, load_seq
-    FROM possible WHERE sighting IN (SELECT sighting FROM possible WHERE again)
+    FROM candidates WHERE sighting IN (SELECT sighting FROM candidates WHERE again)
 ),
+-- Drop every reading that another reading of the same publication replaces.
 readings AS (
-    SELECT possible.figure, possible.figure_check, possible.sighting, possible.content,
-        possible.withdrawn, possible.available_at, possible.publication, possible.observed_at,
-        possible.load_seq
-    FROM possible LEFT JOIN several AS other
-      ON other.sighting = possible.sighting
-     AND other.figure_check = possible.figure_check
+    SELECT candidate.figure, candidate.figure_check, candidate.sighting, candidate.content,
+        candidate.withdrawn, candidate.available_at, candidate.publication,
+        candidate.observed_at, candidate.load_seq
+    FROM candidates AS candidate LEFT JOIN rereads AS other
+      ON other.sighting = candidate.sighting
+     AND other.figure_check = candidate.figure_check
      AND (CASE
-        WHEN other.observed_at = possible.observed_at AND other.document = possible.document
-        THEN other.load_seq > possible.load_seq
-        WHEN coalesce(other.available_at, {_NO_DAY}) <> coalesce(possible.available_at, {_NO_DAY})
+        -- Newer code read the same document again: the last load counts, whatever its day.
+        WHEN other.observed_at = candidate.observed_at AND other.document = candidate.document
+        THEN other.load_seq > candidate.load_seq
+        -- Readings that were known from different days are vintages of their own.
+        WHEN coalesce(other.available_at, {_NO_DAY}) <> coalesce(candidate.available_at, {_NO_DAY})
         THEN FALSE
-        WHEN other.observed_at = possible.observed_at THEN other.document > possible.document
-        WHEN other.observed_at > possible.observed_at
+        -- Two documents observed at the same moment: an arbitrary but stable choice.
+        WHEN other.observed_at = candidate.observed_at THEN other.document > candidate.document
+        -- A later reading replaces an earlier one of its day if it was made on that day, or if
+        -- no day is known.
+        WHEN other.observed_at > candidate.observed_at
         THEN coalesce(other.available_at >= CAST(other.observed_at AS DATE), TRUE)
-        ELSE coalesce(possible.available_at < CAST(possible.observed_at AS DATE), FALSE)
+        -- An earlier reading turned up after this one had been dated as the first: this copy is
+        -- dropped, the writer appended it again under the day on which it was read.
+        ELSE coalesce(candidate.available_at < CAST(candidate.observed_at AS DATE), FALSE)
      END)
     WHERE other.sighting IS NULL
 ),
-neighbours AS (
-    SELECT *, lag(content) OVER ({_WINDOW}) AS content_before FROM readings
+with_previous AS (
+    SELECT *, lag(content) OVER ({_WINDOW}) AS previous_content FROM readings
 ),
+-- A vintage is a change of content: equal neighbours collapse, the rest is numbered from 1.
 vintages AS (
     SELECT *,
         row_number() OVER ({_WINDOW}) AS vintage,
         lead(available_at) OVER ({_WINDOW}) AS superseded_at,
-        lead(figure) OVER ({_WINDOW}) AS followed_by
-    FROM neighbours
-    WHERE content_before IS NULL OR content_before <> content
+        lead(figure) OVER ({_WINDOW}) AS next_figure
+    FROM with_previous
+    WHERE previous_content IS NULL OR previous_content <> content
 ),
 chosen AS (
     SELECT sighting, figure_check, content, observed_at, load_seq, vintage, superseded_at
     FROM vintages WHERE {_CHOICE[vintages]}
 )
-SELECT {", ".join(f"shown.{name}" for name in asked)}, chosen.vintage, chosen.superseded_at
-FROM chosen JOIN (SELECT * FROM {relation} WHERE {possible}) AS shown
-  ON shown.sighting = chosen.sighting AND shown.figure_check = chosen.figure_check
- AND shown.load_seq = chosen.load_seq AND shown.observed_at = chosen.observed_at
- AND shown.content = chosen.content
+-- Join the requested columns back. A sighting may be stored several times; load, moment of
+-- reading and content tell which of its rows was chosen.
+SELECT {", ".join(f"full_row.{name}" for name in selected)}, chosen.vintage, chosen.superseded_at
+FROM chosen JOIN (SELECT * FROM {relation} WHERE {in_scope}) AS full_row
+  ON full_row.sighting = chosen.sighting AND full_row.figure_check = chosen.figure_check
+ AND full_row.load_seq = chosen.load_seq AND full_row.observed_at = chosen.observed_at
+ AND full_row.content = chosen.content
 """.strip()
 
 
-def _published(as_of: date | None) -> str:
+def _published_by(as_of: date | None) -> str:
     return "TRUE" if as_of is None else f"available_at <= DATE '{as_of.isoformat()}'"
 
 
-def _loaded(load_seq: int | None) -> str:
+def _loaded_by(load_seq: int | None) -> str:
     return "TRUE" if load_seq is None else f"load_seq <= {int(load_seq)}"

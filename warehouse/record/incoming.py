@@ -1,7 +1,10 @@
-"""What may enter the record: the right columns and types, and rows one can believe.
+"""Rows before they enter the record: typed as the record is, complete and plausible.
 
-A table of another shape is refused as a whole. A row that cannot be true is set aside with
-its column, its number and the reason; the others go on.
+A table with other columns or types is refused as a whole. A row that cannot be true is rejected
+with its column, its number and the reason; the others go on.
+
+The texts of the reasons are part of the id of a quarantined row. With another wording, a row that
+is refused again would be quarantined a second time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,19 +20,21 @@ from warehouse.errors import BadTable
 from warehouse.record.tables import DECIMAL, RecordTable, incoming_schema
 from warehouse.tables import LICENSE_CLASSES
 
+# A date outside these is an error of the source, or of the parser.
 EARLIEST, LATEST = date(1800, 1, 1), date(2199, 12, 31)
 
-Doubt = tuple[str, pa.ChunkedArray, str]
-Reasons = dict[int, str]
-
-
-# What Arrow raises for a value that has no exact place in its column.
+# What Arrow raises for a value that its column cannot store exactly.
 MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+# A column, the mask of the rows in which it is wrong, and the reason in words.
+Fault = tuple[str, pa.ChunkedArray, str]
+# The first reason against each rejected row, by row number.
+Reasons = dict[int, str]
 
 
 @dataclass(frozen=True)
 class RejectedRow:
-    """A record that was read and not understood: its document, its place, the reason."""
+    """A row that was read but not accepted: its document, its location there, the reason."""
 
     document: str
     source_ref: str
@@ -37,35 +42,37 @@ class RejectedRow:
     row: int | None = None
 
     @property
-    def words(self) -> str:
-        """Say why, with the number of the row where the place alone does not tell."""
+    def reason_with_row(self) -> str:
+        """The reason, with the row number where the location alone is not enough."""
         return self.reason if self.row is None else f"row {self.row}, {self.reason}"
 
 
 def to_arrow(
     table: RecordTable, rows: Sequence[Mapping[str, Any]]
 ) -> tuple[pa.Table, list[RejectedRow]]:
-    """Make the table that ``append`` takes; a row that has no exact place in it is rejected."""
+    """Return the table that ``append`` takes, and the rows that do not fit its types."""
     schema = incoming_schema(table)
-    known = set(schema.names)
+    columns = set(schema.names)
     try:
-        if all(row.keys() <= known for row in rows):
+        if all(row.keys() <= columns for row in rows):
             return _table(schema, rows), []
         raise ValueError("a row has a column that the table has not")
     except MISFITS:
-        good: list[Mapping[str, Any]] = []
+        # Converting whole columns is fast but does not tell which row failed. Try each row.
+        fitting: list[Mapping[str, Any]] = []
         rejected: list[RejectedRow] = []
-        for position, row in enumerate(rows):
+        for number, row in enumerate(rows):
             reason = _misfit(schema, row)
             if reason is None:
-                good.append(row)
+                fitting.append(row)
             else:
-                rejected.append(_rejected_row(row, reason, position))
-        return _table(schema, good), rejected
+                document, source_ref = str(row.get("document", "")), str(row.get("source_ref", ""))
+                rejected.append(RejectedRow(document, source_ref, reason, number))
+        return _table(schema, fitting), rejected
 
 
 def _table(schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    columns = [pa.array([row.get(name) for row in rows], kind) for name, kind in _fields(schema)]
+    columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
@@ -73,64 +80,55 @@ def _misfit(schema: pa.Schema, row: Mapping[str, Any]) -> str | None:
     unknown = set(row) - set(schema.names)
     if unknown:
         return f"{sorted(unknown)[0]}: no such column"
-    for name, kind in _fields(schema):
+    for field in schema:
+        value = row.get(field.name)
         try:
-            pa.array([row.get(name)], kind)
+            pa.array([value], field.type)
         except MISFITS as error:
-            return f"{name}: {row.get(name)!r:.80} does not fit {kind} ({error})"
+            return f"{field.name}: {value!r:.80} does not fit {field.type} ({error})"
     return None
 
 
-def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
-    return [(field.name, field.type) for field in schema]
-
-
-def _rejected_row(row: Mapping[str, Any], reason: str, position: int) -> RejectedRow:
-    return RejectedRow(
-        str(row.get("document", "")), str(row.get("source_ref", "")), reason, position
-    )
-
-
 def check_rows(table: RecordTable, incoming: pa.Table) -> tuple[pa.Table, list[RejectedRow]]:
-    """Give the rows that may enter, typed as the record is, and those that may not.
+    """Return the rows that may enter, typed as the record is, and those that may not.
 
-    The rows that may enter keep the number they came with in ``came_as``.
+    The rows that may enter have their number in ``incoming`` in the column ``came_as``.
     """
     schema = incoming_schema(table)
-    _same_columns(table, schema, incoming)
+    _require_columns(table, schema, incoming)
     reasons: Reasons = {}
     columns = [_typed(table, field, incoming[field.name], reasons) for field in schema]
     typed = pa.Table.from_arrays(columns, names=schema.names)
-    for column, mask, words in _doubts(table, schema, typed):
-        for row in _rows(mask):
-            reasons.setdefault(row, f"{column}: {words.format(_shown(typed[column][row]))}")
+    for column, mask, words in _faults(table, schema, typed):
+        for row in _row_numbers(mask):
+            reasons.setdefault(row, f"{column}: {words.format(_printable(typed[column][row]))}")
     numbers = pa.array(np.arange(len(typed)))
     if not reasons:
         return typed.cast(schema).append_column("came_as", numbers), []
-    keep = pc.invert(pc.is_in(numbers, pa.array(sorted(reasons))))
-    good = typed.filter(keep).cast(schema).append_column("came_as", numbers.filter(keep))
-    return good, _rejected(typed, reasons)
+    accepted = pc.invert(pc.is_in(numbers, pa.array(sorted(reasons))))
+    rows = typed.filter(accepted).cast(schema)
+    return rows.append_column("came_as", numbers.filter(accepted)), _rejected(typed, reasons)
 
 
 def _rejected(typed: pa.Table, reasons: Reasons) -> list[RejectedRow]:
-    rows = sorted(reasons)
-    places = typed.select(["document", "source_ref"]).take(pa.array(rows)).to_pylist()
+    numbers = sorted(reasons)
+    rows = typed.select(["document", "source_ref"]).take(pa.array(numbers)).to_pylist()
     return [
-        RejectedRow(place["document"] or "", place["source_ref"] or "", reasons[row], row)
-        for row, place in zip(rows, places, strict=True)
+        RejectedRow(row["document"] or "", row["source_ref"] or "", reasons[number], number)
+        for number, row in zip(numbers, rows, strict=True)
     ]
 
 
-def _same_columns(table: RecordTable, schema: pa.Schema, incoming: pa.Table) -> None:
-    here, wanted = incoming.column_names, schema.names
+def _require_columns(table: RecordTable, schema: pa.Schema, incoming: pa.Table) -> None:
+    names, required = incoming.column_names, schema.names
     faults = (
-        ([name for name in wanted if name not in here], "is missing"),
-        ([name for name in here if name not in wanted], "is unknown"),
-        ([name for name in wanted if here.count(name) > 1], "is there twice"),
+        ([name for name in required if name not in names], "is missing"),
+        ([name for name in names if name not in required], "is unknown"),
+        ([name for name in required if names.count(name) > 1], "is there twice"),
     )
-    for names, what in faults:
-        for name in names:
-            raise BadTable(f"{table.name}: column {name!r} {what}; nothing was written")
+    for faulty, fault in faults:
+        for name in faulty:
+            raise BadTable(f"{table.name}: column {name!r} {fault}; nothing was written")
 
 
 def _typed(
@@ -157,7 +155,7 @@ def _typed(
 
 
 def _same_kind(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Tell whether a cast changes the form only: text to text, UTC to UTC, int to int."""
+    """Return whether a cast changes the encoding only: text to text, UTC to UTC, int to int."""
     types = pa.types
     if types.is_dictionary(kind):
         kind = kind.value_type
@@ -170,15 +168,15 @@ def _same_kind(kind: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _decimals(name: str, values: pa.ChunkedArray, reasons: Reasons) -> pa.ChunkedArray:
-    """Take decimals and integers of any width; one without an exact place is set aside."""
+    """Cast decimals and integers of any width; reject those that cannot be stored exactly."""
     try:
         return values.cast(DECIMAL)
     except pa.ArrowInvalid:
-        fitting = [_fitting(name, row, value, reasons) for row, value in enumerate(values)]
-        return pa.chunked_array([pa.concat_arrays(fitting)])
+        single = [_decimal(name, row, value, reasons) for row, value in enumerate(values)]
+        return pa.chunked_array([pa.concat_arrays(single)])
 
 
-def _fitting(name: str, row: int, value: pa.Scalar, reasons: Reasons) -> pa.Array:
+def _decimal(name: str, row: int, value: pa.Scalar, reasons: Reasons) -> pa.Array:
     try:
         return pa.array([value.as_py()], DECIMAL)
     except pa.ArrowInvalid:
@@ -189,8 +187,8 @@ def _fitting(name: str, row: int, value: pa.Scalar, reasons: Reasons) -> pa.Arra
         return pa.nulls(1, DECIMAL)
 
 
-def _doubts(table: RecordTable, schema: pa.Schema, typed: pa.Table) -> Iterator[Doubt]:
-    """Every reason not to believe a row, as the rows it holds for and its words."""
+def _faults(table: RecordTable, schema: pa.Schema, typed: pa.Table) -> Iterator[Fault]:
+    """Yield every rule with the rows that break it."""
     for field in schema:
         values = typed[field.name]
         if not field.nullable and values.null_count:
@@ -198,18 +196,19 @@ def _doubts(table: RecordTable, schema: pa.Schema, typed: pa.Table) -> Iterator[
         if pa.types.is_string(field.type) and not field.nullable:
             yield field.name, pc.equal(values, ""), "is empty"
         if pa.types.is_date32(field.type) or pa.types.is_timestamp(field.type):
-            least, most = (_bound(day, field.type) for day in (EARLIEST, LATEST))
-            outside = pc.or_(pc.less(values, least), pc.greater(values, most))
+            first, last = (_bound(day, field.type) for day in (EARLIEST, LATEST))
+            outside = pc.or_(pc.less(values, first), pc.greater(values, last))
             yield field.name, outside, f"{{}} is not a date between {EARLIEST} and {LATEST}"
-    served = pa.array([each for each in LICENSE_CLASSES if each != "restricted"])
+    served = pa.array([name for name in LICENSE_CLASSES if name != "restricted"])
     licence = typed["license_class"]
     yield "license_class", pc.invert(pc.is_in(licence, served)), "{!r} may not be served"
+    # Nobody can have read a document before it was published.
     read_on = typed["observed_at"].cast(pa.timestamp("us")).cast(pa.date32(), safe=False)
     early = pc.greater(typed["available_at"], read_on)
     yield "available_at", early, "{} lies after the day on which the document was read"
     for name in table.content:
-        left = pc.and_(typed["withdrawn"], typed[name].is_valid())
-        yield name, left, "{!r} stands beside a withdrawal"
+        not_empty = pc.and_(typed["withdrawn"], typed[name].is_valid())
+        yield name, not_empty, "{!r} stands beside a withdrawal"
     if "period_start" in schema.names:
         backwards = pc.less(typed["period_end"], typed["period_start"])
         yield "period_end", backwards, "{} lies before the start of the period"
@@ -219,15 +218,15 @@ def _bound(day: date, kind: pa.DataType) -> pa.Scalar:
     return pa.scalar(day, pa.date32()).cast(pa.timestamp("us")).cast(kind)
 
 
-def _shown(value: pa.Scalar) -> object:
-    """Give a value for words; a moment or a day that Python cannot hold as its number."""
+def _printable(value: pa.Scalar) -> object:
+    """Return a value as Python has it; a date or time beyond its range as the stored number."""
     try:
         return value.as_py()
     except (OverflowError, ValueError):
         return value.cast(pa.int32() if pa.types.is_date32(value.type) else pa.int64()).as_py()
 
 
-def _rows(mask: pa.ChunkedArray) -> list[int]:
+def _row_numbers(mask: pa.ChunkedArray) -> list[int]:
     if not pc.any(mask).as_py():
         return []
     return list(pc.indices_nonzero(pc.fill_null(mask, False)).to_pylist())

@@ -1,11 +1,11 @@
-"""Which incoming sightings are new, by comparison with what is held.
+"""Compare a load with the record: which rows are new, and which figures were withdrawn.
 
-A publication may be read many times. The record keeps a reading only where it says
-something else than the reading before it. A publication that changed without a new date was
-edited silently: what it says now was known from the day on which we read it, not before.
+A publication may be read many times. The record stores a reading only if its content differs from
+the reading before it. If a publication changed without a new date, it was edited silently: the
+new content was known from the day on which we read it, not before.
 
-Almost every sighting is either unknown or held once with the same content, which its marks
-alone tell. Only the few others are compared reading by reading.
+Almost every sighting is either new or already stored once with the same content, which its hashes
+alone tell. Only the few others are compared reading by reading, in SQL.
 """
 
 from bisect import bisect_left
@@ -24,197 +24,24 @@ from warehouse.record.as_of import vintages_query
 from warehouse.record.index import FileIndex, IntArray, column_as_numpy
 from warehouse.record.parallel import parallel_map
 from warehouse.record.row_hashes import content_hashes
-from warehouse.record.store import DataFile, Record, parquet_relation
+from warehouse.record.store import DataFile, Record, parquet_relation, sql_text
 from warehouse.record.tables import RecordTable, unstamped_schema
 
 
 @dataclass(frozen=True)
 class MergeResult:
-    """The incoming rows to append, and those that contradict each other, by number."""
+    """The incoming rows to append, and the numbers of those that contradict each other."""
 
     new: pa.Table  # row, available_at, again
     contradictions: list[int]
-
-
-def merge(
-    record: Record,
-    table: RecordTable,
-    delta: DeltaTable,
-    incoming: pa.Table,
-    reread: bool = False,
-) -> MergeResult:
-    """Compare marked rows with the files they can touch.
-
-    ``reread`` says that the documents were read before, by other code: then a reading is held
-    only if every column is as it was, not its content alone.
-    """
-    files = touched_files(record, delta, table, incoming)
-    if reread:
-        unknown, unsure = np.arange(0), np.arange(len(incoming))
-    else:
-        unknown, unsure = _told_by_marks(record.index_folder(table.name), files, incoming)
-    plain = _plain(incoming, unknown)
-    if not len(unsure):
-        return MergeResult(plain, [])
-    rows = incoming.take(pa.array(unsure)).append_column("row", pa.array(unsure))
-    held = parquet_relation(table.name, files)
-    compared = tuple(table.row.model_fields) if reread else ()
-    changed, contradictions = _read_by_reading(record, held, rows, compared)
-    return MergeResult(pa.concat_tables([plain, changed]), contradictions)
-
-
-def touched_files(
-    record: Record, delta: DeltaTable, table: RecordTable, incoming: pa.Table
-) -> list[DataFile]:
-    """Give the files whose range of the cluster column holds any of the incoming values."""
-    values = sorted(incoming[table.cluster].unique().to_pylist())
-    low, high = f"min.{table.cluster}", f"max.{table.cluster}"
-    return [
-        file
-        for file in record.files(table.name, delta)
-        if _meets(values, file.facts.get(low), file.facts.get(high))
-    ]
-
-
-def _meets(values: list[str], least: str | None, most: str | None) -> bool:
-    if least is None or most is None:
-        return True
-    place = bisect_left(values, least)
-    # A long text is cut in the statistics: what starts like the maximum may be in the file.
-    return place < len(values) and (values[place] <= most or values[place].startswith(most))
-
-
-def _told_by_marks(
-    folder: Path, files: list[DataFile], incoming: pa.Table
-) -> tuple[IntArray, IntArray]:
-    """Give the rows that nothing is held of, and those that marks alone do not settle."""
-    order = np.argsort(column_as_numpy(incoming, "sighting"))
-    names = ("sighting", "content", "observed_at", "figure_check")
-    sighting, content, observed_at, check = (
-        column_as_numpy(incoming, name)[order] for name in names
-    )
-    times = np.zeros(len(order), np.int64)
-    same = np.zeros(len(order), bool)
-    for index, (first, found) in parallel_map(lambda file: _found(folder, file, sighting), files):
-        times += found
-        here = np.flatnonzero(found)
-        place = first[here]
-        same[here] = (
-            (index.content[place] == content[here])
-            & (index.check[place] == check[here])
-            & (index.observed_at[place] <= observed_at[here])
-        )
-    repeated = _repeated(sighting)
-    unknown = (times == 0) & ~repeated
-    held = (times == 1) & same & ~repeated
-    return np.sort(order[unknown]), np.sort(order[~unknown & ~held])
-
-
-def _found(
-    folder: Path, file: DataFile, sighting: IntArray
-) -> tuple[FileIndex, tuple[IntArray, IntArray]]:
-    try:
-        index = FileIndex(folder, file.path, file.rows)
-    except FileNotFoundError:
-        # A compaction removed it between the look and the opening: it is made again.
-        index = FileIndex(folder, file.path, file.rows)
-    return index, index.find(sighting)
-
-
-def _repeated(in_order: IntArray) -> npt.NDArray[np.bool_]:
-    repeated = np.zeros(len(in_order), bool)
-    next_is_equal = in_order[1:] == in_order[:-1]
-    repeated[1:] |= next_is_equal
-    repeated[:-1] |= next_is_equal
-    return repeated
-
-
-def _plain(incoming: pa.Table, rows: IntArray) -> pa.Table:
-    available_at = incoming["available_at"].combine_chunks().take(pa.array(rows))
-    again = pa.repeat(pa.scalar(False), len(rows))
-    return pa.table({"row": pa.array(rows), "available_at": available_at, "again": again})
-
-
-def _read_by_reading(
-    record: Record, held: str, rows: pa.Table, compared: tuple[str, ...]
-) -> tuple[pa.Table, list[int]]:
-    """Compare the readings of each publication; ``compared`` must be equal besides its content."""
-    sql = record.sql.cursor()
-    sql.register("incoming", rows)
-    contradictions = sql.sql(_CONTRADICTIONS).to_arrow_table()
-    sql.register("contradictions", contradictions)
-    columns = ", ".join(dict.fromkeys((*_COMPARED, *compared)))
-    # The day is compared as it would be given now.
-    others = [name for name in compared if name != "available_at"]
-    same = _EXACT + "".join(
-        f" AND near.{name} IS NOT DISTINCT FROM placed.{name}" for name in others
-    )
-    near = f"SELECT {columns}, load_seq FROM {held} "
-    near += "WHERE sighting IN (SELECT sighting FROM incoming)"
-    sql.register("near", sql.sql(near).to_arrow_table())
-    changed = sql.sql(_CHANGED.format(columns=columns, same=same)).to_arrow_table()
-    sql.close()
-    return changed, list(contradictions["row"].to_pylist())
-
-
-_COMPARED = ("sighting", "figure_check", "observed_at", "document", "content", "available_at")
-_EXACT = """near.sighting = placed.sighting AND near.figure_check = placed.figure_check
-          AND near.observed_at = placed.observed_at AND near.content = placed.content
-          AND near.available_at IS NOT DISTINCT FROM placed.known_at"""
-
-_CONTRADICTIONS = """
-SELECT DISTINCT one.row
-FROM incoming AS one
-JOIN incoming AS two
-  ON one.sighting = two.sighting AND one.figure_check = two.figure_check
- AND one.observed_at = two.observed_at AND one.document = two.document
- AND one.content <> two.content
-"""
-
-# Of documents read at one moment the name decides, of readings of one document the last; the
-# reading before an incoming one is the last made before its moment.
-_CHANGED = """
-WITH came AS (
-    SELECT {columns}, row FROM incoming WHERE row NOT IN (SELECT row FROM contradictions)
-),
-readings AS (
-    SELECT {columns}, load_seq, -1 AS row FROM near
-    UNION ALL SELECT {columns}, 4611686018427387904 AS load_seq, row FROM came
-),
-standing AS (
-    SELECT * FROM readings
-    QUALIFY row_number() OVER (
-        PARTITION BY sighting, figure_check, observed_at
-        ORDER BY document DESC, load_seq DESC, row DESC) = 1
-),
-placed AS (
-    SELECT came.*, before.content AS content_before,
-        CASE WHEN before.content IS NULL OR came.available_at IS NULL THEN came.available_at
-             ELSE greatest(came.available_at, CAST(came.observed_at AS DATE)) END AS known_at
-    FROM came ASOF LEFT JOIN standing AS before
-      ON came.sighting = before.sighting AND came.figure_check = before.figure_check
-     AND came.observed_at > before.observed_at
-),
-new AS (
-    SELECT * FROM placed
-    WHERE content_before IS DISTINCT FROM content AND NOT EXISTS (
-        SELECT 1 FROM near WHERE {same})
-    QUALIFY row_number() OVER (
-        PARTITION BY sighting, figure_check, observed_at, content ORDER BY row) = 1
-)
-SELECT row, known_at AS available_at,
-    content_before IS NOT NULL OR sighting IN (SELECT sighting FROM near)
-        OR count(*) OVER (PARTITION BY sighting, figure_check) > 1 AS again
-FROM new
-"""
 
 
 @dataclass(frozen=True)
 class CompleteScope:
     """All that a publisher has of a scope, as one document showed it.
 
-    ``scope`` names identity columns. With ``address``, only what was last read from that
-    address belongs to it.
+    ``scope`` maps identity columns to their values. With ``address``, only what was last read
+    from that URL belongs to the scope.
     """
 
     scope: dict[str, str]
@@ -224,59 +51,262 @@ class CompleteScope:
     address: str | None = None
 
 
+def merge(
+    record: Record,
+    table: RecordTable,
+    delta: DeltaTable,
+    incoming: pa.Table,
+    reread: bool = False,
+) -> MergeResult:
+    """Compare hashed rows with the files that can contain them.
+
+    ``reread`` means that other code has read the documents before: then a row counts as stored
+    only if every column is as it was, not its content alone.
+    """
+    files = touched_files(record, delta, table, incoming)
+    if reread:
+        new, undecided = np.arange(0), np.arange(len(incoming))
+    else:
+        new, undecided = _compare_hashes(record.index_folder(table.name), files, incoming)
+    first_readings = _first_readings(incoming, new)
+    if not len(undecided):
+        return MergeResult(first_readings, [])
+    rows = incoming.take(pa.array(undecided)).append_column("row", pa.array(undecided))
+    relation = parquet_relation(table.name, files)
+    compared = tuple(table.row.model_fields) if reread else ()
+    changed, contradictions = _compare_readings(record, relation, rows, compared)
+    return MergeResult(pa.concat_tables([first_readings, changed]), contradictions)
+
+
+def touched_files(
+    record: Record, delta: DeltaTable, table: RecordTable, incoming: pa.Table
+) -> list[DataFile]:
+    """Return the files whose range of the cluster column contains any of the incoming values."""
+    values = sorted(incoming[table.cluster].unique().to_pylist())
+    low, high = f"min.{table.cluster}", f"max.{table.cluster}"
+    return [
+        file
+        for file in record.files(table.name, delta)
+        if _in_range(values, file.log_entry.get(low), file.log_entry.get(high))
+    ]
+
+
+def _in_range(values: list[str], lowest: str | None, highest: str | None) -> bool:
+    """Return whether any of the sorted values can lie between the two."""
+    if lowest is None or highest is None:
+        return True
+    position = bisect_left(values, lowest)
+    # A long text is cut in the statistics: what starts like the maximum may be in the file.
+    return position < len(values) and (
+        values[position] <= highest or values[position].startswith(highest)
+    )
+
+
+def _compare_hashes(
+    folder: Path, files: list[DataFile], incoming: pa.Table
+) -> tuple[IntArray, IntArray]:
+    """Return the numbers of new rows, and of those that hashes alone do not decide."""
+    order = np.argsort(column_as_numpy(incoming, "sighting"))
+    names = ("sighting", "content", "observed_at", "figure_check")
+    sighting, content, observed_at, check = (
+        column_as_numpy(incoming, name)[order] for name in names
+    )
+    times_stored = np.zeros(len(order), np.int64)
+    same = np.zeros(len(order), bool)
+    matches = parallel_map(lambda file: _matches(folder, file, sighting), files)
+    for index, (first, counts) in matches:
+        times_stored += counts
+        in_file = np.flatnonzero(counts)
+        position = first[in_file]
+        same[in_file] = (
+            (index.content[position] == content[in_file])
+            & (index.check[position] == check[in_file])
+            & (index.observed_at[position] <= observed_at[in_file])
+        )
+    repeated = _repeated(sighting)
+    new = (times_stored == 0) & ~repeated
+    stored = (times_stored == 1) & same & ~repeated
+    return np.sort(order[new]), np.sort(order[~new & ~stored])
+
+
+def _matches(
+    folder: Path, file: DataFile, sighting: IntArray
+) -> tuple[FileIndex, tuple[IntArray, IntArray]]:
+    try:
+        index = FileIndex(folder, file.path, file.rows)
+    except FileNotFoundError:
+        # A compaction deleted it between the check and the opening; the second try writes it.
+        index = FileIndex(folder, file.path, file.rows)
+    return index, index.find(sighting)
+
+
+def _repeated(ordered: IntArray) -> npt.NDArray[np.bool_]:
+    """Return which of the sorted values occur more than once."""
+    repeated = np.zeros(len(ordered), bool)
+    equals_next = ordered[1:] == ordered[:-1]
+    repeated[1:] |= equals_next
+    repeated[:-1] |= equals_next
+    return repeated
+
+
+def _first_readings(incoming: pa.Table, rows: IntArray) -> pa.Table:
+    available_at = incoming["available_at"].combine_chunks().take(pa.array(rows))
+    again = pa.repeat(pa.scalar(False), len(rows))
+    return pa.table({"row": pa.array(rows), "available_at": available_at, "again": again})
+
+
+def _compare_readings(
+    record: Record, relation: str, rows: pa.Table, compared: tuple[str, ...]
+) -> tuple[pa.Table, list[int]]:
+    """Compare the readings of each publication; ``compared`` must be equal besides the content."""
+    cursor = record.connection.cursor()
+    cursor.register("incoming", rows)
+    contradictions = cursor.sql(_CONTRADICTIONS).to_arrow_table()
+    cursor.register("contradictions", contradictions)
+    columns = ", ".join(dict.fromkeys((*_READING_COLUMNS, *compared)))
+    # The day is not among them: _SAME_READING compares it as it would be assigned now.
+    also_equal = "".join(
+        f" AND stored.{name} IS NOT DISTINCT FROM dated.{name}"
+        for name in compared
+        if name != "available_at"
+    )
+    stored = f"SELECT {columns}, load_seq FROM {relation} "
+    stored += "WHERE sighting IN (SELECT sighting FROM incoming)"
+    cursor.register("stored", cursor.sql(stored).to_arrow_table())
+    statement = _CHANGED.format(columns=columns, same_reading=_SAME_READING + also_equal)
+    changed = cursor.sql(statement).to_arrow_table()
+    cursor.close()
+    return changed, list(contradictions["row"].to_pylist())
+
+
+_READING_COLUMNS = (
+    "sighting",
+    "figure_check",
+    "observed_at",
+    "document",
+    "content",
+    "available_at",
+)
+_SAME_READING = """stored.sighting = dated.sighting AND stored.figure_check = dated.figure_check
+          AND stored.observed_at = dated.observed_at AND stored.content = dated.content
+          AND stored.available_at IS NOT DISTINCT FROM dated.known_from"""
+
+# Two rows of one document that give one figure of one publication different contents.
+_CONTRADICTIONS = """
+SELECT DISTINCT incoming.row
+FROM incoming
+JOIN incoming AS other
+  ON incoming.sighting = other.sighting AND incoming.figure_check = other.figure_check
+ AND incoming.observed_at = other.observed_at AND incoming.document = other.document
+ AND incoming.content <> other.content
+"""
+
+_CHANGED = """
+WITH arrived AS (
+    SELECT {columns}, row FROM incoming WHERE row NOT IN (SELECT row FROM contradictions)
+),
+-- Stored and incoming readings together. The load that is being written gets a number above
+-- every stored one (2^62).
+readings AS (
+    SELECT {columns}, load_seq, -1 AS row FROM stored
+    UNION ALL SELECT {columns}, 4611686018427387904 AS load_seq, row FROM arrived
+),
+-- One reading for each moment: of two documents the greater hash, of one document the last load.
+effective AS (
+    SELECT * FROM readings
+    QUALIFY row_number() OVER (
+        PARTITION BY sighting, figure_check, observed_at
+        ORDER BY document DESC, load_seq DESC, row DESC) = 1
+),
+-- Join to each incoming reading the last one made before its moment. If there is one, the
+-- content of the publication was known from the day of this reading at the earliest.
+dated AS (
+    SELECT arrived.*, previous.content AS previous_content,
+        CASE WHEN previous.content IS NULL OR arrived.available_at IS NULL
+             THEN arrived.available_at
+             ELSE greatest(arrived.available_at, CAST(arrived.observed_at AS DATE))
+        END AS known_from
+    FROM arrived ASOF LEFT JOIN effective AS previous
+      ON arrived.sighting = previous.sighting AND arrived.figure_check = previous.figure_check
+     AND arrived.observed_at > previous.observed_at
+),
+-- Keep what changed and is not stored; of equal rows within the load, the first.
+new AS (
+    SELECT * FROM dated
+    WHERE previous_content IS DISTINCT FROM content AND NOT EXISTS (
+        SELECT 1 FROM stored WHERE {same_reading})
+    QUALIFY row_number() OVER (
+        PARTITION BY sighting, figure_check, observed_at, content ORDER BY row) = 1
+)
+-- "again" flags sightings with several readings, which vintages_query must compare.
+SELECT row, known_from AS available_at,
+    previous_content IS NOT NULL OR sighting IN (SELECT sighting FROM stored)
+        OR count(*) OVER (PARTITION BY sighting, figure_check) > 1 AS again
+FROM new
+"""
+
+
 def withdrawals(
     record: Record,
     table: RecordTable,
     delta: DeltaTable,
-    marked: pa.Table,
+    incoming: pa.Table,
     complete: CompleteScope | None,
 ) -> pa.Table:
-    """Give a withdrawing row for each figure of the scope that is no longer shown.
+    """Return a withdrawing row for each figure of the scope that is no longer shown.
 
-    Only what had been read before the look can be missing from it. An empty look withdraws
-    nothing: a source that answers with nothing has failed, it has not taken all back.
+    Only figures read before the scope was observed can be missing from it. An empty scope
+    withdraws nothing: a source that returns nothing has failed, it has not withdrawn everything.
     """
     schema = unstamped_schema(table)
-    if complete is None or not len(marked):
+    if complete is None or not len(incoming):
         return schema.empty_table()
-    outside = set(complete.scope) - set(table.identity)
-    if outside:
-        raise BadTable(f"{table.name}: {sorted(outside)[0]!r} does not identify a figure")
-    held = parquet_relation(table.name, record.files(table.name, delta))
-    moment = f"TIMESTAMPTZ '{complete.observed_at.astimezone(UTC).isoformat()}'"
-    before = f"(SELECT * FROM {held} WHERE observed_at < {moment})"
-    scope = " AND ".join(f"{name} = {_text(value)}" for name, value in complete.scope.items())
-    shown = record.query(vintages_query(table, before, columns=schema.names, where=scope or "TRUE"))
+    not_identity = set(complete.scope) - set(table.identity)
+    if not_identity:
+        raise BadTable(f"{table.name}: {sorted(not_identity)[0]!r} does not identify a figure")
+    relation = parquet_relation(table.name, record.files(table.name, delta))
+    observed_at = f"TIMESTAMPTZ '{complete.observed_at.astimezone(UTC).isoformat()}'"
+    read_before = f"(SELECT * FROM {relation} WHERE observed_at < {observed_at})"
+    scope = " AND ".join(f"{name} = {sql_text(value)}" for name, value in complete.scope.items())
+    current = record.query(
+        vintages_query(table, read_before, columns=schema.names, where=scope or "TRUE")
+    )
     if complete.address is not None:
-        there = pc.starts_with(shown["source_ref"], f"{complete.address}#")
-        shown = shown.filter(there)
-    gone = shown.filter(pc.invert(pc.is_in(shown["figure"], marked["figure"].combine_chunks())))
-    # The same look, loaded again, has withdrawn them already.
-    done = record.query(f"SELECT sighting FROM {held} WHERE withdrawn AND observed_at = {moment}")
-    gone = gone.filter(pc.invert(pc.is_in(gone["sighting"], done["sighting"].combine_chunks())))
-    return _withdrawn(table, gone.select(schema.names).cast(schema), complete)
+        current = current.filter(pc.starts_with(current["source_ref"], f"{complete.address}#"))
+    missing = _without(current, "figure", incoming["figure"])
+    # If the same document is loaded again, it has withdrawn these figures already.
+    withdrawn = record.query(
+        f"SELECT sighting FROM {relation} WHERE withdrawn AND observed_at = {observed_at}"
+    )
+    missing = _without(missing, "sighting", withdrawn["sighting"])
+    return _withdrawing_rows(table, missing.select(schema.names).cast(schema), complete)
 
 
-def _withdrawn(table: RecordTable, rows: pa.Table, complete: CompleteScope) -> pa.Table:
+def _without(rows: pa.Table, column: str, values: pa.ChunkedArray) -> pa.Table:
+    return rows.filter(pc.invert(pc.is_in(rows[column], values.combine_chunks())))
+
+
+def _withdrawing_rows(table: RecordTable, rows: pa.Table, complete: CompleteScope) -> pa.Table:
+    count = len(rows)
     observed_at = pa.scalar(complete.observed_at, pa.timestamp("us", "UTC"))
     day = pa.scalar(complete.observed_at.astimezone(UTC).date(), pa.date32())
-    seen = pc.if_else(rows["available_at"].is_valid(), day, pa.scalar(None, pa.date32()))
+    # Where no day of publication is known there is none of the withdrawal either.
+    available_at = pc.if_else(rows["available_at"].is_valid(), day, pa.scalar(None, pa.date32()))
     changes = {
-        "available_at": seen,
-        "observed_at": pa.repeat(observed_at, len(rows)),
-        "document": pa.repeat(pa.scalar(complete.document), len(rows)),
-        "source_ref": pa.repeat(pa.scalar(complete.source_ref), len(rows)),
-        "withdrawn": pa.repeat(pa.scalar(True), len(rows)),
-        "again": pa.repeat(pa.scalar(True), len(rows)),
-        **{name: pa.nulls(len(rows), rows.schema.field(name).type) for name in table.content},
+        "available_at": available_at,
+        "observed_at": pa.repeat(observed_at, count),
+        "document": pa.repeat(pa.scalar(complete.document), count),
+        "source_ref": pa.repeat(pa.scalar(complete.source_ref), count),
+        "withdrawn": pa.repeat(pa.scalar(True), count),
+        "again": pa.repeat(pa.scalar(True), count),
+        **{name: pa.nulls(count, rows.schema.field(name).type) for name in table.content},
     }
     for name, values in changes.items():
-        place = rows.schema.get_field_index(name)
-        rows = rows.set_column(place, rows.schema.field(place), values)
-    place = rows.schema.get_field_index("content")
-    marks = content_hashes(table, rows)
-    return rows.set_column(place, rows.schema.field(place), marks)
+        rows = _with_column(rows, name, values)
+    # The hash comes last: it covers the columns that have just been emptied.
+    return _with_column(rows, "content", content_hashes(table, rows))
 
 
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
+def _with_column(rows: pa.Table, name: str, values: pa.ChunkedArray) -> pa.Table:
+    position = rows.schema.get_field_index(name)
+    return rows.set_column(position, rows.schema.field(position), values)

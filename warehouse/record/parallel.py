@@ -1,4 +1,4 @@
-"""One thread a core for work that leaves the interpreter lock: Arrow, NumPy, Parquet."""
+"""One thread per core, for work that releases the interpreter lock: Arrow, NumPy, Parquet."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -6,12 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
+# The cores this process may use: in a container fewer than the machine has.
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def parallel_map(work: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:
-    """Do the work for every item and give the answers in the order of the items."""
+def parallel_map(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return the function's results for the items, in their order."""
     with ThreadPoolExecutor(_CORES) as threads:
-        return list(threads.map(work, items))
+        return list(threads.map(function, items))

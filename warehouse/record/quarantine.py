@@ -1,18 +1,33 @@
-"""What is quarantined, as it is read: each refusal with what became of it last."""
+"""The quarantine: rows that were read but not accepted, and what became of them since."""
 
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
-from warehouse.errors import SankofaError
-from warehouse.record.store import Record
-from warehouse.tables import RetryOutcome
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
 
-_SHORTEST = 6
+from warehouse.errors import SankofaError, WriteConflict
+from warehouse.record.incoming import RejectedRow
+from warehouse.record.store import (
+    COMMIT_ATTEMPTS,
+    Record,
+    last_transaction,
+    sql_text,
+    try_commit_entries,
+)
+from warehouse.record.tables import RecordTable
+from warehouse.tables import QuarantineEntry, RetryEntry, RetryOutcome
+
+_SHORTEST_PREFIX = 6
 
 
 @dataclass(frozen=True)
 class QuarantinedRow:
-    """One quarantined record; ``became`` is None while it was not read again."""
+    """One quarantined row; ``became`` is None until its document is read again."""
 
     quarantine_id: str
     source: str
@@ -28,7 +43,7 @@ class QuarantinedRow:
 
 @dataclass(frozen=True)
 class QuarantineGroup:
-    """Refusals of one source and table for one reason; ``open`` are those not read since."""
+    """Quarantined rows of one source and table with one reason; ``open`` were not read since."""
 
     source: str
     table_name: str
@@ -40,72 +55,125 @@ class QuarantineGroup:
     example: str
 
 
+def add_to_quarantine(
+    record: Record, table: RecordTable, source: str, load_id: str, rejected: Sequence[RejectedRow]
+) -> list[str]:
+    """Quarantine rows and return the id of each; a row already there is not added again."""
+    quarantined_at = datetime.now(UTC)
+    ids = _quarantine_ids(table, rejected)
+    entries = {
+        quarantine_id: QuarantineEntry(
+            quarantine_id=quarantine_id,
+            table_name=table.name,
+            source=source,
+            document=row.document,
+            source_ref=row.source_ref,
+            reason=row.reason_with_row,
+            load_id=load_id,
+            quarantined_at=quarantined_at,
+        )
+        for quarantine_id, row in zip(ids, rejected, strict=True)
+    }
+    for _ in range(COMMIT_ATTEMPTS):
+        delta = record.table("quarantine")
+        stored = _stored_ids(delta, entries)
+        new = [entry for entry in entries.values() if entry.quarantine_id not in stored]
+        transactions = {"quarantine": last_transaction(delta, "quarantine") + 1}
+        if not new or try_commit_entries(delta, new, transactions):
+            record.compact_if_fragmented("quarantine")
+            return ids
+    raise WriteConflict("the quarantine: other writers kept committing first; run the load again")
+
+
+def add_retries(record: Record, retries: Sequence[RetryEntry]) -> None:
+    """Record what became of quarantined rows whose documents were read again."""
+    if retries:
+        try_commit_entries(record.table("retries"), retries, {})
+        record.compact_if_fragmented("retries")
+
+
 def quarantine_groups(
     record: Record, source: str | None = None, reason: str | None = None, most: int | None = None
 ) -> list[QuarantineGroup]:
-    """Count what is quarantined by source, table and reason, the most first."""
+    """Count quarantined rows by source, table and reason, the largest group first."""
     limit = "" if most is None else f"LIMIT {most:d}"
-    found = record.query(
-        "SELECT source, table_name, reason, count(*) AS records, "
-        "count(*) FILTER (became IS DISTINCT FROM 'read') AS open, "
-        "count(DISTINCT document) AS documents, "
-        "max(quarantined_at) AS last_quarantined_at, min(quarantine_id) AS example "
-        f"FROM {_quarantine_relation(record)} WHERE {_asked(source, reason)} "
-        "GROUP BY source, table_name, reason "
-        f"ORDER BY records DESC, source, table_name, reason {limit}"
-    )
-    return [QuarantineGroup(**row) for row in found.to_pylist()]
+    groups = record.query(f"""
+        SELECT source, table_name, reason, count(*) AS records,
+            count(*) FILTER (became IS DISTINCT FROM 'read') AS open,
+            count(DISTINCT document) AS documents,
+            max(quarantined_at) AS last_quarantined_at, min(quarantine_id) AS example
+        FROM {_quarantine_relation(record)} WHERE {_condition(source, reason)}
+        GROUP BY source, table_name, reason
+        ORDER BY records DESC, source, table_name, reason {limit}
+    """)
+    return [QuarantineGroup(**group) for group in groups.to_pylist()]
 
 
 def quarantined_rows(
     record: Record, source: str | None = None, reason: str | None = None
 ) -> list[QuarantinedRow]:
-    """Give every refusal of a source for a reason, or all, in the order they were met."""
-    return _listed(record, _asked(source, reason))
+    """Return the quarantined rows of a source with a reason, or all, in order of arrival."""
+    return _select_rows(record, _condition(source, reason))
 
 
-def quarantined_row(record: Record, name: str) -> QuarantinedRow:
-    """Give the refusal of an id, or of how an id begins."""
-    if len(name) < _SHORTEST:
-        raise SankofaError(f"{name!r} is too short; give at least {_SHORTEST} signs of the id")
-    found = _listed(record, f"starts_with(quarantine_id, {_text(name)})")
-    if not found:
+def quarantined_row(record: Record, id_prefix: str) -> QuarantinedRow:
+    """Return the quarantined row with an id, or with the only id that begins like this."""
+    if len(id_prefix) < _SHORTEST_PREFIX:
         raise SankofaError(
-            f"nothing quarantined has the id {name!r}; see `sankofa quarantine list`"
+            f"{id_prefix!r} is too short; give at least {_SHORTEST_PREFIX} characters of the id"
         )
-    if len(found) > 1:
-        raise SankofaError(f"{len(found)} ids begin with {name!r}; give more of it")
-    return found[0]
+    rows = _select_rows(record, f"starts_with(quarantine_id, {sql_text(id_prefix)})")
+    if not rows:
+        raise SankofaError(
+            f"nothing quarantined has the id {id_prefix!r}; see `sankofa quarantine list`"
+        )
+    if len(rows) > 1:
+        raise SankofaError(f"{len(rows)} ids begin with {id_prefix!r}; give more characters")
+    return rows[0]
 
 
-def _listed(record: Record, which: str) -> list[QuarantinedRow]:
-    found = record.query(
-        f"SELECT * FROM {_quarantine_relation(record)} WHERE {which} "
-        "ORDER BY quarantined_at, quarantine_id"
-    )
-    return [QuarantinedRow(**row) for row in found.to_pylist()]
+def _select_rows(record: Record, condition: str) -> list[QuarantinedRow]:
+    rows = record.query(f"""
+        SELECT * FROM {_quarantine_relation(record)} WHERE {condition}
+        ORDER BY quarantined_at, quarantine_id
+    """)
+    return [QuarantinedRow(**row) for row in rows.to_pylist()]
 
 
 def _quarantine_relation(record: Record) -> str:
-    """Write the relation of all refusals, each with the last that became of it."""
-    return (
-        "(SELECT kept.*, last.became, last.retried_at "
-        f"FROM {record.relation('quarantine')} AS kept LEFT JOIN "
-        "(SELECT quarantine_id, arg_max(became, retried_at) AS became, "
-        f"max(retried_at) AS retried_at FROM {record.relation('retries')} GROUP BY quarantine_id) "
-        "AS last USING (quarantine_id))"
-    )
+    """Return the relation of all quarantined rows, each with its last retry."""
+    return f"""(
+        SELECT quarantined.*, last_retry.became, last_retry.retried_at
+        FROM {record.relation("quarantine")} AS quarantined LEFT JOIN (
+            SELECT quarantine_id, arg_max(became, retried_at) AS became,
+                max(retried_at) AS retried_at
+            FROM {record.relation("retries")} GROUP BY quarantine_id
+        ) AS last_retry USING (quarantine_id)
+    )"""
 
 
-def _asked(source: str | None, reason: str | None) -> str:
-    asked = ["TRUE"]
+def _condition(source: str | None, reason: str | None) -> str:
+    conditions = ["TRUE"]
     if source is not None:
-        asked.append(f"source = {_text(source)}")
+        conditions.append(f"source = {sql_text(source)}")
     if reason is not None:
-        asked.append(f"contains(lower(reason), {_text(reason.lower())})")
-    return " AND ".join(asked)
+        conditions.append(f"contains(lower(reason), {sql_text(reason.lower())})")
+    return " AND ".join(conditions)
 
 
-def _text(value: str) -> str:
-    """Write a text as a literal of SQL."""
-    return "'" + value.replace("'", "''") + "'"
+def _stored_ids(delta: DeltaTable, entries: dict[str, QuarantineEntry]) -> set[str]:
+    """Return the ids already in the quarantine, among those of the same documents."""
+    documents = pa.array(sorted({entry.document for entry in entries.values()}))
+    stored = delta.to_pyarrow_table(columns=["quarantine_id", "document"])
+    return set(stored.filter(pc.is_in(stored["document"], documents))["quarantine_id"].to_pylist())
+
+
+def _quarantine_ids(table: RecordTable, rejected: Sequence[RejectedRow]) -> list[str]:
+    """Return a hash of location and reason for each row; equal ones differ by their order."""
+    counts: Counter[str] = Counter()
+    ids = []
+    for row in rejected:
+        text = "\x1f".join((table.name, row.document, row.source_ref, row.reason))
+        ids.append(hashlib.sha256(f"{text}\x1f{counts[text]}".encode()).hexdigest()[:32])
+        counts[text] += 1
+    return ids

@@ -1,9 +1,10 @@
-"""Marks of rows: a number that is the same for the same values, for ever.
+"""Hashes of rows: a number that is the same for the same values, for ever.
 
-A figure has 96 bits of mark in two columns, which is what tells it from every other; a
-sighting (a figure in one publication) and a content have 64 bits each. Comparing and
-ordering by marks costs a tenth of doing so by the columns themselves. The definition is
-frozen: marks are stored.
+A figure has a hash of 96 bits in two columns, ``figure`` and ``figure_check``, which distinguishes
+it from every other. A ``sighting`` (a figure in one publication) and a ``content`` have 64 bits
+each. Comparing and sorting by hashes costs a tenth of doing so by the columns themselves.
+
+The definition is frozen: hashes are stored in every record.
 """
 
 from typing import Any
@@ -19,6 +20,7 @@ from warehouse.record.tables import RecordTable
 
 Words = npt.NDArray[np.uint64]
 
+# The constants of SplitMix64, and two random ones.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _NULL = np.uint64(0xA0761D6478BD642F)
 _CHECK = np.uint64(0xE7037ED1A0B428DB)
@@ -29,11 +31,12 @@ _ROUNDS = (
 
 
 def add_row_hashes(table: RecordTable, rows: pa.Table) -> pa.Table:
-    """Add the marks: figure, figure_check, sighting, content."""
-    *identity, publication = _columns(rows, (*table.identity, "publication"))
+    """Return the rows with the columns figure, figure_check, sighting and content."""
+    *identity, publication = _hash_columns(rows, (*table.identity, "publication"))
     firsts, seconds = [first for first, _ in identity], [second for _, second in identity]
     figure, check = parallel_map(_combined, (firsts, seconds))
     sighting = _combined([check, publication[0]])
+    # Delta has no unsigned integers, hence the views; the check is the upper half of its word.
     return (
         rows.append_column("figure", pa.array(figure.view(np.int64)))
         .append_column("figure_check", pa.array((check >> np.uint64(32)).astype("u4").view("i4")))
@@ -43,45 +46,46 @@ def add_row_hashes(table: RecordTable, rows: pa.Table) -> pa.Table:
 
 
 def content_hashes(table: RecordTable, rows: pa.Table) -> pa.Array:
-    """Give the mark of each row's content; a withdrawal is a content of its own."""
-    columns = _columns(rows, (*table.content, "withdrawn"))
+    """Return the hash of each row's content; a withdrawal is a content of its own."""
+    columns = _hash_columns(rows, (*table.content, "withdrawn"))
     return pa.array(_combined([first for first, _ in columns]).view(np.int64))
 
 
-def _columns(rows: pa.Table, names: tuple[str, ...]) -> list[tuple[Words, Words]]:
-    return parallel_map(lambda name: _column(rows[name]), names)
+def _hash_columns(rows: pa.Table, names: tuple[str, ...]) -> list[tuple[Words, Words]]:
+    return parallel_map(lambda name: _hash_column(rows[name]), names)
 
 
 def _combined(columns: list[Words]) -> Words:
-    mark = np.zeros(len(columns[0]), dtype=np.uint64)
-    room = np.empty_like(mark)
+    """Fold the words of several columns into one word per row; their order matters."""
+    words = np.zeros(len(columns[0]), dtype=np.uint64)
+    buffer = np.empty_like(words)
     for column in columns:
-        mark ^= column
-        mark += _GOLDEN
-        _mix(mark, room)
-    return mark
+        words ^= column
+        words += _GOLDEN
+        _mix(words, buffer)
+    return words
 
 
-def _mix(words: Words, room: Words) -> None:
+def _mix(words: Words, buffer: Words) -> None:
     """Spread every bit over all others, in place (the finaliser of SplitMix64)."""
     for shift, factor in _ROUNDS:
-        words ^= np.right_shift(words, shift, out=room)
+        words ^= np.right_shift(words, shift, out=buffer)
         words *= factor
-    words ^= np.right_shift(words, np.uint64(31), out=room)
+    words ^= np.right_shift(words, np.uint64(31), out=buffer)
 
 
-def _column(values: pa.ChunkedArray) -> tuple[Words, Words]:
-    """Give two independent words for each value of a column."""
+def _hash_column(values: pa.ChunkedArray) -> tuple[Words, Words]:
+    """Return two independent words for each value of a column."""
     array = values.combine_chunks()
-    first, second = _text(array) if pa.types.is_string(array.type) else _number(array)
+    first, second = _hash_texts(array) if pa.types.is_string(array.type) else _hash_numbers(array)
     if array.null_count:
         absent = array.is_null().to_numpy(zero_copy_only=False)
         first, second = np.where(absent, _NULL, first), np.where(absent, _NULL, second)
     return first, second
 
 
-def _text(array: pa.Array) -> tuple[Words, Words]:
-    """Hash each distinct text once."""
+def _hash_texts(array: pa.Array) -> tuple[Words, Words]:
+    # Columns repeat few texts: hash each distinct one once.
     coded = array.dictionary_encode()
     texts = coded.dictionary.cast(pa.binary()).to_pylist()
     digests = b"".join(map(xxh3_128_digest, texts))
@@ -90,20 +94,20 @@ def _text(array: pa.Array) -> tuple[Words, Words]:
     return pairs[:, 0].copy()[codes], pairs[:, 1].copy()[codes]
 
 
-def _number(array: pa.Array) -> tuple[Words, Words]:
-    words = _stored(array)
+def _hash_numbers(array: pa.Array) -> tuple[Words, Words]:
+    words = _stored_words(array)
     first = words[:, -1] + _GOLDEN
-    room = np.empty_like(first)
-    _mix(first, room)
+    buffer = np.empty_like(first)
+    _mix(first, buffer)
     first ^= words[:, 0]
-    _mix(first, room)
+    _mix(first, buffer)
     second = first ^ _CHECK
-    _mix(second, room)
+    _mix(second, buffer)
     return first, second
 
 
-def _stored(array: pa.Array) -> Words:
-    """Give the stored integers of numbers, dates and decimals, in 64-bit words."""
+def _stored_words(array: pa.Array) -> Words:
+    """Return the stored integers of numbers, dates and decimals, as 64-bit words."""
     width = 1
     if pa.types.is_decimal128(array.type):
         width = 2
@@ -111,6 +115,6 @@ def _stored(array: pa.Array) -> Words:
         array = array.cast(pa.int32()).cast(pa.int64())
     elif not pa.types.is_int64(array.type):
         array = array.cast(pa.int64())
-    stored: Any = array.buffers()[1] or bytes(0)
-    words = np.frombuffer(stored, dtype="<u8", count=(array.offset + len(array)) * width)
+    buffer: Any = array.buffers()[1] or bytes(0)
+    words = np.frombuffer(buffer, dtype="<u8", count=(array.offset + len(array)) * width)
     return words.reshape(-1, width)[array.offset :]

@@ -1,10 +1,11 @@
-"""The record's Delta tables: where they lie, how they are opened, how they are kept small.
+"""The Delta tables of the record: opening, querying, committing and compacting them.
 
-Every table is created with ``delta.appendOnly``: the format itself refuses update, delete
-and overwrite. Writing rows belongs to ``append`` and ``journal``.
+Every table is created with ``delta.appendOnly``: the storage format itself rejects updates,
+deletes and overwrites. Deciding which rows to write belongs to ``append``, ``ledger``,
+``quarantine`` and ``versions``.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -32,7 +33,8 @@ from warehouse.record.index import delete_stale_indexes
 from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, record_schema
 from warehouse.tables import LoadEntry, QualityMetric, QuarantineEntry, RetryEntry, VersionEntry
 
-_JOURNALS: dict[str, type[SQLModel]] = {
+# What the record keeps about itself, beside the tables of sightings.
+_OPERATIONS: dict[str, type[SQLModel]] = {
     "loads": LoadEntry,
     "quarantine": QuarantineEntry,
     "retries": RetryEntry,
@@ -41,16 +43,16 @@ _JOURNALS: dict[str, type[SQLModel]] = {
 }
 _SCHEMAS: dict[str, pa.Schema] = {
     **{table.name: record_schema(table) for table in RECORD_TABLES},
-    **{name: arrow_schema(row) for name, row in _JOURNALS.items()},
+    **{name: arrow_schema(row) for name, row in _OPERATIONS.items()},
 }
 _CONFIGURATION = {
     "delta.appendOnly": "true",
     "delta.checkpointInterval": "50",
-    # The commits say what was loaded: they are kept as long as the rows.
+    # The ledger is completed from the commits, so they are kept as long as the rows.
     "delta.logRetentionDuration": "interval 36500 days",
 }
-# Row groups of this size let a point read skip most of a file.
-# Marks are random numbers: a dictionary of them would only be thrown away.
+# Row groups of this size let a point read skip most of a file. Hashes are random numbers: the
+# writer would build a dictionary of them only to throw it away.
 _WRITER = WriterProperties(
     compression="ZSTD",
     compression_level=1,
@@ -61,17 +63,19 @@ _WRITER = WriterProperties(
     },
 )
 _FILE_SIZE = 64 << 20
+# How often a writer tries again after another one has committed first.
+COMMIT_ATTEMPTS = 50
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """One Parquet file of a table, with what the log says of it."""
+    """One Parquet file of a table, with its entry in the Delta log (sizes, column statistics)."""
 
     path: str
     rows: int
     size: int
-    facts: dict[str, Any]
+    log_entry: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -81,44 +85,46 @@ class Record:
     root: str
 
     def __post_init__(self) -> None:
-        odd = [mark for mark in "[]%\\#?" if mark in self.root]
-        if odd:
+        # DuckDB would read some of these as wildcards, Delta others as parts of a URL.
+        unusable = [character for character in "[]%\\#?" if character in self.root]
+        if unusable:
             raise SankofaError(
-                f"{self.root}: a record cannot lie in a folder with {odd[0]!r} in its name; "
-                "set SANKOFA_HOME to another one"
+                f"{self.root}: the path of a record cannot contain {unusable[0]!r}; "
+                "set SANKOFA_HOME to another folder"
             )
 
     @cached_property
-    def sql(self) -> duckdb.DuckDBPyConnection:
-        """Give the engine that reads; it spills to disk rather than take all memory."""
-        engine = duckdb.connect(config={"preserve_insertion_order": False})
-        engine.execute("SET GLOBAL TimeZone = 'UTC'")
-        return engine
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The DuckDB connection that reads; it spills to disk rather than take all memory."""
+        connection = duckdb.connect(config={"preserve_insertion_order": False})
+        # vintages_query casts timestamps to days, and those are days in UTC.
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        return connection
 
     @cached_property
-    def writing(self) -> RLock:
-        """One load at a time among the threads of a process; others meet at the commit."""
+    def write_lock(self) -> RLock:
+        """The lock of this process's writers; other processes compete at the commit."""
         return RLock()
 
     @cached_property
     def _tables(self) -> dict[str, DeltaTable]:
-        """The tables opened so far: the next look reads only what was committed since."""
+        """The tables opened so far: the next use reads only the commits since."""
         return {}
 
     def table(self, name: str) -> DeltaTable:
-        """Open a table as it is now, made if it was not there."""
-        with self.writing:
+        """Return a table in its current state; create it if there is none."""
+        with self.write_lock:
             if name in self._tables:
                 self._tables[name].update_incremental()
             else:
-                self._tables[name] = self._opened(name)
+                self._tables[name] = self._open(name)
             return self._tables[name]
 
-    def _opened(self, name: str) -> DeltaTable:
+    def _open(self, name: str) -> DeltaTable:
         path = f"{self.root}/{name}"
         if not DeltaTable.is_deltatable(path):
             Path(path).mkdir(parents=True, exist_ok=True)
-            # Of several that make it at once one wins, and the others open what it made.
+            # Of several processes that create it at once one wins; the others open its table.
             with suppress(CommitFailedError):
                 DeltaTable.create(
                     path, _SCHEMAS[name], mode="ignore", name=name, configuration=_CONFIGURATION
@@ -126,83 +132,87 @@ class Record:
         return DeltaTable(path)
 
     def files(self, name: str, delta: DeltaTable | None = None) -> list[DataFile]:
-        """Give the data files of a table as it is now, or as it was opened."""
+        """Return the data files of a table as it is now, or as ``delta`` was opened."""
         actions = pa.table((delta or self.table(name)).get_add_actions(flatten=True))
         return [
             DataFile(
-                f"{self.root}/{name}/{facts['path']}",
-                facts["num_records"],
-                facts["size_bytes"],
-                facts,
+                f"{self.root}/{name}/{log_entry['path']}",
+                log_entry["num_records"],
+                log_entry["size_bytes"],
+                log_entry,
             )
-            for facts in actions.to_pylist()
+            for log_entry in actions.to_pylist()
         ]
 
     def relation(self, name: str) -> str:
-        """Name a table as it is now in SQL."""
+        """Return the SQL relation of a table as it is now."""
         return parquet_relation(name, self.files(name))
 
     def query(self, statement: str) -> pa.Table:
-        """Run one statement over the record."""
-        cursor = self.sql.cursor()
+        """Run one statement and return its result."""
+        cursor = self.connection.cursor()
         try:
             return cursor.sql(statement).to_arrow_table()
         finally:
             cursor.close()
 
     def load_seq(self, table: RecordTable) -> int:
-        """Give the number of the last load that appended to the table."""
+        """Return the number of the last load that appended to the table."""
         return last_transaction(self.table(table.name))
 
     def index_folder(self, name: str) -> Path:
-        """Name the folder in which the indexes of a table's files are kept."""
+        """Return the folder of the indexes of a table's files."""
         return Path(self.root, ".index", name)
 
-    def keep_small(self, name: str, most: int = 32) -> None:
+    def compact_if_fragmented(self, name: str, max_small_files: int = 32) -> None:
         """Merge the small files of a table once there are many; no row changes."""
         small = [file for file in self.files(name) if file.size < _FILE_SIZE // 2]
-        if len(small) > most:
+        if len(small) > max_small_files:
             self._rewrite(name, lambda delta: delta.optimize.compact)
 
     def cluster(self, table: RecordTable) -> None:
-        """Rewrite a table sorted by the column its rows arrive by; no row changes."""
+        """Rewrite a table sorted by its cluster column; no row changes."""
         self._rewrite(table.name, lambda delta: partial(delta.optimize.z_order, [table.cluster]))
 
-    def _rewrite(self, name: str, way: Callable[[DeltaTable], Callable[..., Any]]) -> None:
-        """Rewrite files alone: Delta lets two rewrites of the same files pass each other."""
-        with self.writing, try_file_lock(Path(self.root, ".locks", name)) as locked:
+    def _rewrite(self, name: str, rewriter: Callable[[DeltaTable], Callable[..., Any]]) -> None:
+        """Rewrite files, unless another process is doing it."""
+        # Delta does not notice that two rewrites replace the same files, hence the lock. Who does
+        # not get it leaves the work to the holder.
+        with self.write_lock, try_file_lock(Path(self.root, ".locks", name)) as locked:
             if locked:
                 delta = self.table(name)
-                way(delta)(target_size=_FILE_SIZE, writer_properties=_WRITER)
+                rewriter(delta)(target_size=_FILE_SIZE, writer_properties=_WRITER)
                 delete_stale_indexes(
                     self.index_folder(name), [file.path for file in self.files(name)]
                 )
 
 
 def parquet_relation(name: str, files: Iterable[DataFile]) -> str:
-    """Write the SQL relation over some files of a table, empty where there are none."""
-    listed = ", ".join(f"'{_literal(file.path)}'" for file in files)
-    if not listed:
-        columns = ", ".join(f"NULL::{_sql(field.type)} AS {field.name}" for field in _SCHEMAS[name])
+    """Return the SQL relation over files of a table; without files, an empty one."""
+    paths = ", ".join(f"'{_escaped_path(file.path)}'" for file in files)
+    if not paths:
+        columns = ", ".join(
+            f"NULL::{_sql_type(field.type)} AS {field.name}" for field in _SCHEMAS[name]
+        )
         return f"(SELECT {columns} WHERE FALSE)"
-    return f"read_parquet([{listed}])"
+    return f"read_parquet([{paths}])"
 
 
 def last_transaction(delta: DeltaTable, writer: str = "append") -> int:
-    """Give the number of the last commit of a writer, 0 before the first."""
+    """Return the transaction number of a writer's last commit, 0 before the first."""
     return delta.transaction_version(writer) or 0
 
 
 def commit(
     delta: DeltaTable,
     rows: pa.Table,
-    marks: dict[str, int],
+    transactions: dict[str, int],
     metadata: dict[str, str] | None = None,
 ) -> None:
-    """Append rows in one commit that fails if another writer with the same mark came first.
+    """Append rows in one commit that fails if another writer's transaction came first.
 
-    Delta lets two appends pass each other. A transaction mark makes them meet: of two commits
-    made from the same version, the second is refused with ``CommitFailedError``.
+    Delta lets two concurrent appends both succeed. A transaction number makes them conflict: of
+    two commits made from the same version, the second is refused with ``CommitFailedError``.
     """
     write_deltalake(
         delta,
@@ -211,16 +221,34 @@ def commit(
         writer_properties=_WRITER,
         commit_properties=CommitProperties(
             custom_metadata=metadata,
-            app_transactions=[Transaction(name, number) for name, number in marks.items()],
+            app_transactions=[Transaction(name, number) for name, number in transactions.items()],
         ),
         post_commithook_properties=_HOOKS,
     )
 
 
-def _literal(path: str) -> str:
-    """Write a path so that neither a quote nor a wildcard in it means anything."""
+def try_commit_entries(
+    delta: DeltaTable, entries: Sequence[SQLModel], transactions: dict[str, int]
+) -> bool:
+    """Append entries of one kind in one commit; False if another writer came first."""
+    schema = arrow_schema(type(entries[0]))
+    rows = pa.Table.from_pylist([entry.model_dump() for entry in entries], schema)
+    try:
+        commit(delta, rows, transactions)
+    except CommitFailedError:
+        return False
+    return True
+
+
+def sql_text(value: str) -> str:
+    """Return a text as an SQL literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _escaped_path(path: str) -> str:
+    """Escape quotes, and the wildcard of ``read_parquet``."""
     return path.replace("'", "''").replace("*", "[*]")
 
 
-def _sql(kind: pa.DataType) -> str:
+def _sql_type(kind: pa.DataType) -> str:
     return str(duckdb.from_arrow(pa.table({"x": pa.nulls(0, kind)})).types[0])

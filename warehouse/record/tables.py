@@ -1,4 +1,8 @@
-"""The tables of the record as data: what identifies a figure, and what its content is."""
+"""The tables of the record as data, and their Arrow schemas.
+
+Columns and types come from the row classes in ``warehouse.tables``. A table here adds which columns
+identify a figure and which are its content.
+"""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -24,9 +28,9 @@ from warehouse.tables import (
 class RecordTable:
     """One table of sightings.
 
-    Two sightings with the same ``identity`` speak of the same figure. A change of any
-    ``content`` column is a new vintage. Files are sorted by ``cluster``, the column by
-    which rows arrive together, so that a load reads only the files it touches.
+    Two sightings with the same ``identity`` are of the same figure. A change of any ``content``
+    column is a new vintage. Files are sorted by ``cluster``, the column whose values arrive
+    together, so that a load reads only the files it touches.
     """
 
     name: str
@@ -116,7 +120,7 @@ RECORD_TABLES = (
 )
 
 
-# 20 digits before the point and 18 behind it, exact; Spark and DuckDB end at 38 as well.
+# 20 digits before the decimal point and 18 after it, exact. Spark and DuckDB allow 38 as well.
 DECIMAL = pa.decimal128(38, 18)
 
 _TYPES: dict[Any, pa.DataType] = {
@@ -128,7 +132,7 @@ _TYPES: dict[Any, pa.DataType] = {
     Decimal: DECIMAL,
 }
 
-# What the writer fills in: the marks, whether the publication was read before, the load.
+# What the writer adds: the row hashes, whether the sighting has several readings, the load.
 WRITER_FIELDS = (
     pa.field("figure", pa.int64(), nullable=False),
     pa.field("figure_check", pa.int32(), nullable=False),
@@ -142,24 +146,24 @@ _STAMPS = ("load_id", "load_seq")
 
 
 def arrow_schema(row: type[SQLModel]) -> pa.Schema:
-    """Give the columns of a row with their Arrow types and whether they may be null."""
+    """Return the Arrow schema of a row class."""
     return pa.schema(
         [_arrow_field(name, info.annotation) for name, info in row.model_fields.items()]
     )
 
 
 def incoming_schema(table: RecordTable) -> pa.Schema:
-    """Give the columns that a load brings."""
+    """Return the columns that a load brings."""
     return arrow_schema(table.row)
 
 
 def unstamped_schema(table: RecordTable) -> pa.Schema:
-    """Give the columns of a marked row that does not know its load yet."""
+    """Return the columns of a hashed row that has no load number yet."""
     return pa.schema([field for field in record_schema(table) if field.name not in _STAMPS])
 
 
 def record_schema(table: RecordTable) -> pa.Schema:
-    """Give the columns that the record holds: what a load brings and what the writer adds."""
+    """Return the stored columns: what a load brings and what the writer adds."""
     return pa.schema([*arrow_schema(table.row), *WRITER_FIELDS])
 
 
@@ -167,7 +171,7 @@ def _arrow_field(name: str, annotation: Any) -> pa.Field:
     nullable = False
     if get_origin(annotation) in (UnionType, Union):
         nullable = NoneType in get_args(annotation)
-        (annotation,) = [each for each in get_args(annotation) if each is not NoneType]
+        (annotation,) = [option for option in get_args(annotation) if option is not NoneType]
     if get_origin(annotation) is list:
         return pa.field(name, pa.list_(_TYPES[get_args(annotation)[0]]), nullable=nullable)
     if get_origin(annotation) is Literal:

@@ -51,7 +51,7 @@ def test_a_merge_that_updates_is_refused(filled: Record) -> None:
 
 def test_compaction_is_allowed_and_changes_no_row(filled: Record) -> None:
     before, files = everything(filled), len(filled.table("fundamentals").file_uris())
-    filled.keep_small("fundamentals", most=1)
+    filled.compact_if_fragmented("fundamentals", max_small_files=1)
     assert len(filled.table("fundamentals").file_uris()) == 1 < files
     filled.cluster(FUNDAMENTALS)
     assert everything(filled) == before
