@@ -27,7 +27,7 @@ from api.resources.service import HealthResource, OpenApiResource, StatusResourc
 from api.resources.tenders import TenderPartiesResource, TendersResource
 from api.version_headers import VersionHeadersMiddleware
 from warehouse.contract.failures import UPGRADE_URL as UPGRADE_URL
-from warehouse.exports.published import Published
+from warehouse.exports.published import PublishedExports
 from warehouse.keys import KeyStore, KeyStoreUnavailable, check, public_key, signing_secret
 from warehouse.read.mart import Mart
 from warehouse.usage import Usage
@@ -58,7 +58,7 @@ def create_app(
     mart: Mart,
     keys: KeyStore,
     upgrade_url: str = UPGRADE_URL,
-    exports: Published | None = None,
+    exports: PublishedExports | None = None,
     base_urls: Sequence[str] = (),
     usage: Usage | None = None,
     docs: Path | None = None,

@@ -13,7 +13,7 @@ from api.server.access_log import flush_log, log_to_stderr
 from api.server.loop import bind, create_waitress, run, stop_on_signal
 from api.server.proxies import parse_networks, trust_proxies
 from api.server.workers import keep_freed_memory, run_workers
-from warehouse.exports.published import Published
+from warehouse.exports.published import PublishedExports
 from warehouse.keys import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.usage import Usage
@@ -81,7 +81,7 @@ def listen_on(
         Mart(marts),
         KeyStore(keys_path),
         options.upgrade_url,
-        exports=None if options.exports is None else Published(options.exports),
+        exports=None if options.exports is None else PublishedExports(options.exports),
         base_urls=options.base_urls,
         usage=None if options.usage is None else Usage(options.usage),
         docs=options.docs,

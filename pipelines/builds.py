@@ -6,8 +6,8 @@ from pathlib import Path
 from assets.exports.export import switch_latest
 from pipelines.places import Places
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.exports.published import VERSION, Published
-from warehouse.mart.build import retire
+from warehouse.exports.published import VERSION, PublishedExports
+from warehouse.mart.build import delete_old_builds
 from warehouse.mart.builds import builds_at
 from warehouse.read.mart import Mart
 
@@ -27,12 +27,12 @@ def roll_back(here: Places, data_version: str | None = None, drop: bool = False)
             mart.at(name).build()
             mart.close()
         builds.switch(name)
-        if name in Published(here.exports).versions():
+        if name in PublishedExports(here.exports).versions():
             switch_latest(here.exports, name)
         if drop and left is not None and left != name:
             builds.remove(left)
-            if left in Published(here.exports).versions():
-                Published(here.exports).remove(left)
+            if left in PublishedExports(here.exports).versions():
+                PublishedExports(here.exports).remove(left)
             shutil.rmtree(here.docs / left, ignore_errors=True)
     return name
 
@@ -48,7 +48,7 @@ def _before(names: list[str], current: str | None) -> str:
 
 def clear_unpublished(marts: str, exports: str, docs: Path) -> None:
     """Remove what a publisher exported that died before anyone could read its build."""
-    kept, held = Published(exports), builds_at(marts).names()
+    kept, held = PublishedExports(exports), builds_at(marts).names()
     try:
         last = _order(kept.latest())
     except NothingPublished:
@@ -64,8 +64,8 @@ def let_go(marts: str, exports: str, docs: Path, keep: int) -> list[str]:
 
     What an earlier call was killed before it came to goes as well.
     """
-    gone = retire(marts, keep)
-    kept, held = Published(exports), builds_at(marts).names()
+    gone = delete_old_builds(marts, keep)
+    kept, held = PublishedExports(exports), builds_at(marts).names()
     versions = kept.versions()
     for name in versions:
         if name in gone or (name in versions[:-keep] and name not in held):

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from assets.exports.artifacts import PARTS, Part
-from assets.exports.file_columns import Column
+from assets.exports.artifacts import EXPORT_FILES, ExportFile
+from assets.exports.file_columns import FileColumn
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 from warehouse.contract.bodies import ROWS
@@ -53,7 +53,10 @@ def data_dictionary() -> str:
         "## Parquet files",
         "The manifest at `/v1/export` lists the files of a version; [bulk.md](bulk.md) shows how "
         "they are read.",
-        *(_files(list(of_one)) for _, of_one in groupby(PARTS, key=lambda each: each.columns)),
+        *(
+            _files(list(of_one))
+            for _, of_one in groupby(EXPORT_FILES, key=lambda each: each.columns)
+        ),
         "## Tiers of keys",
         _tiers(),
         "## Problems",
@@ -168,7 +171,7 @@ def _example(given: Sequence[Any] | None) -> str:
     return "" if not given or given[0] is None else f"`{_encoder.encode(given[0]).decode()}`"
 
 
-def _files(parts: Sequence[Part]) -> str:
+def _files(parts: Sequence[ExportFile]) -> str:
     title = "### " + ("Signal panels" if len(parts) > 1 else parts[0].key)
     told = _table(
         ("file", "what it holds", "who reads it", "sorted by"),
@@ -178,7 +181,7 @@ def _files(parts: Sequence[Part]) -> str:
     return f"{title}\n\n{told}\n\n{columns}"
 
 
-def _column(column: Column) -> tuple[str, ...]:
+def _column(column: FileColumn) -> tuple[str, ...]:
     kind = str(column.field.type) + (" or null" if column.field.nullable else "")
     return f"`{column.name}`", kind, column.meaning, _example((column.example,))
 

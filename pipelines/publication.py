@@ -22,12 +22,12 @@ from quality.audit import audit
 from quality.data_docs import write_docs
 from quality.history import keep_history
 from quality.report import Report
-from warehouse.exports.published import Manifest, Published, encode
+from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
-from warehouse.mart.snapshot import Derivation, Snapshot, Tables
-from warehouse.read.build_info import MANIFEST
+from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
+from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record
 from warehouse.tables import QualityMetric
 
@@ -79,18 +79,18 @@ class Publication:
             told = builds.about(current)
             if MEASURED in told:
                 keep_history(record, _MEASUREMENTS.validate_json(told[MEASURED]))
-            if current in Published(self.exports).versions():
+            if current in PublishedExports(self.exports).versions():
                 switch_latest(self.exports, current)
 
     def _kept(self, derivation: Derivation) -> Derivation:
-        def derive(snapshot: Snapshot) -> Tables:
+        def derive(snapshot: Snapshot) -> DerivedTables:
             made = derivation.derive(snapshot)
             self.derived |= made
             return made
 
         return replace(derivation, derive=derive)
 
-    def _audit(self, snapshot: Snapshot, before: str | None) -> Tables:
+    def _audit(self, snapshot: Snapshot, before: str | None) -> DerivedTables:
         """Measure, and refuse what must not be published; ``audit`` stages what it measured."""
         told = {} if before is None else builds_at(self.marts).about(before)
         self.report = audit(
@@ -107,7 +107,7 @@ class Publication:
     def _export(self, snapshot: Snapshot, before: str | None) -> Mapping[str, str]:
         assert self.report is not None
         clear_unpublished(self.marts, self.exports, self.docs)
-        exported = Published(self.exports).versions()
+        exported = PublishedExports(self.exports).versions()
         self.manifest = export(
             snapshot,
             self.exports,
@@ -117,10 +117,12 @@ class Publication:
             notice=self.notice,
         )
         pages = self.docs / snapshot.data_version
-        write_site(snapshot, self.manifest, Published(self.exports), pages, self._api, self.notice)
+        write_site(
+            snapshot, self.manifest, PublishedExports(self.exports), pages, self._api, self.notice
+        )
         write_docs(self.report, pages / "quality" / "data-docs", board="../index.html")
         return {
-            MANIFEST: encode(self.manifest).decode(),
+            EXPORT_MANIFEST_KEY: encode_manifest(self.manifest).decode(),
             COUNTS: msgspec.json.encode(self.report.counts).decode(),
             MEASURED: _MEASUREMENTS.dump_json(list(self.report.quality)).decode(),
             **self._confirmed(self.report),

@@ -24,14 +24,14 @@ def is_ready(here: Places) -> bool:
     """Say whether a build is published, in the form and by the rules of this code."""
     from pipelines.publication import DERIVATIONS
     from warehouse.mart.builds import builds_at
-    from warehouse.mart.tables import LAYOUT
+    from warehouse.mart.tables import MART_SCHEMA_VERSION
 
     builds = builds_at(here.marts)
     current = builds.current()
     if current is None:
         return False
     made = json.loads(builds.about(current).get("made_from", "{}"))
-    ours = LAYOUT, [each.version for each in DERIVATIONS]
+    ours = MART_SCHEMA_VERSION, [each.version for each in DERIVATIONS]
     return (made.get("layout"), made.get("rules")) == ours
 
 

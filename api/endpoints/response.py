@@ -5,12 +5,12 @@ from datetime import date
 import falcon
 
 from warehouse.json_encoding import encode
-from warehouse.read.rows import Rows
+from warehouse.read.rows import RowPage
 
 
 def send_rows(
     resp: falcon.Response,
-    rows: Rows,
+    rows: RowPage,
     limit: int | None,
     as_of: date | None,
     member: str = "data",
@@ -23,7 +23,7 @@ def send_rows(
 
 def send_rows_between(
     resp: falcon.Response,
-    rows: Rows,
+    rows: RowPage,
     before: dict[str, object],
     member: str,
     after: dict[str, object],

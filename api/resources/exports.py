@@ -11,7 +11,7 @@ from api.endpoints.request import etag_matches, pinned_mart, read_parameters
 from api.endpoints.response import send_json
 from warehouse.contract.problems import Problem
 from warehouse.errors import UnknownVersion
-from warehouse.exports.published import LATEST, PUBLIC_KEY, Published, PublishedFile
+from warehouse.exports.published import LATEST, PUBLIC_KEY, PublishedExports, PublishedFile
 from warehouse.read.build_info import export_body
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, Tier
@@ -22,7 +22,7 @@ _CHUNK_BYTES = 262_144
 _SINGLE_RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*")
 
 
-def file_routes(published: Published) -> dict[str, object]:
+def file_routes(published: PublishedExports) -> dict[str, object]:
     """Return the routes of the files and of the key that signs their manifests."""
     return {
         "/exports/{version}/{name}": ExportFileResource(published),
@@ -50,7 +50,7 @@ class ExportManifestResource:
 class ExportFileResource:
     """A file that a manifest lists; a licensed one needs a key of its tier."""
 
-    def __init__(self, published: Published) -> None:
+    def __init__(self, published: PublishedExports) -> None:
         self._published = published
 
     def open(self, params: Mapping[str, str]) -> bool:
@@ -76,7 +76,7 @@ class SigningKeyResource:
 
     open = True
 
-    def __init__(self, published: Published) -> None:
+    def __init__(self, published: PublishedExports) -> None:
         self._published = published
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
@@ -119,7 +119,7 @@ def _with_base_url(req: falcon.Request, body: bytes) -> bytes:
     return body
 
 
-def _find(published: Published, version: str, name: str) -> PublishedFile:
+def _find(published: PublishedExports, version: str, name: str) -> PublishedFile:
     try:
         file = published.file(version, name)
     except (UnknownVersion, FileNotFoundError):

@@ -7,7 +7,7 @@ from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows, send_rows_between
 from warehouse.contract.problems import Problem
 from warehouse.contract.refusals import nobody
-from warehouse.read.crosswalk import FREE, identifiers, lookup
+from warehouse.read.crosswalk import FREE_ID_TYPES, identifiers, lookup
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
 
@@ -71,7 +71,7 @@ class LookupResource:
         """Send at most 20 matches; the paid crosswalk is 402 for a sample key."""
         parameters = read_parameters(req, self.endpoint)
         id_type, tier = parameters["id_type"], tier_of(req)
-        if id_type not in FREE and not tier.paid:
+        if id_type not in FREE_ID_TYPES and not tier.paid:
             raise Problem(
                 "paid_crosswalk",
                 f"Lookups by {id_type} need the starter tier or above.",

@@ -14,7 +14,7 @@ from api.endpoints.request import read_parameters
 from warehouse.contract import API_VERSION
 from warehouse.errors import SankofaError
 from warehouse.json_encoding import encode
-from warehouse.read.mart import Mart, answered_by
+from warehouse.read.mart import Mart, check_readable
 
 _DEADLINE_SECONDS = 1.0
 # Reads that never return occupy a thread each; this many may hang before others must wait.
@@ -43,7 +43,7 @@ class StatusResource:
 
     def __init__(self, mart: Mart, stores: Mapping[str, Callable[[], object]]) -> None:
         self._service_version = version("sankofa")
-        self._reads = {"datastore": lambda: answered_by(mart), **stores}
+        self._reads = {"datastore": lambda: check_readable(mart), **stores}
         self._executor = ThreadPoolExecutor(_MOST_READS, "status")
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from assets.entities.duplicate_ids import same_as_table
 from assets.entities.resolve_parties import PARTY_COLUMNS, resolve_parties
-from warehouse.mart.snapshot import Derivation, Snapshot, Tables
+from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.record.ledger import code_version
 
 _COLUMNS = {
@@ -22,7 +22,7 @@ _COLUMNS = {
 _IS_ORGANISATION = "name IS NOT NULL AND org_evidence IS NOT NULL"
 
 
-def derive(snapshot: Snapshot) -> Tables:
+def derive(snapshot: Snapshot) -> DerivedTables:
     """Derive ``same_as`` and ``party_matches`` from the tables of a snapshot.
 
     Every vintage of a party is resolved against the organisations as they are known now: which

@@ -5,10 +5,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from assets.exports import file_columns
-from assets.exports.file_columns import Column
+from assets.exports.file_columns import FileColumn
 from assets.exports.parquet import Reader
 from assets.exports.tenders import AWARDS, PARTIES, reading_awards
-from warehouse.exports.published import Kind
+from warehouse.exports.published import ArtifactKind
 from warehouse.mart.snapshot import Snapshot
 from warehouse.tables import OPEN_CLASSES
 from warehouse.tiers import TierName
@@ -19,12 +19,15 @@ _AS_OF = (
     "WHERE available_at <= DATE '{{as_of}}' "
     "AND (superseded_at IS NULL OR superseded_at > DATE '{{as_of}}'){standing}"
 )
-LICENCES: dict[Kind, str] = {"open-panel": "CC-BY-4.0", "licensed": "LicenseRef-Sankofa-Licensed"}
-TIERS: dict[Kind, TierName | None] = {"open-panel": None, "licensed": "starter"}
+LICENCES: dict[ArtifactKind, str] = {
+    "open-panel": "CC-BY-4.0",
+    "licensed": "LicenseRef-Sankofa-Licensed",
+}
+TIERS: dict[ArtifactKind, TierName | None] = {"open-panel": None, "licensed": "starter"}
 
 
 @dataclass(frozen=True)
-class Part:
+class ExportFile:
     """One file: ``relation`` is read over the staged tables that it ``needs``.
 
     The first column tells a row from all others; ``sort`` ends with it. ``period`` names the
@@ -37,9 +40,9 @@ class Part:
 
     key: str
     title: str
-    kind: Kind
+    kind: ArtifactKind
     sku: str | None
-    columns: tuple[Column, ...]
+    columns: tuple[FileColumn, ...]
     relation: str
     sort: tuple[str, ...]
     period: tuple[str, ...]
@@ -79,7 +82,7 @@ class Part:
         )
 
 
-PANELS: tuple[tuple[str, str], ...] = (
+PANEL_TITLES: tuple[tuple[str, str], ...] = (
     ("procurement-demand", "Procurement demand by category and buyer"),
     ("award-concentration", "Concentration of awards among suppliers"),
     ("buyer-supplier-concentration", "Concentration of awards among suppliers of each buyer"),
@@ -99,8 +102,8 @@ PANELS: tuple[tuple[str, str], ...] = (
 # Their sources give no evidence of when a value became public: there is no as_of for them.
 _UNDATED = ("af-macro-annual",)
 
-PARTS: tuple[Part, ...] = (
-    Part(
+EXPORT_FILES: tuple[ExportFile, ...] = (
+    ExportFile(
         "af-tender-releases",
         "Tender releases, every vintage",
         "licensed",
@@ -113,7 +116,7 @@ PARTS: tuple[Part, ...] = (
         keeps="tender_releases",
         alongside=reading_awards,
     ),
-    Part(
+    ExportFile(
         "af-fund-facts",
         "Reported company figures, every vintage",
         "licensed",
@@ -125,7 +128,7 @@ PARTS: tuple[Part, ...] = (
         ("fundamentals",),
         keeps="fundamentals",
     ),
-    Part(
+    ExportFile(
         "af-tender-awards",
         "Award facts: each award as each release states it, every vintage",
         "licensed",
@@ -137,7 +140,7 @@ PARTS: tuple[Part, ...] = (
         ("tender_releases", "tender_parties", "party_matches"),
         after="af-tender-releases",
     ),
-    Part(
+    ExportFile(
         "af-tender-parties",
         "Parties of tenders that are established to be organisations, every vintage",
         "licensed",
@@ -148,7 +151,7 @@ PARTS: tuple[Part, ...] = (
         ("released_on",),
         ("tender_parties", "party_matches"),
     ),
-    Part(
+    ExportFile(
         "af-macro-series",
         "Macroeconomic series, every vintage",
         "licensed",
@@ -160,7 +163,7 @@ PARTS: tuple[Part, ...] = (
         ("macro_series",),
         keeps="macro_series",
     ),
-    Part(
+    ExportFile(
         "af-macro-annual",
         "Annual indicators, every vintage; undated, so that latest tells what is known now",
         "licensed",
@@ -172,7 +175,7 @@ PARTS: tuple[Part, ...] = (
         ("macro_annual",),
         keeps="macro_annual",
     ),
-    Part(
+    ExportFile(
         "macro-series",
         "Macroeconomic series as they are known now",
         "open-panel",
@@ -184,7 +187,7 @@ PARTS: tuple[Part, ...] = (
         ("macro_series",),
         keeps="macro_series",
     ),
-    Part(
+    ExportFile(
         "quality-history",
         "What was measured of each dataset's quality",
         "open-panel",
@@ -196,7 +199,7 @@ PARTS: tuple[Part, ...] = (
         ("quality",),
     ),
     *(
-        Part(
+        ExportFile(
             key,
             title,
             "open-panel",
@@ -209,6 +212,6 @@ PARTS: tuple[Part, ...] = (
             signal_key=key,
             methodology_ref=f"signals-v1/{key}",
         )
-        for key, title in PANELS
+        for key, title in PANEL_TITLES
     ),
 )

@@ -7,20 +7,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from assets.exports.artifacts import LICENCES, Part
-from assets.exports.file_columns import Column
-from warehouse.exports.published import PARQUET, Artifact, Kind, file_name
+from assets.exports.artifacts import LICENCES, ExportFile
+from assets.exports.file_columns import FileColumn
+from warehouse.exports.published import PARQUET, Artifact, ArtifactKind, file_name
 
 NAME = "sankofa-exports"
 TITLE = "Sankofa: what was knowable on any past day, for African and emerging markets"
-_LICENCE_PAGES: dict[Kind, str | None] = {
+_LICENCE_PAGES: dict[ArtifactKind, str | None] = {
     "open-panel": "https://creativecommons.org/licenses/by/4.0/",
     "licensed": None,
 }
-Described = Sequence[tuple[Part, Artifact]]
+Described = Sequence[tuple[ExportFile, Artifact]]
 
 
-def table_schema(part: Part) -> dict[str, Any]:
+def table_schema(part: ExportFile) -> dict[str, Any]:
     """Describe the columns of a file as a Frictionless Table Schema."""
     fields = [
         {
@@ -79,7 +79,7 @@ def croissant(described: Described, data_version: str, notice: str, created: dat
     }
 
 
-def _resource(part: Part, artifact: Artifact) -> dict[str, Any]:
+def _resource(part: ExportFile, artifact: Artifact) -> dict[str, Any]:
     return {
         "name": part.key,
         "title": part.title,
@@ -93,7 +93,7 @@ def _resource(part: Part, artifact: Artifact) -> dict[str, Any]:
     }
 
 
-def _record_set(part: Part) -> dict[str, Any]:
+def _record_set(part: ExportFile) -> dict[str, Any]:
     name = f"{part.key}-rows"
     return {
         "@type": "cr:RecordSet",
@@ -105,7 +105,7 @@ def _record_set(part: Part) -> dict[str, Any]:
     }
 
 
-def _field(part: Part, record_set: str, column: Column) -> dict[str, Any]:
+def _field(part: ExportFile, record_set: str, column: FileColumn) -> dict[str, Any]:
     described = {
         "@type": "cr:Field",
         "@id": f"{record_set}/{column.name}",
@@ -117,12 +117,12 @@ def _field(part: Part, record_set: str, column: Column) -> dict[str, Any]:
     return described | ({"repeated": True} if pa.types.is_list(column.field.type) else {})
 
 
-def _licence(kind: Kind) -> dict[str, str]:
+def _licence(kind: ArtifactKind) -> dict[str, str]:
     page = _LICENCE_PAGES[kind]
     return {"name": LICENCES[kind]} | ({"path": page} if page else {})
 
 
-def _address(kind: Kind) -> str:
+def _address(kind: ArtifactKind) -> str:
     return _LICENCE_PAGES[kind] or LICENCES[kind]
 
 

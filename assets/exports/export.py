@@ -15,23 +15,23 @@ import duckdb
 import msgspec
 
 from assets.exports import describe
-from assets.exports.artifacts import PARTS, Part
+from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.signing import SigningKey
-from assets.exports.write_artifact import entry, failed
+from assets.exports.write_artifact import failed_artifact, write_artifact
 from warehouse.errors import SankofaError, UnknownVersion
-from warehouse.exports.file_store import Place
+from warehouse.exports.file_store import FileStore
 from warehouse.exports.published import (
     CROISSANT,
     DATAPACKAGE,
     LATEST,
-    MANIFEST,
+    MANIFEST_FILE,
     PUBLIC_KEY,
     SIGNATURE,
     VERSION,
     Artifact,
     Manifest,
-    Published,
-    encode,
+    PublishedExports,
+    encode_manifest,
     schema_name,
 )
 from warehouse.mart.snapshot import Snapshot
@@ -61,15 +61,17 @@ def export(
     ``destination`` is a folder or a URL that fsspec knows, ``base_url`` the address at which
     others read it, ``previous`` the version that deltas are against.
     """
-    place, version = Place.of(destination), snapshot.data_version
+    place, version = FileStore.of(destination), snapshot.data_version
     _make_room(place, version)
     address = f"{base_url.rstrip('/')}/{version}"
     before = _keys(destination, previous)
     staged = _staged(snapshot)
-    missing = {part.key: [name for name in part.needs if name not in staged] for part in PARTS}
-    made = [part for part in PARTS if not missing[part.key]]
+    missing = {
+        part.key: [name for name in part.needs if name not in staged] for part in EXPORT_FILES
+    }
+    made = [part for part in EXPORT_FILES if not missing[part.key]]
     _let_read(snapshot.sql, place)
-    one = partial(entry, snapshot, place, address, notice)
+    one = partial(write_artifact, snapshot, place, address, notice)
     with _frugal(snapshot.sql), ThreadPoolExecutor(_AT_ONCE) as threads:
         against = {part.key: previous if part.key in before else None for part in made}
         written: dict[str, Artifact] = {}
@@ -82,34 +84,36 @@ def export(
         data_version=version,
         generated_at=(now or datetime.now(UTC)).astimezone(UTC),
         artifacts=tuple(artifacts),
-        failed=tuple(failed(part, missing[part.key]) for part in PARTS if missing[part.key]),
+        failed=tuple(
+            failed_artifact(part, missing[part.key]) for part in EXPORT_FILES if missing[part.key]
+        ),
         signature_url=f"{address}/{SIGNATURE}",
         datapackage_url=f"{address}/{DATAPACKAGE}",
     )
     _describe(place, manifest, list(zip(made, artifacts, strict=True)), notice)
-    body = encode(manifest)
+    body = encode_manifest(manifest)
     place.put(signing_key.public_pem(), version, PUBLIC_KEY)
     place.put(signing_key.sign(body), version, SIGNATURE)
-    place.put(body, version, MANIFEST)
+    place.put(body, version, MANIFEST_FILE)
     return manifest
 
 
 def switch_latest(destination: str, data_version: str) -> None:
     """Let every reader of ``latest`` see another complete version from now on."""
-    place = Place.of(destination)
-    if not VERSION.fullmatch(data_version) or not place.exists(data_version, MANIFEST):
+    place = FileStore.of(destination)
+    if not VERSION.fullmatch(data_version) or not place.exists(data_version, MANIFEST_FILE):
         raise UnknownVersion(f"{data_version!r} has no complete export; export it first")
     place.put(data_version.encode("ascii"), LATEST)
 
 
-def _make_room(place: Place, version: str) -> None:
+def _make_room(place: FileStore, version: str) -> None:
     """Refuse to write a version twice, and clear what killed exports left."""
     if not VERSION.fullmatch(version):
         raise UnknownVersion(f"{version!r} is not a data_version")
     for name in place.folders():
-        if VERSION.fullmatch(name) and not place.exists(name, MANIFEST):
+        if VERSION.fullmatch(name) and not place.exists(name, MANIFEST_FILE):
             place.remove(name)
-    if place.exists(version, MANIFEST):
+    if place.exists(version, MANIFEST_FILE):
         raise AlreadyExported(f"{version} is exported already and never changes; name a new one")
 
 
@@ -118,7 +122,7 @@ def _keys(destination: str, previous: str | None) -> set[str]:
     if previous is None:
         return set()
     try:
-        return {each.key for each in Published(destination).manifest(previous).artifacts}
+        return {each.key for each in PublishedExports(destination).manifest(previous).artifacts}
     except UnknownVersion:
         return set()
 
@@ -127,7 +131,7 @@ def _staged(snapshot: Snapshot) -> set[str]:
     return set(snapshot.read("SELECT view_name FROM duckdb_views()")["view_name"].to_pylist())
 
 
-def _let_read(sql: duckdb.DuckDBPyConnection, place: Place) -> None:
+def _let_read(sql: duckdb.DuckDBPyConnection, place: FileStore) -> None:
     """Let the engine read files of a store that it does not know by itself."""
     protocol = place.address().split("://")[0]
     if not place.is_local and protocol not in sql.list_filesystems():
@@ -146,7 +150,7 @@ def _frugal(sql: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _describe(
-    place: Place, manifest: Manifest, described: list[tuple[Part, Artifact]], notice: str
+    place: FileStore, manifest: Manifest, described: list[tuple[ExportFile, Artifact]], notice: str
 ) -> None:
     version, created = manifest.data_version, manifest.generated_at
     for part, _ in described:

@@ -37,7 +37,7 @@ PROVENANCE = (
 
 
 @dataclass(frozen=True)
-class Column:
+class FileColumn:
     """One column of a bulk file; ``sql`` gives it from the staged row."""
 
     field: pa.Field
@@ -51,7 +51,7 @@ class Column:
         return str(self.field.name)
 
 
-class Bulk(SQLModel):
+class ExportOnlyColumns(SQLModel):
     """What only bulk files show, and what the stage adds to a row."""
 
     fact_id: str = column("Id of this vintage of the figure.", "7a1d0c3b5e9f4a2280c6d1e2f3a4b5c6")
@@ -102,7 +102,7 @@ class Award(SQLModel):
 
 def columns(
     row: type[SQLModel], names: tuple[str, ...], sql: Mapping[str, str] | None = None
-) -> tuple[Column, ...]:
+) -> tuple[FileColumn, ...]:
     """Describe columns as a row describes them; ``new=old`` renames one."""
     schema, given = arrow_schema(row), sql or {}
     found = []
@@ -110,7 +110,7 @@ def columns(
         name, _, old = each.partition("=")
         field, info = schema.field(old or name), row.model_fields[old or name]
         found.append(
-            Column(
+            FileColumn(
                 field.with_name(name),
                 str(info.description),
                 info.examples[0] if info.examples else None,
@@ -120,23 +120,23 @@ def columns(
     return tuple(found)
 
 
-def provenance() -> tuple[Column, ...]:
+def provenance() -> tuple[FileColumn, ...]:
     """Give the columns that say where a row is from."""
-    return columns(Sighting, PROVENANCE) + columns(Bulk, ("provenance_id",))
+    return columns(Sighting, PROVENANCE) + columns(ExportOnlyColumns, ("provenance_id",))
 
 
-def vintages() -> tuple[Column, ...]:
+def vintages() -> tuple[FileColumn, ...]:
     """Give the columns by which any as_of is one filter."""
     return (
-        columns(Bulk, ("vintage",))
+        columns(ExportOnlyColumns, ("vintage",))
         + columns(Sighting, ("available_at", "withdrawn"))
-        + columns(Bulk, ("superseded_at", "latest"))
+        + columns(ExportOnlyColumns, ("superseded_at", "latest"))
     )
 
 
-def record_id(sql: str = "row_id", name: str = "record_id") -> tuple[Column, ...]:
+def record_id(sql: str = "row_id", name: str = "record_id") -> tuple[FileColumn, ...]:
     """Give the column that tells a row from all others of its file."""
-    return columns(Bulk, (name,), {name: sql})
+    return columns(ExportOnlyColumns, (name,), {name: sql})
 
 
 _OBSERVED = ("period_start", "period_end", "value", "unit", "base_period", "obs_status")
@@ -207,7 +207,7 @@ AWARD = (
 PARTY = (
     record_id()
     + columns(TenderParty, ("ocid", "release_id", "country"))
-    + columns(Bulk, ("party_id",))
+    + columns(ExportOnlyColumns, ("party_id",))
     + columns(PartyMatch, ("service_id", "match_method"))
     + columns(
         TenderParty,
@@ -225,7 +225,7 @@ SERIES_NOW = (
     record_id()
     + _SERIES
     + columns(MacroSeries, ("source", "available_at"))
-    + columns(Bulk, ("vintage",))
+    + columns(ExportOnlyColumns, ("vintage",))
     + provenance()
 )
 ANNUAL = (

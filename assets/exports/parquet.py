@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from assets.exports.file_columns import Column
-from warehouse.exports.file_store import Place
+from assets.exports.file_columns import FileColumn
+from warehouse.exports.file_store import FileStore
 
 GROUP = 100_000
 # Small enough that no text column of a batch can pass the 2 GiB that Arrow's offsets reach.
@@ -29,7 +29,7 @@ _UNSORTABLE = ("release",)
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFile:
     """What is known of a file once it is written."""
 
     rows: int
@@ -64,28 +64,28 @@ class _Hashing:
         self.closed = True
 
 
-def file_schema(columns: Iterable[Column], about: dict[str, str]) -> pa.Schema:
+def file_schema(columns: Iterable[FileColumn], about: dict[str, str]) -> pa.Schema:
     """Give the schema of a file: each column with its meaning, and what it says of itself."""
     fields = [each.field.with_metadata({"description": each.meaning}) for each in columns]
     return pa.schema(fields, metadata=about)
 
 
-def write(
+def write_parquet(
     rows: Iterable[pa.RecordBatch],
     schema: pa.Schema,
     sort: tuple[str, ...],
     period: tuple[str, ...],
-    place: Place,
+    place: FileStore,
     *parts: str,
     read: Reader | None = None,
-) -> Written:
+) -> WrittenFile:
     """Write rows that come in order, ``read`` on their way; no more than a row group is held."""
     found: list[date] = []
     count = 0
     with place.create(*parts) as file:
         out = _Hashing(file)
         with _writer(out, schema, sort) as writer:
-            for group in groups(rows, schema):
+            for group in row_groups(rows, schema):
                 if read is not None:
                     read(group)
                 writer.write_table(group, row_group_size=GROUP)
@@ -95,7 +95,7 @@ def write(
         if place.is_local:
             os.fsync(file.fileno())
     least, most = min(found, default=None), max(found, default=None)
-    return Written(count, out.size, out.hash.hexdigest(), least, most)
+    return WrittenFile(count, out.size, out.hash.hexdigest(), least, most)
 
 
 def _writer(out: _Hashing, schema: pa.Schema, sort: tuple[str, ...]) -> pq.ParquetWriter:
@@ -119,7 +119,7 @@ def _leaf(field: pa.Field) -> str:
     return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
 
 
-def groups(
+def row_groups(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, size: int = GROUP
 ) -> Iterator[pa.Table]:
     """Cut batches of any size into row groups of one size; the same rows give the same ones."""

@@ -18,12 +18,12 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from warehouse.errors import SankofaError
-from warehouse.exports.file_store import Place
+from warehouse.exports.file_store import FileStore
 from warehouse.exports.published import (
-    MANIFEST,
+    MANIFEST_FILE,
     PUBLIC_KEY,
     SIGNATURE,
-    decode,
+    decode_manifest,
     delta_name,
     file_name,
 )
@@ -101,25 +101,27 @@ def _make(path: Path) -> None:
 _PART = 1 << 20
 
 
-def problems(destination: str, data_version: str, public_pem: bytes | None = None) -> list[str]:
+def verify_export(
+    destination: str, data_version: str, public_pem: bytes | None = None
+) -> list[str]:
     """Say what of a version is not as it was signed; nothing where all is.
 
     ``public_pem`` is the key that is trusted; without it the one beside the manifest, which
     tells damage and not fraud.
     """
-    place = Place.of(destination)
-    body, signature = place.read(data_version, MANIFEST), place.read(data_version, SIGNATURE)
+    place = FileStore.of(destination)
+    body, signature = place.read(data_version, MANIFEST_FILE), place.read(data_version, SIGNATURE)
     if not is_signed(body, signature, public_pem or place.read(data_version, PUBLIC_KEY)):
-        return [f"{MANIFEST}: its signature is not of these bytes"]
+        return [f"{MANIFEST_FILE}: its signature is not of these bytes"]
     wrong = []
-    for artifact in decode(body).artifacts:
+    for artifact in decode_manifest(body).artifacts:
         wrong += _differs(place, data_version, file_name(artifact.key), artifact.sha256)
         if delta := artifact.delta:
             wrong += _differs(place, data_version, delta_name(artifact.key), delta.sha256)
     return wrong
 
 
-def _differs(place: Place, data_version: str, name: str, sha256: str) -> list[str]:
+def _differs(place: FileStore, data_version: str, name: str, sha256: str) -> list[str]:
     if not place.exists(data_version, name):
         return [f"{name}: is missing"]
     digest = hashlib.sha256()

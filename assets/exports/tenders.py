@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from assets.exports.file_columns import columns, provenance, record_id, vintages
 from assets.exports.parquet import Reader
-from warehouse.mart.awards import NO_MONEY, day, exact, stated_awards
+from warehouse.mart.awards import NO_VALUE, award_day, exact_amount, parse_awards
 from warehouse.mart.served_rows import PARTY_ID, SAME_PARTY
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.tables import DECIMAL
@@ -103,15 +103,15 @@ def _awards(releases: pa.Table) -> pa.Table:
     rows, places, ids, days, states = [], [], [], [], []
     amounts, currencies, sole, names, ends = [], [], [], [], [0]
     for row, text in _stating(releases["release"]):
-        for place, award in enumerate(stated_awards(text)):
-            money = award.value or NO_MONEY
+        for place, award in enumerate(parse_awards(text)):
+            money = award.value or NO_VALUE
             named = [each.name for each in award.suppliers or () if each.name is not None]
             rows.append(row)
             places.append(place)
             ids.append(None if award.id is None else str(award.id))
-            days.append(award.date and day(award.date))
+            days.append(award.date and award_day(award.date))
             states.append(award.status)
-            amounts.append(exact(bytes(money.amount)))
+            amounts.append(exact_amount(bytes(money.amount)))
             currencies.append(money.currency)
             sole.append(named[0] if len(named) == 1 else None)
             names += named

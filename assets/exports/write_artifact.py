@@ -8,9 +8,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assets.exports.artifacts import LICENCES, TIERS, Part
-from assets.exports.parquet import BATCH, Written, file_schema, write
-from warehouse.exports.file_store import Place
+from assets.exports.artifacts import LICENCES, TIERS, ExportFile
+from assets.exports.parquet import BATCH, WrittenFile, file_schema, write_parquet
+from warehouse.exports.file_store import FileStore
 from warehouse.exports.published import (
     Artifact,
     ColumnType,
@@ -23,8 +23,13 @@ from warehouse.exports.published import (
 from warehouse.mart.snapshot import Snapshot
 
 
-def entry(
-    snapshot: Snapshot, place: Place, address: str, notice: str, part: Part, previous: str | None
+def write_artifact(
+    snapshot: Snapshot,
+    place: FileStore,
+    address: str,
+    notice: str,
+    part: ExportFile,
+    previous: str | None,
 ) -> Artifact:
     """Write the file of a part, and what changed in it, and say what the manifest says of it."""
     version = snapshot.data_version
@@ -33,7 +38,9 @@ def entry(
     with closing(snapshot.sql.cursor()) as sql:
         rows, name = rows_of(part, snapshot, sql), file_name(part.key)
         with alongside as read:
-            written = write(rows, schema, part.sort, part.period, place, version, name, read=read)
+            written = write_parquet(
+                rows, schema, part.sort, part.period, place, version, name, read=read
+            )
         delta = None
         if previous is not None and same_columns(sql, place, previous, part, schema):
             changes = write_delta(sql, part, schema, place, previous, version)
@@ -62,7 +69,7 @@ def entry(
     )
 
 
-def _about(part: Part, version: str, notice: str) -> dict[str, str]:
+def _about(part: ExportFile, version: str, notice: str) -> dict[str, str]:
     """Say in the file itself what it is."""
     return {
         "sku": part.sku or "",
@@ -75,13 +82,13 @@ def _about(part: Part, version: str, notice: str) -> dict[str, str]:
     }
 
 
-def failed(part: Part, missing: Iterable[str]) -> Failed:
+def failed_artifact(part: ExportFile, missing: Iterable[str]) -> Failed:
     """Say that a file could not be made, and what lacks."""
     reason = f"the build has no {' and no '.join(missing)}, from which this file is made"
     return Failed(key=part.key, title=part.title, sku=part.sku, reason=reason)
 
 
-def _delta(part: Part, changes: Written, previous: str, address: str) -> Delta:
+def _delta(part: ExportFile, changes: WrittenFile, previous: str, address: str) -> Delta:
     return Delta(
         against=previous,
         url=f"{address}/{delta_name(part.key)}",
@@ -95,7 +102,7 @@ def _delta(part: Part, changes: Written, previous: str, address: str) -> Delta:
 
 
 def rows_of(
-    part: Part, snapshot: Snapshot, sql: duckdb.DuckDBPyConnection
+    part: ExportFile, snapshot: Snapshot, sql: duckdb.DuckDBPyConnection
 ) -> Iterator[pa.RecordBatch]:
     """Give the rows of a part; those that are staged in its order are not sorted again."""
     if part.keeps is None or snapshot.order(part.keeps) != part.staged_sort:
@@ -108,7 +115,7 @@ def rows_of(
         yield from sql.sql(part.statement).to_arrow_reader(BATCH)
 
 
-def _columns(path: Path, part: Part) -> Iterator[pa.RecordBatch]:
+def _columns(path: Path, part: ExportFile) -> Iterator[pa.RecordBatch]:
     """Read columns of a staged table without the engine, which would copy each text again."""
     staged, shown = zip(*((each.sql, each.name) for each in part.columns), strict=True)
     with pq.ParquetFile(path) as file:
@@ -128,12 +135,12 @@ _APPLY = (
 _CHANGE = pa.field("change", pa.string(), nullable=False)
 
 
-def sql_apply(part: Part) -> str:
+def sql_apply(part: ExportFile) -> str:
     """Write how the file of this version is made from the one before and the delta."""
     return _APPLY.format(id=part.id)
 
 
-def delta_schema(part: Part, schema: pa.Schema) -> pa.Schema:
+def delta_schema(part: ExportFile, schema: pa.Schema) -> pa.Schema:
     """Give the schema of the delta: the file's, in which all but the id may be null."""
     fields = [field.with_nullable(field.name != part.id) for field in schema]
     return pa.schema([_CHANGE, *fields], metadata=schema.metadata)
@@ -141,12 +148,12 @@ def delta_schema(part: Part, schema: pa.Schema) -> pa.Schema:
 
 def write_delta(
     sql: duckdb.DuckDBPyConnection,
-    part: Part,
+    part: ExportFile,
     schema: pa.Schema,
-    place: Place,
+    place: FileStore,
     previous: str,
     data_version: str,
-) -> Written:
+) -> WrittenFile:
     """Compare the files of two versions row by row, and write what differs."""
     now, before = (_read(place, version, part) for version in (data_version, previous))
     names = ", ".join(schema.names)
@@ -165,7 +172,7 @@ UNION ALL BY NAME
 SELECT 'removed' AS change, id AS {part.id} FROM changed WHERE gone
 ORDER BY {order}
 """
-    return write(
+    return write_parquet(
         sql.sql(statement).to_arrow_reader(BATCH),
         delta_schema(part, schema),
         part.sort,
@@ -177,13 +184,17 @@ ORDER BY {order}
 
 
 def same_columns(
-    sql: duckdb.DuckDBPyConnection, place: Place, previous: str, part: Part, schema: pa.Schema
+    sql: duckdb.DuckDBPyConnection,
+    place: FileStore,
+    previous: str,
+    part: ExportFile,
+    schema: pa.Schema,
 ) -> bool:
     """Tell whether the file before has the same columns; else there is nothing to compare."""
     held = sql.sql(f"SELECT * FROM {_read(place, previous, part)} LIMIT 0").to_arrow_table().schema
     return bool(held.names == schema.names and held.types == schema.types)
 
 
-def _read(place: Place, version: str, part: Part) -> str:
+def _read(place: FileStore, version: str, part: ExportFile) -> str:
     address = place.address(version, file_name(part.key)).replace("'", "''")
     return f"read_parquet('{address}')"

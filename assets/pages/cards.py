@@ -7,7 +7,7 @@ gives ``total`` too, the share of it is shown. ``fresh`` gives ``name``, ``n`` a
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assets.exports.artifacts import PARTS
+from assets.exports.artifacts import EXPORT_FILES
 from warehouse.methodology.signals import PANEL_BY_KEY, Panel
 from warehouse.tables import OPEN_CLASSES
 
@@ -157,12 +157,14 @@ SELECT country AS name, count(*) AS n, max(available_at) AS available_at,
     )
 
 
-PANELS = tuple(_panel(part.signal_key, part.title) for part in PARTS if part.signal_key is not None)
+PANELS = tuple(
+    _panel(part.signal_key, part.title) for part in EXPORT_FILES if part.signal_key is not None
+)
 CARDS = (*DATASETS, *PANELS)
 
 
 def meanings(part_key: str) -> Iterator[tuple[str, str, str, bool]]:
     """Give name, type and meaning of each column of a file, and whether it can be null."""
-    (part,) = (each for each in PARTS if each.key == part_key)
+    (part,) = (each for each in EXPORT_FILES if each.key == part_key)
     for column in part.columns:
         yield column.name, str(column.field.type), column.meaning, bool(column.field.nullable)

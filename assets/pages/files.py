@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 
 from assets.pages.cards import Card, meanings
 from assets.pages.coverage import shown
-from warehouse.exports.published import Artifact, Manifest, Published, file_name
+from warehouse.exports.published import Artifact, Manifest, PublishedExports, file_name
 
 # Far fewer than a key of the sample tier gets of it in one answer.
 _FIRST = 5
@@ -32,7 +32,7 @@ class File:
         return f"{kilobytes:,.0f} kB" if kilobytes < 1000 else f"{kilobytes / 1000:,.1f} MB"
 
 
-def files_of(card: Card, manifest: Manifest, published: Published) -> tuple[File, ...]:
+def files_of(card: Card, manifest: Manifest, published: PublishedExports) -> tuple[File, ...]:
     """Describe the files of a card that the build has."""
     held = {each.key: each for each in manifest.artifacts}
     return tuple(
@@ -40,7 +40,7 @@ def files_of(card: Card, manifest: Manifest, published: Published) -> tuple[File
     )
 
 
-def _file(artifact: Artifact, version: str, published: Published) -> File:
+def _file(artifact: Artifact, version: str, published: PublishedExports) -> File:
     names, rows = _first_rows(published, version, artifact.key)
     below, delta = f"exports/{version}/", artifact.delta
     return File(
@@ -56,7 +56,7 @@ def _file(artifact: Artifact, version: str, published: Published) -> File:
 
 
 def _first_rows(
-    published: Published, version: str, key: str
+    published: PublishedExports, version: str, key: str
 ) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
     file = published.file(version, file_name(key))
     assert file is not None

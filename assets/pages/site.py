@@ -21,7 +21,7 @@ from assets.pages.coverage import Fresh, Grid, country_name, freshness, grid
 from assets.pages.files import File, files_of
 from assets.pages.quality_board import board
 from assets.pages.snippets import API, KEY, MCP, OWN_KEY, examples, snippets
-from warehouse.exports.published import Manifest, Published
+from warehouse.exports.published import Manifest, PublishedExports
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.metrics import FORMULAS
 from warehouse.tiers import TIERS
@@ -161,7 +161,7 @@ class Entry:
 def write_site(
     snapshot: Snapshot,
     manifest: Manifest,
-    published: Published,
+    published: PublishedExports,
     folder: Path,
     api: str,
     notice: str,

@@ -6,7 +6,7 @@ from datetime import date
 
 from mcp_server.exact import shown_size
 from warehouse.json_encoding import encode
-from warehouse.read.rows import Rows
+from warehouse.read.rows import RowPage
 
 # What a model can take in at once: the whole result, its text included.
 LARGEST = 50_000
@@ -21,7 +21,7 @@ class Found:
     ``files`` names the Parquet files that hold all of it, the first one the best.
     """
 
-    rows: Rows
+    rows: RowPage
     limit: int | None = None
     as_of: date | None = None
     files: tuple[str, ...] = ()

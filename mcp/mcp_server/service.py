@@ -22,10 +22,10 @@ from warehouse.contract.failures import (
 )
 from warehouse.contract.limits import refuse_above
 from warehouse.contract.problems import Problem
-from warehouse.exports.published import PARQUET, Artifact, decode
+from warehouse.exports.published import PARQUET, Artifact, decode_manifest
 from warehouse.json_encoding import encode
 from warehouse.keys import Key, KeyStore, hidden, signing_secret
-from warehouse.mart.builds import is_database
+from warehouse.mart.builds import is_postgres_url
 from warehouse.read.build_info import export_manifest
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, Tier, TierName
@@ -64,7 +64,7 @@ class Service:
         self.mart, self._keys, self._usage, self._upgrade_url = mart, keys, usage, upgrade_url
         # When it is first needed: the service starts while its key store is away.
         self._secret = cache(lambda: signing_secret(keys, "cursor"))
-        self.is_near = not is_database(mart.place)
+        self.is_near = not is_postgres_url(mart.place)
         self._manifests: dict[str, dict[str, _File]] = {}
 
     def admit(self, call: Call, sent: str | None) -> None:
@@ -132,7 +132,7 @@ class Service:
         if held is None:
             told = export_manifest(self.mart.at(data_version))
             try:
-                artifacts = () if told is None else decode(told).artifacts
+                artifacts = () if told is None else decode_manifest(told).artifacts
             except msgspec.ValidationError:
                 artifacts = ()
             held = {each.key: _File(each.required_tier, _link(each)) for each in artifacts}

@@ -96,13 +96,13 @@ class _Absent(Exception):
 
 def _datastore(place: str) -> str:
     from warehouse.mart.builds import builds_at
-    from warehouse.read.mart import Mart, answered_by
+    from warehouse.read.mart import Mart, check_readable
 
     if builds_at(place).current() is None:
         raise NothingPublished("nothing has been published yet")
     mart = Mart(place)
     try:
-        return f"answers with data_version {answered_by(mart)}"
+        return f"answers with data_version {check_readable(mart)}"
     except NothingPublished as error:
         raise _Unreadable(str(error)) from error
     finally:
@@ -138,6 +138,6 @@ def _record(place: str) -> str:
 
 
 def _exports(place: str) -> str:
-    from warehouse.exports.published import Published
+    from warehouse.exports.published import PublishedExports
 
-    return f"answers; the latest is {Published(place).latest()}"
+    return f"answers; the latest is {PublishedExports(place).latest()}"

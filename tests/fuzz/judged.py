@@ -11,7 +11,7 @@ import msgspec
 from assets.sample.organisations import person_name
 from tests.fuzz.service import Answer, Known, Request, Service
 from warehouse.contract.problems import PROBLEMS
-from warehouse.read.crosswalk import FREE, MOST_MATCHES
+from warehouse.read.crosswalk import FREE_ID_TYPES, MAX_MATCHES
 from warehouse.tiers import TIERS
 
 EXPECTED = {200, 206, 304, 400, 401, 402, 404, 405, 406, 414, 416}
@@ -106,16 +106,16 @@ def _above_the_tier(request: Request, rows: list[dict[str, Any]]) -> Iterator[st
     asked = dict(parse_qsl(request.query))
     if request.path == "/v1/crosswalk":
         kinds.add(asked["id_type"])
-        if len(rows) > MOST_MATCHES:
+        if len(rows) > MAX_MATCHES:
             yield "a lookup gave more than its matches"
-    if not kinds <= set(FREE):
+    if not kinds <= set(FREE_ID_TYPES):
         yield "the paid crosswalk was given"
     if len(rows) > TIERS["sample"].ceiling and not _uncapped(request):
         yield "more rows than the cap were given"
 
 
 def _seen_by_sample(request: Request, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    free = [row for row in rows if row.get("id_type", FREE[0]) in FREE]
+    free = [row for row in rows if row.get("id_type", FREE_ID_TYPES[0]) in FREE_ID_TYPES]
     return free if _uncapped(request) else free[: TIERS["sample"].ceiling]
 
 

@@ -13,7 +13,7 @@ import zstandard
 
 from api.app import create_app
 from tests.helpers import installation
-from warehouse.exports.published import Published
+from warehouse.exports.published import PublishedExports
 from warehouse.keys import KeyStore, create, revoke
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, TierName
@@ -75,7 +75,7 @@ class Service:
             name: replace(tier, per_minute=10**9, per_month=10**9) for name, tier in TIERS.items()
         }
         self._keys = KeyStore(home / "keys.sqlite", lifted)
-        self._mart, self._published = Mart(home / "marts"), Published(str(home / "exports"))
+        self._mart, self._published = Mart(home / "marts"), PublishedExports(str(home / "exports"))
         usage = Usage(home / "usage.counts")
         self._app = create_app(self._mart, self._keys, exports=self._published, usage=usage)
 

@@ -20,7 +20,7 @@ from quality.audit import audit
 from quality.report import Report
 from warehouse.locks import file_lock
 from warehouse.mart.builds import SAMPLE_NOTICE
-from warehouse.mart.snapshot import Snapshot, Tables
+from warehouse.mart.snapshot import DerivedTables, Snapshot
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
 
@@ -51,7 +51,7 @@ def publication(here: Places, kind: type[Publication] = Publication, **others: s
 class Briefly(Publication):
     """A publication whose audit leaves out the suites, which take seconds: all else is done."""
 
-    def _audit(self, snapshot: Snapshot, before: str | None) -> Tables:
+    def _audit(self, snapshot: Snapshot, before: str | None) -> DerivedTables:
         self.report = brief_audit(snapshot)
         return {}
 

@@ -22,11 +22,11 @@ from assets.exports.signing import SigningKey
 from tests.helpers.paths import ROOT
 from tests.helpers.random_world import derived_of, everything
 from tests.helpers.record_rows import load
-from warehouse.exports.published import Published, encode
+from warehouse.exports.published import PublishedExports, encode_manifest
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
-from warehouse.read.build_info import MANIFEST
+from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
 
@@ -54,8 +54,8 @@ class World:
     def exports(self) -> str:
         return str(self.root / "exports")
 
-    def published(self) -> Published:
-        return Published(self.exports)
+    def published(self) -> PublishedExports:
+        return PublishedExports(self.exports)
 
     def publish(self, *releases: dict[str, object]) -> str:
         """Publish again, with more releases, and with exports."""
@@ -85,7 +85,7 @@ class World:
             previous=before,
             notice="FICTIONAL",
         )
-        return {MANIFEST: encode(manifest).decode()}
+        return {EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode()}
 
 
 def make_world(root: Path) -> World:

@@ -14,11 +14,11 @@ from assets.pages.site import write_site
 from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, load
 from tests.helpers.rest_service import Served, World, served
-from warehouse.exports.published import Published, encode
+from warehouse.exports.published import PublishedExports, encode_manifest
 from warehouse.keys import KeyStore, create, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Snapshot
-from warehouse.read.build_info import MANIFEST
+from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS
 
@@ -102,8 +102,8 @@ def often_restated(root: Path, figures: int, vintages: int) -> World:
             notice="FICTIONAL",
         )
         pages = root / "docs" / snapshot.data_version
-        write_site(snapshot, manifest, Published(destination), pages, "", "FICTIONAL")
-        return {MANIFEST: encode(manifest).decode()}
+        write_site(snapshot, manifest, PublishedExports(destination), pages, "", "FICTIONAL")
+        return {EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode()}
 
     version = publish(record, root / "marts", work=root / "work", export=exported)
     switch_latest(str(root / "exports"), version)

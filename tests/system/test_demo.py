@@ -10,7 +10,7 @@ from pipelines.places import Places, places
 from pipelines.run import run_job
 from pipelines.up import Addresses, greeting, is_ready, prepare
 from warehouse.errors import SankofaError
-from warehouse.mart.sqlite_builds import current
+from warehouse.mart.sqlite_builds import current_build_file
 from warehouse.record.store import Record
 
 
@@ -46,12 +46,12 @@ def test_everything_quarantined_says_why_and_where(here: Places) -> None:
 
 
 def test_starting_again_reads_nothing_and_keeps_the_build(here: Places) -> None:
-    build = current(Path(here.marts))
+    build = current_build_file(Path(here.marts))
     said = run_job(here, "ingest")
     assert {counts["read"] for counts in said.values()} == {0}
     assert {counts["documents_new"] for counts in said.values()} == {0}
     run_job(here, "publish")
-    assert current(Path(here.marts)) == build
+    assert current_build_file(Path(here.marts)) == build
 
 
 def test_the_restatements_of_the_sample_world_are_vintages(here: Places) -> None:

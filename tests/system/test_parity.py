@@ -19,14 +19,14 @@ import pytest
 
 from tests.helpers.installation import Briefly, at, loaded_record, publication
 from tests.helpers.postgres_server import new_database, postgres
-from warehouse.exports.published import Artifact, Manifest, Published
+from warehouse.exports.published import Artifact, Manifest, PublishedExports
 from warehouse.methodology.signals import PANELS
 from warehouse.read.build_info import export_manifest
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import series_known
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics, screen
-from warehouse.read.rows import Rows
+from warehouse.read.rows import RowPage
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
 from warehouse.read.tenders import parties, releases
@@ -38,7 +38,7 @@ from warehouse.tables import OPEN_CLASSES
 UNTIL = date(2024, 3, 31)
 FIRST, LAST = date(2018, 1, 1), date(2026, 7, 31)
 Row = dict[str, Any]
-Question = Callable[[Mart, date | None], Rows | None]
+Question = Callable[[Mart, date | None], RowPage | None]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def published(marts: str, factory: pytest.TempPathFactory) -> Iterator[World]:
         move(whole, record, which)
         versions.append(publication(at(home), Briefly, marts=marts).run(record))
     exports = Path(at(home).exports)
-    manifest = Published(str(exports)).manifest()
+    manifest = PublishedExports(str(exports)).manifest()
     assert manifest.data_version == versions[1]
     mart = Mart(marts)
     before, after = versions
@@ -125,7 +125,7 @@ def days(number: int, last: date = LAST) -> list[date]:
     return [FIRST + timedelta(random.randrange((last - FIRST).days + 1)) for _ in range(number)]
 
 
-def told(rows: Rows | None) -> list[Row]:
+def told(rows: RowPage | None) -> list[Row]:
     return [] if rows is None else [json.loads(row, parse_float=Decimal) for row in rows.rows]
 
 
@@ -236,7 +236,7 @@ def test_releases_known_now_are_those_of_the_file(world: World) -> None:
 
 
 def test_the_build_tells_the_manifest_that_was_signed(world: World) -> None:
-    exported = Published(str(world.exports))
+    exported = PublishedExports(str(world.exports))
     assert export_manifest(world.mart) == exported.manifest_bytes()
     assert export_manifest(world.mart.at(world.before)) == exported.manifest_bytes(world.before)
 
@@ -245,11 +245,11 @@ def questions(mart: Mart) -> dict[str, Question]:
     """Give every read that takes as_of, in the ways it can be asked."""
     some = Random(11).sample(issuers(mart, 100), 3)
 
-    def joined(ask: Callable[[Mart, date | None, str], Rows | None], *of: str) -> Question:
-        def both(mart: Mart, day: date | None) -> Rows:
+    def joined(ask: Callable[[Mart, date | None, str], RowPage | None], *of: str) -> Question:
+        def both(mart: Mart, day: date | None) -> RowPage:
             answers = [ask(mart, day, item) for item in of]
             rows = [row for answer in answers if answer for row in answer.rows]
-            return Rows(rows, False, "", "")
+            return RowPage(rows, False, "", "")
 
         return both
 

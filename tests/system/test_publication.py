@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assets.exports.signing import problems
+from assets.exports.signing import verify_export
 from pipelines.publication import CONFIRMED
 from quality.history import history
 from tests.helpers.exports import current_loads, fact_row, load, party_row
@@ -28,7 +28,7 @@ from tests.helpers.installation import (
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.sqlite_builds import current
+from warehouse.mart.sqlite_builds import current_build_file
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import series_known
 from warehouse.read.mart import Mart
@@ -59,7 +59,7 @@ def seen(home: Path) -> Seen:
     assert status == 0
     return Seen(
         listed,
-        current(Path(here.marts)),
+        current_build_file(Path(here.marts)),
         Path(here.exports, "latest").read_text(),
         builds_at(here.marts).names(),
         sorted(path.name for path in Path(here.exports).iterdir() if path.is_dir()),
@@ -248,7 +248,7 @@ def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:
     assert first[:2] == ["*", version] and second[0] == story.first
     assert state.latest == version
     assert state.exported == state.pages == [story.first, version]
-    assert not problems(at(story.home).exports, version)
+    assert not verify_export(at(story.home).exports, version)
     why = json.loads(builds_at(at(story.home).marts).about(version)[CONFIRMED])
     assert why["why"] == WHY and "listings fell from 11 to 0" in why["losses"][0]
     assert story.told["confirmed"] != story.answers

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from assets.exports.signing import problems
+from assets.exports.signing import verify_export
 from quality.history import history
 from tests.helpers.installation import at
 from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.thoroughness import times
-from warehouse.exports.published import Published
+from warehouse.exports.published import PublishedExports
 from warehouse.record.store import Record
 
 
@@ -55,8 +55,8 @@ def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
     assert after["exported"] == after["begun"] == after["pages"] == sorted(after["builds"])
     assert after["staged"] == after["partial"] == []
     exports = at(home).exports
-    for version in Published(exports).versions():
-        assert not problems(exports, version)
+    for version in PublishedExports(exports).versions():
+        assert not verify_export(exports, version)
     measured = set(history(Record(at(home).record))["data_version"].to_pylist())
     assert {first, after["current"]} <= measured <= set(after["builds"])
 

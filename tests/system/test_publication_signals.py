@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.helpers.installation import at, sample_home
-from warehouse.exports.published import Published
+from warehouse.exports.published import PublishedExports
 
 Row = dict[str, Any]
 FINAL = {"complete": False, "cancelled": True, "unsuccessful": True, "withdrawn": True}
@@ -49,7 +49,7 @@ class Files:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     exports = at(sample_home(tmp_path_factory)).exports
-    return Files(Path(exports) / Published(exports).latest())
+    return Files(Path(exports) / PublishedExports(exports).latest())
 
 
 def known(rows: list[Row], day: date, country: str) -> list[Row]:

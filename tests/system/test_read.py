@@ -25,9 +25,9 @@ from warehouse.read.crosswalk import identifiers, lookup
 from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import annual, series_known
-from warehouse.read.mart import Mart, answered_by
+from warehouse.read.mart import Mart, check_readable
 from warehouse.read.metrics import metrics, screen
-from warehouse.read.rows import Rows
+from warehouse.read.rows import RowPage
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
 from warehouse.read.tenders import parties, releases
@@ -39,7 +39,7 @@ UNTIL = FIRST_DAY + timedelta(DAYS // 2)
 FUTURE = datetime.now(UTC).date() + timedelta(400)
 HIDDEN = {"superseded_at", "latest", "withdrawn", "answers_from", "answers_until", "row_id"}
 
-Question = Callable[[Mart, date | None], Rows | None]
+Question = Callable[[Mart, date | None], RowPage | None]
 
 # Every read that takes as_of, in the ways it can be asked.
 AS_OF: dict[str, Question] = {
@@ -76,7 +76,7 @@ TIMELESS: dict[str, Question] = {
 }
 
 
-def _identified(mart: Mart) -> Rows:
+def _identified(mart: Mart) -> RowPage:
     found = identifiers(mart, "DCA1", paid=True)
     assert found is not None
     return found.identifiers
@@ -126,7 +126,7 @@ def published(
     mart.close()
 
 
-def told(rows: Rows | None) -> list[dict[str, Any]]:
+def told(rows: RowPage | None) -> list[dict[str, Any]]:
     return [] if rows is None else [json.loads(row, parse_float=Decimal) for row in rows.rows]
 
 
@@ -256,7 +256,7 @@ def test_walking_by_key_meets_each_release_once(
     assert days == sorted(days, reverse=True)
 
 
-LIMITED: dict[str, Callable[[Mart, int], Rows | None]] = {
+LIMITED: dict[str, Callable[[Mart, int], RowPage | None]] = {
     "facts": lambda mart, most: facts_known(mart, "DCA1", limit=most),
     "series": lambda mart, most: series_known(mart, limit=most),
     "annual": lambda mart, most: annual(mart, limit=most),
@@ -429,7 +429,7 @@ def test_an_award_of_two_vintages_is_one_fact(published: Published) -> None:
 
 def test_a_build_says_what_it_exported(published: Published) -> None:
     assert export_manifest(published.mart) is None
-    assert answered_by(published.mart) == published.after
+    assert check_readable(published.mart) == published.after
     assert issuers(published.mart, 2) == list(ISSUERS[:2])
     assert len(told(facts_known(published.mart, "DCA1"))) == len(ITEMS) * 3
 
@@ -439,21 +439,21 @@ def test_readers_see_the_switch_between_two_reads(published: Published) -> None:
     assert builds.names() == [published.before, published.after]
     builds.switch(published.before)
     try:
-        assert answered_by(published.mart) == published.before
+        assert check_readable(published.mart) == published.before
     finally:
         builds.switch(published.after)
-    assert answered_by(published.mart) == published.after
+    assert check_readable(published.mart) == published.after
     with pytest.raises(UnknownVersion):
         builds.switch("20000101.1")
     with pytest.raises(UnknownVersion):
-        answered_by(published.mart.at("20000101.1"))
+        check_readable(published.mart.at("20000101.1"))
 
 
 def test_nothing_is_read_before_the_first_build(somewhere: Callable[[], str]) -> None:
     place = somewhere()
     mart = Mart(place)
     with pytest.raises(NothingPublished):
-        answered_by(mart)
+        check_readable(mart)
     assert (builds_at(place).names(), builds_at(place).current()) == ([], None)
     mart.close()
 
@@ -468,10 +468,10 @@ def test_a_build_held_no_more_cannot_be_read(somewhere: Callable[[], str], tmp_p
 
     assert builds_at(place).names() == [second]
     with pytest.raises(UnknownVersion):
-        answered_by(mart.at(first))
+        check_readable(mart.at(first))
     with pytest.raises(DatastoreUnavailable):
         mart.build().rows("SELECT nothing FROM nowhere")
-    assert answered_by(mart) == second
+    assert check_readable(mart) == second
     mart.close()
 
 
@@ -491,8 +491,8 @@ def test_a_build_that_fails_half_way_is_never_seen(
         publish_world(tmp_path / "record", place, SEED, None, broken)
 
     mart = Mart(place)
-    assert builds_at(place).names() == [first] and answered_by(mart) == first
-    assert publish_world(tmp_path / "record", place, SEED) == answered_by(mart) > first
+    assert builds_at(place).names() == [first] and check_readable(mart) == first
+    assert publish_world(tmp_path / "record", place, SEED) == check_readable(mart) > first
     mart.close()
 
 
@@ -508,7 +508,7 @@ def test_a_schema_that_is_not_in_the_list_is_no_build_and_is_dropped(
     mart = Mart(place)
 
     with pytest.raises(UnknownVersion):
-        answered_by(mart.at("20990101.1"))
+        check_readable(mart.at("20990101.1"))
     with builds_at(place).alone():
         pass
 
@@ -518,7 +518,7 @@ def test_a_schema_that_is_not_in_the_list_is_no_build_and_is_dropped(
             f"build_{version.replace('.', '_')}",
             "build_tools",
         ]
-    assert answered_by(mart) == version
+    assert check_readable(mart) == version
     mart.close()
 
 

@@ -2,7 +2,7 @@
 
 from warehouse.contract.problems import Problem
 from warehouse.contract.refusals import invalid
-from warehouse.read.word_index import MOST_WORDS, different_words
+from warehouse.read.word_index import MAX_SEARCH_WORDS, distinct_words
 from warehouse.tiers import Tier
 from warehouse.usage import Standing
 
@@ -27,11 +27,11 @@ def words_allowed(name: str, text: str | None) -> None:
     """Refuse a search that has no word, which would find all, or too many of them."""
     if text is None:
         return
-    asked = len(different_words(text))
+    asked = len(distinct_words(text))
     if asked == 0:
         raise invalid(name, text, "a text that holds at least one letter or digit")
-    if asked > MOST_WORDS:
-        raise invalid(name, text, f"a text of at most {MOST_WORDS} different words")
+    if asked > MAX_SEARCH_WORDS:
+        raise invalid(name, text, f"a text of at most {MAX_SEARCH_WORDS} different words")
 
 
 def refuse_above(standing: Standing) -> None:

@@ -9,7 +9,7 @@ from warehouse.contract.limits import rows_allowed
 from warehouse.contract.refusals import conflict, in_order, invalid
 from warehouse.read.macro import annual, series_known
 from warehouse.read.mart import Mart
-from warehouse.read.rows import Rows
+from warehouse.read.rows import RowPage
 from warehouse.tiers import Tier
 
 _OF_SERIES = ("series_type", "frequency")
@@ -20,12 +20,12 @@ def is_series(asked: Mapping[str, Any]) -> bool:
     return asked["series"] is not None or asked["as_of"] is not None
 
 
-def macro_rows(mart: Mart, asked: Mapping[str, Any], tier: Tier) -> tuple[Rows, int]:
+def macro_rows(mart: Mart, asked: Mapping[str, Any], tier: Tier) -> tuple[RowPage, int]:
     """Give the rows of the mode that the parameters ask for, and how many at most."""
     return _series(mart, asked, tier) if is_series(asked) else _annual(mart, asked, tier)
 
 
-def _series(mart: Mart, asked: Mapping[str, Any], tier: Tier) -> tuple[Rows, int]:
+def _series(mart: Mart, asked: Mapping[str, Any], tier: Tier) -> tuple[RowPage, int]:
     _refuse(asked, ("indicator",), "annual mode: leave out series and as_of")
     from_, to = _day(asked, "from"), _day(asked, "to")
     in_order(from_, to)
@@ -35,7 +35,7 @@ def _series(mart: Mart, asked: Mapping[str, Any], tier: Tier) -> tuple[Rows, int
     return series_known(mart, **named, from_=from_, to=to, limit=limit), limit
 
 
-def _annual(mart: Mart, asked: Mapping[str, Any], tier: Tier) -> tuple[Rows, int]:
+def _annual(mart: Mart, asked: Mapping[str, Any], tier: Tier) -> tuple[RowPage, int]:
     _refuse(asked, _OF_SERIES, "series mode: give series or as_of")
     from_, to = asked["from"], asked["to"]
     from_ = None if from_ is None else year_as_day(from_, "01-01")

@@ -11,11 +11,11 @@ from typing import BinaryIO, Self, cast
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from warehouse.mart.sqlite_builds import settle
+from warehouse.mart.sqlite_builds import move_into_place
 
 
 @dataclass(frozen=True)
-class Place:
+class FileStore:
     """The root of all exports in some file system."""
 
     files: fsspec.AbstractFileSystem
@@ -81,7 +81,7 @@ class Place:
             return
         beside = Path(f"{place}.partial")
         beside.write_bytes(body)
-        settle(beside, Path(place))
+        move_into_place(beside, Path(place))
 
     def remove(self, folder: str) -> None:
         """Remove a folder of the root with all that is in it."""

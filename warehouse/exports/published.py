@@ -12,11 +12,11 @@ from typing import BinaryIO, Literal
 import msgspec
 
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.exports.file_store import Place
+from warehouse.exports.file_store import FileStore
 from warehouse.tiers import TierName
 
 LATEST = "latest"
-MANIFEST = "manifest.json"
+MANIFEST_FILE = "manifest.json"
 SIGNATURE = "manifest.json.sig"
 PUBLIC_KEY = "signing-key.pem"
 DATAPACKAGE = "datapackage.json"
@@ -25,7 +25,7 @@ PARQUET = "application/vnd.apache.parquet"
 
 VERSION = re.compile(r"[0-9]{8}\.[0-9]+")
 _ABOUT = {
-    MANIFEST: "application/json",
+    MANIFEST_FILE: "application/json",
     SIGNATURE: "application/octet-stream",
     PUBLIC_KEY: "application/x-pem-file",
     DATAPACKAGE: "application/json",
@@ -33,7 +33,7 @@ _ABOUT = {
 }
 
 
-Kind = Literal["open-panel", "licensed"]
+ArtifactKind = Literal["open-panel", "licensed"]
 
 
 class ColumnType(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Artifact(msgspec.Struct, frozen=True):
 
     key: str
     title: str
-    kind: Kind
+    kind: ArtifactKind
     sku: str | None
     signal_key: str | None
     url: str
@@ -105,12 +105,12 @@ class Manifest(msgspec.Struct, frozen=True):
     datapackage_url: str
 
 
-def encode(manifest: Manifest) -> bytes:
+def encode_manifest(manifest: Manifest) -> bytes:
     """Write the manifest as it is signed."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
 
 
-def decode(body: bytes) -> Manifest:
+def decode_manifest(body: bytes) -> Manifest:
     """Read a manifest."""
     return msgspec.json.decode(body, type=Manifest)
 
@@ -119,7 +119,7 @@ def decode(body: bytes) -> Manifest:
 class PublishedFile:
     """A file of a version; its bytes are the same forever."""
 
-    place: Place
+    place: FileStore
     data_version: str
     name: str
     media_type: str
@@ -132,11 +132,11 @@ class PublishedFile:
         return self.place.open(self.data_version, self.name)
 
 
-class Published:
+class PublishedExports:
     """All exports at a destination."""
 
     def __init__(self, destination: str) -> None:
-        self._place = Place.of(destination)
+        self._place = FileStore.of(destination)
         self._held: dict[str, tuple[bytes, Manifest]] = {}
 
     def latest(self) -> str:
@@ -148,7 +148,7 @@ class Published:
     def versions(self) -> list[str]:
         """Name every complete version, the oldest first."""
         names = [name for name in self._place.folders() if VERSION.fullmatch(name)]
-        complete = [name for name in names if self._place.exists(name, MANIFEST)]
+        complete = [name for name in names if self._place.exists(name, MANIFEST_FILE)]
         return sorted(complete, key=lambda name: tuple(map(int, name.split("."))))
 
     def remove(self, data_version: str) -> None:
@@ -191,10 +191,10 @@ class Published:
     def _read(self, data_version: str | None) -> tuple[bytes, Manifest]:
         version = self.latest() if data_version in (None, LATEST) else str(data_version)
         if version not in self._held:
-            if not VERSION.fullmatch(version) or not self._place.exists(version, MANIFEST):
+            if not VERSION.fullmatch(version) or not self._place.exists(version, MANIFEST_FILE):
                 raise UnknownVersion(f"{version!r} has no exports; see `sankofa builds`")
-            body = self._place.read(version, MANIFEST)
-            self._held[version] = body, decode(body)
+            body = self._place.read(version, MANIFEST_FILE)
+            self._held[version] = body, decode_manifest(body)
         return self._held[version]
 
 

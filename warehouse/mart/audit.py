@@ -31,7 +31,7 @@ class AuditFailed(SankofaError):
     """What must hold does not; nothing was published, and what was staged is kept."""
 
 
-def refuse(sql: duckdb.DuckDBPyConnection) -> None:
+def refuse_unservable_rows(sql: duckdb.DuckDBPyConnection) -> None:
     """Refuse rows without their source or a licence to serve them, and unestablished parties."""
     every = {
         "coalesce(source_ref, '') = ''": "has no source_ref",

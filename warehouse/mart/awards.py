@@ -74,16 +74,16 @@ def _read(batch: pa.RecordBatch) -> pa.Table:
 
 def _of(row_id: str, release: str) -> Iterator[tuple[Any, ...]]:
     """Give the awards of a release; of two with one id the first."""
-    awards: dict[str, Stated] = {}
-    for place, award in enumerate(stated_awards(release)):
+    awards: dict[str, AwardStatement] = {}
+    for place, award in enumerate(parse_awards(release)):
         awards.setdefault(f"#{place}" if award.id is None else str(award.id), award)
     for name, award in awards.items():
-        money = award.value or NO_MONEY
-        amount = exact(bytes(money.amount))
+        money = award.value or NO_VALUE
+        amount = exact_amount(bytes(money.amount))
         yield (
             row_id,
             name,
-            award.date and day(award.date),
+            award.date and award_day(award.date),
             award.status and award.status.lower(),
             None if money.currency is None else amount,
             None if amount is None else money.currency,
@@ -97,43 +97,43 @@ _STEP, _EXACT = Decimal(1).scaleb(-18), Context(prec=38, traps=[Inexact, Invalid
 _FIRST_YEAR = 1980
 
 
-class Money(msgspec.Struct, gc=False):
+class AwardValue(msgspec.Struct, gc=False):
     """An amount as it is written, and its currency."""
 
     amount: msgspec.Raw = msgspec.Raw(b"null")
     currency: str | None = None
 
 
-class Named(msgspec.Struct, gc=False):
+class SupplierName(msgspec.Struct, gc=False):
     """A supplier by its name."""
 
     name: str | None = None
 
 
-class Stated(msgspec.Struct, gc=False):
+class AwardStatement(msgspec.Struct, gc=False):
     """One award of a release."""
 
     id: str | int | None = None
     date: str | None = None
     status: str | None = None
-    value: Money | None = None
-    suppliers: list[Named] | None = None
+    value: AwardValue | None = None
+    suppliers: list[SupplierName] | None = None
 
 
 class _Release(msgspec.Struct, gc=False):
-    awards: list[Stated] | None = None
+    awards: list[AwardStatement] | None = None
 
 
-NO_MONEY = Money()
+NO_VALUE = AwardValue()
 _DECODE = msgspec.json.Decoder(_Release).decode
 
 
-def stated_awards(release: str | bytes | memoryview) -> list[Stated]:
+def parse_awards(release: str | bytes | memoryview) -> list[AwardStatement]:
     """Give the awards of a release, in its order."""
     return _DECODE(release).awards or []
 
 
-def exact(number: bytes) -> str | None:
+def exact_amount(number: bytes) -> str | None:
     """Give an amount that has an exact place in the column; any other is in the release."""
     if _PLAIN.fullmatch(number):
         return number.decode()
@@ -143,7 +143,7 @@ def exact(number: bytes) -> str | None:
         return None
 
 
-def day(text: str) -> date | None:
+def award_day(text: str) -> date | None:
     """Give the day of a date in UTC; None for one that is impossible."""
     found = stated_and_utc_day(text)
     return found[1] if found and found[0].year >= _FIRST_YEAR else None

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from warehouse.mart.audit import AuditFailed, refuse
-from warehouse.mart.builds import NOTICE, Builds, builds_at, is_database, local_folder
-from warehouse.mart.snapshot import Derivation, Snapshot, Tables
+from warehouse.mart.audit import AuditFailed, refuse_unservable_rows
+from warehouse.mart.builds import NOTICE, Builds, builds_at, is_postgres_url, sqlite_folder
+from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.mart.write import made_from, write_mart
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
@@ -24,7 +24,7 @@ FAILED = "failed"
 _FAILED_KEPT = 3
 
 
-def _nothing(_: Snapshot, __: str | None) -> Tables:
+def _nothing(_: Snapshot, __: str | None) -> DerivedTables:
     return {}
 
 
@@ -38,7 +38,7 @@ def publish(
     notice: str = NOTICE,
     *,
     derivations: Sequence[Derivation] = (),
-    audit: Callable[[Snapshot, str | None], Tables] = _nothing,
+    audit: Callable[[Snapshot, str | None], DerivedTables] = _nothing,
     export: Callable[[Snapshot, str | None], Mapping[str, str]] = _told_nothing,
     work: Path | None = None,
 ) -> str:
@@ -61,7 +61,7 @@ def publish(
             for derivation in derivations:
                 snapshot.add(derivation.derive(snapshot))
             snapshot.add(audit(snapshot, before))
-            refuse(snapshot.sql)
+            refuse_unservable_rows(snapshot.sql)
             made = {"notice": notice, "made_from": made_from(snapshot.loads, rules)}
             write_mart(snapshot, place, {**made, **export(snapshot, before)})
         builds.switch(data_version)
@@ -70,12 +70,12 @@ def publish(
 
 def _beside(place: str | Path) -> Path:
     """Give where to stage if nobody says so."""
-    if is_database(place):
+    if is_postgres_url(place):
         return Path(tempfile.gettempdir(), f"sankofa-stage-{os.getuid()}")
-    return local_folder(place) / "stage"
+    return sqlite_folder(place) / "stage"
 
 
-def retire(place: str | Path, keep: int) -> list[str]:
+def delete_old_builds(place: str | Path, keep: int) -> list[str]:
     """Hold no more than the newest builds and the current one; name those let go of."""
     builds = builds_at(place)
     with builds.alone():

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from warehouse.errors import DatastoreUnavailable
 from warehouse.locks import file_lock
-from warehouse.mart.sqlite_builds import build_file, builds, current, switch
+from warehouse.mart.sqlite_builds import build_file, build_names, current_build_file, switch_pointer
 
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
@@ -42,19 +42,19 @@ class Builds(Protocol):
 
 def builds_at(place: str | Path) -> Builds:
     """Give the builds of a place."""
-    if is_database(place):
-        from warehouse.mart.postgres_builds import Database
+    if is_postgres_url(place):
+        from warehouse.mart.postgres_builds import PostgresBuilds
 
-        return Database(str(place))
-    return Folder(local_folder(place))
+        return PostgresBuilds(str(place))
+    return SqliteBuilds(sqlite_folder(place))
 
 
-def is_database(place: str | Path) -> bool:
+def is_postgres_url(place: str | Path) -> bool:
     """Say whether a place is a PostgreSQL database."""
     return isinstance(place, str) and place.startswith(_POSTGRES)
 
 
-def local_folder(place: str | Path) -> Path:
+def sqlite_folder(place: str | Path) -> Path:
     """Give the folder that a place names."""
     scheme, mark, _ = str(place).removeprefix(_SQLITE).partition("://")
     if mark:
@@ -65,23 +65,23 @@ def local_folder(place: str | Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Folder:
+class SqliteBuilds:
     """A folder of SQLite files, one for each build."""
 
     path: Path
 
     def names(self) -> list[str]:
         """Name every complete build that is held, the oldest first."""
-        return builds(self.path)
+        return build_names(self.path)
 
     def current(self) -> str | None:
         """Name the build that is read now; None before the first."""
-        build = current(self.path)
+        build = current_build_file(self.path)
         return None if build is None else build.stem
 
     def switch(self, name: str) -> None:
         """Let every reader see another complete build from its next read on."""
-        switch(self.path, name)
+        switch_pointer(self.path, name)
 
     def about(self, name: str) -> dict[str, str]:
         """Read what a build says of itself; one that cannot be read says nothing."""

@@ -23,14 +23,14 @@ KNOWN_FROM = f"""CAST(CASE WHEN withdrawn THEN {LATEST_DAY}
 KNOWN_UNTIL = f"""CAST(CASE WHEN latest THEN {LATEST_DAY} WHEN withdrawn THEN 0
     ELSE {_DAY.format("superseded_at")} END AS INTEGER)"""
 
-COLUMNS: Columns = {
+PACK_COLUMNS: Columns = {
     "name": "text",
     "more": "integer",
     "whole": "integer",
     "spans": "bytes",
     "rows": "bytes",
 }
-INDEXES = ("(name, place)",)
+PACK_INDEXES = ("(name, place)",)
 _SCHEMA = pa.schema(
     [
         ("place", pa.int64()),

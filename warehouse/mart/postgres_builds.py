@@ -20,8 +20,8 @@ CREATE TABLE IF NOT EXISTS sankofa.current (
     data_version TEXT NOT NULL REFERENCES sankofa.builds
 );
 """
-CURRENT = "SELECT data_version FROM sankofa.current"
-HELD = "SELECT 1 FROM sankofa.builds WHERE data_version = %s"
+CURRENT_BUILD_SQL = "SELECT data_version FROM sankofa.current"
+BUILD_EXISTS_SQL = "SELECT 1 FROM sankofa.builds WHERE data_version = %s"
 _SCHEMAS = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^build_[0-9]+_[0-9]+$'"
 # Any number that nobody else of the database takes.
 _LOCK = 7_265_632
@@ -32,7 +32,7 @@ def schema_of(data_version: str) -> str:
     return "build_" + checked(data_version).replace(".", "_")
 
 
-def listed(data_version: str) -> str:
+def register_build_sql(data_version: str) -> str:
     """Write the statement that takes a build among those that can be read.
 
     It belongs into the transaction that writes the schema: there is never one without the other.
@@ -42,7 +42,7 @@ def listed(data_version: str) -> str:
 
 
 @dataclass(frozen=True)
-class Database:
+class PostgresBuilds:
     """A database of builds."""
 
     url: str
@@ -68,7 +68,7 @@ class Database:
         """Name the build that is read now; None before the first."""
         with self._connected() as sql:
             try:
-                found = sql.execute(CURRENT).fetchone()
+                found = sql.execute(CURRENT_BUILD_SQL).fetchone()
             except psycopg.errors.UndefinedTable:
                 return None
         return None if found is None else str(found[0])

@@ -8,7 +8,7 @@ from typing import Self
 import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 
-from warehouse.mart.postgres_builds import Database, listed, schema_of
+from warehouse.mart.postgres_builds import PostgresBuilds, register_build_sql, schema_of
 from warehouse.mart.tables import Columns
 
 # In the order of bytes, as SQLite has it, whatever the language of the database.
@@ -19,7 +19,7 @@ class PostgresLoader(AbstractContextManager["PostgresLoader"]):
     """Writes the schema of one data_version in one transaction."""
 
     def __init__(self, url: str, data_version: str) -> None:
-        self._database = Database(url)
+        self._database = PostgresBuilds(url)
         self._data_version = data_version
         self._schema = schema_of(data_version)
 
@@ -40,7 +40,7 @@ class PostgresLoader(AbstractContextManager["PostgresLoader"]):
     ) -> None:
         try:
             if error is None:
-                self._sql.execute(listed(self._data_version))
+                self._sql.execute(register_build_sql(self._data_version))
                 self._mart.commit()
             else:
                 self._mart.rollback()

@@ -28,7 +28,7 @@ PROVENANCE = (
 )
 
 
-def encoded(columns: Columns, members: Sequence[str], inside: Sequence[str] = ()) -> str:
+def row_json_sql(columns: Columns, members: Sequence[str], inside: Sequence[str] = ()) -> str:
     """Write the expression for a row as a JSON object.
 
     The object in the column ``release`` has none but the members ``inside``; they are taken
@@ -48,12 +48,12 @@ def encoded(columns: Columns, members: Sequence[str], inside: Sequence[str] = ()
     return f"concat({', '.join(written)})"
 
 
-def key(columns: Columns, name: str) -> str:
+def key_column_sql(columns: Columns, name: str) -> str:
     """Write the expression for a column that is asked by; an unknown text is empty."""
     kind, column = columns[name], f'"{name}"'
     if name in _ENDS:
         return f"coalesce(CAST({column} AS VARCHAR), '{NEVER}')"
-    if is_whole(columns, name):
+    if is_integer_column(columns, name):
         return f"CAST({column} AS INTEGER)"
     if kind.startswith("DECIMAL"):
         return f"coalesce({_digits(column)}, '')"
@@ -61,7 +61,7 @@ def key(columns: Columns, name: str) -> str:
     return f"coalesce(replace(CAST({column} AS VARCHAR), chr(0), chr(9216)), '')"
 
 
-def is_whole(columns: Columns, name: str) -> bool:
+def is_integer_column(columns: Columns, name: str) -> bool:
     """Say whether a column that is asked by holds whole numbers; the others hold text."""
     return columns[name] in _WHOLE
 

@@ -100,7 +100,7 @@ class Snapshot(AbstractContextManager["Snapshot"]):
             if name not in DERIVED:
                 raise BadTable(f"{name!r} is no derived table; one of {', '.join(DERIVED)}")
             pq.write_table(
-                fitting(name, DERIVED[name], rows), self.path(name), row_group_size=GROUP
+                cast_to_schema(name, DERIVED[name], rows), self.path(name), row_group_size=GROUP
             )
             self._show(name)
 
@@ -135,7 +135,7 @@ FROM ({vintages})
 """.strip()
 
 
-def fitting(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
+def cast_to_schema(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
     """Give rows typed as they are described; say what does not fit."""
     schema = arrow_schema(row)
     try:
@@ -144,7 +144,7 @@ def fitting(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
         raise BadTable(f"{name}: does not have the columns it is described with: {error}") from None
 
 
-Tables = Mapping[str, pa.Table]
+DerivedTables = Mapping[str, pa.Table]
 
 
 @dataclass(frozen=True)
@@ -155,4 +155,4 @@ class Derivation:
     """
 
     version: str
-    derive: Callable[[Snapshot], Tables]
+    derive: Callable[[Snapshot], DerivedTables]

@@ -10,30 +10,30 @@ _POINTER = "current"
 _NAME = re.compile(r"[0-9]{8}\.[0-9]+")
 
 
-def current(folder: Path) -> Path | None:
+def current_build_file(folder: Path) -> Path | None:
     """Give the file of the build that is read now; None before the first."""
     try:
-        name = pointer(folder).read_text("ascii").strip()
+        name = pointer_file(folder).read_text("ascii").strip()
     except FileNotFoundError:
         return None
     return build_file(folder, name)
 
 
-def pointer(folder: Path) -> Path:
+def pointer_file(folder: Path) -> Path:
     """Give the file that names the build; each switch puts another file in its place."""
     return folder / _POINTER
 
 
-def switch(folder: Path, name: str) -> None:
+def switch_pointer(folder: Path, name: str) -> None:
     """Let every reader see another complete build from its next request on."""
     if not build_file(folder, name).is_file():
         raise UnknownVersion(f"{name!r} is not a build that is held; see `sankofa builds`")
     beside = folder / f"{_POINTER}.partial"
     beside.write_text(name, "ascii")
-    settle(beside, pointer(folder))
+    move_into_place(beside, pointer_file(folder))
 
 
-def builds(folder: Path) -> list[str]:
+def build_names(folder: Path) -> list[str]:
     """Name every complete build that is held, the oldest first."""
     names = [path.stem for path in folder.glob("*.sqlite") if _NAME.fullmatch(path.stem)]
     return sorted(names, key=lambda name: tuple(map(int, name.split("."))))
@@ -51,7 +51,7 @@ def checked(name: str) -> str:
     return name
 
 
-def settle(beside: Path, place: Path) -> None:
+def move_into_place(beside: Path, place: Path) -> None:
     """Move a finished file to its place; it is on disk before it can be seen."""
     _sync(beside)
     beside.replace(place)

@@ -9,7 +9,7 @@ from typing import Self
 import pyarrow as pa
 from adbc_driver_sqlite import dbapi
 
-from warehouse.mart.sqlite_builds import build_file, settle
+from warehouse.mart.sqlite_builds import build_file, move_into_place
 from warehouse.mart.tables import Columns
 
 _TYPES = {"text": "TEXT NOT NULL", "integer": "INTEGER", "bytes": "BLOB NOT NULL"}
@@ -51,7 +51,7 @@ class SqliteLoader(AbstractContextManager["SqliteLoader"]):
         self._sql.close()
         self._mart.close()
         if error is None:
-            settle(self._beside, self._place)
+            move_into_place(self._beside, self._place)
         else:
             self._beside.unlink(missing_ok=True)
 

@@ -32,7 +32,7 @@ _OBSERVED = (
 
 # A number for the form of a build: one of another form is not read, and with another number an
 # unchanged record is published anew.
-LAYOUT = 6
+MART_SCHEMA_VERSION = 6
 
 
 # Column types of the mart tables, as both engines have them.

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 _LETTERS = ("L", "N", "M")
 # What sorts after every word that begins alike.
-AFTER = "\U0010ffff"
+PREFIX_END = "\U0010ffff"
 
 
 def words(text: str) -> list[str]:

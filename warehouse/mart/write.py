@@ -12,15 +12,15 @@ import pycountry
 
 from warehouse.json_encoding import encode
 from warehouse.mart.awards import add_awards
-from warehouse.mart.builds import is_database, local_folder
-from warehouse.mart.packs import COLUMNS as PACK_COLUMNS
-from warehouse.mart.packs import INDEXES as PACK_INDEXES
+from warehouse.mart.builds import is_postgres_url, sqlite_folder
 from warehouse.mart.packs import KNOWN_FROM, KNOWN_UNTIL, Packer
-from warehouse.mart.row_json import encoded, is_whole, key
+from warehouse.mart.packs import PACK_COLUMNS as PACK_COLUMNS
+from warehouse.mart.packs import PACK_INDEXES as PACK_INDEXES
+from warehouse.mart.row_json import is_integer_column, key_column_sql, row_json_sql
 from warehouse.mart.search_index import NAMES, NAMES_SCHEMA, WORDS, WORDS_SCHEMA, names, postings
 from warehouse.mart.served_rows import CURRENT_ENTITIES
 from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.tables import LAYOUT, MART_TABLES, Columns, MartTable
+from warehouse.mart.tables import MART_SCHEMA_VERSION, MART_TABLES, Columns, MartTable
 
 _BATCH = 20_000
 
@@ -39,13 +39,13 @@ class Loader(Protocol):
 
 def loader_at(place: str | Path, data_version: str) -> AbstractContextManager[Loader]:
     """Give the loader of a build at a place: a folder, or a PostgreSQL database."""
-    if is_database(place):
+    if is_postgres_url(place):
         from warehouse.mart.postgres_loader import PostgresLoader
 
         return PostgresLoader(str(place), data_version)
     from warehouse.mart.sqlite_loader import SqliteLoader
 
-    return SqliteLoader(local_folder(place), data_version)
+    return SqliteLoader(sqlite_folder(place), data_version)
 
 
 def write_mart(snapshot: Snapshot, place: str | Path, about: Mapping[str, str]) -> None:
@@ -60,7 +60,9 @@ def write_mart(snapshot: Snapshot, place: str | Path, about: Mapping[str, str]) 
         sql.register("countries", countries())
         add_awards(snapshot)
         with loader_at(place, snapshot.data_version) as loader:
-            loader.tell({**about, "data_version": snapshot.data_version, "layout": str(LAYOUT)})
+            loader.tell(
+                {**about, "data_version": snapshot.data_version, "layout": str(MART_SCHEMA_VERSION)}
+            )
             for table in MART_TABLES:
                 _write(sql, table, loader, snapshot.folder)
             _write_search(sql, loader)
@@ -70,16 +72,22 @@ def write_mart(snapshot: Snapshot, place: str | Path, about: Mapping[str, str]) 
 
 def made_from(loads: Mapping[str, int], rules: Sequence[str] = ()) -> str:
     """Say what a build was made from: the loads of each table, its form, the rules derived by."""
-    made = {"layout": LAYOUT, "loads": dict(sorted(loads.items())), "rules": list(rules)}
+    made = {
+        "layout": MART_SCHEMA_VERSION,
+        "loads": dict(sorted(loads.items())),
+        "rules": list(rules),
+    }
     return encode(made).decode()
 
 
 def _write(sql: duckdb.DuckDBPyConnection, table: MartTable, loader: Loader, folder: Path) -> None:
     described = sql.execute(f"DESCRIBE {table.rows}").fetchall()
     types = {name: kind for name, kind, *_ in described}
-    columns: Columns = {name: "integer" if is_whole(types, name) else "text" for name in table.keys}
-    asked = [f'{key(types, name)} AS "{name}"' for name in table.keys]
-    row = f"{encoded(types, table.members, table.inside)}"
+    columns: Columns = {
+        name: "integer" if is_integer_column(types, name) else "text" for name in table.keys
+    }
+    asked = [f'{key_column_sql(types, name)} AS "{name}"' for name in table.keys]
+    row = f"{row_json_sql(types, table.members, table.inside)}"
     if table.packed is not None:
         asked += [f"{KNOWN_FROM} AS known_from", f"{KNOWN_UNTIL} AS known_until"]
         asked.append(f"{row} || ',' AS row")

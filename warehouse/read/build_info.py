@@ -4,10 +4,10 @@ import msgspec
 
 from warehouse.json_encoding import encode, encode_object
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import Rows, equal, select
+from warehouse.read.rows import RowPage, equal, fetch_page
 
 # Where the writer of a build keeps the manifest in what the build says of itself.
-MANIFEST = "export_manifest"
+EXPORT_MANIFEST_KEY = "export_manifest"
 
 _MEMBERS = ("generated_at", "signature_url", "datapackage_url")
 _RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -16,13 +16,13 @@ _ARTIFACTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 def export_manifest(mart: Mart) -> bytes | None:
     """Give the manifest as JSON; None if the build exported nothing."""
-    told = mart.build().about.get(MANIFEST)
+    told = mart.build().about.get(EXPORT_MANIFEST_KEY)
     return None if told is None else told.encode()
 
 
 def export_body(build: Build) -> bytes:
     """Give the manifest with the licence notice; an empty list of files if there are none."""
-    told = build.about.get(MANIFEST, "{}")
+    told = build.about.get(EXPORT_MANIFEST_KEY, "{}")
     held = {name: bytes(each) for name, each in _RAW.decode(told).items()}
     artifacts = held.pop("artifacts", b"[]")
     return encode_object(
@@ -38,7 +38,7 @@ def export_body(build: Build) -> bytes:
     )
 
 
-def quality_metrics(mart: Mart, sku: str) -> Rows | None:
+def quality_metrics(mart: Mart, sku: str) -> RowPage | None:
     """Give the measurements of a dataset, named in any case; None if there is no such one."""
-    rows = select(mart.build(), "quality", equal(sku=sku.upper()), None)
+    rows = fetch_page(mart.build(), "quality", equal(sku=sku.upper()), None)
     return rows if rows.rows else None

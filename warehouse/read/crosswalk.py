@@ -5,13 +5,13 @@ from typing import Literal, get_args
 
 from warehouse.json_encoding import encode
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import Rows, equal, found, one_of, select, storable
+from warehouse.read.rows import RowPage, equal, fetch_page, fetch_rows, one_of, storable
 
 IdType = Literal["lei", "ticker", "registry", "aggregator", "isin", "figi"]
 ID_TYPES: tuple[str, ...] = get_args(IdType)
 # The others are the paid crosswalk.
-FREE = ("lei", "ticker")
-MOST_MATCHES = 20
+FREE_ID_TYPES = ("lei", "ticker")
+MAX_MATCHES = 20
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Crosswalk:
     service_id: str
     legal_name: str | None
     crosswalk_loaded: bool
-    identifiers: Rows
+    identifiers: RowPage
     withheld_id_types: list[str]
 
 
@@ -29,7 +29,7 @@ class Crosswalk:
 class Matches:
     """Organisations that bear an identifier, 20 at most."""
 
-    rows: Rows
+    rows: RowPage
     ambiguous: bool
 
 
@@ -39,19 +39,19 @@ def identifiers(mart: Mart, service_id: str, paid: bool) -> Crosswalk | None:
     Those of ids that point to it, or of the one it points to, are its own as well.
     """
     build = mart.build()
-    owner = organisation(build, service_id)
+    owner = organisation_id(build, service_id)
     own = equal(organisation=owner)
     held = [str(each) for (each,) in _kinds(build, owner)]
     name = _named(build, service_id) or _named(build, owner)
     if not held and name is None:
         return None
-    shown = [each for each in held if paid or each in FREE]
+    shown = [each for each in held if paid or each in FREE_ID_TYPES]
     where = [*own, one_of("id_type", shown)] if shown else [*own, *equal(id_type="")]
     return Crosswalk(
         service_id,
         None if name is None else name[0] or None,
         bool(build.rows("SELECT 1 FROM identifiers LIMIT 1")),
-        select(build, "identifiers", where, None),
+        fetch_page(build, "identifiers", where, None),
         [each for each in held if each not in shown],
     )
 
@@ -60,23 +60,23 @@ def lookup(mart: Mart, id_type: IdType, id_value: str) -> Matches:
     """Find the organisations that bear an identifier, in any case of its letters."""
     build = mart.build()
     where = equal(id_type=id_type, id_match=_upper(id_value))
-    held = found(build, "organisation, issuer", "identifiers", where)
+    held = fetch_rows(build, "organisation, issuer", "identifiers", where)
     borne: dict[str, str] = {str(each): str(issuer) for each, issuer in reversed(held)}
     ids = sorted(borne)
     rows = []
-    for service_id in ids[:MOST_MATCHES]:
+    for service_id in ids[:MAX_MATCHES]:
         name, jurisdiction = _named(build, service_id) or ("", "")
         shown = {"legal_name": name or None, "jurisdiction": jurisdiction or None}
         issuer = borne[service_id] or None
         rows.append(encode({"service_id": service_id, **shown, "issuer": issuer}))
-    truncated = len(ids) > MOST_MATCHES
-    return Matches(Rows(rows, truncated, build.data_version, build.notice), len(ids) > 1)
+    truncated = len(ids) > MAX_MATCHES
+    return Matches(RowPage(rows, truncated, build.data_version, build.notice), len(ids) > 1)
 
 
-def matching(build: Build, id_type: str, id_value: str) -> list[str]:
+def ids_with_identifier(build: Build, id_type: str, id_value: str) -> list[str]:
     """Give the ids of those that bear an identifier."""
     where = equal(id_type=id_type, id_match=_upper(id_value))
-    held = found(build, "organisation", "identifiers", where)
+    held = fetch_rows(build, "organisation", "identifiers", where)
     return list(dict.fromkeys(str(each) for (each,) in held))
 
 
@@ -96,18 +96,18 @@ def _upper(text: str) -> str:
     return storable(text).encode().upper().decode()
 
 
-def pointed_to(build: Build, service_id: str) -> str | None:
+def same_as_id(build: Build, service_id: str) -> str | None:
     """Give the id that another points to."""
     held = build.rows("SELECT same_as FROM same_as WHERE service_id = ?", storable(service_id))
     return str(held[0][0]) if held else None
 
 
-def organisation(build: Build, service_id: str) -> str:
+def organisation_id(build: Build, service_id: str) -> str:
     """Give the id under which everything of an organisation is found."""
-    return pointed_to(build, service_id) or service_id
+    return same_as_id(build, service_id) or service_id
 
 
-def is_known(build: Build, service_id: str) -> bool:
+def is_known_id(build: Build, service_id: str) -> bool:
     """Say whether a register describes who has an id, or it points to another."""
     asked = (
         "SELECT 1 FROM entities WHERE service_id = ? "

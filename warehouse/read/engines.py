@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
-from warehouse.mart.sqlite_builds import build_file, current, pointer
+from warehouse.mart.sqlite_builds import build_file, current_build_file, pointer_file
 
-Found = list[tuple[Any, ...]]
-Ask = Callable[[str, Sequence[object]], Found]
+SqlRows = list[tuple[Any, ...]]
+RunQuery = Callable[[str, Sequence[object]], SqlRows]
 
 NOTHING = "nothing has been published yet; run `sankofa publish`"
 
@@ -22,7 +22,7 @@ class Engine(Protocol):
     def current(self) -> str:
         """Name the build to read now."""
 
-    def open(self, data_version: str) -> Ask:
+    def open(self, data_version: str) -> RunQuery:
         """Open a build for asking; the same ``Ask`` as long as it stays open."""
 
     def close(self) -> None:
@@ -40,10 +40,10 @@ class SqliteEngine:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._pointer = str(pointer(folder))
+        self._pointer = str(pointer_file(folder))
         self._seen: tuple[int, int] | None = None
         self._current = ""
-        self._open: dict[str, tuple[sqlite3.Connection, Ask]] = {}
+        self._open: dict[str, tuple[sqlite3.Connection, RunQuery]] = {}
 
     def current(self) -> str:
         """Name the build that the pointer names; its file is read when it is another one."""
@@ -53,13 +53,13 @@ class SqliteEngine:
             raise NothingPublished(NOTHING) from None
         seen = (stat.st_ino, stat.st_mtime_ns)
         if seen != self._seen:
-            build = current(self._folder)
+            build = current_build_file(self._folder)
             if build is None:
                 raise NothingPublished(NOTHING)
             self._current, self._seen = build.stem, seen
         return self._current
 
-    def open(self, data_version: str) -> Ask:
+    def open(self, data_version: str) -> RunQuery:
         """Open the file of a build, or take the one that is open."""
         held = self._open.pop(data_version, None)
         if held is None or data_version != self._current:
@@ -84,7 +84,7 @@ class SqliteEngine:
 
 def _opened(path: Path) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    with named(sqlite3.Error):
+    with translate_errors(sqlite3.Error):
         connection = sqlite3.connect(
             address, uri=True, isolation_level=None, check_same_thread=False
         )
@@ -92,10 +92,10 @@ def _opened(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def _asking(connection: sqlite3.Connection) -> Ask:
+def _asking(connection: sqlite3.Connection) -> RunQuery:
     execute = connection.execute
 
-    def ask(statement: str, values: Sequence[object]) -> Found:
+    def ask(statement: str, values: Sequence[object]) -> SqlRows:
         try:
             return execute(statement, values).fetchall()
         except sqlite3.Error as failed:
@@ -105,7 +105,7 @@ def _asking(connection: sqlite3.Connection) -> Ask:
 
 
 @contextmanager
-def named(error: type[Exception]) -> Iterator[None]:
+def translate_errors(error: type[Exception]) -> Iterator[None]:
     """Say of an engine's own error that the build cannot be read."""
     try:
         yield

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from warehouse.mart.words import AFTER, words
-from warehouse.read.crosswalk import MOST_MATCHES, matching, pointed_to
+from warehouse.mart.words import PREFIX_END, words
+from warehouse.read.crosswalk import MAX_MATCHES, ids_with_identifier, same_as_id
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import Rows, cut, equal, found, one_of, storable
-from warehouse.read.word_index import places
+from warehouse.read.rows import RowPage, equal, fetch_rows, make_page, one_of, storable
+from warehouse.read.word_index import rows_with_words
 
 _AT_ONCE = 500
 _BY_NAME = (
@@ -16,7 +16,7 @@ _BY_NAME = (
 _AGAIN = 2
 
 
-def entity(mart: Mart, service_id: str) -> Rows | None:
+def entity(mart: Mart, service_id: str) -> RowPage | None:
     """Give the current record of an organisation, None if nobody has that id.
 
     An id that points to another keeps its own record, whose ``same_as`` names the other. Where
@@ -24,12 +24,12 @@ def entity(mart: Mart, service_id: str) -> Rows | None:
     """
     build = mart.build()
     rows = _record(build, service_id)
-    if not rows.rows and (other := pointed_to(build, service_id)):
+    if not rows.rows and (other := same_as_id(build, service_id)):
         rows = _record(build, other)
     return rows if rows.rows else None
 
 
-def search(mart: Mart, query: str, country: str | None = None, limit: int | None = None) -> Rows:
+def search(mart: Mart, query: str, country: str | None = None, limit: int | None = None) -> RowPage:
     """Give the organisations that a name, an LEI or EXCHANGE:TICKER finds, the nearest first.
 
     First who bears the identifier, then who has exactly this name, then whose name begins with
@@ -41,35 +41,35 @@ def search(mart: Mart, query: str, country: str | None = None, limit: int | None
     most = None if limit is None else limit + 1
     for some in _chunks(_candidates(build, query, place, most), most):
         asked = [one_of("place", some), *equal(country=place)]
-        rows: dict[int, bytes] = dict(found(build, "place, row", "entities", asked))
+        rows: dict[int, bytes] = dict(fetch_rows(build, "place, row", "entities", asked))
         held |= {each: rows[each] for each in some if each in rows}
         if most is not None and len(held) >= most:
             break
-    return cut(build, [(row,) for row in held.values()], limit)
+    return make_page(build, [(row,) for row in held.values()], limit)
 
 
-def _record(build: Build, service_id: str) -> Rows:
+def _record(build: Build, service_id: str) -> RowPage:
     held = build.rows("SELECT row FROM entities WHERE service_id = ?", storable(service_id))
-    return cut(build, held, 1)
+    return make_page(build, held, 1)
 
 
 def _candidates(build: Build, query: str, country: str | None, most: int | None) -> Iterator[int]:
     for id_type in ("lei", "ticker"):
-        for service_id in matching(build, id_type, query.strip()):
-            rows = found(build, "place", "entities", equal(service_id=service_id))
+        for service_id in ids_with_identifier(build, id_type, query.strip()):
+            rows = fetch_rows(build, "place", "entities", equal(service_id=service_id))
             yield from (place for (place,) in rows)
     name = " ".join(words(query))
     if not name:
         return
     within = "" if country is None else "AND country = ?"
     values = () if country is None else (country,)
-    cap = "" if most is None else f"LIMIT {_AGAIN * most + MOST_MATCHES:d}"
+    cap = "" if most is None else f"LIMIT {_AGAIN * most + MAX_MATCHES:d}"
     for statement, asked in (
         (_BY_NAME.format("= ?", within, cap), (name,)),
-        (_BY_NAME.format("> ? AND folded < ?", within, cap), (name, name + AFTER)),
+        (_BY_NAME.format("> ? AND folded < ?", within, cap), (name, name + PREFIX_END)),
     ):
         yield from (place for (place,) in build.rows(statement, *asked, *values))
-    yield from places(build, "entity", query) or ()
+    yield from rows_with_words(build, "entity", query) or ()
 
 
 def _chunks(found_places: Iterable[int], first: int | None) -> Iterator[list[int]]:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import date
 
-from warehouse.read.crosswalk import is_known, organisation
+from warehouse.read.crosswalk import is_known_id, organisation_id
 from warehouse.read.mart import Mart
-from warehouse.read.rows import Rows, equal, found, known, known_on, one_of, select
+from warehouse.read.rows import RowPage, equal, fetch_page, fetch_rows, known_on, latest_on, one_of
 from warehouse.record.as_of import Vintages
 
 
@@ -17,7 +17,7 @@ def facts_known(
     vintages: Vintages = "latest",
     limit: int | None = None,
     line_items: Sequence[str] = (),
-) -> Rows | None:
+) -> RowPage | None:
     """Give the figures anyone could have known on ``as_of``, the newest period first.
 
     ``latest`` is the newest vintage of each figure unless it was withdrawn, ``as_reported`` the
@@ -25,15 +25,19 @@ def facts_known(
     own. None if nobody of that id is known at all.
     """
     build = mart.build()
-    owner = organisation(build, service_id)
+    owner = organisation_id(build, service_id)
     own = equal(organisation=owner)
     if vintages == "latest" and period_type is None and not line_items:
-        rows = known(build, "fundamentals", owner, as_of, limit)
+        rows = latest_on(build, "fundamentals", owner, as_of, limit)
     else:
         where = [*own, *equal(period_type=period_type), *known_on(as_of, vintages)]
         where += [one_of("line_item", line_items)] if line_items else []
-        rows = select(build, "fundamentals", where, limit)
-    if rows.rows or is_known(build, service_id) or found(build, "1", "fundamentals", own, limit=1):
+        rows = fetch_page(build, "fundamentals", where, limit)
+    if (
+        rows.rows
+        or is_known_id(build, service_id)
+        or fetch_rows(build, "1", "fundamentals", own, limit=1)
+    ):
         return rows
     return None
 

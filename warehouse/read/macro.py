@@ -3,7 +3,7 @@
 from datetime import date
 
 from warehouse.read.mart import Mart
-from warehouse.read.rows import Rows, between, equal, in_country, known, known_on, select
+from warehouse.read.rows import RowPage, between, equal, fetch_page, in_country, known_on, latest_on
 
 
 def series_known(
@@ -16,21 +16,21 @@ def series_known(
     from_: date | None = None,
     to: date | None = None,
     limit: int | None = None,
-) -> Rows:
+) -> RowPage:
     """Give the observations known on ``as_of``, series by series, the newest period first.
 
     ``from_`` and ``to`` bound the day on which a period ends.
     """
     others = (country, series_type, frequency, from_, to)
     if series is not None and all(each is None for each in others):
-        return known(mart.build(), "macro_series", series, as_of, limit)
+        return latest_on(mart.build(), "macro_series", series, as_of, limit)
     where = [
         *in_country(country),
         *equal(series=series, series_type=series_type, frequency=frequency),
         *known_on(as_of),
         *between("period_end", from_, to),
     ]
-    return select(mart.build(), "macro_series", where, limit)
+    return fetch_page(mart.build(), "macro_series", where, limit)
 
 
 def annual(
@@ -40,7 +40,7 @@ def annual(
     from_: date | None = None,
     to: date | None = None,
     limit: int | None = None,
-) -> Rows:
+) -> RowPage:
     """Give annual indicators as they stand today, the newest year first.
 
     Their source gives no evidence of when a value became public: there is no ``as_of`` here.
@@ -51,4 +51,4 @@ def annual(
         *known_on(None),
         *between("period_end", from_, to),
     ]
-    return select(mart.build(), "macro_annual", where, limit)
+    return fetch_page(mart.build(), "macro_annual", where, limit)

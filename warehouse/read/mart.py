@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
-from warehouse.mart.builds import is_database, local_folder
-from warehouse.mart.tables import LAYOUT
-from warehouse.read.engines import Ask, Engine, Found, SqliteEngine
+from warehouse.mart.builds import is_postgres_url, sqlite_folder
+from warehouse.mart.tables import MART_SCHEMA_VERSION
+from warehouse.read.engines import Engine, RunQuery, SqliteEngine, SqlRows
 
 _ABOUT_KEPT = 16
 
@@ -22,7 +22,7 @@ _ABOUT_KEPT = 16
 class Build:
     """One open build: how to ask it, its data_version and what it says of itself."""
 
-    ask: Ask
+    ask: RunQuery
     data_version: str
     about: Mapping[str, str]
 
@@ -31,7 +31,7 @@ class Build:
         """Give the licence notice that goes with every answer."""
         return self.about["notice"]
 
-    def rows(self, statement: str, *values: object) -> Found:
+    def rows(self, statement: str, *values: object) -> SqlRows:
         """Ask by SQL, ``?`` for each value."""
         return self.ask(statement, values)
 
@@ -74,7 +74,7 @@ class Mart:
         about = self._told.get(data_version)
         if about is None:
             about = dict(ask("SELECT name, value FROM about", ()))
-            if about.get("layout") != str(LAYOUT):
+            if about.get("layout") != str(MART_SCHEMA_VERSION):
                 raise self._of_another_form(data_version)
             while len(self._told) >= _ABOUT_KEPT:
                 self._told.pop(next(iter(self._told)), None)
@@ -89,7 +89,7 @@ class Mart:
         return UnknownVersion(f"{words} and cannot be read any more")
 
 
-def answered_by(mart: Mart) -> str:
+def check_readable(mart: Mart) -> str:
     """Read a row of the current build and give its data_version."""
     build = mart.build()
     build.rows("SELECT place FROM fundamentals LIMIT 1")
@@ -98,8 +98,8 @@ def answered_by(mart: Mart) -> str:
 
 def engine_at(place: str | Path) -> Callable[[], Engine]:
     """Give what makes an engine for a thread that reads a place."""
-    if is_database(place):
+    if is_postgres_url(place):
         from warehouse.read.postgres import PostgresEngine
 
         return lambda: PostgresEngine(str(place))
-    return lambda: SqliteEngine(local_folder(place))
+    return lambda: SqliteEngine(sqlite_folder(place))

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from warehouse.mart.row_json import LATEST_DAY
 from warehouse.mart.tables import MART_TABLES
-from warehouse.read.engines import Found
+from warehouse.read.engines import SqlRows
 from warehouse.read.mart import Build
 
-PACKED = {table.name: table.packs for table in MART_TABLES if table.packed is not None}
+PACK_TABLES = {table.name: table.packs for table in MART_TABLES if table.packed is not None}
 _COLUMNS = "SELECT place, more, whole, spans, rows"
 _EPOCH = date(1970, 1, 1)
 _EVERY = 1 << 31
@@ -132,13 +132,13 @@ class PackedRows(Sequence[bytes]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def known_rows(
+def latest_rows(
     build: Build, table: str, name: str, as_of: str | None, limit: int | None, after: int = 0
 ) -> tuple[PackedRows, bool]:
     """Give the rows of a name known on a day, in their order, and whether there are more."""
     day = None if as_of is None else (date.fromisoformat(as_of) - _EPOCH).days
     rows, most = PackedRows(), _EVERY if limit is None else limit
-    for pack in _packs(build, PACKED[table], name, after, limit is None):
+    for pack in _packs(build, PACK_TABLES[table], name, after, limit is None):
         bounds = pack.known(day, max(0, after - pack.place + 1))
         if rows.take(pack, bounds, most - len(rows)):
             return rows, True
@@ -160,9 +160,9 @@ def _first(bounds: Bounds, most: int) -> Bounds:
     return kept
 
 
-def unpacked(build: Build, table: str, places: Sequence[int]) -> list[bytes]:
+def rows_by_number(build: Build, table: str, places: Sequence[int]) -> list[bytes]:
     """Give rows by their places; those that lie in one pack follow each other."""
-    asked = f"{_COLUMNS} FROM {PACKED[table]} WHERE place <= ? ORDER BY place DESC LIMIT 1"
+    asked = f"{_COLUMNS} FROM {PACK_TABLES[table]} WHERE place <= ? ORDER BY place DESC LIMIT 1"
     pack, rows = None, []
     for place in places:
         if pack is None or not 0 <= place - pack.place < pack.count:
@@ -188,5 +188,5 @@ def _packs(build: Build, packs: str, name: str, after: int, every: bool) -> Iter
         held = _following(build, columns, name, last) if last.more and not every else []
 
 
-def _following(build: Build, columns: str, name: str, last: Pack) -> Found:
+def _following(build: Build, columns: str, name: str, last: Pack) -> SqlRows:
     return build.rows(f"{columns} AND place > ? ORDER BY place LIMIT 1", name, last.place)

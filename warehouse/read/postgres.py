@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import psycopg
 
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.mart.postgres_builds import CURRENT, HELD, schema_of
-from warehouse.read.engines import NOTHING, Ask, Found, named
+from warehouse.mart.postgres_builds import BUILD_EXISTS_SQL, CURRENT_BUILD_SQL, schema_of
+from warehouse.read.engines import NOTHING, RunQuery, SqlRows, translate_errors
 
 # Seconds in which a server must let us in, and in which it must answer: one that hangs would
 # else hold every thread of the service.
@@ -24,11 +24,11 @@ class _Late(psycopg.OperationalError):
 class _Impatient(psycopg.Connection[tuple[Any, ...]]):
     """A connection on which no answer is waited for longer than that."""
 
-    def wait(self, gen: Generator[Any, Any, T], *given: Any, **named: Any) -> T:
+    def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
         """Wait for an answer; one that is late is an error of the server."""
         begun = time.monotonic()
         try:
-            return super().wait(gen, *given, **{"timeout": _TO_ANSWER, **named})
+            return super().wait(gen, *args, **{"timeout": _TO_ANSWER, **kwargs})
         except psycopg.OperationalError as error:
             if time.monotonic() - begun < _TO_ANSWER:
                 raise
@@ -45,27 +45,27 @@ class PostgresEngine:
 
     def current(self) -> str:
         """Name the build that the pointer names."""
-        with named(psycopg.Error):
+        with translate_errors(psycopg.Error):
             try:
-                found = self._ask_first(CURRENT, ())
+                found = self._ask_first(CURRENT_BUILD_SQL, ())
             except psycopg.errors.UndefinedTable:
                 found = []
         if not found:
             raise NothingPublished(NOTHING)
         return str(found[0][0])
 
-    def open(self, data_version: str) -> Ask:
+    def open(self, data_version: str) -> RunQuery:
         """Let the statements that follow read the schema of a build."""
         schema = schema_of(data_version)
 
-        def ask(statement: str, values: Sequence[object]) -> Found:
-            with named(psycopg.Error):
+        def ask(statement: str, values: Sequence[object]) -> SqlRows:
+            with translate_errors(psycopg.Error):
                 self._turn_to(schema)
                 return self._ask(statement.replace("?", "%s"), values)
 
-        with named(psycopg.Error):
+        with translate_errors(psycopg.Error):
             try:
-                held = self._ask_first(HELD, (data_version,))
+                held = self._ask_first(BUILD_EXISTS_SQL, (data_version,))
             except psycopg.errors.UndefinedTable:
                 held = []
         if not held:
@@ -82,7 +82,7 @@ class PostgresEngine:
             self._ask(f"SET search_path TO {schema}", ())
             self._schema = schema
 
-    def _ask_first(self, statement: str, values: Sequence[object]) -> Found:
+    def _ask_first(self, statement: str, values: Sequence[object]) -> SqlRows:
         """Ask what a request begins with; on a connection that a restart cut, once more."""
         held = self._connection
         try:
@@ -94,10 +94,10 @@ class PostgresEngine:
                 raise
             return self._ask(statement, values)
 
-    def _ask(self, statement: str, values: Sequence[object]) -> Found:
+    def _ask(self, statement: str, values: Sequence[object]) -> SqlRows:
         connection = self._connection
         if connection is None or connection.closed:
-            with named(psycopg.OperationalError):
+            with translate_errors(psycopg.OperationalError):
                 connection = _Impatient.connect(
                     self._url, autocommit=True, connect_timeout=_TO_CONNECT
                 )

@@ -9,10 +9,10 @@ import msgspec
 from warehouse.errors import BadParameters
 from warehouse.json_encoding import encode, encode_object
 from warehouse.mart.row_json import PROVENANCE
-from warehouse.read.crosswalk import organisation
-from warehouse.read.engines import Found
+from warehouse.read.crosswalk import organisation_id
+from warehouse.read.engines import SqlRows
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import Rows, Where, cut, equal, found, known_on
+from warehouse.read.rows import Condition, RowPage, equal, fetch_rows, known_on, make_page
 
 Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]
 Members = Mapping[str, bytes]
@@ -29,7 +29,7 @@ def shared_facts(
     as_of: date | None = None,
     measure: str | None = None,
     limit: int | None = None,
-) -> Rows:
+) -> RowPage:
     """Give facts of an issuer, or of a country, in the latest vintage known on ``as_of``.
 
     An issuer has its financials, or with AF-TENDER the awards it won. A country, by its three
@@ -42,7 +42,7 @@ def shared_facts(
     read = _READS[check_dataset(entity_id, dataset)]
     build, most = mart.build(), None if limit is None else limit + 1
     asked = str(entity_id or country)
-    return cut(build, read(build, asked, as_of, measure, most), limit)
+    return make_page(build, read(build, asked, as_of, measure, most), limit)
 
 
 def check_dataset(entity_id: str | None, dataset: Dataset | None) -> tuple[str, Dataset | None]:
@@ -61,10 +61,10 @@ def _subject(entity_id: str | None) -> str:
 
 def _financials(
     build: Build, issuer: str, as_of: date | None, measure: str | None, most: int | None
-) -> Found:
-    owner = organisation(build, issuer)
+) -> SqlRows:
+    owner = organisation_id(build, issuer)
     where = [*equal(organisation=owner, line_item=measure), *known_on(as_of)]
-    held = found(build, "row, service_id", "fundamentals", where, limit=most)
+    held = fetch_rows(build, "row, service_id", "fundamentals", where, limit=most)
     who = {each: _issuer(build, each, owner) for each in {service_id for _, service_id in held}}
     return [
         (_fact(row, None, who[service_id], b'"AF-FUND"', "line_item", "value_reported"),)
@@ -82,29 +82,29 @@ def _issuer(build: Build, service_id: str, owner: str) -> Members:
 
 def _awards(
     build: Build, issuer: str, as_of: date | None, measure: str | None, most: int | None
-) -> Found:
-    owner = organisation(build, issuer)
+) -> SqlRows:
+    owner = organisation_id(build, issuer)
     where = [*equal(organisation=owner, measure=measure), *known_on(as_of)]
-    return found(build, "row", "award_facts", where, limit=most)
+    return fetch_rows(build, "row", "award_facts", where, limit=most)
 
 
 def _tender_values(
     build: Build, country: str, as_of: date | None, measure: str | None, most: int | None
-) -> Found:
+) -> SqlRows:
     known = build.rows("SELECT country FROM countries WHERE country_iso3 = ?", country.upper())
     if not known or measure not in (None, "tender_value"):
         return []
-    where = [*equal(country=known[0][0]), Where("tender_value <> ''"), *known_on(as_of)]
+    where = [*equal(country=known[0][0]), Condition("tender_value <> ''"), *known_on(as_of)]
     columns = "row, row_id, tender_value, tender_currency, buyer_id"
-    held = found(build, columns, "tender_releases", where, "released_on DESC, place", most)
+    held = fetch_rows(build, columns, "tender_releases", where, "released_on DESC, place", most)
     return [(_tender_fact(country.upper(), *each),) for each in held]
 
 
 def _macro(
     build: Build, country: str, as_of: date | None, measure: str | None, most: int | None
-) -> Found:
+) -> SqlRows:
     within = equal(country_iso3=country.upper())
-    held: Found = []
+    held: SqlRows = []
     code, name = encode(country.upper()), _called(build, country.upper())
     entity = {"entity_id": code, "entity_name": name, "country_iso3": code}
     for table, named in (("macro_series", "series"), ("macro_annual", "indicator")):
@@ -112,7 +112,7 @@ def _macro(
         where = [*within, *equal(**{named: measure}), *known_on(as_of)]
         held += [
             (_fact(row, fact_id, entity, b'"AF-MACRO"', named, "value"),)
-            for row, fact_id in found(build, "row, row_id", table, where, limit=left)
+            for row, fact_id in fetch_rows(build, "row, row_id", table, where, limit=left)
         ]
     return held
 
@@ -163,7 +163,7 @@ def _tender_fact(
     )
 
 
-_Read = Callable[[Build, str, date | None, str | None, int | None], Found]
+_Read = Callable[[Build, str, date | None, str | None, int | None], SqlRows]
 _READS: Mapping[tuple[str, Dataset | None], _Read] = {
     ("issuer", None): _financials,
     ("issuer", "AF-FUND"): _financials,

@@ -6,7 +6,7 @@ import msgspec
 
 from warehouse.mart.row_json import NEVER
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import Rows, Where, between, by_today, equal, select
+from warehouse.read.rows import Condition, RowPage, between, cap_at_today, equal, fetch_page
 
 PROCUREMENT_DEMAND = "procurement-demand"
 
@@ -20,7 +20,7 @@ def panel(
     from_: date | None = None,
     to: date | None = None,
     limit: int | None = None,
-) -> Rows | None:
+) -> RowPage | None:
     """Give a panel, the newest month first; None if there is none of that key.
 
     ``from_`` and ``to`` bound the month by its first day; a day within a month means that
@@ -40,12 +40,12 @@ def _panel(
     from_: date | None,
     to: date | None,
     limit: int | None,
-) -> Rows:
+) -> RowPage:
     where = equal(signal_key=signal_key, country=None if country is None else country.upper())
     if category is not None:
         where += equal(dimension="category", dimension_value=category)
     where += between("month", None if from_ is None else from_.replace(day=1), to)
-    return select(build, "signals", [*where, *_closed_by(as_of)], limit)
+    return fetch_page(build, "signals", [*where, *_closed_by(as_of)], limit)
 
 
 def procurement_demand(
@@ -56,17 +56,17 @@ def procurement_demand(
     from_: date | None = None,
     to: date | None = None,
     limit: int | None = None,
-) -> Rows:
+) -> RowPage:
     """Give category shares, buyer concentration and momentum of a country."""
     return _panel(mart.build(), PROCUREMENT_DEMAND, country, category, as_of, from_, to, limit)
 
 
-def _closed_by(as_of: date | None) -> list[Where]:
+def _closed_by(as_of: date | None) -> list[Condition]:
     if as_of is None:
-        return [Where("superseded_at = ?", (NEVER,))]
-    day = by_today(as_of)
+        return [Condition("superseded_at = ?", (NEVER,))]
+    day = cap_at_today(as_of)
     known = "closed_at <= ? AND available_at <= ? AND superseded_at > ?"
-    return [Where(known, (day, day, day))]
+    return [Condition(known, (day, day, day))]
 
 
 def _exists(build: Build, signal_key: str) -> bool:

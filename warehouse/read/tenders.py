@@ -6,12 +6,22 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from warehouse.read.crosswalk import is_known, organisation
-from warehouse.read.engines import Found
+from warehouse.read.crosswalk import is_known_id, organisation_id
+from warehouse.read.engines import SqlRows
 from warehouse.read.mart import Build, Mart
 from warehouse.read.packs import PackedRows
-from warehouse.read.rows import Rows, Where, between, cut, equal, found, known, one_of, select
-from warehouse.read.word_index import places
+from warehouse.read.rows import (
+    Condition,
+    RowPage,
+    between,
+    equal,
+    fetch_page,
+    fetch_rows,
+    latest_on,
+    make_page,
+    one_of,
+)
+from warehouse.read.word_index import rows_with_words
 
 _COLUMNS = "row, released_on, place"
 _NEWEST_FIRST = "released_on DESC, place"
@@ -30,7 +40,7 @@ def releases(
     category: str | None = None,
     buyer: str | None = None,
     query: str | None = None,
-) -> Rows:
+) -> RowPage:
     """Give the releases of a country that come after the key ``after``.
 
     A key is good for the data_version it came with. A release without a date comes last, and
@@ -43,32 +53,32 @@ def releases(
         return _page(build, country, limit, 0 if after is None else int(after[1]))
     where = equal(category=category)
     where += between("released_on", from_, to)
-    where += [Where("released_on <> ''")] if to is not None else []
+    where += [Condition("released_on <> ''")] if to is not None else []
     if after is not None:
         newest, place = after
-        where.append(Where("released_on <= ? AND place > ?", (newest, int(place))))
+        where.append(Condition("released_on <= ? AND place > ?", (newest, int(place))))
     named = None
-    if buyer is not None and is_known(build, buyer):
-        where += [Where("buyer_id <> ''"), *equal(buyer_id=organisation(build, buyer))]
+    if buyer is not None and is_known_id(build, buyer):
+        where += [Condition("buyer_id <> ''"), *equal(buyer_id=organisation_id(build, buyer))]
     elif buyer is not None:
-        named = places(build, "buyer", buyer)
-    said = None if query is None else places(build, "tender", query)
+        named = rows_with_words(build, "buyer", buyer)
+    said = None if query is None else rows_with_words(build, "tender", query)
     most = None if limit is None else limit + 1
     chosen = _both(named, said)
     if chosen is None:
-        where += [Where("latest = 1"), *equal(country=country)]
-        held = found(build, _COLUMNS, "tender_releases", where, _NEWEST_FIRST, most)
+        where += [Condition("latest = 1"), *equal(country=country)]
+        held = fetch_rows(build, _COLUMNS, "tender_releases", where, _NEWEST_FIRST, most)
     else:
         seen = 0 if after is None else int(after[1])
         within = [place for place in _within(build, country, chosen) if place > seen]
         # By its place, and by no index: what is found lies within the country already.
-        held = _among(build, within, [Where("+latest = 1"), *where], most)
-    return cut(build, held, limit, keys=True)
+        held = _among(build, within, [Condition("+latest = 1"), *where], most)
+    return make_page(build, held, limit, keys=True)
 
 
-def _page(build: Build, country: str, limit: int | None, after: int) -> Rows:
+def _page(build: Build, country: str, limit: int | None, after: int) -> RowPage:
     """Read on in the packs of a country, where no filter leaves anything out."""
-    rows = known(build, "tender_releases", country, None, limit, after)
+    rows = latest_on(build, "tender_releases", country, None, limit, after)
     if not isinstance(rows.rows, PackedRows) or not rows.rows:
         return rows
     keyed = _Keyed(build, rows.rows)
@@ -108,12 +118,12 @@ def _within(build: Build, country: str, chosen: list[int]) -> list[int]:
     return chosen[bisect_left(chosen, first) : bisect_right(chosen, last)]
 
 
-def _among(build: Build, left: list[int], where: list[Where], most: int | None) -> Found:
+def _among(build: Build, left: list[int], where: list[Condition], most: int | None) -> SqlRows:
     """Read rows of the places that were found, a few hundred at once; they lie in order."""
-    held: Found = []
+    held: SqlRows = []
     for begin in range(0, len(left), _AT_ONCE):
         some = one_of("place", left[begin : begin + _AT_ONCE])
-        held += found(build, _COLUMNS, "tender_releases", [some, *where], "place", most)
+        held += fetch_rows(build, _COLUMNS, "tender_releases", [some, *where], "place", most)
         if most is not None and len(held) >= most:
             break
     return held
@@ -125,10 +135,10 @@ def parties(
     role: str | None = None,
     service_id: str | None = None,
     limit: int | None = None,
-) -> Rows:
+) -> RowPage:
     """Give parties that are organisations, those of the most releases first in each role."""
     build = mart.build()
-    owner = None if service_id is None else organisation(build, service_id)
+    owner = None if service_id is None else organisation_id(build, service_id)
     within = None if country is None else country.upper()
     where = equal(country=within, role=role, organisation=owner)
-    return select(build, "tender_parties", where, limit)
+    return fetch_page(build, "tender_parties", where, limit)

@@ -3,18 +3,18 @@
 import sys
 from array import array
 
-from warehouse.mart.words import AFTER, words
+from warehouse.mart.words import PREFIX_END, words
 from warehouse.read.mart import Build
 
 # What a surface lets a search ask for.
-MOST_WORDS = 16
+MAX_SEARCH_WORDS = 16
 # A beginning of fewer letters is taken as a whole word.
 _BEGINNING = 3
 
 
-def places(build: Build, field: str, text: str) -> list[int]:
+def rows_with_words(build: Build, field: str, text: str) -> list[int]:
     """Give the places of the rows that have every word, sorted; none if there is no word."""
-    asked = different_words(text)
+    asked = distinct_words(text)
     kept: set[int] | None = None
     for number, word in enumerate(asked):
         last = number == len(asked) - 1 and len(word) >= _BEGINNING
@@ -25,14 +25,14 @@ def places(build: Build, field: str, text: str) -> list[int]:
     return sorted(kept or ())
 
 
-def different_words(text: str) -> list[str]:
+def distinct_words(text: str) -> list[str]:
     """Give the words that are looked for, each once."""
     return list(dict.fromkeys(words(text)))
 
 
 def _having(build: Build, field: str, word: str, beginning: bool) -> set[int]:
     asked = "SELECT places FROM words WHERE field = ? AND word >= ? AND word <= ? ORDER BY word"
-    last = word + AFTER if beginning else word
+    last = word + PREFIX_END if beginning else word
     held = build.rows(asked, field, word, last)
     return {place for (packed,) in held for place in _unpacked(packed)}
 

@@ -13,7 +13,7 @@ from tests.bench.mart import _ADDED, _staged_schema
 from warehouse.keys import KeyStore, create
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.tables import LAYOUT
+from warehouse.mart.tables import MART_SCHEMA_VERSION
 from warehouse.mart.write import write_mart
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema, record_schema
@@ -148,7 +148,7 @@ def at(scale: float) -> Data:
     """Give the data of a scale, made where it is not held; ``SANKOFA_BENCH_DATA`` names where."""
     held = os.environ.get("SANKOFA_BENCH_DATA")
     root = Path(held) if held else Path(tempfile.gettempdir(), "sankofa-bench-serve")
-    data = Data(root / f"{scale}-{LAYOUT}", Size(scale))
+    data = Data(root / f"{scale}-{MART_SCHEMA_VERSION}", Size(scale))
     if not (data.folder / "key").exists():
         _stage(data)
         _publish(data)

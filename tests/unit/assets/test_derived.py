@@ -18,8 +18,8 @@ from tests.helpers.gleif import LEI, cdf
 from tests.helpers.record_rows import entity_row, load, party_row, sighting
 from warehouse.errors import BadTable
 from warehouse.mart.build import publish
-from warehouse.mart.snapshot import Snapshot, Tables
-from warehouse.mart.sqlite_builds import current
+from warehouse.mart.snapshot import DerivedTables, Snapshot
+from warehouse.mart.sqlite_builds import current_build_file
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
 from warehouse.record.landing import Document
@@ -80,7 +80,7 @@ def test_each_vintage_of_a_party_is_who_it_states_to_be(record: Record, folder: 
     load(record, TENDER_PARTIES, party_row(name="Ubuntu Fictional Mining Limited"))
     load(record, TENDER_PARTIES, party_row(name="B Ltd", available_at=date(2021, 1, 1)))
 
-    tables: list[Tables] = []
+    tables: list[DerivedTables] = []
     publish(record, folder, derivations=[kept(tables)])
 
     matched = tables[0]["party_matches"].to_pylist()
@@ -122,7 +122,7 @@ def test_a_withheld_party_is_never_looked_up(record: Record, folder: Path) -> No
     )
     load(record, TENDER_PARTIES, withheld)
 
-    tables: list[Tables] = []
+    tables: list[DerivedTables] = []
     publish(record, folder, derivations=[kept(tables)])
 
     assert tables[0]["party_matches"].num_rows == 0
@@ -133,17 +133,17 @@ def test_what_is_withdrawn_makes_nothing_one(record: Record, folder: Path) -> No
     taken_back = identifier("DCB", "lei", LEI) | {"withdrawn": True, "publication": "z"}
     load(record, IDENTIFIERS, taken_back | {"available_at": date(2021, 1, 1)})
 
-    tables: list[Tables] = []
+    tables: list[DerivedTables] = []
     publish(record, folder, derivations=[kept(tables)])
 
     assert tables[0]["same_as"].num_rows == 0
 
 
-def kept(tables: list[Tables]) -> Any:
+def kept(tables: list[DerivedTables]) -> Any:
     """Derive as always, and keep what was derived."""
     organisations = derivation()
 
-    def derive(snapshot: Snapshot) -> Tables:
+    def derive(snapshot: Snapshot) -> DerivedTables:
         tables.append(organisations.derive(snapshot))
         return tables[-1]
 
@@ -156,7 +156,7 @@ def test_what_is_loaded_meanwhile_is_neither_published_nor_derived_from(
     load(record, TENDER_PARTIES, party_row())
     organisations = derivation()
 
-    def derive(snapshot: Snapshot) -> Tables:
+    def derive(snapshot: Snapshot) -> DerivedTables:
         load(record, ENTITIES, entity_row(service_id="DCA", legal_name=party_row()["name"]))
         return organisations.derive(snapshot)
 
@@ -181,12 +181,12 @@ def test_a_derived_table_that_is_not_described_stops_the_publication(
 ) -> None:
     load(record, ENTITIES, entity_row())
 
-    def derive(snapshot: Snapshot) -> Tables:
+    def derive(snapshot: Snapshot) -> DerivedTables:
         return {wrong: snapshot.read("SELECT 'DCA' AS service_id")}
 
     with pytest.raises(BadTable, match=wrong):
         publish(record, folder, derivations=[replace(derivation(), derive=derive)])
-    assert current(folder) is None
+    assert current_build_file(folder) is None
 
 
 def test_the_step_says_how_many_were_resolved_and_why_the_others_were_not(
@@ -233,7 +233,7 @@ def test_the_step_says_how_many_were_resolved_and_why_the_others_were_not(
 
 
 def test_nobody_to_resolve_is_no_rate(record: Record, folder: Path) -> None:
-    tables: list[Tables] = []
+    tables: list[DerivedTables] = []
     publish(record, folder, derivations=[kept(tables)])
 
     assert party_match_counts(tables[0]["party_matches"])["resolution rate"] is None

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.exports.artifacts import PARTS, Part
+from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.export import export
-from assets.exports.parquet import groups
+from assets.exports.parquet import row_groups
 from assets.exports.signing import SigningKey
 from tests.helpers.exports import NOW, current_loads, load, party_row, release_row, staged
 from tests.helpers.installation import loaded_record
@@ -36,8 +36,8 @@ from warehouse.record.tables import (
 )
 
 VERSION = "20261114.1"
-KEYS = [part.key for part in PARTS]
-PART = {part.key: part for part in PARTS}
+KEYS = [part.key for part in EXPORT_FILES]
+PART = {part.key: part for part in EXPORT_FILES}
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def exported(snapshot: Snapshot, folder: Path, **others: Any) -> Manifest:
     return export(snapshot, str(folder / "out"), **given)
 
 
-def rows(path: str, part: Part) -> list[dict[str, Any]]:
+def rows(path: str, part: ExportFile) -> list[dict[str, Any]]:
     return list(pq.read_table(path, columns=[each.name for each in part.columns]).to_pylist())
 
 
@@ -217,7 +217,7 @@ def test_no_withheld_party_is_in_any_file(world: World) -> None:
     )
     secrets = set(withheld["party_key"].to_pylist())
     assert all(each.startswith("withheld:") for each in secrets) and secrets
-    for part in PARTS:
+    for part in EXPORT_FILES:
         text = json.dumps(rows(world.path(part.key), part), default=str)
         assert not re.search(r"withheld:[0-9a-f]{32}", text)
         assert not [each for each in secrets if each in text]
@@ -318,6 +318,6 @@ def test_row_groups_do_not_depend_on_how_rows_come(sizes: list[int]) -> None:
         batches.append(pa.record_batch([pa.array(range(total, total + size))], schema=schema))
         total += size
 
-    found = [each["n"].to_pylist() for each in groups(batches, schema, 10)]
+    found = [each["n"].to_pylist() for each in row_groups(batches, schema, 10)]
 
     assert found == [list(range(total))[start : start + 10] for start in range(0, total, 10)]

@@ -18,14 +18,14 @@ import jsonschema
 import pyarrow.parquet as pq
 import pytest
 
-from assets.exports.artifacts import PARTS
+from assets.exports.artifacts import EXPORT_FILES
 from assets.exports.export import AlreadyExported, export, switch_latest
-from assets.exports.signing import BadSigningKey, SigningKey, problems
+from assets.exports.signing import BadSigningKey, SigningKey, verify_export
 from tests.helpers.exports import NOW, fact_row, load, release_row, signals, staged
 from tests.helpers.paths import ROOT
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.exports.file_store import Place
-from warehouse.exports.published import Manifest, Published
+from warehouse.exports.file_store import FileStore
+from warehouse.exports.published import Manifest, PublishedExports
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_RELEASES
@@ -138,7 +138,7 @@ def later(record: Record) -> None:
 
 
 def read(destination: str, version: str, name: str) -> list[dict[str, Any]]:
-    with Place.of(destination).open(version, name) as file:
+    with FileStore.of(destination).open(version, name) as file:
         return list(pq.read_table(file).to_pylist())
 
 
@@ -162,7 +162,7 @@ def test_what_was_and_what_changed_is_what_is(
         delta = artifact.delta
         assert delta is not None and delta.against == FIRST
         for version, name in ((FIRST, ""), (SECOND, ".delta")):
-            body = Place.of(destination).read(version, f"{artifact.key}{name}.parquet")
+            body = FileStore.of(destination).read(version, f"{artifact.key}{name}.parquet")
             (tmp_path / f"{version}.parquet").write_bytes(body)
         places = {
             "previous": tmp_path / f"{FIRST}.parquet",
@@ -212,7 +212,7 @@ def test_the_manifest_has_the_members_that_were_decided(
     for version, previous, left_out in ((FIRST, None, "signals"), (SECOND, FIRST, "quality")):
         with staged(record, tmp_path, version, left_out) as snapshot:
             exported(snapshot, folder, key, previous)
-        found = json.loads(Published(folder).manifest_bytes(version))
+        found = json.loads(PublishedExports(folder).manifest_bytes(version))
         jsonschema.validate(found, MANIFEST, jsonschema.Draft202012Validator)
         assert found["failed"]
         with pytest.raises(jsonschema.ValidationError):
@@ -232,7 +232,7 @@ def test_descriptions_name_every_file_with_its_digest(
     assert [each["hash"] for each in package["resources"]] == [f"sha256:{d}" for d in digests]
     assert [each["sha256"] for each in croissant["distribution"]] == digests
     for part, resource, records in zip(
-        PARTS, package["resources"], croissant["recordSet"], strict=True
+        EXPORT_FILES, package["resources"], croissant["recordSet"], strict=True
     ):
         names = [each.name for each in part.columns]
         assert [each["name"] for each in resource["schema"]["fields"]] == names
@@ -253,19 +253,19 @@ def test_any_change_of_what_was_signed_is_found(
     at = Path(folder) / SECOND
     other = SigningKey.at(tmp_path / "other.pem")
 
-    assert problems(folder, SECOND) == problems(folder, SECOND, key.public_pem()) == []
-    assert "signature" in problems(folder, SECOND, other.public_pem())[0]
+    assert verify_export(folder, SECOND) == verify_export(folder, SECOND, key.public_pem()) == []
+    assert "signature" in verify_export(folder, SECOND, other.public_pem())[0]
     for name in ("af-fund-facts.parquet", "af-fund-facts.delta.parquet"):
         body = (at / name).read_bytes()
         (at / name).write_bytes(body[:-20] + bytes([body[-20] ^ 1]) + body[-19:])
-        (found,) = problems(folder, SECOND)
+        (found,) = verify_export(folder, SECOND)
         assert found.startswith(f"{name}: its SHA-256")
         (at / name).unlink()
-        assert problems(folder, SECOND) == [f"{name}: is missing"]
+        assert verify_export(folder, SECOND) == [f"{name}: is missing"]
         (at / name).write_bytes(body)
     signed = (at / "manifest.json").read_bytes()
     (at / "manifest.json").write_bytes(signed.replace(b'"rows": 20', b'"rows": 21'))
-    assert "signature" in problems(folder, SECOND)[0]
+    assert "signature" in verify_export(folder, SECOND)[0]
 
 
 def test_a_signing_key_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_latest_is_switched_only_to_what_is_complete(
     first(record)
     with staged(record, tmp_path, FIRST) as snapshot:
         exported(snapshot, destination, key)
-    published = Published(destination)
+    published = PublishedExports(destination)
 
     with pytest.raises(NothingPublished):
         published.latest()
@@ -331,8 +331,8 @@ def test_only_files_that_the_manifest_names_are_found(
     with staged(record, tmp_path, FIRST) as snapshot:
         manifest = exported(snapshot, destination, key)
     switch_latest(destination, FIRST)
-    Place.of(destination).put(b"secret", FIRST, "beside.parquet")
-    published = Published(destination)
+    FileStore.of(destination).put(b"secret", FIRST, "beside.parquet")
+    published = PublishedExports(destination)
 
     for artifact in manifest.artifacts:
         found = published.file("latest", artifact.url.rsplit("/", 1)[1])
@@ -370,13 +370,13 @@ def test_killed_midway_latest_stays_and_the_next_run_succeeds(
     child.communicate()
 
     assert list((Path(folder) / SECOND).iterdir())
-    assert Published(folder).manifest().data_version == FIRST
-    assert Published(folder).versions() == [FIRST]
+    assert PublishedExports(folder).manifest().data_version == FIRST
+    assert PublishedExports(folder).versions() == [FIRST]
     with staged(record, tmp_path, THIRD) as snapshot:
         exported(snapshot, folder, key, FIRST)
     switch_latest(folder, THIRD)
-    assert Published(folder).versions() == [FIRST, THIRD]
-    assert problems(folder, THIRD) == []
+    assert PublishedExports(folder).versions() == [FIRST, THIRD]
+    assert verify_export(folder, THIRD) == []
 
 
 def test_the_surfaces_read_exports_without_any_engine() -> None:

@@ -35,17 +35,17 @@ from tests.helpers.record_rows import (
 from tests.models.record_model import Answer, Said, answer
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.json_encoding import encode
-from warehouse.mart.audit import AuditFailed, refuse
+from warehouse.mart.audit import AuditFailed, refuse_unservable_rows
 from warehouse.mart.build import publish
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.sqlite_builds import builds, current, switch
+from warehouse.mart.sqlite_builds import build_names, current_build_file, switch_pointer
 from warehouse.mart.write import write_mart
 from warehouse.read.entities import entity
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import annual, series_known
 from warehouse.read.mart import Mart
-from warehouse.read.rows import Rows
+from warehouse.read.rows import RowPage
 from warehouse.read.tenders import parties, releases
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import Vintages
@@ -79,7 +79,7 @@ PROVENANCE = {
 }
 
 
-def values(rows: Rows | None, name: str = "value_reported") -> list[Any]:
+def values(rows: RowPage | None, name: str = "value_reported") -> list[Any]:
     assert rows is not None
     return [json.loads(row, parse_float=Decimal)[name] for row in rows.rows]
 
@@ -181,8 +181,8 @@ def test_a_build_is_switched_to_at_once(record: Record, folder: Path) -> None:
     assert (before.data_version, after.data_version) == (first, second)
     assert values(after) == [13]
     assert then == before
-    assert builds(folder) == [first, second]
-    switch(folder, first)
+    assert build_names(folder) == [first, second]
+    switch_pointer(folder, first)
     assert facts_known(mart, "DCTEST1") == before
 
 
@@ -212,14 +212,14 @@ def test_publishing_again_with_nothing_loaded_keeps_the_build(record: Record, fo
     restated(record)
 
     assert publish(record, folder) == first
-    assert builds(folder) == [first]
+    assert build_names(folder) == [first]
     assert publish(record, folder, notice=SAMPLE_NOTICE) != first
 
 
 def test_a_build_that_cannot_be_read_is_published_anew(record: Record, folder: Path) -> None:
     restated(record)
     first = publish(record, folder)
-    broken = current(folder)
+    broken = current_build_file(folder)
     assert broken is not None
     broken.write_bytes(b"no database at all" * 100)
 
@@ -253,14 +253,14 @@ def test_a_row_without_source_or_licence_stops_the_publication(lacking: str) -> 
     with closing(duckdb.connect()) as sql:
         for name, row in AUDITED.items():
             sql.register(name, arrow_schema(row).empty_table())
-        refuse(sql)
+        refuse_unservable_rows(sql)
         signal: dict[str, Any] = dict.fromkeys(Signal.model_fields)
         signal |= {"source_ref": "d#/1", "license_class": "cc-by", lacking: None}
         loose = pa.schema([each.with_nullable(True) for each in arrow_schema(Signal)])
         sql.register("signals", pa.Table.from_pylist([signal], loose))
 
         with pytest.raises(AuditFailed, match=lacking):
-            refuse(sql)
+            refuse_unservable_rows(sql)
 
 
 def test_a_series_is_answered_in_the_vintage_of_the_day(record: Record, folder: Path) -> None:
@@ -354,7 +354,7 @@ def test_before_the_first_build_the_mart_says_so(folder: Path) -> None:
         issuers(Mart(folder), 1)
     folder.mkdir()
     with pytest.raises(UnknownVersion):
-        switch(folder, "20260101.1")
+        switch_pointer(folder, "20260101.1")
     with pytest.raises(UnknownVersion):
         issuers(Mart(folder).at("../secret"), 1)
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warehouse.errors import BadTable
-from warehouse.mart.row_json import encoded
+from warehouse.mart.row_json import row_json_sql
 from warehouse.mart.search_index import Postings
 from warehouse.mart.words import words
 from warehouse.record.tables import DECIMAL
@@ -46,7 +46,7 @@ def served(rows: list[dict[str, object]]) -> list[str]:
     with closing(duckdb.connect()) as sql:
         sql.register("held", pa.Table.from_pylist(rows, SCHEMA))
         types = {name: kind for name, kind, *_ in sql.execute("DESCRIBE held").fetchall()}
-        asked = f"SELECT {encoded(types, SCHEMA.names)} AS row FROM held"
+        asked = f"SELECT {row_json_sql(types, SCHEMA.names)} AS row FROM held"
         return [str(row) for (row,) in sql.execute(asked).fetchall()]
 
 
@@ -74,7 +74,7 @@ def test_a_number_has_no_trailing_zeros_and_no_exponent() -> None:
 
 def test_a_number_that_would_lose_digits_is_refused() -> None:
     with pytest.raises(BadTable, match="lose digits"):
-        encoded({"several": "DECIMAL(38,18)[]"}, ["several"])
+        row_json_sql({"several": "DECIMAL(38,18)[]"}, ["several"])
 
 
 @given(st.lists(TEXTS, max_size=6))

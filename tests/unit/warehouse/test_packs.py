@@ -9,13 +9,13 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warehouse.mart.packs import COLUMNS, INDEXES, Packer
+from warehouse.mart.packs import PACK_COLUMNS, PACK_INDEXES, Packer
 from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY
-from warehouse.mart.sqlite_builds import switch
+from warehouse.mart.sqlite_builds import switch_pointer
 from warehouse.mart.sqlite_loader import SqliteLoader
-from warehouse.mart.tables import LAYOUT
+from warehouse.mart.tables import MART_SCHEMA_VERSION
 from warehouse.read.mart import Mart
-from warehouse.read.packs import known_rows, unpacked
+from warehouse.read.packs import latest_rows, rows_by_number
 
 EPOCH, TABLE = date(1970, 1, 1), "fundamentals"
 days = st.integers(0, 12)
@@ -38,9 +38,9 @@ def published(folder: Path, rows: list[tuple[str, tuple[int, int]]], batch: int,
         names = pa.array([name for name, _ in some])
         packer.take(begin + 1, names, (known[:, 0], known[:, 1]), pa.array(texts, pa.binary()))
     with SqliteLoader(folder, "20260101.1") as loader:
-        loader.tell({"notice": "invented", "layout": str(LAYOUT)})
-        loader.load(f"{TABLE}_packs", COLUMNS, packer.packs(), INDEXES)
-    switch(folder, "20260101.1")
+        loader.tell({"notice": "invented", "layout": str(MART_SCHEMA_VERSION)})
+        loader.load(f"{TABLE}_packs", PACK_COLUMNS, packer.packs(), PACK_INDEXES)
+    switch_pointer(folder, "20260101.1")
     return Mart(folder)
 
 
@@ -75,14 +75,14 @@ def test_packs_give_what_a_look_at_every_row_gives(
     with TemporaryDirectory() as folder:
         mart = published(Path(folder), rows, batch, most)
         if limit is None:
-            found, more = known_rows(mart.build(), TABLE, name, as_of, None)
+            found, more = latest_rows(mart.build(), TABLE, name, as_of, None)
         else:
-            found, more = known_rows(mart.build(), TABLE, name, as_of, limit, after)
+            found, more = latest_rows(mart.build(), TABLE, name, as_of, limit, after)
         kept = expected if limit is None else expected[:limit]
         assert (list(found), len(found), more) == (kept, len(kept), len(expected) > len(kept))
         assert b"".join(found.runs()) == b",".join(kept)
         places = [number + 1 for number, _ in held[: len(kept)]]
-        assert unpacked(mart.build(), TABLE, places) == kept
+        assert rows_by_number(mart.build(), TABLE, places) == kept
         if places:
             assert (found.place(0), found.place(-1)) == (places[0], places[-1])
         mart.close()

@@ -21,7 +21,7 @@ from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics
-from warehouse.read.rows import Rows
+from warehouse.read.rows import RowPage
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.tenders import parties
 from warehouse.record.store import Record
@@ -84,11 +84,11 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
     held.close()
 
 
-def told(rows: Rows | None) -> list[dict[str, Any]]:
+def told(rows: RowPage | None) -> list[dict[str, Any]]:
     return [json.loads(row) for row in (rows.rows if rows else [])]
 
 
-READS: dict[str, Callable[[Mart, str], Rows | None]] = {
+READS: dict[str, Callable[[Mart, str], RowPage | None]] = {
     "facts": facts_known,
     "metrics": metrics,
     "parties": lambda mart, asked: parties(mart, service_id=asked),

@@ -11,11 +11,11 @@ from tests.helpers.random_world import publish_world
 from warehouse.mart.build import publish
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.crosswalk import identifiers, lookup
-from warehouse.read.engines import Found
+from warehouse.read.engines import SqlRows
 from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import annual, series_known
-from warehouse.read.mart import Build, Mart, answered_by
+from warehouse.read.mart import Build, Mart, check_readable
 from warehouse.read.metrics import metrics, screen
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
@@ -29,7 +29,7 @@ READS: dict[str, Callable[[Mart], object]] = {
     "facts as of": lambda mart: facts_known(mart, "DCX9", DAY, "FY", line_items=["revenue"]),
     "facts of nobody": lambda mart: facts_known(mart, "DCNOBODY"),
     "issuers": lambda mart: issuers(mart, 5),
-    "health": answered_by,
+    "health": check_readable,
     "series of a country": lambda mart: series_known(mart, "ZA", limit=5),
     "series of three letters": lambda mart: series_known(mart, "ZAF", as_of=DAY),
     "one series": lambda mart: series_known(mart, series="FX.EUR.ZAR", as_of=DAY),
@@ -80,7 +80,7 @@ class Watched(Mart):
         """Give the build, with every statement kept."""
         build = super().build()
 
-        def ask(statement: str, values: Sequence[object]) -> Found:
+        def ask(statement: str, values: Sequence[object]) -> SqlRows:
             self.asked.append((statement, values))
             return build.ask(statement, values)
 
