@@ -27,6 +27,7 @@ from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import annual, series_known
 from warehouse.read.mart import Mart, check_readable
 from warehouse.read.metrics import metrics, screen
+from warehouse.read.packs import latest_rows
 from warehouse.read.rows import RowPage
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
@@ -202,6 +203,25 @@ def test_both_engines_give_the_same_bytes(
         assert (one and one.truncated) == (other and other.truncated)
     found = ask(sqlite, None)
     assert found is not None and found.rows
+
+
+@pytest.mark.parametrize("table", ["fundamentals", "macro_series"])
+def test_a_page_may_begin_before_within_and_behind_the_rows_of_a_name(
+    published: Published, table: str
+) -> None:
+    build = published.mart.build()
+    names = [name for (name,) in build.rows(f"SELECT DISTINCT name FROM {table}_packs")]
+    assert len(names) > 1
+    for name in names:
+        rows, _ = latest_rows(build, table, name, None, None)
+        numbers = [rows.place(index) for index in range(len(rows))]
+        for after in {1, *(number + step for number in numbers[:2] for step in (-2, -1, 0, 1))}:
+            later = [row for row, number in zip(rows, numbers, strict=True) if number > after]
+            found, more = latest_rows(build, table, name, None, 1, after)
+            assert (list(found), more) == (later[:1], len(later) > 1)
+        last = numbers[-1] if numbers else 1
+        for after in (last, last + 1, last + 1_000_000):
+            assert list(latest_rows(build, table, name, None, 1, after)[0]) == []
 
 
 _PAIR: list[Mart] = []

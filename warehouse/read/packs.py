@@ -172,14 +172,16 @@ def rows_by_number(build: Build, table: str, places: Sequence[int]) -> list[byte
 
 
 def _packs(build: Build, packs: str, name: str, after: int, every: bool) -> Iterator[Pack]:
-    """Read the packs of a name from the one that has the place ``after``, one at a time."""
+    """Read the packs of a name from the one in which rows after ``after`` begin, one at a time."""
     columns = f"{_COLUMNS} FROM {packs} WHERE name = ?"
+    held: SqlRows = []
     if every:
         held = build.rows(f"{columns} ORDER BY place", name)
     elif after:
         asked = f"{columns} AND place <= ? ORDER BY place DESC LIMIT 1"
         held = build.rows(asked, name, after + 1)
-    else:
+    if not held and not every:
+        # Either there is no cursor, or it stands before the first row of this name.
         held = build.rows(f"{columns} ORDER BY place LIMIT 1", name)
     while held:
         last = Pack(*held[-1])

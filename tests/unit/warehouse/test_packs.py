@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -86,3 +87,18 @@ def test_packs_give_what_a_look_at_every_row_gives(
         if places:
             assert (found.place(0), found.place(-1)) == (places[0], places[-1])
         mart.close()
+
+
+@pytest.mark.parametrize("after", range(8))
+@pytest.mark.parametrize("name", ["a", "b", "c", "d", "e"])
+def test_a_page_may_begin_before_within_and_behind_the_rows_of_a_name(
+    tmp_path: Path, name: str, after: int
+) -> None:
+    rows = [(key, (0, LATEST_DAY)) for key in "aacccd"]
+    mart = published(tmp_path, rows, batch=4, most=2)
+    expected = [
+        b'{"n":%d}' % index for index, (key, _) in enumerate(rows) if key == name and index >= after
+    ]
+    for limit in (1, 2, None):
+        found, more = latest_rows(mart.build(), TABLE, name, None, limit, after)
+        assert (list(found), more) == (expected[:limit], len(expected[:limit]) < len(expected))
