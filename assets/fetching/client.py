@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, NoReturn, Self
 from urllib.parse import urlsplit
 
 import httpx2
@@ -146,7 +146,7 @@ class Client:
             mounts={f"all://{host}": None for host in ("localhost", "127.0.0.1")},
         )
 
-    def __enter__(self) -> "Client":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

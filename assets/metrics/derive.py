@@ -5,9 +5,8 @@ are written to a file as they are made, so that memory does not grow with the re
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import duckdb
@@ -31,7 +30,7 @@ _VALUED = pa.schema(
 )
 
 
-class RowFile(AbstractContextManager["RowFile"]):
+class RowFile:
     """A temporary Arrow file of rows of one schema, mapped into memory once it is written."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -41,12 +40,7 @@ class RowFile(AbstractContextManager["RowFile"]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._writer.close()
         if error is not None:
             self._path.unlink()

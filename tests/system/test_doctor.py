@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -127,21 +128,17 @@ def test_a_folder_on_a_read_only_disk_is_named(
     assert f"{small_disk} (exports) cannot be written: Read-only file system" in said
 
 
-class mounted:  # noqa: N801
-    """A small disk in memory, where we may have one."""
-
-    def __init__(self, place: Path, options: str) -> None:
-        self._place, self._options = place, options
-
-    def __enter__(self) -> Path:
-        self._place.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", self._options, "tmpfs", str(self._place)]
-        if subprocess.run(command, check=False, capture_output=True).returncode:
-            pytest.skip("left out: nobody but root may mount a disk")
-        return self._place
-
-    def __exit__(self, *_: object) -> None:
-        subprocess.run(["umount", str(self._place)], check=True)
+@contextmanager
+def mounted(folder: Path, options: str) -> Iterator[Path]:
+    """Mount a small disk in memory; skip the test where that is not allowed."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("left out: nobody but root may mount a disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_file_in_place_of_a_folder_is_named(

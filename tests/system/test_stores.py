@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -69,7 +69,7 @@ class Visitors:
     met: list[Met] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
 
-    def __enter__(self) -> "Visitors":
+    def __enter__(self) -> Self:
         self._threads = [threading.Thread(target=self._ask) for _ in range(3)]
         for thread in self._threads:
             thread.start()

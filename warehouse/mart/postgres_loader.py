@@ -1,8 +1,6 @@
 """A build as one schema of a PostgreSQL database, named among the builds when complete."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
@@ -15,7 +13,7 @@ from warehouse.mart.tables import Columns
 _TYPES = {"text": 'TEXT COLLATE "C" NOT NULL', "integer": "INTEGER", "bytes": "BYTEA NOT NULL"}
 
 
-class PostgresLoader(AbstractContextManager["PostgresLoader"]):
+class PostgresLoader:
     """Writes the schema of one data_version in one transaction."""
 
     def __init__(self, url: str, data_version: str) -> None:
@@ -32,12 +30,7 @@ class PostgresLoader(AbstractContextManager["PostgresLoader"]):
         self._sql.execute("SET LOCAL maintenance_work_mem = '256MB'")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
             if error is None:
                 self._sql.execute(register_build_sql(self._data_version))

@@ -6,10 +6,8 @@ of them can see something else than the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import duckdb
@@ -37,7 +35,7 @@ _ORDERED_BY = "ordered_by"
 
 
 @dataclass
-class Snapshot(AbstractContextManager["Snapshot"]):
+class Snapshot:
     """A folder of staged tables and an engine in which each is a view of its name."""
 
     folder: Path
@@ -57,12 +55,7 @@ class Snapshot(AbstractContextManager["Snapshot"]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.sql.close()
 
     def path(self, name: str) -> Path:

@@ -1,9 +1,7 @@
 """A build as one SQLite file: written beside, and in its place only when complete."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
@@ -24,7 +22,7 @@ _PRAGMAS = (
 )
 
 
-class SqliteLoader(AbstractContextManager["SqliteLoader"]):
+class SqliteLoader:
     """Writes the file of one data_version."""
 
     def __init__(self, folder: Path, data_version: str) -> None:
@@ -40,12 +38,7 @@ class SqliteLoader(AbstractContextManager["SqliteLoader"]):
             self._sql.execute(f"PRAGMA {pragma}")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is None:
             self._sql.execute("ANALYZE")
         self._sql.close()

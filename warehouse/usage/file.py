@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from warehouse.tiers import Tier
 from warehouse.usage.counting import MINUTE, Counted, Month, UsageUnavailable, month_before
@@ -191,7 +191,7 @@ class _Bucket:
         # Where the slot was found; looked for again where another has taken its place.
         self._at = -1
 
-    def __enter__(self) -> "_Bucket":
+    def __enter__(self) -> Self:
         self._file = self._counters.file()
         # Locks one bucket, a range of bytes, not the whole file as warehouse.locks does: requests
         # of different keys must not wait for each other.
@@ -201,8 +201,8 @@ class _Bucket:
             raise self._counters.failed(error) from error
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None and isinstance(error, OSError):
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, OSError):
             raise self._counters.failed(error) from error
         fcntl.lockf(self._file, fcntl.LOCK_UN, _BUCKET, self._begin)
 
