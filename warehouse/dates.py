@@ -1,4 +1,4 @@
-"""Dates as documents write them: the day that is stated, and the one it was then in UTC."""
+"""Dates as documents write them: the stated day, and the day it was then in UTC."""
 
 import re
 from datetime import date, datetime, timedelta
@@ -10,22 +10,24 @@ _DATE = re.compile(
 )
 
 
+# Documents repeat few dates many times: the cache makes reading a release much cheaper.
 @lru_cache(maxsize=1 << 14)
 def stated_and_utc_day(value: str) -> tuple[date, date] | None:
-    """Give the day that a date states, and the one it was then in UTC; None if it is none."""
-    found = _DATE.fullmatch(value.strip())
-    if found is None:
+    """Return the day that a text states and the day it was then in UTC; None if it is no date."""
+    match = _DATE.fullmatch(value.strip())
+    if match is None:
         return None
-    year, month, dom, hour, minute, zone = found.groups()
+    year, month, day, hour, minute, zone = match.groups()
     try:
-        stated = datetime(int(year), int(month), int(dom), int(hour or 0), int(minute or 0))
-        return stated.date(), (stated - _offset(zone)).date()
+        stated = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0))
+        return stated.date(), (stated - _utc_offset(zone)).date()
     except (ValueError, OverflowError):
         return None
 
 
-def _offset(zone: str | None) -> timedelta:
+def _utc_offset(zone: str | None) -> timedelta:
+    # A time without a zone is taken as UTC.
     if zone is None or zone in "Zz":
         return timedelta()
-    away = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
-    return -away if zone[0] == "-" else away
+    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    return -offset if zone[0] == "-" else offset

@@ -1,8 +1,11 @@
-"""Every error of ours: a sentence in our words, translated once at each surface."""
+"""Every error that a user can meet: a sentence in our words, translated once at each surface.
+
+A message says what happened and what to do next.
+"""
 
 
 class SankofaError(Exception):
-    """Something went wrong that we can name; the message says what to do next."""
+    """Base of all errors that we foresee; anything else is a bug."""
 
 
 class LandingError(SankofaError):
@@ -10,19 +13,19 @@ class LandingError(SankofaError):
 
 
 class LicenceError(SankofaError):
-    """A source whose licence forbids redistribution was offered."""
+    """The licence of a source forbids redistribution."""
 
 
 class BadTable(SankofaError):
-    """An Arrow table does not have the columns or the types that the record asks for."""
+    """An Arrow table does not have the columns or the types of the record."""
 
 
 class WriteConflict(SankofaError):
-    """Other writers kept winning; nothing of this load was written."""
+    """Other writers kept committing first; nothing of this load was written."""
 
 
 class UnknownVersion(SankofaError):
-    """A data_version was asked for that was never published."""
+    """The requested data_version was never published."""
 
 
 class NothingPublished(SankofaError):
@@ -34,4 +37,4 @@ class DatastoreUnavailable(SankofaError):
 
 
 class BadParameters(SankofaError):
-    """A read was asked for with parameters that do not go together."""
+    """The parameters of a read contradict each other."""

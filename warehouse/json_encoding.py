@@ -1,4 +1,4 @@
-"""The one encoder of what is served: every digit, ISO dates, null for the unknown."""
+"""The one JSON encoder of everything served: every digit, ISO dates, null for the unknown."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -9,35 +9,36 @@ from typing import Any
 import msgspec
 
 _ENCODER = msgspec.json.Encoder()
-# Beyond this many places a plain number would be mostly zeros.
-_ORDINARY = 64
-# Most values are of these types, and go to the encoder as they are.
+# Beyond this many decimal places a number without an exponent would be mostly zeros.
+_LONGEST_PLAIN = 64
+# Most values are of these types, which the encoder writes as we want them.
 _AS_IS = frozenset({str, int, bool, float, NoneType, date, msgspec.Raw})
 
 
 def encode(value: Any) -> bytes:
-    """Write a value as JSON; a Decimal keeps its digits and never becomes a float."""
-    return _ENCODER.encode(_plain(value))
+    """Encode a value as JSON; a Decimal keeps its digits and never becomes a float."""
+    return _ENCODER.encode(_encodable(value))
 
 
 def encode_object(members: Mapping[str, bytes]) -> bytes:
-    """Write an object of members that are JSON already."""
-    return b"{" + b",".join(encode(name) + b":" + each for name, each in members.items()) + b"}"
+    """Encode an object whose members are JSON already."""
+    pairs = (encode(name) + b":" + member for name, member in members.items())
+    return b"{" + b",".join(pairs) + b"}"
 
 
 def encode_decimal(value: Decimal) -> bytes:
-    """Write a Decimal as a JSON number: no trailing zeros, no exponent at ordinary sizes."""
+    """Encode a Decimal as a JSON number: no trailing zeros, no exponent at ordinary sizes."""
     if not value.is_finite():
-        raise ValueError(f"{value} is not a number that JSON knows")
+        raise ValueError(f"{value} cannot be written as a JSON number")
     if value.is_zero():
         return b"0"
-    if abs(value.adjusted()) > _ORDINARY:
+    if abs(value.adjusted()) > _LONGEST_PLAIN:
         return str(value).encode()
     plain = format(value, "f")
     return (plain.rstrip("0").rstrip(".") if "." in plain else plain).encode()
 
 
-def _plain(value: Any) -> Any:
+def _encodable(value: Any) -> Any:
     if type(value) in _AS_IS:
         return value
     if isinstance(value, Decimal):
@@ -46,14 +47,15 @@ def _plain(value: Any) -> Any:
         return _utc(value)
     if isinstance(value, dict):
         return {
-            name: each if type(each) in _AS_IS else _plain(each) for name, each in value.items()
+            name: member if type(member) in _AS_IS else _encodable(member)
+            for name, member in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_encodable(item) for item in value]
     return value
 
 
-def _utc(moment: datetime) -> datetime:
-    if moment.tzinfo is None:
-        raise ValueError(f"{moment.isoformat()} has no zone; a served moment is in UTC")
-    return moment.astimezone(UTC)
+def _utc(timestamp: datetime) -> datetime:
+    if timestamp.tzinfo is None:
+        raise ValueError(f"{timestamp.isoformat()} has no time zone; served times are in UTC")
+    return timestamp.astimezone(UTC)

@@ -1,6 +1,6 @@
-"""The bytes as they were fetched, compressed, named by their SHA-256.
+"""The landing: fetched bodies, compressed and stored once under their SHA-256.
 
-Nothing here looks into a body; reading one belongs to the parser of its source.
+Nothing here looks into a body; that belongs to the parser of its source.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class FetchedResponse:
-    """One answer of a source, as it came.
+    """One response of a source, unchanged.
 
-    A large body is an open file that can be read from its start; it is landed while it is open.
+    A large body is an open, seekable file; it must stay open until it is landed.
     """
 
     source: str
@@ -40,7 +40,7 @@ class FetchedResponse:
 
 @dataclass(frozen=True)
 class Document:
-    """A landed body and how it came; the bytes themselves are read from the landing."""
+    """A landed body and how it was fetched; the bytes are read from the landing."""
 
     sha256: str
     source: str
@@ -53,12 +53,12 @@ class Document:
 
     @property
     def key(self) -> str:
-        """Name the reading: these bytes, from this address, at this moment."""
-        return _key(_mark(self.url), f"{_moment(self.observed_at)}-{self.sha256}")
+        """Identify these bytes, from this URL, at this moment."""
+        return _document_key(_url_hash(self.url), f"{_compact(self.observed_at)}-{self.sha256}")
 
 
 class Landing:
-    """A folder or an object store of bodies, with a note of each reading of an address."""
+    """A folder or an object store of bodies, with a metadata file for each reading of a URL."""
 
     def __init__(self, url: str) -> None:
         if "://" in url:
@@ -66,164 +66,170 @@ class Landing:
         else:
             self._files, self._root = fs.LocalFileSystem(), url
 
-    def land(self, fetched: FetchedResponse) -> tuple[Document, bool]:
-        """Store a body; say which document it is and whether it is new.
+    def land(self, response: FetchedResponse) -> tuple[Document, bool]:
+        """Store a response; return its document and whether that is new.
 
-        What an address showed last time and shows again writes nothing. What it showed
-        before something else is another reading, of bytes that are stored once.
+        A URL that returns the same bytes as last time adds nothing. If it goes back to bytes it
+        returned earlier, that is a new document, whose body is stored already.
         """
-        _refuse_what_may_not_be_kept(fetched)
-        body = io.BytesIO(fetched.body) if isinstance(fetched.body, bytes) else fetched.body
-        digest, size = _measured(body)
-        if not self._exists(self._body(digest)):
-            self._write(self._body(digest), _pieces(body), "zstd")
-        observed_at = fetched.observed_at.astimezone(UTC)
-        earlier = [each for each in self._readings(fetched) if each.observed_at <= observed_at]
+        _require_redistributable(response)
+        body = io.BytesIO(response.body) if isinstance(response.body, bytes) else response.body
+        digest, size = _hash_and_size(body)
+        if not self._exists(self._body_path(digest)):
+            self._write(self._body_path(digest), _chunks(body), "zstd")
+        observed_at = response.observed_at.astimezone(UTC)
+        folder = self._metadata_folder(response)
+        # Documents can be landed out of order: compare with the one observed before this one.
+        earlier = [old for old in self._read_metadata(folder) if old.observed_at <= observed_at]
         if earlier and earlier[-1].sha256 == digest:
             return earlier[-1], False
         document = Document(
             digest,
-            fetched.source,
-            fetched.url,
-            fetched.license_class,
+            response.source,
+            response.url,
+            response.license_class,
             observed_at,
-            fetched.status,
-            fetched.headers,
+            response.status,
+            response.headers,
             size,
         )
-        facts = asdict(document) | {"observed_at": observed_at.isoformat()}
-        note = f"{self._address(fetched)}/{_moment(observed_at)}-{digest}.json"
-        self._write(note, [json.dumps(facts, indent=1, ensure_ascii=False).encode()])
+        metadata = asdict(document) | {"observed_at": observed_at.isoformat()}
+        path = f"{folder}/{_compact(observed_at)}-{digest}.json"
+        self._write(path, [json.dumps(metadata, indent=1, ensure_ascii=False).encode()])
         return document, True
 
     def documents(self, source: str) -> list[Document]:
-        """Every document of a source, in the order in which they were observed."""
-        return self._notes(f"{self._root}/documents/{source}")
+        """Return every document of a source, in the order in which they were observed."""
+        return self._read_metadata(f"{self._root}/documents/{source}")
 
     def keys(self, source: str) -> set[str]:
-        """Give the key of every document of a source from the names of its notes alone."""
-        paths = self._paths(f"{self._root}/documents/{source}")
-        return {_key(*path.removesuffix(".json").split("/")[-2:]) for path in paths}
+        """Return the key of every document of a source, from file names alone."""
+        paths = self._metadata_paths(f"{self._root}/documents/{source}")
+        return {_document_key(*path.removesuffix(".json").split("/")[-2:]) for path in paths}
 
-    def _readings(self, fetched: FetchedResponse) -> list[Document]:
-        return self._notes(self._address(fetched))
+    def _read_metadata(self, folder: str) -> list[Document]:
+        documents = [self._document(path) for path in self._metadata_paths(folder)]
+        return sorted(
+            documents, key=lambda document: (document.observed_at, document.url, document.sha256)
+        )
 
-    def _notes(self, folder: str) -> list[Document]:
-        found = [self._document(path) for path in self._paths(folder)]
-        return sorted(found, key=lambda each: (each.observed_at, each.url, each.sha256))
-
-    def _paths(self, folder: str) -> list[str]:
+    def _metadata_paths(self, folder: str) -> list[str]:
         below = fs.FileSelector(folder, allow_not_found=True, recursive=True)
         paths = [info.path for info in self._files.get_file_info(below) if info.is_file]
+        # A writer that was killed can leave a temporary file behind.
         return [path for path in paths if path.endswith(".json")]
 
     def read(self, document: Document) -> bytes:
-        """Give the body back; bytes that no longer have their hash are an error."""
-        path = self._body(document.sha256)
+        """Return the body; bytes that no longer match their SHA-256 are an error."""
+        path = self._body_path(document.sha256)
         try:
-            with self._files.open_input_file(path) as packed:
+            with self._files.open_input_file(path) as compressed:
                 body = cast(
                     bytes,
-                    pa.decompress(packed.read(), document.size, codec="zstd", asbytes=True),
+                    pa.decompress(compressed.read(), document.size, codec="zstd", asbytes=True),
                 )
         except FileNotFoundError:
-            raise LandingError(f"{path} is missing: fetch {document.url} again") from None
+            raise _missing(path, document) from None
         except (OSError, ValueError) as error:
-            raise LandingError(_damaged(path, document, str(error))) from error
+            raise _damaged(path, document, str(error)) from error
         if hashlib.sha256(body).hexdigest() != document.sha256:
-            raise LandingError(_damaged(path, document, "its SHA-256 is another one"))
+            raise _damaged(path, document, "its SHA-256 differs")
         return body
 
     @contextmanager
     def open(self, document: Document) -> Iterator[IO[bytes]]:
-        """Open a body of any size; it is checked as a whole before a byte is handed out."""
-        path = self._body(document.sha256)
+        """Open a body of any size; all of it is verified before the first byte is returned."""
+        path = self._body_path(document.sha256)
         digest = hashlib.sha256()
         try:
             with self._files.open_input_stream(path, compression="zstd") as stream:
                 while chunk := stream.read(_CHUNK):
                     digest.update(chunk)
         except FileNotFoundError:
-            raise LandingError(f"{path} is missing: fetch {document.url} again") from None
+            raise _missing(path, document) from None
         except OSError as error:
-            raise LandingError(_damaged(path, document, str(error))) from error
+            raise _damaged(path, document, str(error)) from error
         if digest.hexdigest() != document.sha256:
-            raise LandingError(_damaged(path, document, "its SHA-256 is another one"))
+            raise _damaged(path, document, "its SHA-256 differs")
         with self._files.open_input_stream(path, compression="zstd") as stream:
             yield cast(IO[bytes], stream)
 
-    def _body(self, digest: str) -> str:
+    def _body_path(self, digest: str) -> str:
         return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
 
-    def _address(self, fetched: FetchedResponse) -> str:
-        return f"{self._root}/documents/{fetched.source}/{_mark(fetched.url)}"
+    def _metadata_folder(self, response: FetchedResponse) -> str:
+        return f"{self._root}/documents/{response.source}/{_url_hash(response.url)}"
 
-    def _document(self, note: str) -> Document:
+    def _document(self, path: str) -> Document:
         try:
-            with self._files.open_input_file(note) as stream:
-                facts = json.loads(stream.read())
-            return Document(
-                **{**facts, "observed_at": datetime.fromisoformat(facts["observed_at"])},
-            )
+            with self._files.open_input_file(path) as stream:
+                metadata = json.loads(stream.read())
+            observed_at = datetime.fromisoformat(metadata["observed_at"])
+            return Document(**{**metadata, "observed_at": observed_at})
         except (ValueError, KeyError, TypeError) as error:
             raise LandingError(
-                f"{note} is damaged ({error}): delete it and fetch the document again"
+                f"{path} is damaged ({error}): delete it and fetch the document again"
             ) from error
 
     def _exists(self, path: str) -> bool:
         return bool(self._files.get_file_info(path).type == fs.FileType.File)
 
-    def _write(self, path: str, pieces: Iterable[bytes], compression: str | None = None) -> None:
-        """Write beside, then move: a reader never meets half a file."""
+    def _write(self, path: str, chunks: Iterable[bytes], compression: str | None = None) -> None:
+        """Write to a temporary file, then rename: a reader never sees half a file."""
         self._files.create_dir(path.rsplit("/", 1)[0], recursive=True)
-        beside = f"{path}.{uuid4().hex}.part"
-        with self._files.open_output_stream(beside, compression=compression) as stream:
-            for piece in pieces:
-                stream.write(piece)
-        self._files.move(beside, path)
+        temporary = f"{path}.{uuid4().hex}.part"
+        with self._files.open_output_stream(temporary, compression=compression) as stream:
+            for chunk in chunks:
+                stream.write(chunk)
+        self._files.move(temporary, path)
 
 
-def _measured(body: IO[bytes]) -> tuple[str, int]:
-    """Give the hash of a body and how long it is."""
+def _hash_and_size(body: IO[bytes]) -> tuple[str, int]:
     digest, size = hashlib.sha256(), 0
-    for piece in _pieces(body):
-        digest.update(piece)
-        size += len(piece)
+    for chunk in _chunks(body):
+        digest.update(chunk)
+        size += len(chunk)
     return digest.hexdigest(), size
 
 
-def _pieces(body: IO[bytes]) -> Iterator[bytes]:
-    """Read a body from its start, never holding more than a piece of it."""
+def _chunks(body: IO[bytes]) -> Iterator[bytes]:
+    """Read a body from its start, one chunk in memory at a time."""
     body.seek(0)
     return iter(lambda: body.read(_CHUNK), b"")
 
 
-def _key(mark: str, note: str) -> str:
-    """Name a reading by the folder of its address and the name of its note."""
-    moment, digest = note.split("-")
-    return f"{digest}-{mark}-{moment}"
+def _document_key(url_hash: str, file_name: str) -> str:
+    """Build a document's key from the folder and the name of its metadata file."""
+    observed_at, digest = file_name.split("-")
+    return f"{digest}-{url_hash}-{observed_at}"
 
 
-def _moment(observed_at: datetime) -> str:
+def _compact(observed_at: datetime) -> str:
     return f"{observed_at:%Y%m%dT%H%M%S%f}"
 
 
-def _mark(url: str) -> str:
+def _url_hash(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
-def _refuse_what_may_not_be_kept(fetched: FetchedResponse) -> None:
-    if fetched.license_class not in LICENSE_CLASSES:
+def _require_redistributable(response: FetchedResponse) -> None:
+    if response.license_class not in LICENSE_CLASSES:
         raise LicenceError(
-            f"{fetched.source}: {fetched.license_class!r} is no licence class; "
-            f"one of {', '.join(LICENSE_CLASSES)}"
+            f"{response.source}: {response.license_class!r} is not a licence class; "
+            f"use one of {', '.join(LICENSE_CLASSES)}"
         )
-    if fetched.license_class == "restricted":
+    if response.license_class == "restricted":
         raise LicenceError(
-            f"{fetched.source}: the licence of {fetched.url} forbids redistribution; "
+            f"{response.source}: the licence of {response.url} forbids redistribution; "
             "nothing of it is kept"
         )
 
 
-def _damaged(path: str, document: Document, why: str) -> str:
-    return f"{path} is not what was fetched from {document.url} ({why}): delete it and fetch again"
+def _missing(path: str, document: Document) -> LandingError:
+    return LandingError(f"{path} is missing: fetch {document.url} again")
+
+
+def _damaged(path: str, document: Document, why: str) -> LandingError:
+    return LandingError(
+        f"{path} is not what was fetched from {document.url} ({why}): delete it and fetch again"
+    )
