@@ -1,8 +1,4 @@
-"""The pages of the catalogue as a table of data: which files each shows, and how it is asked.
-
-A grid is a statement over the staged tables that gives ``country``, ``year`` and ``n``; where it
-gives ``total`` too, the share of it is shown. ``fresh`` gives ``name``, ``n`` and the last days.
-"""
+"""The pages of the catalogue as data: which files each shows, and how to request its data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +7,7 @@ from assets.exports.artifacts import EXPORT_FILES
 from warehouse.methodology.signals import PANEL_BY_KEY, Panel
 from warehouse.tables import OPEN_CLASSES
 
-OPEN = f"license_class IN ({', '.join(repr(each) for each in OPEN_CLASSES)})"
+OPEN = f"license_class IN ({', '.join(repr(name) for name in OPEN_CLASSES)})"
 _COUNTRY_OF = """
 SELECT service_id, arg_max(country, observed_at) AS country FROM entities
 WHERE latest AND country IS NOT NULL GROUP BY ALL"""
@@ -19,28 +15,30 @@ WHERE latest AND country IS NOT NULL GROUP BY ALL"""
 
 @dataclass(frozen=True)
 class Card:
-    """One dataset or panel: where its page is, what it is, and what it is made of.
+    """One dataset or panel: the path of its page, its texts, its files and its statements.
 
-    ``ask`` is an address of the API with places for examples that the build has; ``tool`` is
-    the MCP tool that answers of it.
+    ``coverage_sql`` selects ``country``, ``year`` and ``n``; a panel's also selects ``total``, and
+    the page shows the share. ``cell_meaning`` says what a cell of that grid counts.
+    ``freshness_sql`` selects ``name``, ``n`` and the last days. ``api_path`` has placeholders for
+    examples from the build; ``tool`` is the MCP tool for the same data.
     """
 
-    address: str
+    path: str
     title: str
     about: str
-    parts: tuple[str, ...]
-    grid: str | None
-    counted: str
-    fresh: str
-    ask: str
+    file_keys: tuple[str, ...]
+    coverage_sql: str | None
+    cell_meaning: str
+    freshness_sql: str
+    api_path: str
     tool: str | None = None
     notes: tuple[str, ...] = ()
     panel: Panel | None = None
 
 
-def _fresh(tables: tuple[str, ...], where: str = "TRUE") -> str:
+def _freshness(tables: tuple[str, ...], where: str = "TRUE") -> str:
     rows = " UNION ALL ".join(
-        f"SELECT source, available_at, observed_at FROM {each} WHERE {where}" for each in tables
+        f"SELECT source, available_at, observed_at FROM {table} WHERE {where}" for table in tables
     )
     return f"""
 SELECT source AS name, count(*) AS n, max(available_at) AS available_at,
@@ -57,8 +55,8 @@ DATASETS = (
     Card(
         "datasets/af-fund",
         "AF-FUND: company fundamentals",
-        "Figures as companies reported them, from filings in XBRL, with every restatement as a "
-        "vintage of its own: ask for any day, and get what anyone could have read by then.",
+        "Figures as companies reported them in XBRL filings, with every restatement as a separate "
+        "vintage: choose any day and get what was public by then.",
         ("af-fund-facts",),
         f"""
 SELECT coalesce(own.country, other.country) AS country, year(period_end) AS year, count(*) AS n
@@ -67,62 +65,62 @@ LEFT JOIN ({_COUNTRY_OF}) AS own ON own.service_id = fact.service_id
 LEFT JOIN same_as ON same_as.service_id = fact.service_id
 LEFT JOIN ({_COUNTRY_OF}) AS other ON other.service_id = same_as.same_as
 WHERE fact.latest GROUP BY ALL""",
-        "figures by the year in which their period ends",
-        _fresh(("fundamentals",)),
+        "number of figures, by the year in which their period ends",
+        _freshness(("fundamentals",)),
         "/v1/fundamentals/{issuer}?as_of={as_of}",
         "get_fundamentals",
         (
-            "A figure is an issuer, a line item, a unit, a basis and a period. A later filing with "
-            "another value is a vintage; one that repeats it is not.",
+            "A figure is identified by issuer, line item, unit, basis and period. A later filing "
+            "with a different value adds a vintage; one that repeats the value does not.",
         ),
     ),
     Card(
         "datasets/af-tender",
         "AF-TENDER: public procurement",
-        "Releases of procurement portals in the Open Contracting standard, the awards they state, "
-        "and the buyers and suppliers they name, resolved to organisations.",
+        "Releases of procurement portals in the Open Contracting Data Standard, with their awards, "
+        "and their buyers and suppliers resolved to organisations.",
         ("af-tender-releases", "af-tender-awards", "af-tender-parties"),
         _by_year("tender_releases", "released_on"),
-        "releases by the year of their date",
-        _fresh(("tender_releases",)),
+        "number of releases, by year of release",
+        _freshness(("tender_releases",)),
         "/v1/tenders?country={country}&limit=5",
         "search_tenders",
         (
-            "No natural person is served: who is not established to be an organisation is "
-            "withheld and only counted.",
+            "No personal data is published: a party that is not established to be an organisation "
+            "is withheld and only counted.",
         ),
     ),
     Card(
         "datasets/af-macro",
         "AF-MACRO: macroeconomic series",
-        "Exchange rates, consumer prices and annual indicators; series with dated vintages, so "
-        "that a model sees what was published by its day and no revision of it.",
+        "Exchange rates, consumer prices and annual indicators. Series have dated vintages, so a "
+        "model sees only what was published by its day, and no later revision.",
         ("af-macro-series", "af-macro-annual"),
         " UNION ALL ".join(
             _by_year(table, "period_end") for table in ("macro_series", "macro_annual")
         ),
-        "observations by the year in which their period ends",
-        _fresh(("macro_series", "macro_annual")),
+        "number of observations, by the year in which their period ends",
+        _freshness(("macro_series", "macro_annual")),
         "/v1/macro?series={series}&as_of={as_of}",
         "get_macro",
-        ("Annual indicators have no evidenced day of release: no as_of reaches them.",),
+        ("Annual indicators have no documented release date, so as_of does not return them.",),
     ),
     Card(
         "datasets/macro-series",
-        "Macro series as they are known now",
-        "The open part of AF-MACRO: every series in its last vintage, without a key.",
+        "Macro series, latest values",
+        "The open part of AF-MACRO: the latest vintage of every series, no key needed.",
         ("macro-series",),
         _by_year("macro_series", "period_end", f"latest AND {OPEN}"),
-        "observations by the year in which their period ends",
-        _fresh(("macro_series",), OPEN),
+        "number of observations, by the year in which their period ends",
+        _freshness(("macro_series",), OPEN),
         "/v1/macro?series={series}",
         "get_macro",
     ),
     Card(
         "datasets/quality-history",
         "Quality history",
-        "What was measured of each dataset at each publication, against the least that passes. "
-        "What was not measured says UNMEASURED, and is never a pass.",
+        "Measurements of each dataset at each publication, compared with their floors. What could "
+        "not be measured is UNMEASURED and never counts as a pass.",
         ("quality-history",),
         None,
         "",
@@ -137,19 +135,19 @@ FROM quality GROUP BY ALL ORDER BY ALL""",
 
 def _panel(key: str, title: str) -> Card:
     panel = PANEL_BY_KEY[key]
-    known = f"signal_key = '{key}' AND superseded_at IS NULL AND {OPEN}"
+    current = f"signal_key = '{key}' AND superseded_at IS NULL AND {OPEN}"
     return Card(
         f"signals/{key}",
         title,
-        f"{panel.title}, by country and month. It needs {panel.needs}.",
+        f"{panel.title}, by country and month. Requires {panel.needs}.",
         (key,),
         f"""
 SELECT country, year(month) AS year, sum(n_observed) AS n, sum(n_eligible) AS total
-FROM signals WHERE {known} GROUP BY ALL""",
-        "how many of the processes in scope state what the measures need",
+FROM signals WHERE {current} GROUP BY ALL""",
+        "share of processes in scope that state what the measures need",
         f"""
 SELECT country AS name, count(*) AS n, max(available_at) AS available_at,
-    max(observed_at) AS observed_at FROM signals WHERE {known} GROUP BY ALL ORDER BY ALL""",
+    max(observed_at) AS observed_at FROM signals WHERE {current} GROUP BY ALL ORDER BY ALL""",
         f"/v1/signals/{key}",
         None,
         panel.notes,
@@ -163,8 +161,8 @@ PANELS = tuple(
 CARDS = (*DATASETS, *PANELS)
 
 
-def meanings(part_key: str) -> Iterator[tuple[str, str, str, bool]]:
-    """Give name, type and meaning of each column of a file, and whether it can be null."""
-    (part,) = (each for each in EXPORT_FILES if each.key == part_key)
+def describe_columns(file_key: str) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield name, type, meaning and nullability of each column of a file."""
+    (part,) = (part for part in EXPORT_FILES if part.key == file_key)
     for column in part.columns:
         yield column.name, str(column.field.type), column.meaning, bool(column.field.nullable)

@@ -1,4 +1,4 @@
-"""What a dataset covers, by country and year, and how fresh each of its sources is."""
+"""Coverage of a dataset by country and year, and freshness of its sources."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,30 +11,30 @@ import pycountry
 from assets.pages.cards import Card
 from warehouse.mart.snapshot import Snapshot
 
-# Older years share one column: a grid must fit a screen.
-_YEARS = 16
+# Older years share one column, so that a grid fits a screen.
+_MAX_YEARS = 16
 _SHADES = 5
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One cell of a grid: what it says, and how dark it is from 0 to 5."""
+class GridCell:
+    """One cell of a grid: its text, and its shade from 0 to 5."""
 
     text: str
     shade: int
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Countries down, years across."""
+class CoverageGrid:
+    """A table with a row per country (code, name, cells) and a column per year."""
 
     years: tuple[str, ...]
-    rows: tuple[tuple[str, str, tuple[Cell, ...]], ...]
+    rows: tuple[tuple[str, str, tuple[GridCell, ...]], ...]
 
 
 @dataclass(frozen=True)
-class Fresh:
-    """One source: how many rows it has, and when it last had something new."""
+class SourceFreshness:
+    """One source: its number of rows, and when it last had something new."""
 
     name: str
     rows: int
@@ -43,39 +43,41 @@ class Fresh:
 
 
 def country_name(code: str | None) -> str:
-    """Name a country; what has no country is an area or is not known."""
-    found = pycountry.countries.get(alpha_2=code) if code else None
-    return str(getattr(found, "common_name", found.name)) if found else (code or "no country")
+    """Return the name of a country, or "no country" for a region or an unknown one."""
+    country = pycountry.countries.get(alpha_2=code) if code else None
+    if country is None:
+        return code or "no country"
+    return str(getattr(country, "common_name", country.name))
 
 
-def grid(snapshot: Snapshot, card: Card) -> Grid | None:
-    """Count what a card covers; None where it is not by country."""
-    if card.grid is None:
+def coverage_grid(snapshot: Snapshot, card: Card) -> CoverageGrid | None:
+    """Return the coverage of a card; None if it is not by country."""
+    if card.coverage_sql is None:
         return None
-    found = snapshot.read(
+    rows = snapshot.read(
         "SELECT country, year, sum(n)::DOUBLE AS n, "
         + ("sum(total)::DOUBLE" if card.panel else "NULL::DOUBLE")
-        + f" AS total FROM ({card.grid}) GROUP BY ALL ORDER BY ALL"
+        + f" AS total FROM ({card.coverage_sql}) GROUP BY ALL ORDER BY ALL"
     ).to_pylist()
-    if not found:
-        return Grid((), ())
-    last = max(row["year"] for row in found)
-    first = max(min(row["year"] for row in found), last - _YEARS + 1)
-    early = any(row["year"] < first for row in found)
+    if not rows:
+        return CoverageGrid((), ())
+    last = max(row["year"] for row in rows)
+    first = max(min(row["year"] for row in rows), last - _MAX_YEARS + 1)
+    has_earlier = any(row["year"] < first for row in rows)
     sums: dict[tuple[str | None, int], tuple[float, float]] = {}
-    for row in found:
-        place = (row["country"], max(row["year"], first - 1))
-        n, total = sums.get(place, (0.0, 0.0))
-        sums[place] = n + (row["n"] or 0), total + (row["total"] or 0)
-    years = range(first - early, last + 1)
-    most = max((n for n, _ in sums.values()), default=0)
-    return Grid(
+    for row in rows:
+        key = (row["country"], max(row["year"], first - 1))
+        n, total = sums.get(key, (0.0, 0.0))
+        sums[key] = n + (row["n"] or 0), total + (row["total"] or 0)
+    years = range(first - has_earlier, last + 1)
+    largest = max((n for n, _ in sums.values()), default=0)
+    return CoverageGrid(
         tuple("earlier" if year < first else str(year) for year in years),
         tuple(
             (
                 code or "–",
                 country_name(code),
-                tuple(_cell(sums, code, y, most, card) for y in years),
+                tuple(_cell(sums, code, year, largest, card) for year in years),
             )
             for code in sorted({code for code, _ in sums}, key=lambda code: country_name(code))
         ),
@@ -86,21 +88,23 @@ def _cell(
     sums: Mapping[tuple[str | None, int], tuple[float, float]],
     code: str | None,
     year: int,
-    most: float,
+    largest: float,
     card: Card,
-) -> Cell:
+) -> GridCell:
     if (code, year) not in sums:
-        return Cell("", 0)
+        return GridCell("", 0)
     n, total = sums[code, year]
     if card.panel is not None:
         share = n / total if total else 0.0
-        return Cell(f"{share:.0%}", round(share * _SHADES))
-    # Counts differ by powers of ten between countries: so do the shades.
-    return Cell(short(n), 1 + min(_SHADES - 1, int(_SHADES * (n / most) ** 0.5)) if n else 0)
+        return GridCell(f"{share:.0%}", round(share * _SHADES))
+    # Counts differ by powers of ten between countries: a square root keeps small ones visible.
+    return GridCell(
+        short_count(n), 1 + min(_SHADES - 1, int(_SHADES * (n / largest) ** 0.5)) if n else 0
+    )
 
 
-def short(number: float) -> str:
-    """Write a count in at most five characters."""
+def short_count(number: float) -> str:
+    """Format a count in at most five characters."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             scaled = number / size
@@ -108,16 +112,17 @@ def short(number: float) -> str:
     return f"{number:.0f}"
 
 
-def freshness(snapshot: Snapshot, card: Card) -> tuple[Fresh, ...]:
-    """Say of each source when it last had something new."""
-    rows = snapshot.read(card.fresh).to_pylist()
+def freshness(snapshot: Snapshot, card: Card) -> tuple[SourceFreshness, ...]:
+    """Return the freshness of each source of a card."""
+    rows = snapshot.read(card.freshness_sql).to_pylist()
     return tuple(
-        Fresh(row["name"], int(row["n"]), row["available_at"], row["observed_at"]) for row in rows
+        SourceFreshness(row["name"], int(row["n"]), row["available_at"], row["observed_at"])
+        for row in rows
     )
 
 
-def shown(value: Any, longest: int = 60) -> str | None:
-    """Write a value for a cell of a table; None stays None, which a page shows as null."""
+def format_cell(value: Any, max_length: int = 60) -> str | None:
+    """Format a value for a table cell; None stays None, which a page shows as null."""
     if value is None:
         return None
     if isinstance(value, Decimal):
@@ -126,4 +131,4 @@ def shown(value: Any, longest: int = 60) -> str | None:
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d %H:%M:%SZ")
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

@@ -1,4 +1,4 @@
-"""The quality board: what was measured for this build, and at the publications before it."""
+"""The quality page: the measurements of this build and of the publications before it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from assets.pages.coverage import shown
+from assets.pages.coverage import format_cell
 from warehouse.mart.snapshot import Snapshot
 from warehouse.tables.operations import QualityStatus
 
-# Publications that the strip beside a measurement shows.
-_SHOWN = 30
+# Publications in the strip next to a measurement.
+_MAX_HISTORY = 30
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One measurement with its value as text and the statuses it had, the last one at the end."""
+class BoardRow:
+    """One measurement with its value as text and its past statuses, the last one at the end."""
 
     sku: str
     dimension: str
@@ -29,23 +29,23 @@ class Measured:
     history: tuple[tuple[str, QualityStatus], ...]
 
     @property
-    def told(self) -> str:
-        """Say the history in words, for whoever does not see the strip."""
-        counted = Counter(status for _, status in self.history)
-        return ", ".join(f"{number} {status}" for status, number in sorted(counted.items()))
+    def history_text(self) -> str:
+        """The history in words, for screen readers."""
+        counts = Counter(status for _, status in self.history)
+        return ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
 
 
 @dataclass(frozen=True)
-class Board:
+class QualityBoard:
     """All measurements, and how many had which status at each publication."""
 
-    measured: tuple[Measured, ...]
+    measurements: tuple[BoardRow, ...]
     versions: tuple[str, ...]
     counts: dict[QualityStatus, list[int]]
 
 
-def board(snapshot: Snapshot) -> Board:
-    """Read what was measured, the history included."""
+def read_quality_board(snapshot: Snapshot) -> QualityBoard:
+    """Read the measurements of a build, with their history."""
     rows = snapshot.read(
         "SELECT * FROM quality ORDER BY sku, dimension, metric, scope, measured_at"
     ).to_pylist()
@@ -54,39 +54,39 @@ def board(snapshot: Snapshot) -> Board:
             row["data_version"] for row in sorted(rows, key=lambda row: row["measured_at"])
         )
     )
-    counted = Counter((row["data_version"], row["status"]) for row in rows)
+    counts = Counter((row["data_version"], row["status"]) for row in rows)
     statuses: tuple[QualityStatus, ...] = ("PASS", "FAIL", "UNMEASURED")
-    return Board(
-        tuple(_measured(rows, snapshot.data_version)),
+    return QualityBoard(
+        tuple(_board_rows(rows, snapshot.data_version)),
         tuple(versions),
-        {status: [counted[version, status] for version in versions] for status in statuses},
+        {status: [counts[version, status] for version in versions] for status in statuses},
     )
 
 
-def _measured(rows: Sequence[dict[str, Any]], data_version: str) -> list[Measured]:
+def _board_rows(rows: Sequence[dict[str, Any]], data_version: str) -> list[BoardRow]:
     histories: dict[tuple[str, ...], list[tuple[str, QualityStatus]]] = {}
-    found = []
+    current = []
     for row in rows:
-        place = (row["sku"], row["dimension"], row["metric"], row["scope"])
-        histories.setdefault(place, []).append((row["data_version"], row["status"]))
+        key = (row["sku"], row["dimension"], row["metric"], row["scope"])
+        histories.setdefault(key, []).append((row["data_version"], row["status"]))
         if row["data_version"] == data_version:
-            found.append((place, row))
+            current.append((key, row))
     return [
-        Measured(
-            *place,
-            value=_amount(row["value"], row["unit"]) or "UNMEASURED",
-            floor=_amount(row["floor"], row["unit"]) or "–",
+        BoardRow(
+            *key,
+            value=_format_amount(row["value"], row["unit"]) or "UNMEASURED",
+            floor=_format_amount(row["floor"], row["unit"]) or "–",
             status=row["status"],
             checked=row["n_checked"],
-            history=tuple(histories[place][-_SHOWN:]),
+            history=tuple(histories[key][-_MAX_HISTORY:]),
         )
-        for place, row in found
+        for key, row in current
     ]
 
 
-def _amount(value: Decimal | None, unit: str) -> str | None:
+def _format_amount(value: Decimal | None, unit: str) -> str | None:
     if value is None:
         return None
     if unit == "share":
-        return f"{shown(round(value * 100, 2))} %"
-    return f"{shown(value)} {unit}"
+        return f"{format_cell(round(value * 100, 2))} %"
+    return f"{format_cell(value)} {unit}"

@@ -10,7 +10,7 @@ import pytest
 from markupsafe import escape
 
 from assets.pages.cards import CARDS
-from assets.pages.coverage import short
+from assets.pages.coverage import short_count
 from tests.helpers.installation import Briefly, at, copy_of, publication, sample_home
 from tests.helpers.rest_service import Served, World
 from tests.helpers.site import MCP, addresses, served_site, world_of
@@ -39,7 +39,7 @@ def folder(world: World) -> Path:
 
 def test_every_dataset_and_panel_has_a_page(world: World) -> None:
     held = addresses(world)
-    assert {f"{card.address}/" for card in CARDS} < set(held)
+    assert {f"{card.path}/" for card in CARDS} < set(held)
     others = {"", "issuers/", "issuers/view/", "screen/", "signals/", "quality/"}
     assert others | {"quality/data-docs/"} < set(held)
 
@@ -144,7 +144,7 @@ def test_only_coverage_meanings_and_first_rows_of_licensed_data_lie_open(world: 
     data = "\n".join(path.read_text("utf-8") for path in (root / "data").rglob("*.json"))
     assert "value_reported" not in data and "source_ref" not in data
     for card in CARDS:
-        page = (root / card.address / "index.html").read_text("utf-8")
+        page = (root / card.path / "index.html").read_text("utf-8")
         for rows in re.findall(r'<table class="rows">(.*?)</table>', page, re.DOTALL):
             assert rows.count("<tr>") <= 1 + 5
 
@@ -194,4 +194,4 @@ def test_the_pages_follow_the_build_that_is_read(
     ("number", "text"), [(0, "0"), (999, "999"), (1500, "1.5k"), (45_000, "45k"), (2e6, "2.0M")]
 )
 def test_a_count_is_written_short(number: float, text: str) -> None:
-    assert short(number) == text
+    assert short_count(number) == text

@@ -178,7 +178,7 @@ def test_a_keyboard_alone_suffices(page: Page, server: Served, world: World) -> 
     assert page.evaluate("document.activeElement.className") == "skip"
     page.press(*ENTER)
     assert page.evaluate("location.hash") == "#main"
-    tab_to("document.activeElement.name === 'wanted'")
+    tab_to("document.activeElement.name === 'search'")
     tab_to("document.activeElement.closest('#issuers a')")
     page.press(*ENTER)
     page.wait_for("location.pathname.endsWith('/view/')")
@@ -221,14 +221,14 @@ def test_five_thousand_vintages_are_drawn_with_a_key_that_is_not_capped(
     world = often_restated(tmp_path, figures=50, vintages=100)
     with served_site(world) as server:
         go(page, f"{server.address}/issuers/view/?id=DCTEST1")
-        assert "more than the key shows" in told(page)
+        assert "A paid key shows more vintages" in plot_summary(page)
         page.evaluate(f"sessionStorage.setItem('key', '{world.paid}')")
         go(page, f"{server.address}/issuers/view/?id=DCTEST1")
         assert page.evaluate("document.getElementById('plot').dataset.vintages") == "5000"
-        assert "5000 vintages of 50 figures, 50 of them restated" in told(page)
+        assert "5000 vintages of 50 figures, 50 of them restated" in plot_summary(page)
         assert all(dots > 5_000 for dots in page.evaluate(DRAWN))
 
 
-def told(page: Page) -> str:
-    found: Any = page.evaluate("document.getElementById('plotted').textContent")
-    return str(found)
+def plot_summary(page: Page) -> str:
+    text: Any = page.evaluate("document.getElementById('plotted').textContent")
+    return str(text)

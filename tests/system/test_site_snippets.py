@@ -34,7 +34,7 @@ def server(world: World) -> Iterator[Served]:
 
 
 def of(card: Card, server: Served, world: World, language: str) -> list[Snippet]:
-    page = server.get(f"/{card.address}/")[2].decode()
+    page = server.get(f"/{card.path}/")[2].decode()
     found = snippets(page, server.address, world.sample, world.paid)
     assert {"sql", "python", "sh", "json"} <= {item.language for item in found}
     return [item for item in found if item.language == language]
@@ -59,13 +59,13 @@ def run_sql(code: str) -> int:
         engine.close()
 
 
-@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.address)
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.path)
 def test_sql_runs_as_it_stands(card: Card, server: Served, world: World) -> None:
     rows = [run_sql(item.code) for item in of(card, server, world, "sql")]
     assert rows and any(rows)
 
 
-@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.address)
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.path)
 def test_pandas_and_polars_run_as_they_stand(card: Card, server: Served, world: World) -> None:
     found = of(card, server, world, "python")
     assert {item.tool for item in found} == {"pandas", "polars"}
@@ -76,7 +76,7 @@ def test_pandas_and_polars_run_as_they_stand(card: Card, server: Served, world: 
         assert len(printed.getvalue().splitlines()) > 3, item.code
 
 
-@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.address)
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.path)
 def test_curl_runs_as_it_stands(card: Card, server: Served, world: World, tmp_path: Path) -> None:
     for item in of(card, server, world, "sh"):
         done = subprocess.run(["sh", "-c", item.code], capture_output=True, cwd=tmp_path)

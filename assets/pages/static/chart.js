@@ -8,13 +8,13 @@ export const colours = () => ["c1", "c2", "c3", "c4", "c5", "c6"].map(colour);
 
 export const seconds = (day) => Date.parse(`${day}T00:00:00Z`) / 1000;
 
-export function axis(more) {
+export function axis(options) {
   return {
     stroke: colour("dim"),
     grid: { stroke: colour("line"), width: 1 },
     ticks: { stroke: colour("line"), width: 1 },
     font: "12px system-ui, sans-serif",
-    ...more,
+    ...options,
   };
 }
 
@@ -24,19 +24,18 @@ export function compact(value) {
     : String(Math.round(value * 1e4) / 1e4);
 }
 
-// `options` and `data` are functions: colours and widths are asked anew for each drawing.
+// `options` and `data` are functions: colours and widths are read again for each drawing.
 export function chart(target, options, data) {
-  let drawn = null;
+  let plot = null;
   function draw() {
-    drawn?.destroy();
+    plot?.destroy();
     const { clientWidth: width, clientHeight: height } = target;
-    const given = options();
-    drawn = new uPlot({
+    plot = new uPlot({
       width, height,
       legend: { show: false },
       cursor: { drag: { x: false, y: false } },
       tzDate: (stamp) => uPlot.tzDate(new Date(stamp * 1000), "UTC"),
-      ...given,
+      ...options(),
     }, data(), target);
     target.dataset.drawn = String(Date.now());
   }
@@ -45,12 +44,12 @@ export function chart(target, options, data) {
   const watch = new ResizeObserver(() => {
     if (target.clientWidth === width) return;
     width = target.clientWidth;
-    drawn.setSize({ width, height: target.clientHeight });
+    plot.setSize({ width, height: target.clientHeight });
   });
   watch.observe(target);
   dark.addEventListener("change", draw);
   return {
     draw,
-    remove() { watch.disconnect(); dark.removeEventListener("change", draw); drawn.destroy(); },
+    remove() { watch.disconnect(); dark.removeEventListener("change", draw); plot.destroy(); },
   };
 }

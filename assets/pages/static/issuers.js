@@ -1,9 +1,9 @@
-// The list of issuers, narrowed as one types.
-import { root, element, say } from "./site.js";
+// The list of issuers, filtered while typing.
+import { root, element, setStatus } from "./site.js";
 
-const SHOWN = 100;
+const MAX_ROWS = 100;
 const issuers = await (await fetch(`${root}data/issuers.json`)).json();
-const field = document.getElementById("find").elements.wanted;
+const field = document.getElementById("find").elements.search;
 const body = document.querySelector("#issuers tbody");
 
 function plain(text) {
@@ -14,8 +14,8 @@ const searched = issuers.map(([id, name]) => `${plain(name)} ${id.toLowerCase()}
 
 function show() {
   const words = plain(field.value).split(/\s+/).filter(Boolean);
-  const found = issuers.filter((_, index) => words.every((word) => searched[index].includes(word)));
-  body.replaceChildren(...found.slice(0, SHOWN).map(([id, name, country, figures, restated]) => {
+  const matches = issuers.filter((_, index) => words.every((word) => searched[index].includes(word)));
+  body.replaceChildren(...matches.slice(0, MAX_ROWS).map(([id, name, country, figures, restated]) => {
     const line = element("tr"), first = element("th", null, { scope: "row" });
     first.append(element("a", name || id, { href: `view/?id=${encodeURIComponent(id)}` }));
     line.append(first, element("td", country || "–"));
@@ -25,7 +25,7 @@ function show() {
       element("td", restated.toLocaleString("en"), { className: "right" }));
     return line;
   }));
-  say(found.length > SHOWN ? `The first ${SHOWN} of ${found.length.toLocaleString("en")}.` : `${found.length} found.`);
+  setStatus(matches.length > MAX_ROWS ? `Showing ${MAX_ROWS} of ${matches.length.toLocaleString("en")} issuers.` : `${matches.length} ${matches.length === 1 ? "issuer" : "issuers"}.`);
 }
 
 field.addEventListener("input", show);

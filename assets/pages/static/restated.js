@@ -1,17 +1,17 @@
-// The plot of vintages: one stepped line a figure, drawn in one pass however many there are.
+// The plot of vintages: one stepped line per figure, all drawn in one pass.
 import { axis, chart, colour, colours, compact, seconds } from "./chart.js";
 
 const YEAR = 31557600;
 
 function span(figures, until) {
-  const days = figures.flatMap((each) => each.map((row) => seconds(row.available_at)));
+  const days = figures.flatMap((vintages) => vintages.map((row) => seconds(row.available_at)));
   const first = Math.min(...days), last = Math.max(...days, seconds(until));
   return [first - 0.03 * (last - first) - 1, last + 0.01 * (last - first) + YEAR / 50];
 }
 
 function bounds(figures) {
   let low = Infinity, high = -Infinity;
-  for (const each of figures) for (const row of each) {
+  for (const vintages of figures) for (const row of vintages) {
     const value = Number(row.value_reported);
     if (row.value_reported === null) continue;
     if (value < low) low = value;
@@ -45,7 +45,7 @@ function line(plot, rows, last, strong) {
 }
 
 function labels(plot, figures, last) {
-  const { ctx } = plot, ratio = devicePixelRatio, taken = [];
+  const { ctx } = plot, ratio = devicePixelRatio, labelled = [];
   ctx.font = `${11 * ratio}px system-ui, sans-serif`;
   ctx.fillStyle = colour("ink");
   ctx.textAlign = "left";
@@ -54,8 +54,8 @@ function labels(plot, figures, last) {
     const newest = rows.at(-1);
     if (newest.value_reported === null) continue;
     const y = plot.valToPos(Number(newest.value_reported), "y", true);
-    if (taken.some((other) => Math.abs(other - y) < 13 * ratio)) continue;
-    taken.push(y);
+    if (labelled.some((other) => Math.abs(other - y) < 13 * ratio)) continue;
+    labelled.push(y);
     ctx.fillText(`${newest.period_type === "INSTANT" ? "" : `${newest.period_type} `}${newest.period_end.slice(0, 7)}`, last + 6 * ratio, y);
   }
 }
@@ -69,13 +69,14 @@ function steps(figures, state) {
     ctx.clip();
     const end = bbox.left + bbox.width, today = Math.min(end, plot.valToPos(seconds(state.today), "x", true));
     const asOf = plot.valToPos(seconds(state.asOf), "x", true);
-    for (const known of [false, true]) {
+    // First, faded, what was published after the chosen day; then what was public by then.
+    for (const isPublic of [false, true]) {
       ctx.save();
       ctx.beginPath();
-      if (known) ctx.rect(bbox.left, bbox.top, asOf - bbox.left + ratio, bbox.height);
+      if (isPublic) ctx.rect(bbox.left, bbox.top, asOf - bbox.left + ratio, bbox.height);
       else ctx.rect(asOf, bbox.top, end - asOf, bbox.height);
       ctx.clip();
-      ctx.globalAlpha = known ? 1 : 0.3;
+      ctx.globalAlpha = isPublic ? 1 : 0.3;
       figures.forEach((rows, index) => {
         const restated = rows.length > 1;
         ctx.strokeStyle = ctx.fillStyle = restated ? shades[index % 5] : shades[5];

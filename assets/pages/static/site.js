@@ -1,20 +1,20 @@
-// What every page has: where the API is, the key, snippets with both, buttons to copy them.
+// Shared by all pages: the address of the API, the key, snippets with both, copy buttons.
 // Text is only ever set as text, never as HTML.
 
 export const root = new URL(document.documentElement.dataset.root, location.href).href;
 
 async function readConfig() {
-  const told = await (await fetch(root + "config.json")).json();
-  const api = (told.api || root).replace(/\/$/, "");
-  return { api, elsewhere: Boolean(told.api), mcp: (told.mcp || api).replace(/\/$/, ""), key: told.sandbox_key || "" };
+  const settings = await (await fetch(root + "config.json")).json();
+  const api = (settings.api || root).replace(/\/$/, "");
+  return { api, elsewhere: Boolean(settings.api), mcp: (settings.mcp || api).replace(/\/$/, ""), key: settings.sandbox_key || "" };
 }
 
 export const config = readConfig();
 
 export function element(name, text, attributes) {
-  const made = Object.assign(document.createElement(name), attributes || {});
-  if (text !== undefined && text !== null) made.append(text);
-  return made;
+  const created = Object.assign(document.createElement(name), attributes || {});
+  if (text !== undefined && text !== null) created.append(text);
+  return created;
 }
 
 const isNumber = (cell) => typeof cell === "string" && /^-?[\d,]+(\.\d+)?$/.test(cell);
@@ -40,7 +40,7 @@ export function table(target, heads, rows) {
   target.replaceChildren(head, body);
 }
 
-// A number whose digits a double does not keep stays the text it came as.
+// A number that a double cannot represent exactly stays the text it came as.
 export function exact(text) {
   return JSON.parse(text, (_, value, context) =>
     typeof value === "number" && context?.source && String(value) !== context.source ? context.source : value);
@@ -52,26 +52,26 @@ export function grouped(value) {
   return /^-?\d+$/.test(whole) ? whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part === undefined ? "" : "." + part) : String(value);
 }
 
-export async function ask(path, key) {
+export async function callApi(path, key) {
   const { api } = await config;
-  const answer = await fetch(api + path, { headers: key ? { "X-API-Key": key } : {} });
-  const body = exact(await answer.text());
-  if (answer.ok) return body;
-  const wait = answer.headers.get("Retry-After");
-  throw new Error((body.detail || `The API answered ${answer.status}.`) + (wait ? ` Try again in ${wait} s.` : ""));
+  const response = await fetch(api + path, { headers: key ? { "X-API-Key": key } : {} });
+  const body = exact(await response.text());
+  if (response.ok) return body;
+  const wait = response.headers.get("Retry-After");
+  throw new Error((body.detail || `The API returned ${response.status}.`) + (wait ? ` Try again in ${wait} s.` : ""));
 }
 
-export function say(words, wrong) {
-  const said = document.getElementById("said");
-  said.textContent = words;
-  said.classList.toggle("wrong", Boolean(wrong));
+export function setStatus(text, isError) {
+  const status = document.getElementById("status");
+  status.textContent = text;
+  status.classList.toggle("wrong", Boolean(isError));
 }
 
-// The key of a form: the sandbox's, or one of the visitor's own that stays in this tab.
+// The key of a form: the sandbox key, or the visitor's own, which is stored in this tab only.
 export async function keyOf(form) {
   const field = form.elements.key;
-  const sandbox = (await config).key, untouched = !field.dataset.asked;
-  field.dataset.asked = "yes";
+  const sandbox = (await config).key, untouched = !field.dataset.filled;
+  field.dataset.filled = "yes";
   if (!field.value) field.value = (untouched && sessionStorage.getItem("key")) || sandbox;
   if (field.value === sandbox) sessionStorage.removeItem("key");
   else sessionStorage.setItem("key", field.value);
@@ -81,8 +81,8 @@ export async function keyOf(form) {
 export const today = () => new Date().toISOString().slice(0, 10);
 
 function fillIn({ api, elsewhere, mcp, key }) {
-  const known = { api, mcp, key };
-  for (const [name, value] of Object.entries(known)) {
+  const values = { api, mcp, key };
+  for (const [name, value] of Object.entries(values)) {
     for (const span of document.querySelectorAll(`.fill.${name}`)) if (value) span.textContent = value;
   }
   if (!elsewhere) return;
@@ -92,7 +92,7 @@ function fillIn({ api, elsewhere, mcp, key }) {
   }
 }
 
-function addCopying() {
+function addCopyButtons() {
   for (const box of document.querySelectorAll(".snippet")) {
     const tool = box.dataset.tool, button = element("button", "Copy", { type: "button", className: "copy" });
     button.setAttribute("aria-label", `Copy: ${tool}`);
@@ -105,5 +105,5 @@ function addCopying() {
   }
 }
 
-addCopying();
+addCopyButtons();
 config.then(fillIn).catch(() => { /* The page stays as it was written. */ });
