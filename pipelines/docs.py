@@ -74,7 +74,13 @@ def data_dictionary() -> str:
 def methodology() -> str:
     """Describe every metric and every panel; what they share is said once."""
     formulas = (
-        (f"`{each.slug}`", each.words, f"`{each.shown}`", f"`{each.condition}`", each.unit)
+        (
+            f"`{each.slug}`",
+            each.description,
+            f"`{each.expression}`",
+            f"`{each.condition}`",
+            each.unit,
+        )
         for each in metrics.FORMULAS
     )
     parts = (

@@ -1,7 +1,7 @@
 """The formulas of metrics-v1, as one table of data.
 
-Each value is one division of two sums of reported figures, so that it is rounded once. What
-the rules of ``as_of`` are stands in ``metric_pages``; this module knows no table.
+Each value is one division of two sums of reported figures, so that it is rounded only once. The
+rules of ``as_of`` are explained in ``pages``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ AbsentReason = Literal[
 ]
 
 METRIC_SET = "metrics-v1"
-# A full year has so many days, first and last included.
+# Days of a full year, first and last included: financial years of 52 and 53 weeks count.
 SHORTEST_YEAR, LONGEST_YEAR = 350, 380
 METRIC_DIGITS = 10
 _TEN_DIGITS = Context(prec=METRIC_DIGITS, rounding=ROUND_HALF_EVEN)
@@ -53,7 +53,7 @@ class Input:
 
     @property
     def name(self) -> str:
-        """Name it in words."""
+        """The line item, with the year where it is not this one."""
         return f"{self.line_item} of last year" if self.last_year else self.line_item
 
 
@@ -64,59 +64,59 @@ Sum = tuple[tuple[int, Input], ...]
 class Formula:
     """One metric: ``numerator / denominator``, times the days of the year where it says so.
 
-    Every sum of ``positive`` must be above zero. ``shown`` is the formula as it is read; the two
-    sums are the same, brought to one division.
+    Every sum in ``positive`` must be above zero. ``expression`` is the formula as people write it;
+    numerator and denominator are the same, rearranged into a single division.
     """
 
     slug: str
     title: str
-    shown: str
+    expression: str
     numerator: Sum
     denominator: Sum
     positive: tuple[Sum, ...]
     condition: str
-    words: str
+    description: str
     unit: MetricUnit = "ratio"
 
     @property
     def inputs(self) -> tuple[Input, ...]:
-        """Give each figure it needs, once, those of this year first."""
-        needed = dict.fromkeys(each for _, each in (*self.numerator, *self.denominator))
-        return tuple(sorted(needed, key=lambda each: each.last_year))
+        """The figures it needs, each once, those of this year first."""
+        needed = dict.fromkeys(figure for _, figure in (*self.numerator, *self.denominator))
+        return tuple(sorted(needed, key=lambda figure: figure.last_year))
 
     @property
     def methodology_ref(self) -> str:
-        """Name the page of this formula."""
+        """The reference of this formula's methodology page."""
         return f"{METRIC_SET}/{self.slug}"
 
-    def total(self, terms: Sum, given: Sequence[Any]) -> Any:
-        """Add up what a sum names of the inputs in their order: whole numbers, or columns."""
-        return sum(weight * given[self._places[needed]] for weight, needed in terms)
+    def total(self, terms: Sum, figures: Sequence[Any]) -> Any:
+        """Add up a sum; ``figures`` has a number or a NumPy column for each of ``inputs``."""
+        return sum(weight * figures[self._positions[needed]] for weight, needed in terms)
 
-    def value(self, given: Sequence[int], days: int) -> Decimal | None:
-        """Work it out from its inputs, in their order; None where the condition is not met."""
-        if any(self.total(each, given) <= 0 for each in self.positive):
+    def value(self, figures: Sequence[int], days: int) -> Decimal | None:
+        """Compute it from the figures of ``inputs``; None if the condition is not met."""
+        if any(self.total(terms, figures) <= 0 for terms in self.positive):
             return None
-        times = days if self.unit == "days" else 1
+        factor = days if self.unit == "days" else 1
         return divide(
-            self.total(self.numerator, given) * times, self.total(self.denominator, given)
+            self.total(self.numerator, figures) * factor, self.total(self.denominator, figures)
         )
 
     @cached_property
-    def _places(self) -> Mapping[Input, int]:
-        return {needed: place for place, needed in enumerate(self.inputs)}
+    def _positions(self) -> Mapping[Input, int]:
+        return {needed: position for position, needed in enumerate(self.inputs)}
 
 
-def divide(over: int, under: int) -> Decimal:
-    """Divide with ten significant digits, half even, rounded once.
+def divide(numerator: int, denominator: int) -> Decimal:
+    """Divide with ten significant digits, rounding half to even.
 
-    Both are whole multiples of one small unit; which one does not matter, it cancels.
+    Both are multiples of the same small unit; which one does not matter, it cancels out.
     """
-    return _TEN_DIGITS.divide(Decimal(over), Decimal(under))
+    return _TEN_DIGITS.divide(Decimal(numerator), Decimal(denominator))
 
 
 def _sum(text: str) -> Sum:
-    """Read ``cfo - capex`` or ``2 profit``; ``equity'`` is that of last year."""
+    """Parse ``cfo - capex`` or ``2 profit``; ``equity'`` is the figure of last year."""
     terms: list[tuple[int, Input]] = []
     weight, sign = 1, 1
     for word in text.split():
@@ -130,21 +130,45 @@ def _sum(text: str) -> Sum:
     return tuple(terms)
 
 
-def _ratio(slug: str, title: str, over: str, under: str, words: str) -> Formula:
-    shown = f"{_bracketed(over)} / {_bracketed(under)}"
-    below = _sum(under)
-    return Formula(slug, title, shown, _sum(over), below, (below,), f"{under} > 0", words)
+def _ratio(slug: str, title: str, over: str, under: str, description: str) -> Formula:
+    return Formula(
+        slug,
+        title,
+        expression=f"{_bracketed(over)} / {_bracketed(under)}",
+        numerator=_sum(over),
+        denominator=_sum(under),
+        positive=(_sum(under),),
+        condition=f"{under} > 0",
+        description=description,
+    )
 
 
-def _days(slug: str, title: str, over: str, under: str, words: str) -> Formula:
-    shown, below = f"{over} / {under} × days of the year", _sum(under)
-    return Formula(slug, title, shown, _sum(over), below, (below,), f"{under} > 0", words, "days")
+def _days(slug: str, title: str, over: str, under: str, description: str) -> Formula:
+    return Formula(
+        slug,
+        title,
+        expression=f"{over} / {under} × days of the year",
+        numerator=_sum(over),
+        denominator=_sum(under),
+        positive=(_sum(under),),
+        condition=f"{under} > 0",
+        description=description,
+        unit="days",
+    )
 
 
-def _growth(slug: str, title: str, item: str, words: str) -> Formula:
-    over, under = _sum(f"{item} - {item}'"), _sum(f"{item}'")
-    shown = f"{item} / {item} of last year - 1"
-    return Formula(slug, title, shown, over, under, (under,), f"{item} of last year > 0", words)
+def _growth(slug: str, title: str, item: str, description: str) -> Formula:
+    # item / item' - 1, as one division
+    return Formula(
+        slug,
+        title,
+        expression=f"{item} / {item} of last year - 1",
+        numerator=_sum(f"{item} - {item}'"),
+        denominator=_sum(f"{item}'"),
+        positive=(_sum(f"{item}'"),),
+        condition=f"{item} of last year > 0",
+        description=description,
+    )
 
 
 def _bracketed(text: str) -> str:
@@ -157,56 +181,56 @@ FORMULAS: tuple[Formula, ...] = (
         "Gross margin",
         "gross_profit",
         "revenue",
-        "What is left of each unit of revenue after the cost of sales.",
+        "Share of revenue that remains after the cost of sales.",
     ),
     _ratio(
         "operating_margin",
         "Operating margin",
         "operating_profit",
         "revenue",
-        "What is left of each unit of revenue after all operating costs.",
+        "Share of revenue that remains after all operating costs.",
     ),
     _ratio(
         "ebitda_margin",
         "EBITDA margin",
         "operating_profit + depreciation_amortisation",
         "revenue",
-        "Operating profit before depreciation and amortisation, per unit of revenue.",
+        "Operating profit before depreciation and amortisation, as a share of revenue.",
     ),
     _ratio(
         "pretax_margin",
         "Pre-tax margin",
         "profit_before_tax",
         "revenue",
-        "Profit before income tax, per unit of revenue.",
+        "Profit before income tax, as a share of revenue.",
     ),
     _ratio(
         "net_margin",
         "Net margin",
         "profit",
         "revenue",
-        "Profit of the year, minorities included, per unit of revenue.",
+        "Profit of the year, minority interests included, as a share of revenue.",
     ),
     _ratio(
         "effective_tax_rate",
         "Effective tax rate",
         "income_tax_expense",
         "profit_before_tax",
-        "Income tax of the year as a share of the profit it is levied on.",
+        "Income tax of the year, as a share of profit before tax.",
     ),
     _ratio(
         "return_on_assets",
         "Return on assets",
         "profit",
         "total_assets",
-        "Profit of the year per unit of assets at its end.",
+        "Profit of the year, relative to assets at the end of the year.",
     ),
     _ratio(
         "return_on_equity",
         "Return on equity",
         "profit_attributable",
         "equity_attributable",
-        "Profit of the owners of the parent per unit of their equity at the year's end.",
+        "Profit attributable to owners of the parent, relative to their equity at year end.",
     ),
     Formula(
         "return_on_average_equity",
@@ -216,137 +240,142 @@ FORMULAS: tuple[Formula, ...] = (
         _sum("equity_attributable + equity_attributable'"),
         (_sum("equity_attributable"), _sum("equity_attributable'")),
         "equity_attributable > 0 and equity_attributable of last year > 0",
-        "Profit of the owners of the parent per unit of their equity, the mean of its balances "
-        "at the beginning and at the end of the year.",
+        "Profit attributable to owners of the parent, relative to the mean of their equity at the "
+        "beginning and at the end of the year.",
     ),
     _ratio(
         "return_on_capital_employed",
         "Return on capital employed",
         "operating_profit",
         "total_assets - current_liabilities",
-        "Operating profit per unit of the capital that is tied up for longer than a year.",
+        "Operating profit, relative to assets less current liabilities.",
     ),
     _ratio(
         "asset_turnover",
         "Asset turnover",
         "revenue",
         "total_assets",
-        "Revenue of the year per unit of assets at its end.",
+        "Revenue of the year, relative to assets at the end of the year.",
     ),
-    _growth("revenue_growth", "Revenue growth", "revenue", "Change of revenue in a year."),
+    _growth("revenue_growth", "Revenue growth", "revenue", "Change in revenue from last year."),
     _growth(
         "operating_profit_growth",
         "Operating profit growth",
         "operating_profit",
-        "Change of operating profit in a year, from a profit.",
+        "Change in operating profit from last year, if that was a profit.",
     ),
-    _growth("profit_growth", "Profit growth", "profit", "Change of profit in a year."),
-    _growth("equity_growth", "Equity growth", "total_equity", "Change of equity in a year."),
+    _growth(
+        "profit_growth",
+        "Profit growth",
+        "profit",
+        "Change in profit from last year, if that was a profit.",
+    ),
+    _growth("equity_growth", "Equity growth", "total_equity", "Change in equity from last year."),
     _ratio(
         "current_ratio",
         "Current ratio",
         "current_assets",
         "current_liabilities",
-        "What turns into cash within a year, per unit of what falls due within it.",
+        "Current assets, relative to current liabilities.",
     ),
     _ratio(
         "quick_ratio",
         "Quick ratio",
         "current_assets - inventories",
         "current_liabilities",
-        "Current assets without inventories, per unit of what falls due within a year.",
+        "Current assets without inventories, relative to current liabilities.",
     ),
     _ratio(
         "cash_ratio",
         "Cash ratio",
         "cash",
         "current_liabilities",
-        "Cash and its equivalents, per unit of what falls due within a year.",
+        "Cash and cash equivalents, relative to current liabilities.",
     ),
     _ratio(
         "debt_to_equity",
         "Debt to equity",
         "borrowings_current + borrowings_non_current",
         "total_equity",
-        "Borrowings, short and long, per unit of equity.",
+        "Short-term and long-term borrowings, relative to equity.",
     ),
     _ratio(
         "net_debt_to_ebitda",
         "Net debt to EBITDA",
         "borrowings_current + borrowings_non_current - cash",
         "operating_profit + depreciation_amortisation",
-        "Years of operating profit before depreciation that would pay the borrowings less cash; "
-        "below zero where there is more cash than borrowings.",
+        "Years of EBITDA needed to repay borrowings less cash; negative if there is more cash "
+        "than borrowings.",
     ),
     _ratio(
         "liabilities_to_assets",
         "Liabilities to assets",
         "total_liabilities",
         "total_assets",
-        "The share of the assets that others have financed.",
+        "Share of assets financed by liabilities.",
     ),
     _ratio(
         "equity_ratio",
         "Equity ratio",
         "total_equity",
         "total_assets",
-        "The share of the assets that the owners have financed.",
+        "Share of assets financed by equity.",
     ),
     _ratio(
         "interest_cover",
         "Interest cover",
         "operating_profit",
         "finance_costs",
-        "How many times operating profit pays the finance costs.",
+        "How many times operating profit covers finance costs.",
     ),
     _ratio(
         "operating_cash_margin",
         "Operating cash margin",
         "cfo",
         "revenue",
-        "Cash from operating activities per unit of revenue.",
+        "Cash from operating activities, as a share of revenue.",
     ),
     _ratio(
         "free_cash_flow_margin",
         "Free cash flow margin",
         "cfo - capex",
         "revenue",
-        "Cash from operating activities after capital expenditure, per unit of revenue.",
+        "Cash from operating activities less capital expenditure, as a share of revenue.",
     ),
     _ratio(
         "cash_conversion",
         "Cash conversion",
         "cfo",
         "profit",
-        "Cash from operating activities per unit of profit.",
+        "Cash from operating activities, relative to profit.",
     ),
     _ratio(
         "capex_to_revenue",
         "Capital expenditure to revenue",
         "capex",
         "revenue",
-        "What is spent on property, plant and equipment, per unit of revenue.",
+        "Spending on property, plant and equipment, as a share of revenue.",
     ),
     _ratio(
         "dividend_payout",
         "Dividend payout",
         "dividends_paid",
         "profit_attributable",
-        "Dividends paid in the year, per unit of the profit of the owners of the parent.",
+        "Dividends paid in the year, as a share of profit attributable to owners of the parent.",
     ),
     _days(
         "receivable_days",
         "Receivable days",
         "receivables",
         "revenue",
-        "Days of revenue that customers owe at the end of the year.",
+        "Days of revenue outstanding as receivables at the end of the year.",
     ),
     _days(
         "inventory_days",
         "Inventory days",
         "inventories",
         "cost_of_sales",
-        "Days of sales, at cost, that lie in stock at the end of the year.",
+        "Days of cost of sales held in inventory at the end of the year.",
     ),
 )
 

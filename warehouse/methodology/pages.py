@@ -1,4 +1,7 @@
-"""Every page of methodology by its set and slug, the same for all surfaces."""
+"""The methodology pages in Markdown, the same on all surfaces.
+
+Each metric and each panel has a page, at its ``methodology_ref``: set, slash, slug.
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -25,7 +28,7 @@ from warehouse.methodology.signals import (
     Panel,
 )
 
-# A company that does not exist, in millions: this year, and last year where a formula asks.
+# The worked examples: a fictional company, in millions. Last year has what formulas need of it.
 _THIS_YEAR = {
     "revenue": 1250,
     "cost_of_sales": 775,
@@ -63,43 +66,43 @@ _DAYS = 365
 
 YEARS = """\
 A full year has 350 to 380 days. All inputs of a value have the same basis and the same currency;
-flows span the same days, balances stand at the last of them. Nothing is annualised, converted or
-taken as zero. Last year is the year that ends the day before this one starts; a balance of last
-year is the one at that day.
+flows cover the same days, balances are those of the last day. Nothing is annualised, converted or
+assumed to be zero. Last year is the year that ends the day before this one starts; a balance of
+last year is the one on that day.
 
-Where an issuer reports a year more than once, in several currencies, on several bases or with
-another first day, one statement of it is used, the first of:
+If an issuer reports a year more than once, in several currencies, on several bases or with
+different first days, one statement of it is used. It is chosen in this order:
 
-1. on a consolidated basis before any other;
-2. of those, the one whose inputs were complete first;
-3. of those, the one with most figures on the day on which anything of the year was first published;
-4. of those, the one in whose currency the issuer had published most figures by that day.
+1. a consolidated basis before any other;
+2. then the one whose inputs were complete first;
+3. then the one with most figures on the day on which anything of the year was first published;
+4. then the one in whose currency the issuer had published most figures by that day.
 
-Only figures of line items that some metric needs are counted; what is still equal is decided by the
-first day of the year, then by the alphabet. Nothing published later can change the choice for
-an earlier day, unless the statement chosen is withdrawn."""
+Only figures of line items that some metric needs are counted. Remaining ties are decided by the
+first day of the year, then alphabetically. Nothing published later can change the choice for
+an earlier day, unless the chosen statement is withdrawn."""
 
 AS_OF = """\
 For each issuer and metric the year is the latest one of which any input was published by `as_of`.
 Its value is returned only if every input had, by then, the value it has today. Otherwise the value
-is left out, and never replaced by an older year:
+is left out; it is never replaced by an older year:
 
-| reason | the year's value is left out because |
+| reason | the value is left out because |
 |---|---|
 | `completed_after_as_of` | an input was first published after `as_of` |
-| `revised_after_as_of` | every input was published, and one has another value since |
+| `revised_after_as_of` | all inputs were published, but one has been revised since |
 | `input_not_reported` | an input was never published, or has been withdrawn |
 | `mixed_currency` | its inputs were published, but never all in one currency |
-| `short_period` | it needs a full year where a period of another length was published |
+| `short_period` | the metric needs a full year, and the published period has another length |
 | `denominator_not_positive` | the condition above is not met |
 
-A figure without evidence of the day on which it was published counts as not published. An issuer
-that has published no full year by `as_of` is counted too: under `short_period` if it has published
-a period of another length, else under `input_not_reported`."""
+A figure without evidence of its publication date counts as not published. An issuer that has
+published no full year by `as_of` is counted too: under `short_period` if it has published a period
+of another length, otherwise under `input_not_reported`."""
 
 
 def metric_page(slug: str) -> str | None:
-    """Write the page of a metric; None for a slug that is not in the set."""
+    """Return the page of a metric; None if there is no such metric."""
     formula = FORMULA_BY_SLUG.get(slug)
     return None if formula is None else _metric_markdown(formula)
 
@@ -110,11 +113,11 @@ def _metric_markdown(formula: Formula) -> str:
 
 `{METRIC_SET}/{formula.slug}` · unit: {formula.unit}
 
-{formula.words}
+{formula.description}
 
 ## Formula
 
-`{formula.slug} = {formula.shown}`
+`{formula.slug} = {formula.expression}`
 
 ## Condition
 
@@ -142,37 +145,41 @@ def _metric_markdown(formula: Formula) -> str:
 
 def _inputs(formula: Formula) -> str:
     rows = [
-        f"| `{each.line_item}` | {'last' if each.last_year else 'this'} year | {_kind(each)} |"
-        for each in formula.inputs
+        f"| `{figure.line_item}` | {_year(figure)} year | {_kind(figure)} |"
+        for figure in formula.inputs
     ]
     return "\n".join(["| line item | of | kind |", "|---|---|---|", *rows])
 
 
-def _kind(needed: Input) -> str:
-    return "balance at the last day" if needed.line_item in BALANCES else "flow over the year"
+def _year(figure: Input) -> str:
+    return "last" if figure.last_year else "this"
+
+
+def _kind(figure: Input) -> str:
+    return "balance at the last day" if figure.line_item in BALANCES else "flow over the year"
 
 
 def _example(formula: Formula) -> str:
     figures = {
-        each: (_LAST_YEAR if each.last_year else _THIS_YEAR)[each.line_item]
-        for each in formula.inputs
+        figure: (_LAST_YEAR if figure.last_year else _THIS_YEAR)[figure.line_item]
+        for figure in formula.inputs
     }
     value = formula.value(list(figures.values()), _DAYS)
     if value is None:
         raise ValueError(f"{formula.slug}: the example does not meet the condition")
-    told = ", ".join(f"{each.name} {figure}" for each, figure in figures.items())
+    inputs = ", ".join(f"{figure.name} {amount}" for figure, amount in figures.items())
     days = f", a year of {_DAYS} days" if formula.unit == "days" else ""
-    return f"With {told} (millions){days}: `{encode_decimal(value).decode()}`."
+    return f"With {inputs} (millions){days}: `{encode_decimal(value).decode()}`."
 
 
 _MONTHS: Mapping[MonthRule, str] = {
     "tender": "The month of a process is that of its first release with a tender.",
     "first award": "The month of a process is that of its first award.",
     "award": "An award belongs to the month of its date.",
-    "year end": "A row stands in the month in which the year of the issuer ends.",
+    "year end": "A row belongs to the month in which the issuer's financial year ends.",
 }
 _UNDATED = (
-    "An award that states no date belongs to the month of the first release that states it. "
+    "An award without a date belongs to the month of the first release that contains it. "
     "Awards count while their status is active or not stated."
 )
 _DIMENSIONS: Mapping[Dimension, str] = {
@@ -185,21 +192,21 @@ _DIMENSIONS: Mapping[Dimension, str] = {
 
 
 def panel_page(key: str) -> str | None:
-    """Give the page of a panel; None where there is no such panel."""
+    """Return the page of a panel; None if there is no such panel."""
     panel = PANEL_BY_KEY.get(key)
     return None if panel is None else _panel_markdown(panel)
 
 
 def panel_pages() -> dict[str, str]:
-    """Give every page by its methodology_ref."""
+    """Return the page of every panel by its methodology_ref."""
     return {f"{SIGNAL_SET}/{panel.key}": _panel_markdown(panel) for panel in PANEL_BY_KEY.values()}
 
 
 def _panel_markdown(panel: Panel) -> str:
     parts = (
         f"# {panel.title}",
-        f"`{SIGNAL_SET}/{panel.key}`. It is a measure of what portals publish, and no judgement on "
-        "anybody.",
+        f"`{SIGNAL_SET}/{panel.key}`. It measures what portals publish; it is not a judgement on "
+        "anyone.",
         f"## Measures\n\n{measures(panel)}",
         f"## Scope\n\n{scope(panel)}",
         f"## When it was known\n\n{CLOSING}",
@@ -210,18 +217,18 @@ def _panel_markdown(panel: Panel) -> str:
 
 
 def measures(panel: Panel) -> str:
-    """Write the measures of a panel as a table."""
+    """Return the measures of a panel as a Markdown table."""
     head = "| measure | unit | meaning |\n|---|---|---|\n"
     return head + "\n".join(
-        f"| `{each.key}` | {each.unit}{', per currency' if each.per_currency else ''} "
-        f"| {each.meaning} |"
-        for each in panel.measures
+        f"| `{measure.key}` | {measure.unit}{', per currency' if measure.per_currency else ''} "
+        f"| {measure.meaning} |"
+        for measure in panel.measures
     )
 
 
 def scope(panel: Panel) -> str:
-    """Write what a panel counts as a list."""
-    broken_down = " and ".join(_DIMENSIONS[each] for each in panel.dimensions)
+    """Return what a panel counts as a Markdown list."""
+    broken_down = " and ".join(_DIMENSIONS[dimension] for dimension in panel.dimensions)
     undated = () if panel.month == "tender" else (_UNDATED,)
     lines = (
         f"By country, month and: {broken_down}.",
@@ -234,35 +241,34 @@ def scope(panel: Panel) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-_OTHERS = "".join(f", {days} in {country}" for country, days in CLOSES_AFTER.items())
+_EXCEPTIONS = "".join(f", {days} in {country}" for country, days in CLOSES_AFTER.items())
 CLOSING = (
-    f"A month closes {CLOSES_AFTER_DEFAULT} days after its end{_OTHERS}, once something was read "
-    "from the country's portals on that day or later. Only what was public on that day is in it. "
-    f"Each of the {REEVALUATED} closings after it looks at the month again: where the value or a "
-    "count is another, a new vintage is appended, dated by that closing; later changes are left "
-    "out. Months before that of the first release of a country are not measured. With `as_of` a "
-    "month appears once it was closed, in the vintage of that day."
+    f"A month closes {CLOSES_AFTER_DEFAULT} days after its end{_EXCEPTIONS}, as soon as the "
+    "country's portals have been read on that day or later. It contains only what was public on "
+    f"that day. At each of the {REEVALUATED} following closings the month is computed again: if "
+    "the value or a count has changed, a new vintage is appended, dated by that closing. Later "
+    "changes are ignored. Months before the first release of a country are not measured. With "
+    "`as_of`, a month appears once it has closed, in the vintage of that day."
 )
 READING = (
-    "A process is one ocid of one portal and counts once. What is known of it are its releases "
-    "published by the closing day, each as it read on that day, merged as OCDS does: of each "
-    "member the newest release that states it counts, awards are united by their id, and the "
-    "suppliers of an award are those of the newest release that names any.\n\n"
-    "Parties that are not established to be organisations are never named: a party is withheld "
-    "from every row as soon as one release, be it a later one, leaves it unestablished. They "
-    "count by a keyed "
-    "hash, so that shares and concentrations are exact, and `n_withheld` says how many there are. "
-    "A release with several awards does not tell which of them went to a withheld supplier: "
-    "where it has one such supplier, those that show none are taken as its own; where it has "
-    "more, they are not observed."
+    "A process is one ocid of one portal and counts once. It is built from the releases published "
+    "by the closing day, each as it read on that day, merged by the rules of OCDS: for each member "
+    "the newest release that states it counts, awards are matched by their id, and the suppliers "
+    "of an award are those of the newest release that names any.\n\n"
+    "Parties that are not established to be organisations are never named. A party is withheld "
+    "from every row as soon as one release, even a later one, leaves this open. Withheld parties "
+    "count by a keyed hash, so shares and concentrations are exact, and `n_withheld` is their "
+    "number. A release with several awards does not say which of them went to a withheld "
+    "supplier: if it has one such supplier, the awards that name no supplier are attributed to "
+    "it; if it has several, those awards are not observed."
 )
 FIGURES = (
-    f"`value` has {SIGNAL_DIGITS} significant digits (and at most 18 decimal places), half even, "
-    "from exact sums. It is null where nothing was observed; then `n_observed` is 0. `coverage` is "
-    "`n_observed` / `n_eligible`. Amounts are never converted: each currency has its own row, "
-    "whose `n_eligible` counts every process in scope, whatever its currency; a row of the "
-    "country's own currency says where none is stated. Amounts are read to "
-    f"1/{PARTS:,} of a currency unit; zero and less state no amount."
+    f"`value` has {SIGNAL_DIGITS} significant digits (and at most 18 decimal places), rounded half "
+    "to even from exact sums. It is null if nothing was observed; then `n_observed` is 0. "
+    "`coverage` is `n_observed` / `n_eligible`. Amounts are never converted: each currency has its "
+    "own row, whose `n_eligible` counts every process in scope, whatever its currency. Where no "
+    "process states an amount, there is a row in the country's own currency. Amounts are read to "
+    f"1/{PARTS:,} of a currency unit; amounts of zero or less count as not stated."
 )
 
 
@@ -278,5 +284,5 @@ REFS = tuple(f"{name}/{slug}" for name, slugs in SLUGS.items() for slug in slugs
 
 
 def methodology_page(set_name: str, slug: str) -> str | None:
-    """Give a page as Markdown; None if there is no such one."""
+    """Return the page of a metric or panel; None if there is none."""
     return _PAGES[set_name](slug) if set_name in _PAGES else None

@@ -1,6 +1,6 @@
-"""The panels of signals-v1 as one table of data: what each measures, of what, and in which month.
+"""The panels of signals-v1 as one table of data: measures, scope and months of each panel.
 
-The pages that explain them stand in ``signal_pages``; this module knows no table.
+The pages in ``pages`` are written from this data.
 """
 
 from collections.abc import Mapping
@@ -10,29 +10,30 @@ from typing import Literal
 SIGNAL_SET = "signals-v1"
 SIGNAL_DIGITS = 10
 
-# Days from the end of a month to its closing, by country where they are others: enough for each
-# of its portals. A portal that is added changes nothing here, or months would close anew.
+# Days from the end of a month to its closing, with exceptions by country: long enough for all its
+# portals. Do not change them when a portal is added: closed months would be computed again.
 CLOSES_AFTER_DEFAULT = 5
 CLOSES_AFTER: Mapping[str, int] = {}
-# So many later closings look at a month again.
+# The number of later closings at which a month is computed again.
 REEVALUATED = 36
 
 TRAILING = 12
 NEW_AFTER = 24
-# Three months, and the same three of the year before: the first of those lies so far back.
+# The momentum compares three months with the same three a year before, 14 months back.
 MOMENTUM_NEEDS = 14
 SHORT_WINDOW = 15
 YEAR_DAYS = (350, 380)
 
-# Amounts are summed in parts of their currency; one as large as this is not read as money.
+# Amounts are summed exactly, as whole 1/10,000 of a currency unit. An amount of MONEY_BELOW or
+# more is not read as money.
 PARTS = 10_000
 MONEY_BELOW = 10**18
 
 METHODS = ("open", "selective", "limited", "direct")
-# The first is the one that ended as meant.
+# The first is success, the others end a process without an award.
 FINAL_STATUSES = ("complete", "cancelled", "unsuccessful", "withdrawn")
 
-# The currency of the row that says that no amount is stated.
+# The currency of the row that is written where a country states no amount.
 HOME_CURRENCY: Mapping[str, str] = {
     "BR": "BRL",
     "CO": "COP",
@@ -57,7 +58,7 @@ Dimension = Literal["all", "category", "procurement_method", "buyer", "issuer"]
 
 @dataclass(frozen=True)
 class Measure:
-    """One number of a panel."""
+    """One number that a panel publishes."""
 
     key: str
     unit: MeasureUnit
@@ -67,7 +68,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel: its measures, what they need, and what a process must state to be in scope."""
+    """One panel: its measures, the data they need, and which processes are in scope."""
 
     key: str
     title: str
@@ -80,15 +81,15 @@ class Panel:
     notes: tuple[str, ...] = ()
 
 
-_MEDIAN = "the middle one, or the mean of the two in the middle"
+_MEDIAN = "the median; for an even count, the mean of the two middle values"
 _RANKED = "the smallest stated number that at least {} of them do not exceed"
 _OPENED = "processes whose first tender release lies in the month"
 _AWARDED = "processes whose first award lies in the month"
 _TRAILING = f"processes with an award in the {TRAILING} closed months that end with the month"
 _SOLE = (
-    "An award with several suppliers does not say what each of them gets: its amount is nobody's "
-    "and it is not observed.",
-    f"Null in the first {TRAILING - 1} months of a country: the window is not full.",
+    "An award with several suppliers does not state the share of each: its amount is not "
+    "attributed to any of them and the award is not observed.",
+    f"Null in the first {TRAILING - 1} months of a country, until the window is full.",
 )
 _CONCENTRATION = (
     Measure(
@@ -104,7 +105,7 @@ _CONCENTRATION = (
 PANELS = (
     Panel(
         "procurement-demand",
-        "What public buyers ask for",
+        "What public buyers tender for",
         "tender",
         ("all", "category"),
         "the first tender release, category, buyer, tender.value",
@@ -145,7 +146,7 @@ PANELS = (
     ),
     Panel(
         "award-concentration",
-        "How awards are spread over suppliers",
+        "Concentration of awards among suppliers",
         "award",
         ("all",),
         "awards, their suppliers and values",
@@ -156,7 +157,7 @@ PANELS = (
     ),
     Panel(
         "buyer-supplier-concentration",
-        "How the awards of each buyer are spread over suppliers",
+        "Concentration of each buyer's awards among suppliers",
         "award",
         ("all", "buyer"),
         "awards, their suppliers and values, the buyer",
@@ -176,7 +177,7 @@ PANELS = (
     ),
     Panel(
         "single-bid-rate",
-        "Processes with one tenderer",
+        "Tenders with a single bidder",
         "tender",
         ("all", "category"),
         "tender.numberOfTenderers, or the tenderers themselves",
@@ -190,20 +191,20 @@ PANELS = (
             ),
         ),
         (
-            "A count of 0 is that of a process that nobody bid in, or not yet: it states no "
-            "tenderers. Listed tenderers are counted where no number is stated.",
+            "A count of 0 means that nobody has bid, or not yet; it counts as not stated. Where no "
+            "number is stated, the listed tenderers are counted.",
         ),
     ),
     Panel(
         "bidder-participation",
-        "How many bid",
+        "Number of bidders",
         "tender",
         ("all", "category"),
         "tender.numberOfTenderers, or the tenderers themselves",
         _OPENED,
         "state at least one tenderer",
         (
-            Measure("mean_tenderers", "tenderers", "their mean"),
+            Measure("mean_tenderers", "tenderers", "mean number of tenderers"),
             Measure("median_tenderers", "tenderers", _MEDIAN),
             Measure("p10_tenderers", "tenderers", _RANKED.format("a tenth")),
             Measure("p90_tenderers", "tenderers", _RANKED.format("nine tenths")),
@@ -211,14 +212,16 @@ PANELS = (
     ),
     Panel(
         "submission-window",
-        "How long tenders are open",
+        "Length of the submission period",
         "tender",
         ("all", "category"),
         "both ends of tender.tenderPeriod",
         _OPENED,
         "state both ends, the second not before the first",
         (
-            Measure("median_days", "days", f"days from the start to the end: {_MEDIAN}"),
+            Measure(
+                "median_days", "days", f"days from the start to the end of submission: {_MEDIAN}"
+            ),
             Measure(
                 "share_under_15_days",
                 "share",
@@ -228,14 +231,16 @@ PANELS = (
     ),
     Panel(
         "time-to-award",
-        "From the end of submission to the first award",
+        "Time from the end of submission to the first award",
         "first award",
         ("all", "category"),
         "the end of tender.tenderPeriod, awards.date",
         _AWARDED,
-        "state both days; for the quantiles also that the award is not the earlier one",
+        "state both days; for the quantiles also an award that is not before the end of submission",
         (
-            Measure("median_days", "days", f"days from the one to the other: {_MEDIAN}"),
+            Measure(
+                "median_days", "days", f"days from the end of submission to the award: {_MEDIAN}"
+            ),
             Measure("p90_days", "days", _RANKED.format("nine tenths")),
             Measure(
                 "share_before_closing",
@@ -246,7 +251,7 @@ PANELS = (
     ),
     Panel(
         "cancellation-rate",
-        "Processes that ended without an award",
+        "Tenders that ended without an award",
         "tender",
         ("all", "category"),
         "tender.status",
@@ -262,12 +267,12 @@ PANELS = (
     ),
     Panel(
         "procurement-method-mix",
-        "How public buyers buy",
+        "Mix of procurement methods",
         "tender",
         ("procurement_method",),
         "tender.procurementMethod",
         _OPENED,
-        "state a method, also one that is not of the four",
+        "state a method, including ones outside the four of OCDS",
         (
             Measure(
                 "method_share", "share", "processes of the method / processes that state a method"
@@ -276,7 +281,7 @@ PANELS = (
     ),
     Panel(
         "award-to-estimate",
-        "What was awarded against what was estimated",
+        "Award value vs. estimate",
         "first award",
         ("all", "category"),
         "tender.value, and the value of every award in the same currency",
@@ -288,11 +293,11 @@ PANELS = (
             Measure("ratio_p75", "ratio", _RANKED.format("three quarters")),
             Measure("share_above_1", "share", "processes awarded for more than estimated"),
         ),
-        ("A ratio has no currency: processes in any of them are in one row.",),
+        ("A ratio has no currency: processes in all currencies share one row.",),
     ),
     Panel(
         "value-revision",
-        "Estimates that changed",
+        "Changes of estimates",
         "tender",
         ("all", "category"),
         "tender.value in two releases",
@@ -309,7 +314,7 @@ PANELS = (
     ),
     Panel(
         "supplier-newcomer-rate",
-        "Awards to suppliers without one before",
+        "Awards to new suppliers",
         "award",
         ("all",),
         "awards, their suppliers and dates",
@@ -320,20 +325,23 @@ PANELS = (
                 "newcomer_award_share",
                 "share",
                 f"awards to suppliers without an award in the {NEW_AFTER} months before / awards "
-                "to suppliers; an award to two of them counts for each",
+                "to suppliers; an award to two suppliers counts once for each",
             ),
         ),
-        (f"Null in the first {NEW_AFTER} months of a country: nobody can be told to be new.",),
+        (
+            f"Null in the first {NEW_AFTER} months of a country: until then every supplier would "
+            "look new.",
+        ),
     ),
     Panel(
         "listed-award-intensity",
-        "Public awards in the revenue of listed issuers",
+        "Public awards as a share of issuers' revenue",
         "year end",
         ("issuer",),
         "suppliers that are resolved to an organisation with a ticker, awards with values, and "
         "the revenue it reported for a full year",
         "processes with an award to the issuer within its full year",
-        "have an award to it alone with an amount in the currency of the revenue",
+        "have an award to it as the only supplier, with an amount in the currency of the revenue",
         (
             Measure(
                 "award_intensity",
@@ -345,9 +353,9 @@ PANELS = (
         ),
         (
             f"A full year has {YEAR_DAYS[0]} to {YEAR_DAYS[1]} days. Consolidated revenue is "
-            "taken where there is any. The row begins at the first closing that knows the revenue.",
-            "Which organisation a supplier is, and which one is listed, is what the data_version "
-            "knows; it follows no as_of.",
+            "preferred. The row starts at the first closing after the revenue was published.",
+            "The link from a supplier to an organisation, and whether that is listed, are those of "
+            "the data_version; they do not depend on as_of.",
         ),
     ),
 )

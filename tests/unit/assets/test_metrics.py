@@ -308,7 +308,7 @@ def test_every_formula_has_a_page_with_an_example_that_holds() -> None:
     for formula in FORMULAS:
         page = metric_page(formula.slug)
         assert page is not None
-        for part in (formula.shown, formula.condition, "10 significant digits", "## Example"):
+        for part in (formula.expression, formula.condition, "10 significant digits", "## Example"):
             assert part in page
         assert all(f"`{each.line_item}`" in page for each in formula.inputs)
     assert "`0.1064`" in str(metric_page("net_margin"))
