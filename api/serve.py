@@ -3,7 +3,8 @@
 import logging
 import socket
 import threading
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from api.server.workers import keep_freed_memory, run_workers
 from warehouse.exports.published import PublishedExports
 from warehouse.keys import KeyStore
 from warehouse.read.mart import Mart
+from warehouse.tiers import TIERS, Tier, TierName
 from warehouse.usage import Usage
 
 _LOG = logging.getLogger("sankofa.serve")
@@ -32,6 +34,7 @@ class ServeOptions:
     usage: str | None = None
     base_urls: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
+    tiers: Mapping[TierName, Tier] = field(default_factory=lambda: TIERS)
     upgrade_url: str = UPGRADE_URL
     workers: int = 1
 
@@ -79,7 +82,7 @@ def listen_on(
     """Return a server on a socket that is bound already."""
     app = create_app(
         Mart(marts),
-        KeyStore(keys_path),
+        KeyStore(keys_path, options.tiers),
         options.upgrade_url,
         exports=None if options.exports is None else PublishedExports(options.exports),
         base_urls=options.base_urls,

@@ -3,22 +3,24 @@
 The sources themselves are declared in ``sources.py`` of their subject.
 """
 
-import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Literal
 
 from assets.fetching.client import FetchError
-from assets.fetching.fetchers import Fetch, setting_name
+from assets.fetching.fetchers import Fetch
 from assets.parsing.parsed import Parsed
 from warehouse.errors import LicenceError
 from warehouse.record.landing import Document
 from warehouse.record.tables import RecordTable
+from warehouse.settings import Settings, variable_of
 from warehouse.tables import LicenseClass
 
 Parse = Callable[[Document, bytes], Parsed]
 Stream = Callable[[Document, IO[bytes]], Iterator[Parsed]]
 Cadence = Literal["daily", "monthly", "by issuer"]
+# Makes the parsers of a source that hashes withheld parties, given the secret to hash under.
+BindKey = Callable[[bytes], tuple[Parse, Stream]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,14 @@ class Source:
     base_url: str | None = None
     fetch: Fetch | None = None
     cadence: Cadence | None = None
+    bind_key: BindKey | None = None
+
+    def with_withheld_key(self, key: str) -> "Source":
+        """Return the source with parsers that hash withheld parties under ``key``."""
+        if self.bind_key is None:
+            return self
+        parse, stream = self.bind_key(key.encode())
+        return replace(self, parse=parse, stream=stream)
 
     @property
     def permitted(self) -> bool:
@@ -54,15 +64,15 @@ class Source:
         return self.license_class != "restricted"
 
 
-def base_url_of(source: Source) -> str:
+def base_url_of(source: Source, settings: Settings) -> str:
     """Return the URL a source is fetched from; ``SANKOFA_BASE_<SOURCE>`` overrides it."""
-    setting = setting_name("BASE", source.key)
-    base_url = os.environ.get(setting, "").strip() or source.base_url
+    base_url = settings.source_urls.get(source.key, source.base_url)
     if base_url is None:
+        setting = variable_of("SANKOFA_BASE_", source.key)
         raise FetchError(
             f"{source.key} has no live address: set {setting}, or read it from a folder"
         )
-    return base_url.rstrip("/")
+    return base_url
 
 
 def refuse_restricted(source: Source) -> None:

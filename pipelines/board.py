@@ -5,29 +5,29 @@ from decimal import Decimal
 from pydantic import TypeAdapter
 
 from pipelines.held import MEASURED
-from pipelines.places import Places
 from warehouse.errors import NothingPublished
 from warehouse.mart.builds import builds_at
+from warehouse.settings import Settings
 from warehouse.tables import QualityMetric
 
 _ROWS = TypeAdapter(list[QualityMetric])
 
 
-def board(here: Places) -> list[QualityMetric]:
+def board(settings: Settings) -> list[QualityMetric]:
     """Give what was measured of the build that is read."""
-    builds = builds_at(here.marts)
+    builds = builds_at(settings.marts)
     current = builds.current()
     if current is None:
         raise NothingPublished("nothing has been published yet; run `sankofa publish`")
     return _ROWS.validate_json(builds.about(current).get(MEASURED, "[]"))
 
 
-def measured(here: Places, builds: int) -> list[QualityMetric]:
+def measured(settings: Settings, builds: int) -> list[QualityMetric]:
     """Give what was measured of the newest publications, the oldest of them first."""
     from quality.history import history
     from warehouse.record.store import Record
 
-    rows = _ROWS.validate_python(history(Record(here.record)).to_pylist())
+    rows = _ROWS.validate_python(history(Record(settings.record)).to_pylist())
     if not rows:
         raise NothingPublished("nothing has been published yet; run `sankofa publish`")
     moments = {row.data_version: row.measured_at for row in rows}

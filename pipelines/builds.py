@@ -4,36 +4,36 @@ import shutil
 from pathlib import Path
 
 from assets.exports.export import switch_latest
-from pipelines.places import Places
 from warehouse.errors import NothingPublished, UnknownVersion
 from warehouse.exports.published import VERSION, PublishedExports
 from warehouse.mart.build import delete_old_builds
 from warehouse.mart.builds import builds_at
 from warehouse.read.mart import Mart
+from warehouse.settings import Settings
 
 
-def roll_back(here: Places, data_version: str | None = None, drop: bool = False) -> str:
+def roll_back(settings: Settings, data_version: str | None = None, drop: bool = False) -> str:
     """Switch every reader to an older build, the one before by default, and name it.
 
     With ``drop`` the one that was read until now is taken away, its exports and pages too.
     """
-    builds = builds_at(here.marts)
+    builds = builds_at(settings.marts)
     with builds.alone():
         left = builds.current()
         name = data_version or _before(builds.names(), builds.current())
         if name in builds.names():
             # A build that cannot be read is refused before anyone is switched to it.
-            mart = Mart(here.marts)
+            mart = Mart(settings.marts)
             mart.at(name).build()
             mart.close()
         builds.switch(name)
-        if name in PublishedExports(here.exports).versions():
-            switch_latest(here.exports, name)
+        if name in PublishedExports(settings.exports).versions():
+            switch_latest(settings.exports, name)
         if drop and left is not None and left != name:
             builds.remove(left)
-            if left in PublishedExports(here.exports).versions():
-                PublishedExports(here.exports).remove(left)
-            shutil.rmtree(here.docs / left, ignore_errors=True)
+            if left in PublishedExports(settings.exports).versions():
+                PublishedExports(settings.exports).remove(left)
+            shutil.rmtree(settings.docs / left, ignore_errors=True)
     return name
 
 

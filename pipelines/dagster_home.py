@@ -1,6 +1,6 @@
 """The folder in which Dagster keeps its runs, and how it is configured."""
 
-from pipelines.places import Places
+from warehouse.settings import Settings
 
 # Every source has a pool of its own name, in which one run at a time has its turn.
 _POOLS = """\
@@ -22,9 +22,9 @@ _CONFIGURATION = f"{_QUIET}nux:\n  enabled: false\n{_POOLS}"
 _FORMER = (_QUIET, _QUIET + _POOLS)
 
 
-def settle_dagster_home(here: Places) -> None:
+def settle_dagster_home(settings: Settings) -> None:
     """Make the folder with its configuration where there is none."""
-    here.dagster.mkdir(parents=True, exist_ok=True)
-    settings = here.dagster / "dagster.yaml"
-    if not settings.exists() or settings.read_text() in _FORMER:
-        settings.write_text(_CONFIGURATION)
+    settings.dagster.mkdir(parents=True, exist_ok=True)
+    file = settings.dagster / "dagster.yaml"
+    if not file.exists() or file.read_text() in _FORMER:
+        file.write_text(_CONFIGURATION)

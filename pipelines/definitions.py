@@ -1,4 +1,6 @@
-"""What Dagster runs: every asset, the jobs, when they run, and where things lie."""
+"""What Dagster runs: all assets, jobs, schedules and sensors, with their resources."""
+
+import os
 
 import dagster as dg
 
@@ -6,57 +8,54 @@ from assets.ingest.assets import landed_key, source_assets
 from assets.ingest.land import SAMPLE_URL
 from assets.ingest.resources import Ground
 from assets.ingest.sources import SOURCES
-from pipelines.places import builds_kept, places
 from pipelines.publish import Publishing, published_build
 from pipelines.sensing import new_documents
 from pipelines.timing import schedules
-
-ASSETS = source_assets(SOURCES)
-
-_landed_keys = {landed_key(source) for source in SOURCES}
-_landed = [asset for asset in ASSETS if not _landed_keys.isdisjoint(asset.keys)]
-_loaded = [asset for asset in ASSETS if asset not in _landed]
-
-ingest = dg.define_asset_job(
-    "ingest",
-    dg.AssetSelection.assets(*_loaded),
-    description="Bring what is landed of every source into the record.",
-)
-publish = dg.define_asset_job(
-    "publish",
-    dg.AssetSelection.assets(published_build),
-    description="Publish what is loaded as one build.",
-)
+from warehouse.settings import Settings, read_settings
 
 
-def definitions() -> dg.Definitions:
-    """Give the definitions for the places the environment names."""
-    here = places()
+def definitions(settings: Settings) -> dg.Definitions:
+    """Return the Dagster definitions of an installation."""
+    assets = source_assets(SOURCES, settings)
+    landed_keys = {landed_key(source) for source in SOURCES}
+    landed = [asset for asset in assets if not landed_keys.isdisjoint(asset.keys)]
+    loaded = [asset for asset in assets if asset not in landed]
+    ingest = dg.define_asset_job(
+        "ingest",
+        dg.AssetSelection.assets(*loaded),
+        description="Load the landed documents of every source into the record.",
+    )
+    publish = dg.define_asset_job(
+        "publish",
+        dg.AssetSelection.assets(published_build),
+        description="Publish the loaded data as one build.",
+    )
     ground = Ground(
-        documents=str(here.sample),
+        documents=str(settings.sample),
         base_url=SAMPLE_URL,
-        landing_url=here.landing,
-        record_url=here.record,
+        landing_url=settings.landing,
+        record_url=settings.record,
     )
     return dg.Definitions(
-        assets=[*ASSETS, published_build],
+        assets=[*assets, published_build],
         jobs=[ingest, publish],
-        schedules=schedules(_landed, ingest, publish),
+        schedules=schedules(landed, ingest, publish),
         sensors=[new_documents(ingest, ground)],
         executor=dg.in_process_executor,
         resources={
             "ground": ground,
             "publishing": Publishing(
-                marts=here.marts,
-                work=str(here.work),
-                exports=here.exports,
-                exports_url=here.exports_url,
-                signing_key=str(here.signing_key),
-                docs=str(here.docs),
-                keep=builds_kept(),
+                marts=settings.marts,
+                work=str(settings.work),
+                exports=settings.exports,
+                exports_url=settings.exports_url,
+                signing_key=str(settings.signing_key),
+                docs=str(settings.docs),
+                keep=settings.keep_builds,
             ),
         },
     )
 
 
-defs = definitions()
+# The name under which `dagster dev -m pipelines.definitions` finds them.
+defs = definitions(read_settings(os.environ))

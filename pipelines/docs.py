@@ -17,10 +17,14 @@ from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology import metrics, signals
 from warehouse.methodology import pages as methodology_pages
 from warehouse.record.tables import RECORD_TABLES, RecordTable
+from warehouse.settings import SETTINGS, Setting
 from warehouse.tiers import TIERS
 
 FOLDER = Path(__file__).parents[1] / "docs"
 _WRITTEN = "<!-- Written by `python -m pipelines.docs`; change the code, not this page. -->"
+# The rest of that page is written by hand.
+_SETTINGS_BEGIN = "<!-- The table of settings is written by `python -m pipelines.docs`. -->"
+_SETTINGS_END = "<!-- End of the table of settings. -->"
 _encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=str)
 
 
@@ -29,6 +33,7 @@ def pages() -> Mapping[str, str]:
     return {
         "data-dictionary.md": data_dictionary(),
         "methodology.md": methodology(),
+        "operating.md": operating(),
         "sources.md": sources(),
     }
 
@@ -103,6 +108,14 @@ def methodology() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def operating() -> str:
+    """Return the operating page with its table of settings replaced."""
+    before, _, rest = (FOLDER / "operating.md").read_text("utf-8").partition(_SETTINGS_BEGIN)
+    _, _, after = rest.partition(_SETTINGS_END)
+    table = _table(("setting", "meaning", "default"), map(_setting, SETTINGS.values()))
+    return f"{before}{_SETTINGS_BEGIN}\n\n{table}\n\n{_SETTINGS_END}{after}"
+
+
 def sources() -> str:
     """List every source with its licence, its tables, and how it is asked."""
     parts = (
@@ -125,6 +138,12 @@ def _source(source: Source) -> tuple[str, ...]:
     licence = f"{source.license_class}: {source.license_name}"
     tables = ", ".join(table.name for table in source.tables)
     return f"`{source.key}`", source.title, licence, tables, asked
+
+
+def _setting(setting: Setting) -> tuple[str, ...]:
+    literal = setting.default if isinstance(setting.default, str) else ""
+    default = setting.default_meaning or (f"`{literal}`" if literal else "")
+    return f"`{setting.name}`", setting.meaning, default
 
 
 def _panel(panel: signals.Panel) -> str:

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import msgspec
 
-from pipelines.places import Places
 from warehouse.mart.builds import builds_at
+from warehouse.settings import Settings
 
 # What a build says of itself beside its manifest.
 COUNTS, MEASURED = "served_counts", "measured"
@@ -31,9 +31,9 @@ _measurements = msgspec.json.Decoder(list[_Measurement])
 _counts = msgspec.json.Decoder(dict[str, dict[str, int]])
 
 
-def held_builds(here: Places) -> list[Held]:
+def held_builds(settings: Settings) -> list[Held]:
     """Give the builds that are held, the newest first."""
-    builds = builds_at(here.marts)
+    builds = builds_at(settings.marts)
     current = builds.current()
     return [_held(name, name == current, builds.about(name)) for name in reversed(builds.names())]
 

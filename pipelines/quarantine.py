@@ -5,21 +5,21 @@ from itertools import groupby
 
 from assets.ingest.quarantine import document_of, excerpt, may_name_people, retry
 from assets.ingest.sources import SOURCES
-from pipelines.places import Places
 from pipelines.terminal import progress_bar
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
 from warehouse.record.quarantine import QuarantinedRow
 from warehouse.record.store import Record
+from warehouse.settings import Settings
 from warehouse.tables import RetryEntry
 
 _SOURCES = {source.key: source for source in SOURCES}
 _HIDDEN = "not shown: a document of this source can hold personal data"
 
 
-def told(here: Places, refusal: QuarantinedRow) -> dict[str, object]:
+def told(settings: Settings, refusal: QuarantinedRow) -> dict[str, object]:
     """Say all that is known of a refusal, its document and its place in it."""
-    landing = Landing(here.landing)
+    landing = Landing(settings.landing)
     document = document_of(landing, refusal)
     if document is None:
         shown = "not shown: the document is not landed; fetch it again"
@@ -45,10 +45,10 @@ def told(here: Places, refusal: QuarantinedRow) -> dict[str, object]:
 
 
 def retry_each(
-    here: Places, record: Record, chosen: Sequence[QuarantinedRow]
+    settings: Settings, record: Record, chosen: Sequence[QuarantinedRow]
 ) -> Iterator[tuple[str, list[RetryEntry]]]:
     """Read again, source by source, and give what became of the records of each."""
-    landing = Landing(here.landing)
+    landing = Landing(settings.landing)
     in_order = sorted(chosen, key=lambda each: each.source)
     for key, refusals in groupby(in_order, key=lambda each: each.source):
         if key not in _SOURCES:
@@ -58,7 +58,7 @@ def retry_each(
             rows = retry(
                 record,
                 landing,
-                _SOURCES[key],
+                _SOURCES[key].with_withheld_key(settings.withheld_key),
                 list(refusals),
                 lambda n, all_, step=step: bar.update(step, completed=n, total=all_),  # type: ignore[misc]
             )

@@ -9,24 +9,24 @@ from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 from dagster_shared.error import SerializableErrorInfo
 
 from pipelines.dagster_home import settle_dagster_home
-from pipelines.places import Places
 from warehouse.errors import SankofaError
 from warehouse.locks import file_lock
 from warehouse.mart.audit import AuditFailed
+from warehouse.settings import Settings
 
 _BY_COMMAND = {"sankofa/by": "command"}
 _FAILURES_ONLY = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 
 
-def instance(here: Places) -> dg.DagsterInstance:
+def instance(settings: Settings) -> dg.DagsterInstance:
     """Open the Dagster instance of an installation, made if it was not there."""
-    settle_dagster_home(here)
-    os.environ["DAGSTER_HOME"] = str(here.dagster)
+    settle_dagster_home(settings)
+    os.environ["DAGSTER_HOME"] = str(settings.dagster)
     return dg.DagsterInstance.get()
 
 
 def run_job(
-    here: Places,
+    settings: Settings,
     name: str,
     tags: Mapping[str, str] | None = None,
     config: Mapping[str, object] | None = None,
@@ -38,8 +38,8 @@ def run_job(
     """
     from pipelines.definitions import definitions
 
-    with instance(here) as keeper, _only_one(here, keeper, name):
-        job = definitions().resolve_job_def(name)
+    with instance(settings) as keeper, _only_one(settings, keeper, name):
+        job = definitions(settings).resolve_job_def(name)
         result = job.execute_in_process(
             instance=keeper,
             raise_on_error=False,
@@ -84,13 +84,13 @@ def _why(event: dg.DagsterEvent) -> str:
 
 
 @contextmanager
-def _only_one(here: Places, keeper: dg.DagsterInstance, name: str) -> Iterator[None]:
+def _only_one(settings: Settings, keeper: dg.DagsterInstance, name: str) -> Iterator[None]:
     """Let one command at a time run a job, and settle what a killed one left.
 
     The kernel releases the lock of a dead process; a run of ours that is not finished when
     nobody holds it has died, and would keep its place in the pools for ever.
     """
-    with file_lock(here.dagster / f"{name}.lock"):
+    with file_lock(settings.dagster / f"{name}.lock"):
         mine = dg.RunsFilter(job_name=name, tags=_BY_COMMAND, statuses=NOT_FINISHED_STATUSES)
         for run in keeper.get_runs(mine):
             keeper.report_run_failed(run, "its process ended before it did")

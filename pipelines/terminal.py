@@ -13,10 +13,10 @@ from assets.ingest.metadata import sums
 from assets.ingest.sources import SOURCES
 from assets.source import Source, refuse_restricted
 from pipelines.commands.shown import progress_console
-from pipelines.places import Places
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
+from warehouse.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Outcome:
 
 
 def ingest_each(
-    here: Places, keys: tuple[str, ...], live: bool, from_: date | None, to: date | None
+    settings: Settings, keys: tuple[str, ...], live: bool, from_: date | None, to: date | None
 ) -> Iterator[Outcome]:
     """Land and load each source; one that fails is told and leaves the others running."""
     for source in _chosen(keys):
         try:
-            yield _one(here, source, live, Window(from_, to))
+            yield _one(settings, source, live, Window(from_, to))
         except SankofaError as error:
             yield Outcome(source.key, failed=str(error))
 
@@ -61,11 +61,12 @@ def _chosen(keys: tuple[str, ...]) -> list[Source]:
     return [known[key] for key in keys or permitted]
 
 
-def _one(here: Places, source: Source, live: bool, window: Window) -> Outcome:
+def _one(settings: Settings, source: Source, live: bool, window: Window) -> Outcome:
     refuse_restricted(source)
+    source = source.with_withheld_key(settings.withheld_key)
     if live and source.fetch is None:
         return Outcome(source.key, left_out="has no live address: left out")
-    landing, record = Landing(here.landing), Record(here.record)
+    landing, record = Landing(settings.landing), Record(settings.record)
     with progress_bar() as bar:
         step = bar.add_task(f"{source.key}: fetching", total=None)
         if live:
@@ -73,10 +74,11 @@ def _one(here: Places, source: Source, live: bool, window: Window) -> Outcome:
                 landing,
                 source,
                 window,
+                settings,
                 lambda read, whole: bar.update(step, completed=read, total=whole),
             )
         else:
-            files = fetch_folder(here.sample, SAMPLE_URL, source)
+            files = fetch_folder(settings.sample, SAMPLE_URL, source)
             came, new = land_all(landing, files)
         loading = bar.add_task(f"{source.key}: loading", total=None)
         entries = load_source(

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.places import Places
 from warehouse.read.mart import Mart
+from warehouse.settings import Settings
 
 Say = Callable[[str], object]
 
@@ -20,13 +20,13 @@ class Addresses:
     dagster: str | None
 
 
-def is_ready(here: Places) -> bool:
+def is_ready(settings: Settings) -> bool:
     """Say whether a build is published, in the form and by the rules of this code."""
     from pipelines.publication import DERIVATIONS
     from warehouse.mart.builds import builds_at
     from warehouse.mart.tables import MART_SCHEMA_VERSION
 
-    builds = builds_at(here.marts)
+    builds = builds_at(settings.marts)
     current = builds.current()
     if current is None:
         return False
@@ -35,30 +35,30 @@ def is_ready(here: Places) -> bool:
     return (made.get("layout"), made.get("rules")) == ours
 
 
-def prepare(here: Places, say: Say) -> None:
+def prepare(settings: Settings, say: Say) -> None:
     """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
     from assets.ingest.metadata import COUNTS
     from assets.sample.world import write_world
     from pipelines.run import run_job
 
-    if not any(Path(here.landing).glob("documents/*")) and "://" not in here.landing:
+    if not any(Path(settings.landing).glob("documents/*")) and "://" not in settings.landing:
         say("The sample world: fictional issuers, portals, series and registers")
-        write_world(here.sample)
+        write_world(settings.sample)
     say("The pipeline, through Dagster")
-    for asset, said in run_job(here, "ingest").items():
+    for asset, said in run_job(settings, "ingest").items():
         counts = ", ".join(f"{said[name]:,} {name}" for name in COUNTS if said[name])
         say(f"  {asset:34} {said['documents']:>4} documents; {counts or 'nothing new'}")
-    told = run_job(here, "publish")
+    told = run_job(settings, "publish")
     if parties := told.get("party_matches"):
         say(f"  {parties['resolved']:,} of {parties['parties']:,} tender parties resolved")
     say(f"Published as data_version {told['published_build']['data_version']}")
 
 
-def greeting(here: Places, at: Addresses) -> str:
+def greeting(settings: Settings, at: Addresses) -> str:
     """Say where everything answers, with a key that works and three commands to try."""
     from warehouse import keys
 
-    key = keys.sandbox(keys.KeyStore(here.keys))
+    key = keys.sandbox(keys.KeyStore(settings.keys))
     places = {
         "Pages": f"{at.rest}/",
         "REST": f"{at.rest}/docs",
@@ -67,7 +67,7 @@ def greeting(here: Places, at: Addresses) -> str:
         "Sandbox key": key,
     }
     ask = f"curl -s -H 'X-API-Key: {key}' '{at.rest}/v1"
-    questions = first_questions(Mart(here.marts))
+    questions = first_questions(Mart(settings.marts))
     return "\n".join(
         (
             *(f"{name:12}  {where}" for name, where in places.items() if where),

@@ -382,6 +382,11 @@ class Settings:
     ]
     from_environment: frozenset[str] = frozenset()
 
+    def explicit(self, field_name: str) -> Any:
+        """Return a setting that the environment gives; None if it has its default."""
+        is_given = SETTINGS[field_name].name in self.from_environment
+        return getattr(self, field_name) if is_given else None
+
     @property
     def sample(self) -> Path:
         """Folder of the sample world."""
@@ -443,6 +448,17 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         text = texts.get(setting.name, default)
         values[field_name] = _parse(setting.kind, setting.name, text)
     return Settings(**values, from_environment=frozenset(texts))
+
+
+def readable_settings(environment: Mapping[str, str]) -> tuple[Settings, list[SettingError]]:
+    """Read the settings, with the default for each bad one; also return what is wrong."""
+    remaining, errors = dict(environment), list[SettingError]()
+    while True:
+        try:
+            return read_settings(remaining), errors
+        except SettingError as error:
+            errors.append(error)
+            del remaining[error.name]
 
 
 def _parse(kind: Kind, name: str, text: str) -> Any:

@@ -1,6 +1,5 @@
 """What each tier of key may ask for, as one table that configuration can change."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -43,13 +42,12 @@ class _Changed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     per_month: int | None = None
 
 
-def configured_tiers(environment: Mapping[str, str]) -> dict[TierName, Tier]:
-    """Give the table with the changes of the JSON file that ``SANKOFA_TIERS`` names."""
-    path = environment.get("SANKOFA_TIERS")
-    if not path:
+def configured_tiers(file: Path | None) -> dict[TierName, Tier]:
+    """Return the tiers with the changes of a JSON file, that of ``SANKOFA_TIERS``."""
+    if file is None:
         return TIERS
     try:
-        changes = msgspec.json.decode(Path(path).read_bytes(), type=dict[TierName, _Changed])
+        changes = msgspec.json.decode(file.read_bytes(), type=dict[TierName, _Changed])
     except (OSError, msgspec.DecodeError) as error:
         raise SankofaError(f"the file of SANKOFA_TIERS cannot be used: {error}") from error
     return {name: _changed(tier, changes.get(name)) for name, tier in TIERS.items()}

@@ -4,8 +4,7 @@ The golden copy and the mapping files arrive as zips of one file each, and land 
 """
 
 import json
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from functools import partial
 
@@ -13,6 +12,7 @@ from assets.fetching import fetchers
 from assets.fetching.client import Client, FetchError
 from assets.fetching.fetchers import Window
 from warehouse.record.landing import FetchedResponse
+from warehouse.settings import Settings
 
 COUNTRIES = ("ZA", "NG", "KE", "EG", "GH", "MA", "MU", "TN", "CI", "ZM", "BW", "NA", "TZ", "UG")
 ISINS = ("ZAE000018123", "ZAE000042164", "KE1000001402", "NGDANGCEM008")
@@ -26,49 +26,52 @@ _JOBS_WITH_KEY = 100
 
 
 def gleif(
-    client: Client, base: str, window: Window, form: str | None = None
+    client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
     """Fetch the golden copy of LEI records, or what of it changed since a day.
 
-    ``form`` is json or csv. Older changes than those of a month come with the whole copy.
+    Older changes than those of a month come with the whole copy.
     """
-    forms = fetchers.configured("SANKOFA_GLEIF_FORM", None if form is None else (form,), ("json",))
-    path = f"api/v2/golden-copies/publishes/lei2/latest.{forms[0]}"
+    path = f"api/v2/golden-copies/publishes/lei2/latest.{settings.gleif_form}"
     delta = _delta(window.from_, datetime.now(UTC).date())
     url = fetchers.address(base, path, {"delta": delta} if delta else {})
     return fetchers.whole_file(client, "gleif", "cc0", url, "zip")
 
 
 def gleif_api(
-    client: Client, base: str, window: Window, countries: Sequence[str] | None = None
+    client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
     """Fetch the LEI records of each country, page by page.
 
     The API shows the first 10,000 records only: a country with more is a failure that says so.
     """
-    names = fetchers.configured("SANKOFA_GLEIF_COUNTRIES", countries, COUNTRIES)
+    names = settings.gleif_countries or COUNTRIES
     return fetchers.each("gleif-api", names, partial(_country, client, base))
 
 
-def isin_lei(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
+def isin_lei(
+    client: Client, base: str, window: Window, settings: Settings
+) -> Iterator[FetchedResponse]:
     """Fetch the latest file of LEIs and ISINs; nothing if it has not changed."""
     return _mapping(client, base, "isin-lei")
 
 
-def oc_lei(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
+def oc_lei(
+    client: Client, base: str, window: Window, settings: Settings
+) -> Iterator[FetchedResponse]:
     """Fetch the latest file of LEIs and OpenCorporates ids."""
     return _mapping(client, base, "oc-lei")
 
 
 def openfigi(
-    client: Client, base: str, window: Window, isins: Sequence[str] | None = None
+    client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
     """Ask which FIGIs an ISIN has; the header ``x-jobs`` says what each answer is for.
 
     With a key in ``SANKOFA_OPENFIGI_KEY`` more is asked at once.
     """
-    names = fetchers.configured("SANKOFA_ISINS", isins, ISINS)
-    key = os.environ.get("SANKOFA_OPENFIGI_KEY", "").strip()
+    names = settings.isins or ISINS
+    key = settings.openfigi_key
     size = _JOBS_WITH_KEY if key else _JOBS
     batches = [",".join(names[start : start + size]) for start in range(0, len(names), size)]
     return fetchers.each("openfigi", batches, partial(_figis, client, base, key))

@@ -7,7 +7,6 @@ record.
 import contextlib
 import io
 import logging
-import os
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -112,12 +111,13 @@ class Client:
 
     ``kept`` gives the headers kept of the last answer of an address, for requests that ask
     only for what changed. How often a host is asked holds for all clients of this machine that
-    share the folder ``turns``, as they do unless one is given.
+    share the folder ``turns``.
     """
 
     def __init__(
         self,
-        contact: str | None = None,
+        contact: str,
+        turns: Path,
         *,
         rates: Mapping[str, float] = RATES,
         limits: Limits | None = None,
@@ -129,9 +129,8 @@ class Client:
         verify: ssl.SSLContext | bool = True,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        turns: Path | None = None,
     ) -> None:
-        self._contact = _contact(contact)
+        self._contact = contact
         self._limits, self._times = limits or Limits(), timeouts or Timeouts()
         self._attempts, self._longest = attempts, longest_wait
         self._backoff = tenacity.wait_exponential_jitter(initial=1, max=longest_wait, jitter=2)
@@ -250,14 +249,6 @@ class Client:
             response.close()
             request = _redirected(request, response.next_request, ask)
         raise Failed(f"it redirects more than {REDIRECTS} times", "check the address")
-
-
-def _contact(given: str | None) -> str:
-    contact = os.environ.get("SANKOFA_CONTACT", "") if given is None else given
-    contact = contact.strip()
-    if contact and not (contact.isascii() and contact.isprintable() and "." in contact):
-        raise FetchError(f"SANKOFA_CONTACT is {contact!r}: give an e-mail address or a web page")
-    return contact
 
 
 def _answer(ask: _Ask, response: httpx2.Response) -> Answer:

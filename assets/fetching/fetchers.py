@@ -5,7 +5,6 @@ A fetcher only asks and hands on; what an answer says is read by the parser of i
 
 import json
 import logging
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from assets.fetching.client import Answer, Client, FetchError, Kept
 from assets.fetching.http_bodies import Expects
 from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse, Landing
+from warehouse.settings import Settings
 from warehouse.tables import LicenseClass
 
 _log = logging.getLogger(__name__)
@@ -38,20 +38,7 @@ class Window:
             raise SankofaError(f"the window begins on {self.from_}, after its end on {self.to}")
 
 
-Fetch = Callable[[Client, str, Window], Iterator[FetchedResponse]]
-
-
-def setting_name(kind: str, source: str) -> str:
-    """Name the environment variable of one source."""
-    return f"SANKOFA_{kind}_{source.upper().replace('-', '_')}"
-
-
-def configured(name: str, given: Sequence[str] | None, usual: Sequence[str]) -> tuple[str, ...]:
-    """Give a list: the one given, else that of the environment, else the usual one."""
-    if given is not None:
-        return tuple(given)
-    written = os.environ.get(name, "").replace(",", " ").split()
-    return tuple(written) or tuple(usual)
+Fetch = Callable[[Client, str, Window, Settings], Iterator[FetchedResponse]]
 
 
 def address(base: str, path: str, asked: Mapping[str, str | int] | None = None) -> str:

@@ -3,7 +3,6 @@
 import logging
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -70,10 +69,10 @@ class Turns:
         rates: Mapping[str, float],
         clock: Callable[[], float],
         sleep: Callable[[float], None],
-        folder: Path | None = None,
+        folder: Path,
     ) -> None:
         self._rates, self._clock, self._sleep = {"": RATES[""], **rates}, clock, sleep
-        self._folder = folder or _shared_folder()
+        self._folder = _owned(folder)
 
     def take(self, host: str) -> None:
         """Wait for the next turn of a host."""
@@ -83,13 +82,13 @@ class Turns:
         Bucket(self._rates[name], self._clock, self._sleep, file).take()
 
 
-def _shared_folder() -> Path:
-    """Give the folder in which this user's processes keep the turns of each host."""
-    usual = Path(tempfile.gettempdir(), f"sankofa-turns-{os.getuid()}")
-    folder = Path(os.environ.get("SANKOFA_TURNS", usual))
+def _owned(folder: Path) -> Path:
+    """Create the folder if needed; refuse one that another user owns."""
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
-        raise SankofaError(f"{folder} belongs to somebody else: set TMPDIR to a folder of yours")
+        raise SankofaError(
+            f"{folder} belongs to another user: set SANKOFA_TURNS to a folder of your own"
+        )
     return folder
 
 

@@ -1,7 +1,7 @@
 """Fetching filings: SEC EDGAR by issuer or in bulk, and the reports of filings.xbrl.org."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -9,6 +9,7 @@ from assets.fetching import fetchers
 from assets.fetching.client import Client, FetchError
 from assets.fetching.fetchers import Window
 from warehouse.record.landing import FetchedResponse
+from warehouse.settings import Settings
 
 ISSUERS: dict[str, str] = {
     "1172724": "Gold Fields",
@@ -30,25 +31,27 @@ _OLDER_PAGE = re.compile(r"CIK[0-9]{10}-submissions-[0-9]+\.json")
 
 
 def submissions(
-    client: Client, base: str, window: Window, ciks: Sequence[str] | None = None
+    client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
     """Fetch the list of filings of each issuer, with the older pages it names.
 
     The source has no window; an issuer whose list has not changed gives nothing.
     """
-    names = _issuers(window, ciks)
+    names = _issuers(window, settings)
     return fetchers.each("sec-submissions", names, partial(_submissions, client, base))
 
 
 def companyfacts(
-    client: Client, base: str, window: Window, ciks: Sequence[str] | None = None
+    client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
     """Fetch all facts of each issuer; the source has no window."""
-    names = _issuers(window, ciks)
+    names = _issuers(window, settings)
     return fetchers.each("sec-companyfacts", names, partial(_companyfacts, client, base))
 
 
-def companyfacts_bulk(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
+def companyfacts_bulk(
+    client: Client, base: str, window: Window, settings: Settings
+) -> Iterator[FetchedResponse]:
     """Fetch the nightly zip of all issuers' facts in one download.
 
     It lands as one body: a zip with one ``CIK##########.json`` an issuer, each as a single
@@ -60,17 +63,19 @@ def companyfacts_bulk(client: Client, base: str, window: Window) -> Iterator[Fet
     return fetchers.whole_file(client, "sec-companyfacts-bulk", "public-domain", url, "zip")
 
 
-def submissions_bulk(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
+def submissions_bulk(
+    client: Client, base: str, window: Window, settings: Settings
+) -> Iterator[FetchedResponse]:
     """Fetch the nightly zip of all filers' lists; it is read like that of the facts."""
     url = f"{base}/bulkdata/submissions.zip"
     return fetchers.whole_file(client, "sec-submissions-bulk", "public-domain", url, "zip")
 
 
 def xbrl_filings(
-    client: Client, base: str, window: Window, countries: Sequence[str] | None = None
+    client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
     """Fetch the reports that the index added in the window, each with its day and name."""
-    names = fetchers.configured("SANKOFA_XBRL_COUNTRIES", countries, COUNTRIES)
+    names = settings.xbrl_countries or COUNTRIES
     return fetchers.each("xbrl-filings", names, partial(_country, client, base, window))
 
 
@@ -79,8 +84,8 @@ def batch_of(cik: str) -> str:
     return BATCHES[int(_padded(cik)) % len(BATCHES)]
 
 
-def _issuers(window: Window, ciks: Sequence[str] | None) -> tuple[str, ...]:
-    names = fetchers.configured("SANKOFA_CIKS", ciks, tuple(ISSUERS))
+def _issuers(window: Window, settings: Settings) -> tuple[str, ...]:
+    names = settings.ciks or tuple(ISSUERS)
     if not window.batches:
         return names
     return tuple(name for name in names if batch_of(name) in window.batches)

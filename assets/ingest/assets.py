@@ -22,6 +22,7 @@ from assets.ingest.resources import Ground
 from assets.source import Source, base_url_of
 from warehouse.errors import SankofaError, WriteConflict
 from warehouse.record.tables import RecordTable
+from warehouse.settings import Settings
 
 # Issuers come in batches with fixed names, each issuer always in the same one: a new issuer
 # makes no batch stale, a backfill of all is the range from the first to the last, and nothing
@@ -40,11 +41,11 @@ FRESH = dg.FreshnessPolicy.time_window(
 )
 
 
-def source_assets(sources: Iterable[Source]) -> list[dg.AssetsDefinition]:
+def source_assets(sources: Iterable[Source], settings: Settings) -> list[dg.AssetsDefinition]:
     """Make the assets of sources; one whose licence does not permit serving has none."""
     permitted = [source for source in sources if source.permitted]
-    landed = [landed_asset(source) for source in permitted if source.fetch is not None]
-    return [*landed, *(loaded_assets(source) for source in permitted)]
+    landed = [landed_asset(source, settings) for source in permitted if source.fetch is not None]
+    return [*landed, *(loaded_assets(source, settings) for source in permitted)]
 
 
 def landed_key(source: Source) -> dg.AssetKey:
@@ -57,7 +58,7 @@ def table_key(source: Source, table: RecordTable) -> dg.AssetKey:
     return dg.AssetKey(f"{_name(source)}_{table.name}")
 
 
-def landed_asset(source: Source) -> dg.AssetsDefinition:
+def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
     """Make the asset that fetches what a source shows; a range of partitions is one run."""
 
     @dg.asset(
@@ -71,13 +72,13 @@ def landed_asset(source: Source) -> dg.AssetsDefinition:
         kinds={"http"},
         tags=_tags(source),
         metadata={
-            "address": dg.MetadataValue.url(public(base_url_of(source))),
+            "address": dg.MetadataValue.url(public(base_url_of(source, settings))),
             "licence": source.license_name,
         },
     )
     def landed(context: dg.AssetExecutionContext, ground: Ground) -> dg.MaterializeResult[None]:
         with _failing_in_words():
-            came, new = land_live(ground.landing(), source, _window(context))
+            came, new = land_live(ground.landing(), source, _window(context), settings)
         return dg.MaterializeResult(
             metadata={
                 "documents": came,
@@ -91,8 +92,9 @@ def landed_asset(source: Source) -> dg.AssetsDefinition:
         return landed.with_attributes(backfill_policy=dg.BackfillPolicy.single_run())
 
 
-def loaded_assets(source: Source) -> dg.AssetsDefinition:
+def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
     """Make the assets that bring what is landed of a source into its tables."""
+    source = source.with_withheld_key(settings.withheld_key)
     specs = [
         dg.AssetSpec(
             table_key(source, table),

@@ -11,18 +11,25 @@ from assets.ingest.load import land_all
 from assets.source import Source, base_url_of, refuse_restricted
 from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse, Landing
+from warehouse.settings import Settings
 
 
 def land_live(
-    landing: Landing, source: Source, window: Window, progress: Progress | None = None
+    landing: Landing,
+    source: Source,
+    window: Window,
+    settings: Settings,
+    progress: Progress | None = None,
 ) -> tuple[int, int]:
     """Fetch what a source shows of a window and land it; say how many came and were new."""
     refuse_restricted(source)
-    base_url = base_url_of(source)
+    base_url = base_url_of(source, settings)
     if source.fetch is None:
         raise FetchError(f"{source.key} cannot be fetched: read it from a folder")
-    with Client(kept=kept_in(landing, source.key), progress=progress) as client:
-        return land_all(landing, source.fetch(client, base_url, window))
+    with Client(
+        settings.contact, settings.turns, kept=kept_in(landing, source.key), progress=progress
+    ) as client:
+        return land_all(landing, source.fetch(client, base_url, window, settings))
 
 
 # Where the documents of the sample world say they come from: a host that can never exist.

@@ -6,6 +6,7 @@ from typing import IO, Any
 from assets.fetching.client import Answer, Client, FetchError, Timeouts
 from assets.fetching.fetchers import Window
 from assets.source import Source, base_url_of, refuse_restricted
+from warehouse.settings import Settings
 
 _TIMES = Timeouts(connect=5.0, read=10.0, whole=20.0, download=20.0)
 
@@ -24,8 +25,10 @@ class _Refused(Exception):
 class Prober(Client):
     """A client that asks each source one question."""
 
-    def __init__(self) -> None:
-        super().__init__(attempts=1, timeouts=_TIMES, progress=_stop)
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(
+            settings.contact, settings.turns, attempts=1, timeouts=_TIMES, progress=_stop
+        )
 
     def _fetch(self, ask: Any, sink: IO[bytes]) -> Answer:
         try:
@@ -35,15 +38,15 @@ class Prober(Client):
         raise _Answered(answer.url)
 
 
-def probe(client: Prober, source: Source) -> None:
+def probe(client: Prober, source: Source, settings: Settings) -> None:
     """Ask a source what it would be asked first; raise FetchError unless it answers well."""
     refuse_restricted(source)
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
-    base_url = base_url_of(source)
+    base_url = base_url_of(source, settings)
     if source.fetch is None:
         raise FetchError(f"{source.key} cannot be fetched: read it from a folder")
     try:
-        for _ in source.fetch(client, base_url, Window(yesterday, yesterday)):
+        for _ in source.fetch(client, base_url, Window(yesterday, yesterday), settings):
             return
     except _Answered:
         return

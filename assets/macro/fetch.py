@@ -1,6 +1,6 @@
 """Fetching macroeconomic figures: World Bank, ECB, FRED with its vintages, H.10."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -9,6 +9,7 @@ from assets.fetching.client import Answer, Client, FetchError
 from assets.fetching.fetchers import Window
 from assets.macro.worldbank import missing_pages
 from warehouse.record.landing import FetchedResponse
+from warehouse.settings import Settings
 
 INDICATORS = (
     "NY.GDP.MKTP.CD",
@@ -28,7 +29,6 @@ _CURRENCIES = ("ZAR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "BRL", "MXN", "T
 RATES = tuple(
     f"{frequency}.{currency}.EUR.SP00.A" for frequency in ("D", "M") for currency in _CURRENCIES
 )
-CADENCES = ("daily", "monthly", "annual")
 
 _ROWS = 20_000
 
@@ -36,30 +36,25 @@ _Asked = dict[str, str | int]
 
 
 def worldbank(
-    client: Client, base: str, window: Window, indicators: Sequence[str] | None = None
+    client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
     """Fetch all pages of each indicator; an indicator with a page missing gives nothing.
 
     The source does not say what was published when: every window is asked for whole.
     """
-    codes = fetchers.configured("SANKOFA_INDICATORS", indicators, INDICATORS)
+    codes = settings.indicators or INDICATORS
     return fetchers.each("worldbank", codes, partial(_indicator, client, base))
 
 
-def ecb(
-    client: Client, base: str, window: Window, rates: Sequence[str] | None = None
-) -> Iterator[FetchedResponse]:
+def ecb(client: Client, base: str, window: Window, settings: Settings) -> Iterator[FetchedResponse]:
     """Fetch exchange rates with all their versions; from a day on, only what was changed."""
-    keys = fetchers.configured("SANKOFA_ECB_KEYS", rates, RATES)
+    keys = settings.ecb_keys or RATES
     return fetchers.each("ecb", keys, partial(_exchange_rate, client, base, window))
 
 
-def h10(
-    client: Client, base: str, window: Window, cadences: Sequence[str] | None = None
-) -> Iterator[FetchedResponse]:
+def h10(client: Client, base: str, window: Window, settings: Settings) -> Iterator[FetchedResponse]:
     """Fetch the long files of H.10, which FRED's series are gathered in; always whole."""
-    names = fetchers.configured("SANKOFA_H10_CADENCES", cadences, CADENCES)
-    return fetchers.each("h10", names, partial(_h10_file, client, base))
+    return fetchers.each("h10", settings.h10_cadences, partial(_h10_file, client, base))
 
 
 def _indicator(client: Client, base: str, code: str) -> Iterator[FetchedResponse]:

@@ -2,8 +2,7 @@
 
 import json
 import logging
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ from assets.fetching import fetchers
 from assets.fetching.client import Answer, Client, FetchError
 from assets.fetching.fetchers import Window
 from warehouse.record.landing import FetchedResponse
+from warehouse.settings import Settings
 
 BASE_URL = "https://api.stlouisfed.org"
 
@@ -32,16 +32,16 @@ _log = logging.getLogger(__name__)
 
 
 def alfred(
-    client: Client, base: str, window: Window, series: Sequence[str] | None = None
+    client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
     """Fetch each series with every value it ever had; the key is ``SANKOFA_FRED_KEY``."""
-    key = os.environ.get("SANKOFA_FRED_KEY", "").strip()
+    key = settings.fred_key
     if not key and base == BASE_URL:
         raise FetchError(
             "FRED answers only with a key: get one at https://fred.stlouisfed.org/docs/api/ "
             "free of charge, and set SANKOFA_FRED_KEY"
         )
-    names = fetchers.configured("SANKOFA_FRED_SERIES", series, SERIES)
+    names = settings.fred_series or SERIES
     return fetchers.each("alfred", names, partial(_series, client, base, window, key))
 
 

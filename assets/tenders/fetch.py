@@ -3,7 +3,6 @@
 Addresses are kept as asked, so that a second reading of one shows what was edited.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -14,6 +13,7 @@ from assets.fetching.client import Answer, Client, FetchError
 from assets.fetching.fetchers import Window
 from assets.tenders.portals import PORTALS
 from warehouse.record.landing import FetchedResponse
+from warehouse.settings import Settings, variable_of
 from warehouse.tables import LicenseClass
 
 # Publications of the Open Contracting data registry by portal.
@@ -26,7 +26,9 @@ _MOST_PAGES = 10_000
 _FIRST_FINANCIAL_YEAR = 2018
 
 
-def south_africa(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
+def south_africa(
+    client: Client, base: str, window: Window, settings: Settings
+) -> Iterator[FetchedResponse]:
     """Fetch each day of the window, whole: a day has an address of its own.
 
     One day a time, so that a release that leaves the answer for its day was withdrawn.
@@ -37,7 +39,9 @@ def south_africa(client: Client, base: str, window: Window) -> Iterator[FetchedR
     return fetchers.each("za-etenders", days, partial(_day, client, base))
 
 
-def kenya(client: Client, base: str, window: Window) -> Iterator[FetchedResponse]:
+def kenya(
+    client: Client, base: str, window: Window, settings: Settings
+) -> Iterator[FetchedResponse]:
     """Fetch the financial years, July to June, that the window touches."""
     last = _financial_year(window.to or datetime.now(UTC).date())
     first = _financial_year(window.from_) if window.from_ else last
@@ -50,23 +54,22 @@ def registry(
     client: Client,
     base: str,
     window: Window,
+    settings: Settings,
+    *,
     portal: str,
-    publication: str | None = None,
 ) -> Iterator[FetchedResponse]:
     """Fetch a publisher's bulk ``jsonl.gz``: by year in a window, else all of it.
 
     Addresses or files in ``SANKOFA_ADDRESSES_<PORTAL>`` are fetched in its place.
     """
-    given = fetchers.configured(fetchers.setting_name("ADDRESSES", portal), None, ())
-    if given:
-        return addresses(client, portal, given)
-    number = publication or os.environ.get(fetchers.setting_name("PUBLICATION", portal))
-    number = number or PUBLICATIONS.get(portal)
+    if portal in settings.addresses:
+        return addresses(client, portal, settings.addresses[portal])
+    number = settings.publications.get(portal, PUBLICATIONS.get(portal))
     if not number:
         raise FetchError(
             f"{portal}: which publication of the registry it is, is not set: set "
-            f"{fetchers.setting_name('PUBLICATION', portal)} to its number at "
-            f"https://data.open-contracting.org, or {fetchers.setting_name('ADDRESSES', portal)}"
+            f"{variable_of('SANKOFA_PUBLICATION_', portal)} to its number at "
+            f"https://data.open-contracting.org, or {variable_of('SANKOFA_ADDRESSES_', portal)}"
         )
     names = [f"{name}.jsonl.gz" for name in _years(window) or ["full"]]
     return fetchers.each(portal, names, partial(_bulk, client, base, portal, number))

@@ -1,6 +1,5 @@
 """OCDS releases to rows: one of the release, one of each party in each of its roles."""
 
-import os
 from datetime import date
 from functools import lru_cache
 from typing import Any
@@ -24,14 +23,14 @@ _TOGETHER = 2_000
 _NO_TENDER, _NO_MONEY, _NO_PERIOD = Tender(), Money(), Period()
 
 
-def parse(document: Document, body: bytes) -> Parsed:
+def parse(document: Document, body: bytes, key: bytes) -> Parsed:
     """Read a document of a portal in the table of portals."""
     portal = PORTALS.get(document.source)
     if portal is None:
         parsed = Parsed()
         parsed.reject(TENDER_RELEASES, document, "", f"{document.source}: no such portal")
         return parsed
-    return parse_portal(document, body, portal, withheld_key())
+    return parse_portal(document, body, portal, key)
 
 
 def parse_portal(document: Document, body: bytes, portal: Portal, key: bytes) -> Parsed:
@@ -43,11 +42,6 @@ def parse_portal(document: Document, body: bytes, portal: Portal, key: bytes) ->
     for found in releases(body):
         reader.read(found)
     return reader.parsed()
-
-
-def withheld_key() -> bytes:
-    """Give the secret under which withheld parties are hashed."""
-    return os.environ.get("SANKOFA_WITHHELD_KEY", "sankofa development").encode()
 
 
 class Reader:

@@ -3,15 +3,23 @@
 from functools import partial
 from typing import Any
 
-from assets.source import Source
+from assets.source import Parse, Source, Stream
 from assets.tenders import fetch
 from assets.tenders.parse import parse
 from assets.tenders.portals import PORTALS
 from assets.tenders.stream import stream
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 
 _PDDL = "Open Data Commons Public Domain Dedication and Licence 1.0"
 _REGISTRY = "https://data.open-contracting.org"
+
+
+def _parsers(withheld_key: bytes) -> tuple[Parse, Stream]:
+    return partial(parse, key=withheld_key), partial(stream, key=withheld_key)
+
+
+_development_parse, _development_stream = _parsers(DEVELOPMENT_WITHHELD_KEY.encode())
 
 
 def _source(key: str, license_name: str, **live: Any) -> Source:
@@ -22,10 +30,11 @@ def _source(key: str, license_name: str, **live: Any) -> Source:
         title=portal.title,
         license_class=portal.license_class or "licensed",
         license_name=license_name,
-        parse=parse,
+        parse=_development_parse,
         tables=(TENDER_RELEASES, TENDER_PARTIES),
         complete=portal.complete_addresses,
-        stream=stream,
+        stream=_development_stream,
+        bind_key=_parsers,
         **live,
     )
 

@@ -17,7 +17,7 @@ from assets.parsing.parsed import Parsed
 from assets.tenders.json_lines import first_is_whole, values
 from assets.tenders.json_values import Unread
 from assets.tenders.packages import members
-from assets.tenders.parse import Reader, withheld_key
+from assets.tenders.parse import Reader
 from assets.tenders.portals import PORTALS, Portal
 from assets.tenders.releases import Found, inside, releases
 from warehouse.record.landing import Document
@@ -29,7 +29,7 @@ PART = 10_000
 HEAD = 16 << 20
 
 
-def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
+def stream(document: Document, body: IO[bytes], key: bytes) -> Iterator[Parsed]:
     """Read a document of a portal in the table of portals, in parts."""
     portal = PORTALS.get(document.source)
     if portal is None:
@@ -37,7 +37,7 @@ def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
         parsed.reject(TENDER_RELEASES, document, "", f"{document.source}: no such portal")
         yield parsed
         return
-    yield from stream_portal(document, body, portal, withheld_key())
+    yield from stream_portal(document, body, portal, key)
 
 
 def stream_portal(

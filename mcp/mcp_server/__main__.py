@@ -10,17 +10,23 @@ from mcp_server import http, stdio
 from warehouse.contract.failures import UPGRADE_URL
 from warehouse.contract.problems import Problem
 from warehouse.errors import SankofaError
+from warehouse.settings import Settings, read_settings
 
 _KEY = "SANKOFA_API_KEY"
 
 
 def main() -> None:
-    """Read the places and serve."""
-    asked = _parser().parse_args()
+    """Read the settings and options, and serve."""
+    try:
+        settings = read_settings(os.environ)
+    except SankofaError as error:
+        sys.exit(f"cannot serve: {error}")
+    asked = _parser(settings).parse_args()
     options = http.Options(
         marts=asked.marts,
         keys=asked.keys,
         usage=asked.usage,
+        tiers_file=settings.tiers_file,
         upgrade_url=asked.upgrade_url,
         bases=tuple(asked.base_url),
         hosts=tuple(asked.allowed_host),
@@ -30,7 +36,7 @@ def main() -> None:
     )
     try:
         if asked.stdio:
-            _serve_stdio(options)
+            _serve_stdio(options, settings.api_key)
         else:
             http.serve(options, asked.host, asked.port)
     except SankofaError as error:
@@ -39,8 +45,9 @@ def main() -> None:
         sys.exit(f"cannot serve at {asked.host}:{asked.port}: {error}; choose another --port")
 
 
-def _serve_stdio(options: http.Options) -> None:
-    key = os.environ.pop(_KEY, "")
+def _serve_stdio(options: http.Options, key: str) -> None:
+    # No child process needs it.
+    os.environ.pop(_KEY, None)
     if not key:
         raise SankofaError(f"no API key; put one into the environment as {_KEY}")
     try:
@@ -49,11 +56,21 @@ def _serve_stdio(options: http.Options) -> None:
         raise SankofaError(f"{problem.detail} See {_KEY}.") from problem
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(settings: Settings) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mcp_server", description=__doc__)
-    _store_option(parser, "marts", "folder or database of the builds", required=True)
-    _store_option(parser, "keys", "file or Redis of the key store", required=True)
-    _store_option(parser, "usage", "file or Redis of the usage store; nothing is counted without")
+    # A URL that holds a password belongs into the environment, not into a list of processes.
+    for name, what in {
+        "marts": "folder or database of the builds",
+        "keys": "file or Redis of the key store",
+    }.items():
+        default = settings.explicit(name)
+        help_ = f"{what}; default: SANKOFA_{name.upper()}"
+        parser.add_argument(f"--{name}", default=default, required=default is None, help=help_)
+    parser.add_argument(
+        "--usage",
+        default=settings.explicit("usage"),
+        help="file or Redis of the usage store; default: SANKOFA_USAGE, else nothing is counted",
+    )
     parser.add_argument(
         "--stdio", action="store_true", help=f"serve one local agent; its key is in {_KEY}"
     )

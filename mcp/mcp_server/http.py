@@ -2,8 +2,9 @@
 
 import gc
 import logging
-import os
 import socket
+from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,12 +27,11 @@ from warehouse.errors import SankofaError
 from warehouse.keys import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.redis import SCHEMES
+from warehouse.tiers import configured_tiers
 from warehouse.usage import Usage
 
 PATH = "/mcp"
 _LOG = logging.getLogger("sankofa.mcp")
-# How a process that is started for a core is told what it serves.
-_TOLD = "SANKOFA_MCP_TOLD"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _EXPOSED = ("X-Request-Id", "X-Service-Tier", "RateLimit", "RateLimit-Policy", "Retry-After")
 _IDLE, _PATIENCE, _CONNECTIONS = 75, 10, 2_000
@@ -43,6 +43,7 @@ class Options(msgspec.Struct, frozen=True):
     marts: str
     keys: str
     usage: str | None = None
+    tiers_file: Path | None = None
     upgrade_url: str = UPGRADE_URL
     bases: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
@@ -53,7 +54,12 @@ class Options(msgspec.Struct, frozen=True):
     def service(self) -> Service:
         """Open the places."""
         usage = None if self.usage is None else Usage(self.usage)
-        return Service(Mart(self.marts), KeyStore(self.keys), usage, self.upgrade_url)
+        return Service(
+            Mart(self.marts),
+            KeyStore(self.keys, configured_tiers(self.tiers_file)),
+            usage,
+            self.upgrade_url,
+        )
 
 
 def serve(options: Options, host: str, port: int) -> None:
@@ -61,9 +67,9 @@ def serve(options: Options, host: str, port: int) -> None:
     logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s")
     logging.getLogger("mcp").setLevel(logging.WARNING)
     security(options)
-    os.environ[_TOLD] = msgspec.json.encode(options).decode()
     config = uvicorn.Config(
-        "mcp_server.http:told_app",
+        # Pickled for each worker process, which calls it once it runs.
+        partial(worker_app, options),
         factory=True,
         workers=options.workers,
         log_config=None,
@@ -89,11 +95,11 @@ def serve(options: Options, host: str, port: int) -> None:
         Multiprocess(config, sockets=[bound]).run()
 
 
-def told_app() -> ASGIApp:
-    """Make the app in a process that was started to serve."""
+def worker_app(options: Options) -> ASGIApp:
+    """Create the app in a worker process."""
     logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s")
     logging.getLogger("mcp").setLevel(logging.WARNING)
-    app = create_app(msgspec.json.decode(os.environ[_TOLD], type=Options))
+    app = create_app(options)
     # What was loaded stays; the collector need not look at it again and again.
     gc.collect()
     gc.freeze()

@@ -1,5 +1,7 @@
 """``sankofa publish``, ``builds`` and ``rollback``: what readers see."""
 
+import os
+
 import click
 
 from pipelines.commands.shown import (
@@ -10,7 +12,7 @@ from pipelines.commands.shown import (
     print_table,
     progress_console,
 )
-from pipelines.places import places
+from warehouse.settings import read_settings
 
 
 @click.command()
@@ -27,7 +29,7 @@ def publish(confirm_loss: str, as_json: bool) -> None:
 
     config = {"ops": {"published_build": {"config": {"confirm_loss": confirm_loss}}}}
     with progress_console().status("Deriving, auditing, exporting"):
-        said = run_job(places(), "publish", config=config)
+        said = run_job(read_settings(os.environ), "publish", config=config)
     data_version = said["published_build"]["data_version"]
     if as_json:
         print_json({"data_version": data_version, "assets": said})
@@ -41,7 +43,7 @@ def builds(as_json: bool) -> None:
     """List the builds that are held, the newest first; * marks the one that is read."""
     from pipelines.held import held_builds
 
-    held = held_builds(places())
+    held = held_builds(read_settings(os.environ))
     if as_json:
         print_json(held)
     elif not held:
@@ -77,7 +79,7 @@ def rollback(data_version: str | None, drop: bool, as_json: bool) -> None:
     """Let readers see DATA_VERSION again; the build before the current one by default."""
     from pipelines.builds import roll_back
 
-    name = roll_back(places(), data_version, drop)
+    name = roll_back(read_settings(os.environ), data_version, drop)
     if as_json:
         print_json({"data_version": name})
     else:

@@ -1,13 +1,14 @@
 """``sankofa sample`` and ``sankofa ingest``: what comes into the record."""
 
+import os
 from datetime import datetime
 from pathlib import Path
 
 import click
 
 from pipelines.commands.shown import Column, json_option, print_json, print_table
-from pipelines.places import places
 from warehouse.errors import SankofaError
+from warehouse.settings import read_settings
 
 _DAY = click.DateTime(["%Y-%m-%d"])
 
@@ -21,7 +22,7 @@ def sample(scale: int, seed: int, folder: Path | None, as_json: bool) -> None:
     """Write the sample world: fictional documents in the formats of the real sources."""
     from assets.sample.world import write_world
 
-    target = folder or places().sample
+    target = folder or read_settings(os.environ).sample
     counts = write_world(target, scale, seed)
     if as_json:
         print_json({"folder": target, "written": counts})
@@ -49,7 +50,7 @@ def ingest(
 
     first, last = (None if day is None else day.date() for day in (from_, to))
     outcomes: list[Outcome] = []
-    for outcome in ingest_each(places(), sources, live, first, last):
+    for outcome in ingest_each(read_settings(os.environ), sources, live, first, last):
         outcomes.append(outcome)
         if not as_json:
             line = f"{outcome.source:22} {outcome.words}"

@@ -1,5 +1,6 @@
 """``sankofa doctor``: what is wrong, in plain words, and what to do."""
 
+import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,7 @@ import click
 from pipelines import ports
 from pipelines.commands.exits import Exit
 from pipelines.commands.shown import console, json_option, print_json
-from pipelines.places import places
+from warehouse.settings import readable_settings
 
 if TYPE_CHECKING:
     from pipelines.doctor.findings import Finding
@@ -42,7 +43,8 @@ def doctor(
 
     wanted = {"REST": port, "MCP": mcp_port, "Dagster": dagster_port}
     told: list[tuple[str, Finding]] = []
-    for area, finding in examine(Asked(places(), host, wanted, live)):
+    settings, errors = readable_settings(os.environ)
+    for area, finding in examine(Asked(settings, host, wanted, live, errors)):
         if not as_json:
             _show(finding, None if told and told[-1][0] == area else area)
         told.append((area, finding))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from pipelines.commands.shown import Column, Styled, json_option, print_json, print_table
-from pipelines.places import places
 from warehouse.errors import SankofaError
+from warehouse.settings import read_settings
 from warehouse.tiers import TierName, configured_tiers
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ def show_usage(month: str | None, as_json: bool) -> None:
     from warehouse.usage import Usage, month_at
     from warehouse.usage.counting import month_before
 
-    counted, tiers = Usage(places().usage), configured_tiers(os.environ)
+    settings = read_settings(os.environ)
+    counted, tiers = Usage(settings.usage), configured_tiers(settings.tiers_file)
     now = month_at(time.time()).name
     asked, counts = month or now, (now, month_before(now))
     if asked not in counts:
@@ -151,7 +152,7 @@ def show_usage(month: str | None, as_json: bool) -> None:
 def _store() -> "KeyStore":
     from warehouse.keys import KeyStore
 
-    return KeyStore(places().keys)
+    return KeyStore(read_settings(os.environ).keys)
 
 
 def _read(store: "KeyStore") -> "list[Issued]":

@@ -6,7 +6,7 @@ import sys
 import click
 
 from pipelines import ports
-from pipelines.places import places
+from warehouse.settings import read_settings
 
 
 @click.command()
@@ -26,10 +26,12 @@ def mcp(stdio: bool, host: str, port: int, workers: int | None, **more: object) 
 
     Options that name addresses may be repeated.
     """
-    here = places()
+    settings = read_settings(os.environ)
     sys.stdout.flush()
     # An address can hold a password, which must not stand in a list of processes.
-    os.environ.update(SANKOFA_MARTS=here.marts, SANKOFA_KEYS=here.keys, SANKOFA_USAGE=here.usage)
+    os.environ.update(
+        SANKOFA_MARTS=settings.marts, SANKOFA_KEYS=settings.keys, SANKOFA_USAGE=settings.usage
+    )
     server = ["-m", "mcp_server", "--host", host, "--port", str(port)]
     server += ["--stdio"] if stdio else []
     server += [] if workers is None else ["--workers", str(workers)]

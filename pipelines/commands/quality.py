@@ -1,5 +1,6 @@
 """``sankofa quality``: the quality board in the terminal."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines.commands.shown import Cell, Column, Styled, json_option, print_json, print_table
-from pipelines.places import places
+from warehouse.settings import read_settings
 
 if TYPE_CHECKING:
     from warehouse.tables import QualityMetric
@@ -28,7 +29,11 @@ def quality(sku: str | None, status: str | None, history: bool, builds: int, as_
 
     rows = [
         row
-        for row in (measured(places(), builds) if history else board(places()))
+        for row in (
+            measured(read_settings(os.environ), builds)
+            if history
+            else board(read_settings(os.environ))
+        )
         if (sku is None or row.sku == sku.upper()) and (status is None or row.status == status)
     ]
     if as_json:

@@ -1,11 +1,12 @@
 """``sankofa quarantine``: what was read and not understood, and another try at it."""
 
+import os
 from typing import TYPE_CHECKING
 
 import click
 
 from pipelines.commands.shown import Column, json_option, print_json, print_table
-from pipelines.places import places
+from warehouse.settings import read_settings
 
 if TYPE_CHECKING:
     from warehouse.record.quarantine import QuarantinedRow
@@ -29,7 +30,7 @@ def list_refusals(source: str | None, reason: str | None, limit: int, as_json: b
     from warehouse.record.quarantine import quarantine_groups
     from warehouse.record.store import Record
 
-    found = quarantine_groups(Record(places().record), source, reason)
+    found = quarantine_groups(Record(read_settings(os.environ).record), source, reason)
     shown = found[:limit]
     if as_json:
         print_json(shown)
@@ -65,8 +66,8 @@ def show_refusal(name: str, as_json: bool) -> None:
     from warehouse.record.quarantine import quarantined_row
     from warehouse.record.store import Record
 
-    here = places()
-    facts = told(here, quarantined_row(Record(here.record), name))
+    settings = read_settings(os.environ)
+    facts = told(settings, quarantined_row(Record(settings.record), name))
     if as_json:
         print_json(facts)
         return
@@ -101,7 +102,7 @@ def retry_refusals(
 
     if not (names or source or reason or everything):
         raise click.UsageError("say which: ids, --source, --reason or --all")
-    record = Record(places().record)
+    record = Record(read_settings(os.environ).record)
     chosen: list[QuarantinedRow] = [quarantined_row(record, name) for name in names]
     if not names:
         chosen = [
@@ -109,7 +110,7 @@ def retry_refusals(
         ]
     became = {
         key: dict(Counter(row.became for row in rows))
-        for key, rows in retry_each(places(), record, chosen)
+        for key, rows in retry_each(read_settings(os.environ), record, chosen)
     }
     if as_json:
         print_json({"chosen": len(chosen), "became": became})

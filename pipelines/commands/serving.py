@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from pipelines import ports
-from pipelines.places import Places, places
+from warehouse.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from pipelines.supervisor import Child
@@ -71,14 +71,14 @@ def up(host: str, port: int, mcp_port: int, dagster_port: int, mcp: bool, dagste
     """
     from pipelines.up import Addresses, greeting, is_ready, prepare
 
-    here = places()
+    settings = read_settings(os.environ)
     mcp = mcp and find_spec("mcp_server.__main__") is not None
     wanted = {_REST: port} | ({_MCP: mcp_port} if mcp else {})
     wanted |= {_DAGSTER: dagster_port} if dagster else {}
     ports.refuse_taken(host, wanted)
     start = time.perf_counter()
-    if not is_ready(here):
-        prepare(here, click.echo)
+    if not is_ready(settings):
+        prepare(settings, click.echo)
         click.echo(f"Ready after {time.perf_counter() - start:.1f} s.\n")
     rest, mcp_at, page = (
         ports.url(host, wanted[name]) if name in wanted else None
@@ -86,8 +86,8 @@ def up(host: str, port: int, mcp_port: int, dagster_port: int, mcp: bool, dagste
     )
     if mcp_at is not None:
         os.environ.setdefault("SANKOFA_MCP_URL", mcp_at)
-    words = greeting(here, Addresses(str(rest), mcp_at, page))
-    _run(here, host, wanted, words)
+    words = greeting(settings, Addresses(str(rest), mcp_at, page))
+    _run(settings, host, wanted, words)
 
 
 @click.command(hidden=True)
@@ -99,7 +99,7 @@ def demo(context: click.Context, host: str, port: int) -> None:
     context.invoke(up, host=host, port=port)
 
 
-def _run(here: Places, host: str, wanted: dict[str, int], words: str) -> None:
+def _run(settings: Settings, host: str, wanted: dict[str, int], words: str) -> None:
     """Run the servers until they are told to stop; greet once those that answer people do."""
     from pipelines.supervisor import supervise
 
@@ -111,19 +111,19 @@ def _run(here: Places, host: str, wanted: dict[str, int], words: str) -> None:
             greeted = True
             click.echo(words)
 
-    supervise([_child(here, name, host, port) for name, port in wanted.items()], greet)
+    supervise([_child(settings, name, host, port) for name, port in wanted.items()], greet)
 
 
-def _child(here: Places, name: str, host: str, port: int) -> "Child":
+def _child(settings: Settings, name: str, host: str, port: int) -> "Child":
     from pipelines.dagster_home import settle_dagster_home
     from pipelines.supervisor import Child
 
     at = ["--host", host, "--port", str(port)]
     ours = [sys.executable, "-m", "pipelines.command"]
-    environment = {"SANKOFA_HOME": str(here.home)}
+    environment = {"SANKOFA_HOME": str(settings.home)}
     if name == _DAGSTER:
-        settle_dagster_home(here)
-        environment["DAGSTER_HOME"] = str(here.dagster)
+        settle_dagster_home(settings)
+        environment["DAGSTER_HOME"] = str(settings.dagster)
         # It warns of itself that a newer command is to come.
         quiet = ["-W", "ignore", "-m", "dagster", "dev", "--log-level", "warning"]
         words = [sys.executable, *quiet, "-m", "pipelines.definitions", *at]
@@ -133,16 +133,18 @@ def _child(here: Places, name: str, host: str, port: int) -> "Child":
 
 def _serve(host: str, port: int, *more: str) -> NoReturn:
     """Become the server: a process that never loads what the pipeline needs."""
-    here = places()
+    settings = read_settings(os.environ)
     sys.stdout.flush()
     # An address can hold a password, which must not stand in a list of processes.
-    os.environ.update(SANKOFA_MARTS=here.marts, SANKOFA_KEYS=here.keys, SANKOFA_USAGE=here.usage)
-    server = ["-m", "api", "--exports", here.exports, "--docs", str(here.docs)]
+    os.environ.update(
+        SANKOFA_MARTS=settings.marts, SANKOFA_KEYS=settings.keys, SANKOFA_USAGE=settings.usage
+    )
+    server = ["-m", "api", "--exports", settings.exports, "--docs", str(settings.docs)]
     server += ["--host", host, "--port", str(port), *more]
     if "--base-url" not in more:
         # A manifest may have been written for another port: its addresses are ours as well.
         anywhere = host in ("0.0.0.0", "::", "")  # noqa: S104
         told = anywhere or "SANKOFA_BASE_URL" in os.environ
         own = [] if told else [f"http://{host}:{port}"]
-        server += [part for base in (*own, here.base_url) for part in ("--base-url", base)]
+        server += [part for base in (*own, settings.base_url) for part in ("--base-url", base)]
     os.execv(sys.executable, [sys.executable, *server])  # noqa: S606

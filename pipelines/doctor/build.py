@@ -1,22 +1,18 @@
 """The build: whether there is one, whether it is stale, whether the last one was refused."""
 
 import json
-import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pipelines.doctor.findings import Asked, Finding, fault, note, ok
 from pipelines.held import Held, held_builds
-from warehouse.errors import SankofaError
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
-
-_STALE = "SANKOFA_STALE_HOURS"
 
 
 def build(asked: Asked) -> Iterator[Finding]:
     """See what readers see, and how old it is."""
-    held = held_builds(asked.here)
+    held = held_builds(asked.settings)
     current = next((each for each in held if each.current), None)
     if current is None:
         yield fault(
@@ -26,13 +22,13 @@ def build(asked: Asked) -> Iterator[Finding]:
             "`sankofa publish` bring in the real one",
         )
         return
-    about = builds_at(asked.here.marts).about(current.data_version)
+    about = builds_at(asked.settings.marts).about(current.data_version)
     if held[0] != current:
         # Whoever rolled back did not want what was loaded since.
         says = f"readers see {current.data_version}, rolled back from {held[0].data_version}"
         yield note("build", says, f"`sankofa rollback {held[0].data_version}` goes forward again")
         return
-    stale = [*_not_published(asked, about), *_too_old(current, about)]
+    stale = [*_not_published(asked, about), *_too_old(current, about, asked.settings.stale_hours)]
     yield from stale
     if not stale:
         yield ok("build", f"readers see {current.data_version}, the newest")
@@ -40,9 +36,10 @@ def build(asked: Asked) -> Iterator[Finding]:
 
 def refused_build(asked: Asked) -> Iterator[Finding]:
     """See whether the last publication was refused."""
-    failed = sorted((asked.here.work / "failed").glob("*/why.txt"), key=_changed)
+    failed = sorted((asked.settings.work / "failed").glob("*/why.txt"), key=_changed)
     newest = max(
-        (each.published_at for each in held_builds(asked.here) if each.published_at), default=None
+        (each.published_at for each in held_builds(asked.settings) if each.published_at),
+        default=None,
     )
     if failed and (newest is None or _changed(failed[-1]) > newest.timestamp()):
         yield fault(
@@ -56,9 +53,9 @@ def _not_published(asked: Asked, about: dict[str, str]) -> Iterator[Finding]:
     from warehouse.record.store import Record
     from warehouse.record.tables import RECORD_TABLES
 
-    if not Path(asked.here.record, "loads").is_dir():
+    if not Path(asked.settings.record, "loads").is_dir():
         return
-    record, made = Record(asked.here.record), json.loads(about.get("made_from", "{}"))
+    record, made = Record(asked.settings.record), json.loads(about.get("made_from", "{}"))
     seen = made.get("loads", {})
     more = [each.name for each in RECORD_TABLES if record.load_seq(each) > seen.get(each.name, 0)]
     if more:
@@ -69,9 +66,8 @@ def _not_published(asked: Asked, about: dict[str, str]) -> Iterator[Finding]:
         )
 
 
-def _too_old(current: Held, about: dict[str, str]) -> Iterator[Finding]:
+def _too_old(current: Held, about: dict[str, str], hours: int) -> Iterator[Finding]:
     """Tell a build that is old; the sample world does not age."""
-    hours = _stale_hours()
     if current.published_at is None or about.get("notice") == SAMPLE_NOTICE:
         return
     age = datetime.now(UTC) - current.published_at
@@ -80,16 +76,9 @@ def _too_old(current: Held, about: dict[str, str]) -> Iterator[Finding]:
             "build",
             f"stale: {current.data_version} was published {age.days} days and "
             f"{age.seconds // 3600} hours ago, and {hours} hours are allowed",
-            f"turn on the schedules on Dagster's page, or `sankofa ingest --live` and `sankofa "
-            f"publish`; {_STALE} sets another age",
+            "turn on the schedules on Dagster's page, or `sankofa ingest --live` and `sankofa "
+            "publish`; SANKOFA_STALE_HOURS sets another age",
         )
-
-
-def _stale_hours() -> int:
-    stated = os.environ.get(_STALE, "48")
-    if not stated.isdecimal():
-        raise SankofaError(f"{_STALE} is {stated!r}; give a number of hours")
-    return int(stated)
 
 
 def _changed(path: Path) -> float:

@@ -15,10 +15,8 @@ from packaging.specifiers import SpecifierSet
 
 from pipelines.doctor.findings import Asked, Finding, fault, ok
 from pipelines.held import held_builds
-from pipelines.places import Places
-from warehouse.errors import SankofaError
+from warehouse.settings import Settings
 
-_LEAST = "SANKOFA_LEAST_FREE_MB"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _SLACK = timedelta(minutes=5)
 
@@ -62,8 +60,8 @@ def _missing(each: Requirement) -> str | None:
 
 def disk_space(asked: Asked) -> Iterator[Finding]:
     """See whether every disk that is written to has room for another build."""
-    least = _least_free()
-    for name, folder in _by_disk(asked.here).items():
+    least = asked.settings.least_free_mb
+    for name, folder in _by_disk(asked.settings).items():
         free = shutil.disk_usage(folder).free >> 20
         if free >= least:
             yield ok("disk space", f"{free:,} MB free at {folder} ({name})")
@@ -71,27 +69,27 @@ def disk_space(asked: Asked) -> Iterator[Finding]:
             yield fault(
                 "disk space",
                 f"no disk space: {free:,} MB free at {folder} ({name}); {least:,} MB are wanted",
-                f"free some, hold fewer builds (SANKOFA_KEEP_BUILDS), or set {_LEAST}",
+                "free some, hold fewer builds (SANKOFA_KEEP_BUILDS), or set SANKOFA_LEAST_FREE_MB",
             )
 
 
 def folders(asked: Asked) -> Iterator[Finding]:
     """See whether every folder can be written, by writing a little to it."""
     written: dict[Path, Finding | None] = {}
-    for name, folder in _folders(asked.here).items():
+    for name, folder in _folders(asked.settings).items():
         existing = _existing(folder)
         if existing not in written:
             written[existing] = _cannot_be_written(name, existing)
     wrong = [each for each in written.values() if each is not None]
     yield from wrong
     if not wrong:
-        yield ok("folders", f"{len(written)} folders can be written, below {asked.here.home}")
+        yield ok("folders", f"{len(written)} folders can be written, below {asked.settings.home}")
 
 
 def clock(asked: Asked) -> Iterator[Finding]:
     """See whether the clock stands before something that has happened."""
     now = datetime.now(UTC)
-    moments = [each.published_at for each in held_builds(asked.here) if each.published_at]
+    moments = [each.published_at for each in held_builds(asked.settings) if each.published_at]
     newest = max(moments, default=now)
     if newest > now + _SLACK:
         yield fault(
@@ -125,25 +123,30 @@ def _cannot_be_written(name: str, folder: Path) -> Finding | None:
     return None
 
 
-def _folders(here: Places) -> dict[str, Path]:
+def _folders(settings: Settings) -> dict[str, Path]:
     """Give every local folder that is written to, by what it is."""
     places = {
-        "landing": here.landing,
-        "record": here.record,
-        "builds": here.marts.removeprefix("sqlite:///"),
-        "exports": here.exports.removeprefix("file://"),
+        "landing": settings.landing,
+        "record": settings.record,
+        "builds": settings.marts.removeprefix("sqlite:///"),
+        "exports": settings.exports.removeprefix("file://"),
     }
     local = {name: Path(place) for name, place in places.items() if "://" not in place}
-    stores = {"keys": here.keys, "usage": here.usage}
+    stores = {"keys": settings.keys, "usage": settings.usage}
     beside = {name: Path(place).parent for name, place in stores.items() if "://" not in place}
-    ours = {"home": here.home, "staging": here.work, "Dagster": here.dagster, "pages": here.docs}
+    ours = {
+        "home": settings.home,
+        "staging": settings.work,
+        "Dagster": settings.dagster,
+        "pages": settings.docs,
+    }
     return {**ours, **local, **beside, "temporary files": Path(tempfile.gettempdir())}
 
 
-def _by_disk(here: Places) -> dict[str, Path]:
+def _by_disk(settings: Settings) -> dict[str, Path]:
     """Give one folder of each disk."""
     disks: dict[int, tuple[str, Path]] = {}
-    for name, folder in _folders(here).items():
+    for name, folder in _folders(settings).items():
         existing = _existing(folder)
         disks.setdefault(existing.stat().st_dev, (name, existing))
     return dict(disks.values())
@@ -152,10 +155,3 @@ def _by_disk(here: Places) -> dict[str, Path]:
 def _existing(folder: Path) -> Path:
     """Give the folder, or the nearest above it that is there."""
     return next(each for each in (folder, *folder.absolute().parents) if each.exists())
-
-
-def _least_free() -> int:
-    stated = os.environ.get(_LEAST, "1024")
-    if not stated.isdecimal():
-        raise SankofaError(f"{_LEAST} is {stated!r}; give a number of megabytes")
-    return int(stated)

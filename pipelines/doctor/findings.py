@@ -1,11 +1,11 @@
 """What a look at an installation finds, and how a look that itself fails is told."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pipelines.places import Places
 from warehouse.errors import DatastoreUnavailable
+from warehouse.settings import SettingError, Settings
 
 State = Literal["ok", "note", "fault"]
 
@@ -24,10 +24,11 @@ class Finding:
 class Asked:
     """What is looked at: the places, the ports, and whether sources are asked over the network."""
 
-    here: Places
+    settings: Settings
     host: str
     ports: dict[str, int]
     live: bool = False
+    setting_errors: Sequence[SettingError] = ()
 
 
 Look = Callable[[Asked], Iterable[Finding]]

@@ -1,11 +1,9 @@
 """The keys and settings: what we must be given, and what is written wrong."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from pipelines.doctor.findings import Asked, Finding, fault, note, ok
-from pipelines.places import builds_kept
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
 
@@ -15,12 +13,12 @@ def api_keys(asked: Asked) -> Iterator[Finding]:
     from warehouse.keys import KeyStore, issued
 
     try:
-        held = [row for row in issued(KeyStore(asked.here.keys)) if row.holds()]
+        held = [row for row in issued(KeyStore(asked.settings.keys)) if row.holds()]
     except SankofaError:
-        # Whether the store answers is told with the stores; that it was lost is told here.
-        lost = "://" not in asked.here.keys and not Path(asked.here.keys).exists()
-        if lost and builds_at(asked.here.marts).current() is not None:
-            says = f"{asked.here.keys} is gone, and every key with it: nobody can ask"
+        # Whether the store answers is told with the stores; that it was lost is told settings.
+        lost = "://" not in asked.settings.keys and not Path(asked.settings.keys).exists()
+        if lost and builds_at(asked.settings.marts).current() is not None:
+            says = f"{asked.settings.keys} is gone, and every key with it: nobody can ask"
             yield fault("API keys", says, "bring it back from a backup, or make keys anew")
         return
     make = "`sankofa keys create --tier starter` makes one"
@@ -32,12 +30,8 @@ def api_keys(asked: Asked) -> Iterator[Finding]:
 
 def contact(asked: Asked) -> Iterator[Finding]:
     """See whether we say who we are to the sources that we ask."""
-    from assets.fetching.client import Client
-
-    given = os.environ.get("SANKOFA_CONTACT", "").strip()
-    if given:
-        Client().close()
-        yield ok("contact", f"SANKOFA_CONTACT is {given}")
+    if asked.settings.contact:
+        yield ok("contact", f"SANKOFA_CONTACT is {asked.settings.contact}")
         return
     tell = fault if asked.live else note
     yield tell(
@@ -51,13 +45,15 @@ def written(asked: Asked) -> Iterator[Finding]:
     """See whether the settings that are read only later can be read."""
     from warehouse.tiers import configured_tiers
 
-    kept, tiers = builds_kept(), configured_tiers(os.environ)
+    for error in asked.setting_errors:
+        yield fault("settings", str(error), f"correct or unset {error.name}")
+    kept, tiers = asked.settings.keep_builds, configured_tiers(asked.settings.tiers_file)
     yield ok("settings", f"{kept} builds are held; tiers: {', '.join(tiers)}")
 
 
 def signing_key(asked: Asked) -> Iterator[Finding]:
     """See whether the key that manifests are signed with is ours alone."""
-    path = asked.here.signing_key
+    path = asked.settings.signing_key
     if not path.exists():
         yield note("signing key", f"{path} is not there yet", "the first publication makes it")
     elif path.stat().st_mode & 0o077:

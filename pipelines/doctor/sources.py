@@ -1,6 +1,5 @@
 """The sources: permitted, configured, landed; and, if asked for, whether they answer us."""
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -22,7 +21,7 @@ _AT_ONCE = 8
 
 def sources(asked: Asked) -> Iterator[Finding]:
     """See what is known of each source; ask it once where that is wanted."""
-    with closing(Prober()) as client, ThreadPoolExecutor(_AT_ONCE) as several:
+    with closing(Prober(asked.settings)) as client, ThreadPoolExecutor(_AT_ONCE) as several:
         yield from several.map(lambda source: _found(asked, source, client), SOURCES)
 
 
@@ -38,20 +37,20 @@ def _found(asked: Asked, source: Source, client: Prober) -> Finding:
         return ok(source.key, f"read from a folder; {landed}")
     try:
         # A fetcher says what it lacks before it asks anything.
-        source.fetch(client, base_url_of(source), Window())
+        source.fetch(client, base_url_of(source, asked.settings), Window(), asked.settings)
     except SankofaError as error:
         tell = fault if asked.live else note
         do = "set it, or name the sources you want: `sankofa ingest SOURCE --live`"
         return tell(source.key, f"a key or setting is missing: {error}", do)
-    return _asked(client, source, landed) if asked.live else ok(source.key, landed)
+    return _asked(asked, client, source, landed) if asked.live else ok(source.key, landed)
 
 
-def _asked(client: Prober, source: Source, landed: str) -> Finding:
-    host = urlsplit(base_url_of(source)).hostname
-    if not os.environ.get("SANKOFA_CONTACT", "").strip() and host not in LOOPBACK:
+def _asked(asked: Asked, client: Prober, source: Source, landed: str) -> Finding:
+    host = urlsplit(base_url_of(source, asked.settings)).hostname
+    if not asked.settings.contact and host not in LOOPBACK:
         return note(source.key, "not asked, since no contact is set: see Keys and settings")
     try:
-        probe(client, source)
+        probe(client, source, asked.settings)
     except FetchError as error:
         if error.status in _BLOCKED:
             says = f"blocked: {error}"
@@ -63,7 +62,7 @@ def _asked(client: Prober, source: Source, landed: str) -> Finding:
 
 
 def _landed(asked: Asked, source: Source) -> str:
-    keys = Landing(asked.here.landing).keys(source.key)
+    keys = Landing(asked.settings.landing).keys(source.key)
     if not keys:
         return "nothing landed yet"
     newest = max(key.rpartition("-")[2] for key in keys)

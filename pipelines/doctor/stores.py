@@ -45,15 +45,15 @@ class _Store:
 
 def stores(asked: Asked) -> Iterator[Finding]:
     """Read each store once."""
-    here = asked.here
+    settings = asked.settings
     # A database that is away must not keep a person waiting.
     os.environ.setdefault("PGCONNECT_TIMEOUT", _SECONDS)
     for store in (
-        _Store("datastore", "SANKOFA_MARTS", here.marts, _DATABASES, "a folder", _datastore),
-        _Store("key store", "SANKOFA_KEYS", here.keys, _REDIS, "a file", _key_store),
-        _Store("usage store", "SANKOFA_USAGE", here.usage, _REDIS, "a file", _usage_store),
-        _Store("record", "SANKOFA_RECORD_URL", here.record, (), "a folder", _record),
-        _Store("exports", "SANKOFA_EXPORTS", here.exports, _OBJECTS, "a folder", _exports),
+        _Store("datastore", "SANKOFA_MARTS", settings.marts, _DATABASES, "a folder", _datastore),
+        _Store("key store", "SANKOFA_KEYS", settings.keys, _REDIS, "a file", _key_store),
+        _Store("usage store", "SANKOFA_USAGE", settings.usage, _REDIS, "a file", _usage_store),
+        _Store("record", "SANKOFA_RECORD_URL", settings.record, (), "a folder", _record),
+        _Store("exports", "SANKOFA_EXPORTS", settings.exports, _OBJECTS, "a folder", _exports),
     ):
         yield _found(store)
 

@@ -212,7 +212,7 @@ def record(path: str, folder: str) -> Work:
     def work() -> int:
         count = 0
         with Path(path).open("rb") as body:
-            for part in stream(DOCUMENT, body):
+            for part in stream(DOCUMENT, body, b"key"):
                 load = Load("ke-ppip", ())
                 for table in TABLES:
                     typed, rejected = tabled(table, [part])
@@ -258,7 +258,7 @@ def _line_end(path: Path, near: int) -> int:
 
 def _rows(path: Path, start: int, end: int) -> int:
     count = 0
-    for part in stream(DOCUMENT, _Range(path, start, end)):  # type: ignore[arg-type]
+    for part in stream(DOCUMENT, _Range(path, start, end), b"key"):  # type: ignore[arg-type]
         count += _typed(part)
     return count
 

@@ -16,6 +16,7 @@ from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World
 from warehouse.keys import KeyStore, create, find
 from warehouse.read.mart import Mart
+from warehouse.tiers import configured_tiers
 from warehouse.usage import Usage
 
 ENTITY: tuple[str, dict[str, Any]] = ("get_entity", {"service_id": "DCA1"})
@@ -29,7 +30,7 @@ def test_a_call_here_and_a_call_there_count_together(
     monkeypatch.setenv("SANKOFA_TIERS", str(tiers))
     world = World(tmp_path, "", "")
     shutil.copytree(agents.world.marts, world.marts)
-    store, counts = KeyStore(world.keys), tmp_path / "usage.counts"
+    store, counts = KeyStore(world.keys, configured_tiers(tiers)), tmp_path / "usage.counts"
     first, second = create(store, "starter"), create(store, "starter")
     usage = Usage(counts)
     rest = testing.TestClient(create_app(Mart(world.marts), store, usage=usage))

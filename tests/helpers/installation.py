@@ -14,7 +14,6 @@ from assets.ingest.land import SAMPLE_URL, fetch_folder
 from assets.ingest.load import land_all, load_source
 from assets.ingest.sources import SOURCES
 from assets.sample.world import write_world
-from pipelines.places import Places, places
 from pipelines.publication import Publication
 from quality.audit import audit
 from quality.report import Report
@@ -23,18 +22,21 @@ from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.mart.snapshot import DerivedTables, Snapshot
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
+from warehouse.settings import Settings, read_settings
 
 
-def at(home: Path) -> Places:
+def at(home: Path) -> Settings:
     """Give the places of a home, whatever else the environment says."""
     with pytest.MonkeyPatch.context() as environment:
         for name in ("LANDING_URL", "RECORD_URL", "MARTS", "KEYS", "EXPORTS", "EXPORTS_URL"):
             environment.delenv(f"SANKOFA_{name}", raising=False)
         environment.setenv("SANKOFA_HOME", str(home))
-        return places()
+        return read_settings(os.environ)
 
 
-def publication(here: Places, kind: type[Publication] = Publication, **others: str) -> Publication:
+def publication(
+    here: Settings, kind: type[Publication] = Publication, **others: str
+) -> Publication:
     """Begin a publication of a home; ``others`` are other places than its own."""
     given = {"marts": here.marts, "exports": here.exports, **others}
     return kind(

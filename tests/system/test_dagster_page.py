@@ -1,5 +1,6 @@
 """Dagster's page explains the service: every asset, job and schedule says what it is."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from pipelines.dagster_home import settle_dagster_home
 from pipelines.definitions import definitions
-from pipelines.places import places
+from warehouse.settings import read_settings
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +20,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_asset_has_a_group_a_description_and_its_kinds() -> None:
-    specs = definitions().resolve_all_asset_specs()
+    specs = definitions(read_settings(os.environ)).resolve_all_asset_specs()
     assert len(specs) > 40
     for spec in specs:
         assert spec.group_name in {
@@ -31,7 +32,7 @@ def test_every_asset_has_a_group_a_description_and_its_kinds() -> None:
 
 
 def test_every_table_says_what_each_of_its_columns_means() -> None:
-    for spec in definitions().resolve_all_asset_specs():
+    for spec in definitions(read_settings(os.environ)).resolve_all_asset_specs():
         if spec.kinds & {"deltalake", "duckdb"}:
             schema = spec.metadata["dagster/column_schema"]
             assert isinstance(schema, dg.TableSchema)
@@ -39,14 +40,14 @@ def test_every_table_says_what_each_of_its_columns_means() -> None:
 
 
 def test_what_is_landed_links_to_its_source_and_names_the_licence() -> None:
-    for spec in definitions().resolve_all_asset_specs():
+    for spec in definitions(read_settings(os.environ)).resolve_all_asset_specs():
         if "http" in spec.kinds:
             assert spec.metadata["address"].url.startswith("http")
             assert spec.metadata["licence"]
 
 
 def test_every_job_schedule_and_sensor_says_what_it_does() -> None:
-    repository = definitions().get_repository_def()
+    repository = definitions(read_settings(os.environ)).get_repository_def()
     told = {
         **{job.name: job.description for job in repository.get_all_jobs()},
         **{schedule.name: schedule.description for schedule in repository.schedule_defs},
@@ -56,7 +57,7 @@ def test_every_job_schedule_and_sensor_says_what_it_does() -> None:
 
 
 def test_every_check_of_the_build_blocks_and_is_described() -> None:
-    graph = definitions().resolve_asset_graph()
+    graph = definitions(read_settings(os.environ)).resolve_asset_graph()
     keys = [
         key for key in graph.asset_check_keys if key.asset_key == dg.AssetKey("published_build")
     ]
@@ -79,8 +80,8 @@ def test_what_a_person_wrote_of_dagster_is_kept_and_what_we_wrote_before_is_rene
     settings = home / "dagster" / "dagster.yaml"
     settings.parent.mkdir()
     settings.write_text("telemetry:\n  enabled: false\n")
-    settle_dagster_home(places())
+    settle_dagster_home(read_settings(os.environ))
     assert "default_limit: 1" in settings.read_text() and "nux:" in settings.read_text()
     settings.write_text("telemetry:\n  enabled: true\n")
-    settle_dagster_home(places())
+    settle_dagster_home(read_settings(os.environ))
     assert settings.read_text() == "telemetry:\n  enabled: true\n"

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -19,13 +20,13 @@ from dagster._daemon.run_coordinator import QueuedRunCoordinatorDaemon
 
 from assets.filings.fetch import BATCHES, ISSUERS, batch_of
 from pipelines.definitions import definitions
-from pipelines.places import Places, places
 from pipelines.run import instance, run_job
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import Asked, Replay, Reply
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
+from warehouse.settings import Settings, read_settings
 
 RATES = b"""KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS
 EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-02,20.4,A
@@ -40,14 +41,14 @@ def server() -> Iterator[Replay]:
 
 
 @pytest.fixture
-def here(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) -> Places:
+def here(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
     monkeypatch.setenv("DAGSTER_HOME", "")
     for key in ("ECB", "ZA_ETENDERS", "H10", "SEC_SUBMISSIONS", "GLEIF_API"):
         monkeypatch.setenv(f"SANKOFA_BASE_{key}", server.base)
     monkeypatch.setenv("SANKOFA_ECB_KEYS", "D.ZAR.EUR.SP00.A")
     monkeypatch.setenv("SANKOFA_H10_CADENCES", "monthly")
-    return places()
+    return read_settings(os.environ)
 
 
 def span(first: str, last: str) -> dict[str, str]:
@@ -63,7 +64,7 @@ def a_day(asked: Asked) -> Reply:
     return Reply(json.dumps(package).encode())
 
 
-def test_a_range_of_days_is_filled_in_by_one_run(here: Places, server: Replay) -> None:
+def test_a_range_of_days_is_filled_in_by_one_run(here: Settings, server: Replay) -> None:
     server.answer("/api/OCDSReleases", a_day)
 
     said = run_job(here, "fetch_za_etenders_landed", span("2024-02-27", "2024-03-02"))
@@ -83,7 +84,9 @@ def test_a_range_of_days_is_filled_in_by_one_run(here: Places, server: Replay) -
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:dagster")
-def test_a_backfill_that_the_daemon_launches_fills_its_range(here: Places, server: Replay) -> None:
+def test_a_backfill_that_the_daemon_launches_fills_its_range(
+    here: Settings, server: Replay
+) -> None:
     server.answer("/api/OCDSReleases", a_day)
     key = dg.AssetKey("za_etenders_landed")
     code = ModuleTarget("pipelines.definitions", None, str(ROOT), "sankofa")
@@ -118,7 +121,7 @@ def test_a_backfill_that_the_daemon_launches_fills_its_range(here: Places, serve
 
 
 def test_issuers_are_fetched_by_batches_that_never_change(
-    here: Places, server: Replay, monkeypatch: pytest.MonkeyPatch
+    here: Settings, server: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ciks = ["16", "32", "17", "18"]
     monkeypatch.setenv("SANKOFA_CIKS", " ".join(ciks))
@@ -134,7 +137,7 @@ def test_issuers_are_fetched_by_batches_that_never_change(
     assert len(server.asked) == 3 + len(ciks)
 
 
-def test_a_source_is_fetched_by_one_run_at_a_time(here: Places, server: Replay) -> None:
+def test_a_source_is_fetched_by_one_run_at_a_time(here: Settings, server: Replay) -> None:
     asked_first, go_on = threading.Event(), threading.Event()
 
     def held(asked: Asked) -> Reply:
@@ -143,7 +146,7 @@ def test_a_source_is_fetched_by_one_run_at_a_time(here: Places, server: Replay) 
         return Reply(RATES)
 
     server.answer("/service/data/EXR/D.ZAR.EUR.SP00.A", held)
-    job = definitions().resolve_job_def("fetch_ecb_landed")
+    job = definitions(read_settings(os.environ)).resolve_job_def("fetch_ecb_landed")
     succeeded: list[bool] = []
     with instance(here) as keeper:
 
@@ -170,9 +173,9 @@ def test_a_source_is_fetched_by_one_run_at_a_time(here: Places, server: Replay) 
     assert len(server.asked) == 2
 
 
-def test_what_a_killed_command_held_is_free_for_the_next(here: Places, server: Replay) -> None:
+def test_what_a_killed_command_held_is_free_for_the_next(here: Settings, server: Replay) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
-    job = definitions().resolve_job_def("fetch_ecb_landed")
+    job = definitions(read_settings(os.environ)).resolve_job_def("fetch_ecb_landed")
     with instance(here) as keeper:
         tags = {"sankofa/by": "command", **span("2024-01-01", "2024-01-01")}
         left = keeper.create_run_for_job(job, tags=tags, status=dg.DagsterRunStatus.STARTED)
@@ -189,12 +192,12 @@ def test_what_a_killed_command_held_is_free_for_the_next(here: Places, server: R
     assert run.status == dg.DagsterRunStatus.FAILURE
 
 
-def test_a_source_that_fails_live_leaves_the_others_running(here: Places, server: Replay) -> None:
+def test_a_source_that_fails_live_leaves_the_others_running(here: Settings, server: Replay) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
     server.on("/monthly.csv", Reply(b"gone", 410))
     both = dg.Definitions(
-        assets=definitions().assets,
-        resources=definitions().resources,
+        assets=definitions(read_settings(os.environ)).assets,
+        resources=definitions(read_settings(os.environ)).resources,
         jobs=[dg.define_asset_job("both", ["h10_landed", "ecb_landed", "ecb_macro_series"])],
     ).resolve_job_def("both")
 
@@ -214,7 +217,7 @@ def test_a_source_that_fails_live_leaves_the_others_running(here: Places, server
 
 
 def test_each_table_shows_its_counts_a_sample_and_its_quarantine(
-    here: Places, server: Replay
+    here: Settings, server: Replay
 ) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
     run_job(here, "fetch_ecb_landed", span("2024-01-01", "2024-01-01"))
@@ -229,7 +232,7 @@ def test_each_table_shows_its_counts_a_sample_and_its_quarantine(
     assert "| 1 |" in str(said["why quarantined"])
 
 
-def test_the_record_fills_without_any_folder_of_documents(here: Places, server: Replay) -> None:
+def test_the_record_fills_without_any_folder_of_documents(here: Settings, server: Replay) -> None:
     server.on("/monthly.csv", Reply(b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"))
 
     run_job(here, "fetch_h10_landed")
@@ -241,13 +244,14 @@ def test_the_record_fills_without_any_folder_of_documents(here: Places, server: 
 
 
 def test_what_was_landed_and_is_not_read_asks_for_a_load_of_its_source(
-    here: Places, server: Replay
+    here: Settings, server: Replay
 ) -> None:
-    [sensor] = definitions().get_repository_def().sensor_defs
+    [sensor] = definitions(read_settings(os.environ)).get_repository_def().sensor_defs
 
     def look(cursor: str | None) -> Any:
         with dg.build_sensor_context(
-            cursor=cursor, repository_def=definitions().get_repository_def()
+            cursor=cursor,
+            repository_def=definitions(read_settings(os.environ)).get_repository_def(),
         ) as context:
             return sensor.evaluate_tick(context)
 
@@ -275,10 +279,12 @@ def test_what_was_landed_and_is_not_read_asks_for_a_load_of_its_source(
     ],
 )
 def test_each_night_asks_again_for_what_may_have_changed(
-    here: Places, source: str, first: str, last: str
+    here: Settings, source: str, first: str, last: str
 ) -> None:
     schedule = (
-        definitions().get_repository_def().get_schedule_def(f"fetch_{source}_landed_schedule")
+        definitions(read_settings(os.environ))
+        .get_repository_def()
+        .get_schedule_def(f"fetch_{source}_landed_schedule")
     )
     context = dg.build_schedule_context(
         scheduled_execution_time=datetime(2026, 3, 16, 3, tzinfo=UTC)
@@ -289,8 +295,10 @@ def test_each_night_asks_again_for_what_may_have_changed(
     assert request.tags.items() >= span(first, last).items()
 
 
-def test_every_asset_says_how_fresh_it_must_be_and_whose_pool_it_takes(here: Places) -> None:
-    for asset in definitions().get_repository_def().assets_defs_by_key.values():
+def test_every_asset_says_how_fresh_it_must_be_and_whose_pool_it_takes(here: Settings) -> None:
+    for asset in (
+        definitions(read_settings(os.environ)).get_repository_def().assets_defs_by_key.values()
+    ):
         if asset.op.name == "published_build":
             continue
         assert asset.op.pool in {spec.tags["sankofa/source"] for spec in asset.specs}
@@ -299,7 +307,7 @@ def test_every_asset_says_how_fresh_it_must_be_and_whose_pool_it_takes(here: Pla
             assert asset.backfill_policy == dg.BackfillPolicy.single_run()
 
 
-def test_a_landed_document_is_the_one_that_came(here: Places, server: Replay) -> None:
+def test_a_landed_document_is_the_one_that_came(here: Settings, server: Replay) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
     run_job(here, "fetch_ecb_landed", span("2024-01-01", "2024-02-01"))
     landing = Landing(here.landing)

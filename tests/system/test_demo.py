@@ -1,34 +1,35 @@
 """The sample world goes the whole way through Dagster, and starting again does nothing twice."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipelines.places import Places, places
 from pipelines.run import run_job
 from pipelines.up import Addresses, greeting, is_ready, prepare
 from warehouse.errors import SankofaError
 from warehouse.mart.sqlite_builds import current_build_file
 from warehouse.record.store import Record
+from warehouse.settings import Settings, read_settings
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Places:
+def here(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SANKOFA_HOME", str(tmp_path_factory.mktemp("home")))
-        home = places()
+        home = read_settings(os.environ)
         prepare(home, lambda _: None)
     return home
 
 
 @pytest.fixture(autouse=True)
-def at_home(here: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def at_home(here: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANKOFA_HOME", str(here.home))
 
 
-def test_every_count_of_the_ledger_adds_up(here: Places) -> None:
+def test_every_count_of_the_ledger_adds_up(here: Settings) -> None:
     record = Record(here.record)
     wrong = record.query(
         f"SELECT * FROM {record.relation('loads')} WHERE read <> appended + held + quarantined"
@@ -36,7 +37,7 @@ def test_every_count_of_the_ledger_adds_up(here: Places) -> None:
     assert len(wrong) == 0
 
 
-def test_everything_quarantined_says_why_and_where(here: Places) -> None:
+def test_everything_quarantined_says_why_and_where(here: Settings) -> None:
     record = Record(here.record)
     kept = record.query(f"SELECT * FROM {record.relation('quarantine')}").to_pylist()
     assert kept
@@ -45,7 +46,7 @@ def test_everything_quarantined_says_why_and_where(here: Places) -> None:
         assert row["source_ref"].startswith("https://fictional.example/")
 
 
-def test_starting_again_reads_nothing_and_keeps_the_build(here: Places) -> None:
+def test_starting_again_reads_nothing_and_keeps_the_build(here: Settings) -> None:
     build = current_build_file(Path(here.marts))
     said = run_job(here, "ingest")
     assert {counts["read"] for counts in said.values()} == {0}
@@ -54,7 +55,7 @@ def test_starting_again_reads_nothing_and_keeps_the_build(here: Places) -> None:
     assert current_build_file(Path(here.marts)) == build
 
 
-def test_the_restatements_of_the_sample_world_are_vintages(here: Places) -> None:
+def test_the_restatements_of_the_sample_world_are_vintages(here: Settings) -> None:
     record = Record(here.record)
     traps = json.loads((here.sample / "traps.json").read_text())
     several = record.query(
@@ -64,7 +65,7 @@ def test_the_restatements_of_the_sample_world_are_vintages(here: Places) -> None
     assert len(several) >= len(traps["restatement"]) > 0
 
 
-def test_no_withheld_name_of_the_sample_world_is_in_the_record(here: Places) -> None:
+def test_no_withheld_name_of_the_sample_world_is_in_the_record(here: Settings) -> None:
     record = Record(here.record)
     withheld = record.query(
         f"SELECT name, identifier_id FROM {record.relation('tender_parties')} "
@@ -74,22 +75,22 @@ def test_no_withheld_name_of_the_sample_world_is_in_the_record(here: Places) -> 
     assert withheld["name"].null_count == withheld["identifier_id"].null_count == len(withheld)
 
 
-def test_the_greeting_has_a_key_and_three_commands(here: Places) -> None:
+def test_the_greeting_has_a_key_and_three_commands(here: Settings) -> None:
     said = greeting(here, Addresses("http://127.0.0.1:8321", "http://127.0.0.1:8322", None))
     assert said.count("curl -s -H 'X-API-Key: sk_") == 3
     assert "http://127.0.0.1:8322/mcp" in said and "Runs" not in said
 
 
-def test_what_is_published_is_served_as_it_is(here: Places, tmp_path: Path) -> None:
+def test_what_is_published_is_served_as_it_is(here: Settings, tmp_path: Path) -> None:
     assert is_ready(here)
     assert not is_ready(replace(here, marts=str(tmp_path)))
 
 
 def test_a_source_that_fails_leaves_the_others_running_and_is_named(
-    here: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
-    other = places()
+    other = read_settings(os.environ)
     for key in ("ecb", "alfred"):
         (other.sample / key / "2026-01-01").mkdir(parents=True)
     (other.sample / "ecb" / "not a day").mkdir()

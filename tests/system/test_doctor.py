@@ -15,10 +15,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from assets.fetching.fetchers import setting_name
 from assets.ingest.sources import SOURCES
 from pipelines.command import sankofa
-from pipelines.places import Places, places
 from tests.helpers.facts import fact
 from tests.helpers.installation import at
 from tests.helpers.record_rows import load
@@ -29,6 +27,7 @@ from warehouse.mart.build import publish
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.settings import Settings, read_settings, variable_of
 
 H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
 
@@ -57,7 +56,7 @@ def healthy(home: Path, made_once: Path) -> Path:
     return home
 
 
-def published(here: Places, moment: datetime, notice: str = NOTICE) -> None:
+def published(here: Settings, moment: datetime, notice: str = NOTICE) -> None:
     """Publish one fact as if at a moment, with a key to ask for it."""
     record = Record(here.record)
     load(record, FUNDAMENTALS, fact("1"))
@@ -232,15 +231,15 @@ def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
 
 
 def test_no_key_in_use_is_named(healthy: Path) -> None:
-    store = KeyStore(places().keys)
+    store = KeyStore(read_settings(os.environ).keys)
     for row in issued(store):
         revoke(store, row.key_id)
     assert "no key is in use" in faults()["API keys"]
 
 
 def test_a_signing_key_that_others_can_read_is_named(healthy: Path) -> None:
-    places().signing_key.write_text("key")
-    places().signing_key.chmod(0o644)
+    read_settings(os.environ).signing_key.write_text("key")
+    read_settings(os.environ).signing_key.chmod(0o644)
     assert "can be read by others" in faults()["signing key"]
 
 
@@ -253,20 +252,20 @@ def test_a_port_in_use_is_named_with_who_has_it(healthy: Path) -> None:
 
 
 def test_a_build_that_lacks_what_was_loaded_since_is_stale(healthy: Path) -> None:
-    load(Record(places().record), FUNDAMENTALS, fact("2", year=2001))
+    load(Record(read_settings(os.environ).record), FUNDAMENTALS, fact("2", year=2001))
     assert "stale: what was loaded since is not in it (fundamentals)" in faults()["build"]
 
 
 def test_a_build_that_is_old_is_stale_unless_it_is_the_sample_world(home: Path) -> None:
     long_ago = datetime.now(UTC) - timedelta(days=3, hours=1)
-    published(places(), long_ago)
+    published(read_settings(os.environ), long_ago)
     assert "was published 3 days and 1 hours ago" in faults()["build"]
-    published(places(), long_ago, SAMPLE_NOTICE)
+    published(read_settings(os.environ), long_ago, SAMPLE_NOTICE)
     assert faults() == {}
 
 
 def test_a_clock_that_stands_before_the_newest_build_is_named(home: Path) -> None:
-    published(places(), datetime.now(UTC) + timedelta(days=1))
+    published(read_settings(os.environ), datetime.now(UTC) + timedelta(days=1))
     assert "before the newest build was published" in faults()["clock"]
 
 
@@ -276,7 +275,7 @@ def test_nothing_published_is_named_with_what_to_do(home: Path) -> None:
 
 
 def test_a_publication_that_was_refused_is_named(healthy: Path) -> None:
-    why = places().work / "failed" / "20261114.1" / "why.txt"
+    why = read_settings(os.environ).work / "failed" / "20261114.1" / "why.txt"
     why.parent.mkdir(parents=True)
     why.write_text("the audit failed; nothing was published.\nmore\n")
     assert "the last publication was refused: the audit failed" in faults()["audit"]
@@ -287,7 +286,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
     """Let every source be asked at a server of ours, which has nothing of any."""
     with Replay() as server:
         for key in [source.key for source in SOURCES if source.base_url]:
-            monkeypatch.setenv(setting_name("BASE", key), f"{server.base}/{key}")
+            monkeypatch.setenv(variable_of("SANKOFA_BASE_", key), f"{server.base}/{key}")
         monkeypatch.setenv("SANKOFA_CONTACT", "https://example.org/contact")
         monkeypatch.setenv("SANKOFA_PUBLICATION_CO_SECOP", "1")
         monkeypatch.setenv("SANKOFA_H10_CADENCES", "monthly")
@@ -322,7 +321,7 @@ def test_a_missing_key_is_named_and_a_fault_if_it_is_needed(
     healthy: Path, world: Replay, monkeypatch: pytest.MonkeyPatch, live: bool
 ) -> None:
     for key in ("alfred", "worldbank"):
-        monkeypatch.delenv(setting_name("BASE", key))
+        monkeypatch.delenv(variable_of("SANKOFA_BASE_", key))
     monkeypatch.delenv("SANKOFA_CONTACT")
     _, found = look(*(["--live"] if live else []))
     said: Mapping[str, dict[str, Any]] = {item["subject"]: item for item in found}

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -23,17 +24,24 @@ from assets.macro import fetch as macro
 from assets.macro import fetch_alfred
 from assets.macro import worldbank as worldbank_parser
 from assets.source import base_url_of
+from tests.helpers.http_client import http_client
 from tests.helpers.replay_server import Asked, Replay, Reply
 from warehouse.errors import SankofaError
 from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.settings import Settings, read_settings
 
 JSON = {"Content-Type": "application/json"}
 ALWAYS = Window()
 FETCH = {source.key: source.fetch for source in SOURCES if source.fetch is not None}
 LIVE = {source.key: source.base_url for source in SOURCES if source.base_url is not None}
+
+
+def configured(**values: str) -> Settings:
+    """Return the settings of the environment with some of them replaced."""
+    return read_settings({**os.environ, **{f"SANKOFA_{name}": v for name, v in values.items()}})
 
 
 @pytest.fixture
@@ -44,7 +52,7 @@ def server() -> Iterator[Replay]:
 
 @pytest.fixture
 def client(server: Replay) -> Iterator[Client]:
-    with Client(sleep=lambda _: None) as client:
+    with http_client(sleep=lambda _: None) as client:
         yield client
 
 
@@ -102,17 +110,17 @@ def test_each_source_is_fetched_under_its_own_licence(
     monkeypatch.setattr(macro, "RATES", ("D.ZAR.EUR.SP00.A",))
     monkeypatch.setattr(filings, "ISSUERS", {"1172724": ""})
     for key in ("worldbank", "ecb", "isin-lei", "sec-submissions"):
-        (document,) = FETCH[key](client, server.base, ALWAYS)
+        (document,) = FETCH[key](client, server.base, ALWAYS, configured())
         assert (document.source, document.license_class) == (key, stated[key])
 
 
 def test_a_base_address_is_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     by_key = {source.key: source for source in SOURCES}
-    assert base_url_of(by_key["za-etenders"]) == LIVE["za-etenders"]
+    assert base_url_of(by_key["za-etenders"], configured()) == LIVE["za-etenders"]
     monkeypatch.setenv("SANKOFA_BASE_ZA_ETENDERS", "http://127.0.0.1:8/")
-    assert base_url_of(by_key["za-etenders"]) == "http://127.0.0.1:8"
+    assert base_url_of(by_key["za-etenders"], configured()) == "http://127.0.0.1:8"
     with pytest.raises(FetchError, match="SANKOFA_BASE_LISTINGS"):
-        base_url_of(by_key["listings"])
+        base_url_of(by_key["listings"], configured())
 
 
 def test_a_window_that_ends_before_it_begins_is_refused() -> None:
@@ -141,7 +149,7 @@ def test_only_a_failure_that_may_pass_is_worth_another_run(
     server.on("/monthly.csv", Reply(b"", status))
 
     with pytest.raises(FetchError) as failed:
-        list(macro.h10(client, server.base, ALWAYS, ["monthly"]))
+        list(macro.h10(client, server.base, ALWAYS, configured(H10_CADENCES="monthly")))
 
     assert failed.value.again is again
 
@@ -168,7 +176,7 @@ def test_all_pages_of_an_indicator_arrive_and_are_read(
     server.answer("/v2/country/all/indicator/A", world_bank(3))
     landing = Landing(str(tmp_path))
 
-    for document in macro.worldbank(client, server.base, ALWAYS, ["A"]):
+    for document in macro.worldbank(client, server.base, ALWAYS, configured(INDICATORS="A")):
         landing.land(document)
 
     documents = landing.documents("worldbank")
@@ -187,7 +195,9 @@ def test_of_an_indicator_with_a_page_missing_nothing_is_taken(
     server.answer("/v2/country/all/indicator/A", second_fails)
     server.answer("/v2/country/all/indicator/B", world_bank(1))
 
-    documents, words = came(macro.worldbank(client, server.base, ALWAYS, ["A", "B"]))
+    documents, words = came(
+        macro.worldbank(client, server.base, ALWAYS, configured(INDICATORS="A B"))
+    )
 
     assert [document.url.split("?")[0][-1] for document in documents] == ["B"]
     assert "page 2 of 2 did not arrive, so nothing of A is taken" in words
@@ -200,7 +210,9 @@ def test_pages_of_two_updates_are_not_put_together(server: Replay, client: Clien
 
     server.answer("/v2/country/all/indicator/A", updated)
 
-    documents, words = came(macro.worldbank(client, server.base, ALWAYS, ["A"]))
+    documents, words = came(
+        macro.worldbank(client, server.base, ALWAYS, configured(INDICATORS="A"))
+    )
 
     assert documents == []
     assert "was updated while it was fetched" in words
@@ -212,7 +224,9 @@ def test_an_error_of_the_world_bank_with_status_200_is_an_error(
     message = [{"message": [{"id": "120", "key": "Invalid value", "value": "no such indicator"}]}]
     server.on("/v2/country/all/indicator/A", reply(message))
 
-    documents, words = came(macro.worldbank(client, server.base, ALWAYS, ["A"]))
+    documents, words = came(
+        macro.worldbank(client, server.base, ALWAYS, configured(INDICATORS="A"))
+    )
 
     assert documents == []
     assert "no such indicator" in words
@@ -223,7 +237,9 @@ def test_increments_of_the_ecb_ask_for_what_was_updated_with_its_history(
 ) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(b"KEY,TIME_PERIOD\n"))
 
-    (document,) = macro.ecb(client, server.base, Window(date(2024, 1, 1)), ["D.ZAR.EUR.SP00.A"])
+    (document,) = macro.ecb(
+        client, server.base, Window(date(2024, 1, 1)), configured(ECB_KEYS="D.ZAR.EUR.SP00.A")
+    )
 
     assert server.asked[0].query == {
         "format": "csvdata",
@@ -238,12 +254,17 @@ def test_nothing_updated_is_no_failure_but_an_unknown_series_is(
 ) -> None:
     server.on("/service/data/EXR/D.XXX.EUR.SP00.A", Reply(b"No results found.", 404))
 
-    assert came(macro.ecb(client, server.base, Window(date(2024, 1, 1)), ["D.XXX.EUR.SP00.A"])) == (
+    assert came(
+        macro.ecb(
+            client, server.base, Window(date(2024, 1, 1)), configured(ECB_KEYS="D.XXX.EUR.SP00.A")
+        )
+    ) == (
         [],
         "",
     )
     assert (
-        "No results found" in came(macro.ecb(client, server.base, ALWAYS, ["D.XXX.EUR.SP00.A"]))[1]
+        "No results found"
+        in came(macro.ecb(client, server.base, ALWAYS, configured(ECB_KEYS="D.XXX.EUR.SP00.A")))[1]
     )
 
 
@@ -258,8 +279,10 @@ def test_what_landed_and_has_not_changed_is_not_fetched_again(
     landing = Landing(str(tmp_path))
     found = []
     for _ in range(2):
-        with Client(kept=kept_in(landing, "ecb")) as client:
-            documents = list(macro.ecb(client, server.base, ALWAYS, ["D.ZAR.EUR.SP00.A"]))
+        with http_client(kept=kept_in(landing, "ecb")) as client:
+            documents = list(
+                macro.ecb(client, server.base, ALWAYS, configured(ECB_KEYS="D.ZAR.EUR.SP00.A"))
+            )
         found.append(len(documents))
         for document in documents:
             landing.land(document)
@@ -289,7 +312,9 @@ def test_all_observations_of_a_series_arrive_with_what_its_parser_needs(
     server.answer("/fred/series/observations", fred_page)
     landing = Landing(str(tmp_path))
 
-    documents = list(fetch_alfred.alfred(client, server.base, ALWAYS, ["NEW"]))
+    documents = list(
+        fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))
+    )
     landed = [landing.land(document)[0] for document in documents]
 
     assert server.asked[1].query["api_key"] == "5ecre7"
@@ -311,7 +336,9 @@ def test_observations_that_stop_short_of_their_count_are_not_taken(
         ),
     )
 
-    documents, words = came(fetch_alfred.alfred(client, server.base, ALWAYS, ["NEW"]))
+    documents, words = came(
+        fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))
+    )
 
     assert documents == []
     assert "1 of 3 observations arrived, so nothing is taken" in words
@@ -348,7 +375,9 @@ def test_a_series_with_more_vintages_than_one_answer_holds_comes_in_parts(
     landing = Landing(str(tmp_path / "landing"))
     [source] = [source for source in SOURCES if source.key == "alfred"]
 
-    land_all(landing, fetch_alfred.alfred(client, server.base, ALWAYS, ["NEW"]))
+    land_all(
+        landing, fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))
+    )
     load_source(record, landing, source)
 
     every = vintages_query(MACRO_SERIES, record.relation("macro_series"), vintages="all")
@@ -362,7 +391,7 @@ def test_a_question_that_fred_refuses_for_another_reason_is_not_split(
     server.on("/fred/series", fred_series())
     server.on("/fred/series/observations", Reply(b'{"error_message": "no such series"}', 400))
 
-    _, words = came(fetch_alfred.alfred(client, server.base, ALWAYS, ["NEW"]))
+    _, words = came(fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW")))
 
     assert "no such series" in words
     assert len(server.asked) == 2
@@ -371,7 +400,9 @@ def test_a_question_that_fred_refuses_for_another_reason_is_not_split(
 def test_a_series_under_copyright_is_left_out(server: Replay, client: Client) -> None:
     server.on("/fred/series", fred_series("Copyright, 2016, OECD."))
 
-    assert list(fetch_alfred.alfred(client, server.base, ALWAYS, ["NEW"])) == []
+    assert (
+        list(fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))) == []
+    )
     assert len(server.asked) == 1
 
 
@@ -380,13 +411,13 @@ def test_without_a_key_fred_is_not_asked_and_the_words_say_how_to_get_one(
 ) -> None:
     monkeypatch.delenv("SANKOFA_FRED_KEY", raising=False)
     with pytest.raises(FetchError, match="set SANKOFA_FRED_KEY"):
-        fetch_alfred.alfred(client, LIVE["alfred"], ALWAYS)
+        fetch_alfred.alfred(client, LIVE["alfred"], ALWAYS, configured())
 
 
 def test_the_files_of_h10_carry_their_frequency(server: Replay, client: Client) -> None:
     server.on("/monthly.csv", Reply(b"Date,Country,Exchange rate\n"))
 
-    (document,) = macro.h10(client, server.base, ALWAYS, ["monthly"])
+    (document,) = macro.h10(client, server.base, ALWAYS, configured(H10_CADENCES="monthly"))
 
     assert document.headers["frequency"] == "monthly"
 
@@ -397,7 +428,7 @@ def test_the_older_pages_of_an_issuer_arrive_with_its_list(server: Replay, clien
     server.on("/submissions/CIK0001172724.json", reply(filer))
     server.on(f"/submissions/{older}", reply({"accessionNumber": []}))
 
-    documents = list(filings.submissions(client, server.base, ALWAYS, ["1172724"]))
+    documents = list(filings.submissions(client, server.base, ALWAYS, configured(CIKS="1172724")))
 
     assert [document.url.rpartition("/")[2] for document in documents] == [
         "CIK0001172724.json",
@@ -411,14 +442,16 @@ def test_an_older_page_named_to_lead_elsewhere_is_refused(server: Replay, client
 
     assert (
         "no name of an older page"
-        in came(filings.submissions(client, server.base, ALWAYS, ["1"]))[1]
+        in came(filings.submissions(client, server.base, ALWAYS, configured(CIKS="1")))[1]
     )
 
 
 def test_an_issuer_that_fails_does_not_stop_the_others(server: Replay, client: Client) -> None:
     server.on("/api/xbrl/companyfacts/CIK0000000002.json", reply({"cik": 2}))
 
-    documents, words = came(filings.companyfacts(client, server.base, ALWAYS, ["1", "2", "x"]))
+    documents, words = came(
+        filings.companyfacts(client, server.base, ALWAYS, configured(CIKS="1 2 x"))
+    )
 
     assert [document.url[-6:] for document in documents] == ["2.json"]
     assert "CIK0000000001.json: it answers 404" in words
@@ -429,7 +462,7 @@ def test_the_nightly_zip_arrives_whole_in_one_download(server: Replay, client: C
     body = zipped(**{"CIK0000000001.json": "{}"})
     server.on("/xbrl/companyfacts.zip", Reply(body, drop_after=50), Reply(body))
 
-    (document,) = read(filings.companyfacts_bulk(client, server.base, ALWAYS))
+    (document,) = read(filings.companyfacts_bulk(client, server.base, ALWAYS, configured()))
 
     assert (document.source, document.body) == ("sec-companyfacts-bulk", body)
 
@@ -439,7 +472,7 @@ def test_a_zip_cut_before_its_table_of_contents_is_refused(server: Replay, clien
 
     assert (
         "its zip ends in the middle"
-        in came(filings.companyfacts_bulk(client, server.base, ALWAYS))[1]
+        in came(filings.companyfacts_bulk(client, server.base, ALWAYS, configured()))[1]
     )
 
 
@@ -478,7 +511,9 @@ def test_reports_of_a_window_arrive_with_the_day_they_were_added(
     for number in range(1, 6):
         server.on(f"/{number}.json", reply({"documentInfo": {}}))
 
-    documents = list(filings.xbrl_filings(client, server.base, window, ["UA"]))
+    documents = list(
+        filings.xbrl_filings(client, server.base, window, configured(XBRL_COUNTRIES="UA"))
+    )
 
     assert [document.headers["x-fxo-id"] for document in documents] == [f"X-{n}" for n in numbers]
     assert {document.license_class for document in documents} == {"restricted"}
@@ -488,7 +523,9 @@ def test_reports_of_a_window_arrive_with_the_day_they_were_added(
 def test_an_index_that_ends_before_its_count_is_a_failure(server: Replay, client: Client) -> None:
     server.on("/api/filings", reply({"data": [], "meta": {"count": 9}}))
 
-    _, words = came(filings.xbrl_filings(client, server.base, ALWAYS, ["UA"]))
+    _, words = came(
+        filings.xbrl_filings(client, server.base, ALWAYS, configured(XBRL_COUNTRIES="UA"))
+    )
 
     assert "page 1 is empty after 0 of 9" in words
 
@@ -507,7 +544,7 @@ def test_each_day_of_the_south_african_portal_arrives_with_all_its_pages(
     server.answer("/api/OCDSReleases", za_page)
     window = Window(date(2026, 8, 14), date(2026, 8, 16))
 
-    documents = list(FETCH["za-etenders"](client, server.base, window))
+    documents = list(FETCH["za-etenders"](client, server.base, window, configured()))
 
     assert [json.loads(bytes_of(document))["releases"][0]["ocid"] for document in documents] == [
         "2026-08-14-1",
@@ -528,7 +565,9 @@ def test_of_a_day_cut_short_nothing_is_taken(server: Replay, client: Client) -> 
     )
     day = date(2026, 8, 14)
 
-    documents, words = came(FETCH["za-etenders"](client, server.base, Window(day, day)))
+    documents, words = came(
+        FETCH["za-etenders"](client, server.base, Window(day, day), configured())
+    )
 
     assert documents == []
     assert "page 2 did not arrive" in words
@@ -537,7 +576,11 @@ def test_of_a_day_cut_short_nothing_is_taken(server: Replay, client: Client) -> 
 def test_kenya_is_asked_by_financial_year(server: Replay, client: Client) -> None:
     server.on("/api/ocds/tenders", reply({"releases": []}))
 
-    list(FETCH["ke-ppip"](client, server.base, Window(date(2025, 6, 30), date(2026, 7, 1))))
+    list(
+        FETCH["ke-ppip"](
+            client, server.base, Window(date(2025, 6, 30), date(2026, 7, 1)), configured()
+        )
+    )
 
     assert [asked.query["fy"] for asked in server.asked] == ["2024-2025", "2025-2026", "2026-2027"]
 
@@ -547,8 +590,8 @@ def test_the_registry_gives_a_publisher_whole_or_by_year(server: Replay, client:
     server.on("/en/publication/64/download", Reply(body))
     window = Window(date(2023, 5, 1), date(2024, 1, 1))
 
-    (whole,) = read(FETCH["ng-budget"](client, server.base, ALWAYS))
-    years = list(FETCH["ng-budget"](client, server.base, window))
+    (whole,) = read(FETCH["ng-budget"](client, server.base, ALWAYS, configured()))
+    years = list(FETCH["ng-budget"](client, server.base, window, configured()))
 
     assert whole.body == body
     assert [document.url.rpartition("=")[2] for document in (whole, *years)] == [
@@ -560,7 +603,7 @@ def test_the_registry_gives_a_publisher_whole_or_by_year(server: Replay, client:
 
 def test_a_publisher_without_a_number_is_a_failure_that_says_what_to_set(client: Client) -> None:
     with pytest.raises(FetchError, match="set SANKOFA_PUBLICATION_CO_SECOP"):
-        FETCH["co-secop"](client, LIVE["co-secop"], ALWAYS)
+        FETCH["co-secop"](client, LIVE["co-secop"], ALWAYS, configured())
 
 
 def test_any_address_and_any_file_can_be_a_portals_document(
@@ -571,7 +614,7 @@ def test_any_address_and_any_file_can_be_a_portals_document(
     path.write_bytes(b"{}\n")
     monkeypatch.setenv("SANKOFA_ADDRESSES_CO_SECOP", f"{url}, {path} {tmp_path}/nothing.json")
 
-    documents, words = came(FETCH["co-secop"](client, server.base, ALWAYS))
+    documents, words = came(FETCH["co-secop"](client, server.base, ALWAYS, configured()))
 
     assert [(document.url, document.body) for document in documents] == [
         (url, b"[]"),
@@ -586,7 +629,7 @@ def test_the_golden_copy_is_followed_to_where_it_lies(server: Replay, client: Cl
     path = "/api/v2/golden-copies/publishes/lei2/latest.json"
     server.on(path, Reply(b"", 302, {"Location": "/storage/lei2.json.zip"}))
 
-    (document,) = read(entities.gleif(client, server.base, ALWAYS))
+    (document,) = read(entities.gleif(client, server.base, ALWAYS, configured()))
 
     assert (document.url, document.body) == (server.base + path, body)
 
@@ -598,7 +641,7 @@ def test_since_a_day_only_the_difference_of_the_golden_copy_is_asked_for(
     server.on("/api/v2/golden-copies/publishes/lei2/latest.csv", Reply(zipped(a="")))
     since = datetime.now(UTC).date() - timedelta(days=days)
 
-    list(entities.gleif(client, server.base, Window(since), "csv"))
+    list(entities.gleif(client, server.base, Window(since), configured(GLEIF_FORM="csv")))
 
     assert server.asked[0].query.get("delta") == delta
 
@@ -611,7 +654,9 @@ def lei_page(asked: Asked) -> Reply:
 def test_all_lei_records_of_a_country_arrive(server: Replay, client: Client) -> None:
     server.answer("/api/v1/lei-records", lei_page)
 
-    documents = list(entities.gleif_api(client, server.base, ALWAYS, ["MU"]))
+    documents = list(
+        entities.gleif_api(client, server.base, ALWAYS, configured(GLEIF_COUNTRIES="MU"))
+    )
 
     assert [json.loads(bytes_of(document))["data"][0]["id"] for document in documents] == [1, 2]
     assert {document.source for document in documents} == {"gleif-api"}
@@ -624,7 +669,9 @@ def test_a_country_with_more_records_than_the_api_shows_is_a_failure(
         "/api/v1/lei-records", reply({"meta": {"pagination": {"lastPage": 99, "total": 19_800}}})
     )
 
-    documents, words = came(entities.gleif_api(client, server.base, ALWAYS, ["ZA"]))
+    documents, words = came(
+        entities.gleif_api(client, server.base, ALWAYS, configured(GLEIF_COUNTRIES="ZA"))
+    )
 
     assert documents == []
     assert "fetch the golden copy" in words
@@ -639,7 +686,11 @@ def test_openfigi_is_asked_in_batches_as_large_as_the_key_permits(
         "/v3/mapping", lambda asked: reply([{"warning": "none"}] * len(json.loads(asked.body)))
     )
 
-    documents = list(entities.openfigi(client, server.base, ALWAYS, [f"ZA{n}" for n in range(12)]))
+    documents = list(
+        entities.openfigi(
+            client, server.base, ALWAYS, configured(ISINS=" ".join(f"ZA{n}" for n in range(12)))
+        )
+    )
 
     assert [len(json.loads(document.headers["x-jobs"])) for document in documents] == batches
     assert server.asked[0].headers.get("x-openfigi-apikey", "") == key

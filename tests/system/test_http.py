@@ -21,8 +21,10 @@ from hypothesis import strategies as st
 from assets.fetching.client import REDIRECTS, Answer, Client, FetchError, Timeouts
 from assets.fetching.http_bodies import Limits
 from assets.fetching.rate_limit import RATES, Bucket, Turns, public, retry_after
+from tests.helpers.http_client import http_client
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import Asked, Replay, Reply
+from warehouse.settings import SettingError, read_settings
 
 JSON = {"Content-Type": "application/json"}
 GOOD = Reply(b'{"a": 1}', headers=JSON)
@@ -41,7 +43,7 @@ def waits() -> list[float]:
 
 @pytest.fixture
 def client(server: Replay, waits: list[float]) -> Iterator[Client]:
-    with Client(sleep=waits.append) as client:
+    with http_client(sleep=waits.append) as client:
         yield client
 
 
@@ -74,7 +76,7 @@ def test_a_gzipped_answer_is_given_unpacked_also_of_several_members(
 
 def test_whoever_asks_says_who_asks(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANKOFA_CONTACT", "data@example.org")
-    with Client() as client:
+    with http_client() as client:
         client.get(server.on("/a", GOOD))
 
     assert server.asked[0].headers["user-agent"] == "Sankofa data@example.org"
@@ -82,13 +84,13 @@ def test_whoever_asks_says_who_asks(server: Replay, monkeypatch: pytest.MonkeyPa
 
 def test_a_live_source_is_not_asked_without_a_contact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SANKOFA_CONTACT", raising=False)
-    with Client() as client:
+    with http_client() as client:
         assert "set SANKOFA_CONTACT" in str(refusal(client, "https://data.sec.gov/x"))
 
 
 def test_a_contact_nobody_could_write_to_is_refused() -> None:
-    with pytest.raises(FetchError, match="e-mail address"):
-        Client("me\nX-Evil: 1")
+    with pytest.raises(SettingError, match=r"SANKOFA_CONTACT .* e-mail address"):
+        read_settings({"SANKOFA_CONTACT": "me\nX-Evil: 1"})
 
 
 @pytest.mark.parametrize("status", [403, 408, 413, 429, 500, 502, 503, 504])
@@ -199,7 +201,7 @@ def test_a_packing_that_was_not_asked_for_is_an_error(server: Replay, client: Cl
 def test_a_bomb_of_gzip_is_refused_before_it_unfolds(server: Replay) -> None:
     bomb = gzip.compress(bytes(200 << 20), 9)
     url = server.on("/a", Reply(bomb, headers={"Content-Encoding": "gzip"}))
-    with Client(limits=Limits(received=1 << 20, opened=4 << 20)) as client:
+    with http_client(limits=Limits(received=1 << 20, opened=4 << 20)) as client:
         error = refusal(client, url, "any")
 
     assert "it unpacks to at least" in str(error)
@@ -209,7 +211,7 @@ def test_a_bomb_of_gzip_is_refused_before_it_unfolds(server: Replay) -> None:
 
 def test_a_body_announced_too_large_is_not_read(server: Replay) -> None:
     url = server.on("/a", Reply(b"x" * 5000))
-    with Client(limits=Limits(received=1000, opened=9000)) as client:
+    with http_client(limits=Limits(received=1000, opened=9000)) as client:
         assert "it announces 5000 bytes" in str(refusal(client, url, "any"))
 
 
@@ -287,14 +289,14 @@ def test_a_redirect_from_https_to_http_is_refused(
     encrypted: Replay, server: Replay, authority: trustme.CA
 ) -> None:
     url = encrypted.on("/a", Reply(b"", 302, {"Location": server.on("/a", GOOD)}))
-    with Client(verify=trusting(authority)) as client:
+    with http_client(verify=trusting(authority)) as client:
         assert "which is not encrypted" in str(refusal(client, url))
     assert server.asked == []
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(encrypted: Replay) -> None:
     url = encrypted.on("/a", GOOD)
-    with Client() as client:
+    with http_client() as client:
         error = str(refusal(client, url))
 
     assert "its certificate is not valid" in error
@@ -305,7 +307,7 @@ def test_a_certificate_of_an_unknown_authority_is_refused(encrypted: Replay) -> 
 def test_a_slow_body_ends_at_the_time_for_the_whole(server: Replay) -> None:
     url = server.on("/a", Reply(b"x" * 100, pause=0.05, piece=1))
     began = time.monotonic()
-    with Client(timeouts=Timeouts(whole=0.3), attempts=1) as client:
+    with http_client(timeouts=Timeouts(whole=0.3), attempts=1) as client:
         assert "it took longer than 0.3 s" in str(refusal(client, url, "any"))
     assert time.monotonic() - began < 3
 
@@ -313,14 +315,14 @@ def test_a_slow_body_ends_at_the_time_for_the_whole(server: Replay) -> None:
 def test_a_slow_page_of_an_error_is_not_read_to_its_end(server: Replay) -> None:
     url = server.on("/a", Reply(b"x" * 200, 404, pause=0.05, piece=1))
     began = time.monotonic()
-    with Client(timeouts=Timeouts(whole=0.2)) as client:
+    with http_client(timeouts=Timeouts(whole=0.2)) as client:
         assert refusal(client, url).status == 404
     assert time.monotonic() - began < 3
 
 
 def test_a_source_that_falls_silent_is_left(server: Replay) -> None:
     url = server.on("/a", Reply(b"x", pause=1.0))
-    with Client(timeouts=Timeouts(read=0.1), attempts=2, sleep=lambda _: None) as client:
+    with http_client(timeouts=Timeouts(read=0.1), attempts=2, sleep=lambda _: None) as client:
         assert "did not answer in time (tried 2 times)" in str(refusal(client, url, "any"))
 
 
@@ -345,7 +347,7 @@ def test_what_has_not_changed_is_not_sent_again(server: Replay) -> None:
     def headers(address: str) -> dict[str, str] | None:
         return kept[address].headers if address in kept else None
 
-    with Client(kept=headers) as client:
+    with http_client(kept=headers) as client:
         kept[url] = client.get(url, "json", conditional=True)
         again = client.get(url, "json", conditional=True)
 
@@ -356,7 +358,7 @@ def test_what_has_not_changed_is_not_sent_again(server: Replay) -> None:
 
 def test_the_day_of_the_last_change_is_asked_with(server: Replay) -> None:
     day = "Wed, 21 Oct 2015 07:28:00 GMT"
-    with Client(kept=lambda _: {"last-modified": day}) as client:
+    with http_client(kept=lambda _: {"last-modified": day}) as client:
         client.get(server.on("/a", Reply(status=304)), conditional=True)
         client.get(server.base + "/a")
 
@@ -378,7 +380,7 @@ def test_a_large_body_goes_to_a_file_and_begins_anew_after_a_drop(
 
 def test_progress_is_told_in_bytes_of_the_whole(server: Replay) -> None:
     told: list[tuple[int, int | None]] = []
-    with Client(progress=lambda done, whole: told.append((done, whole))) as client:
+    with http_client(progress=lambda done, whole: told.append((done, whole))) as client:
         client.get(server.on("/a", Reply(b"x" * 300_000)))
 
     assert told[-1] == (300_000, 300_000)
@@ -435,7 +437,7 @@ class Clock:
 def test_a_host_is_asked_no_more_often_than_its_rate(server: Replay, tmp_path: Path) -> None:
     clock = Clock()
     url = server.on("/a", GOOD)
-    polite = Client(rates={"127.0.0.1": 8.0}, clock=clock, sleep=clock.sleep, turns=tmp_path)
+    polite = Client("", tmp_path, rates={"127.0.0.1": 8.0}, clock=clock, sleep=clock.sleep)
     with polite as client:
         for _ in range(17):
             client.get(url)

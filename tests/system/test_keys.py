@@ -267,13 +267,10 @@ def test_a_signing_secret_is_made_once_for_each_purpose(store: KeyStore) -> None
     assert signing_secret(store, "cursor") == secret != signing_secret(store, "other")
 
 
-def test_the_table_of_tiers_is_changed_by_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_of_tiers_is_changed_by_a_file(tmp_path: Path) -> None:
     changes = tmp_path / "tiers.json"
     changes.write_text(json.dumps({"sample": {"per_minute": 7}}))
-    monkeypatch.setenv("SANKOFA_TIERS", str(changes))
-    store = KeyStore(tmp_path / "keys.sqlite")
+    store = KeyStore(tmp_path / "keys.sqlite", configured_tiers(changes))
 
     found = find(store, create(store, "sample"))
 
@@ -294,4 +291,4 @@ def test_a_file_of_tiers_that_is_wrong_is_refused(tmp_path: Path, text: str) -> 
     changes = tmp_path / "tiers.json"
     changes.write_text(text)
     with pytest.raises(SankofaError, match="SANKOFA_TIERS"):
-        configured_tiers({"SANKOFA_TIERS": str(changes)})
+        configured_tiers(changes)

@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from tests.helpers.random_world import publish_world
 from tests.helpers.redis_server import Redis
 from warehouse.keys import KeyStore, create, revoke, rotate, sandbox
 from warehouse.read.mart import Mart
+from warehouse.tiers import TIERS, Tier, TierName, configured_tiers
 from warehouse.usage import Usage, month_at
 
 ENTITY = "/v1/entities/DCA1"
@@ -68,8 +69,8 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stores]:
 class Service:
     """The app over stores, with a key of each kind."""
 
-    def __init__(self, mart: Mart, stores: Stores) -> None:
-        self.keys, self.usage = KeyStore(stores.keys), Usage(stores.usage)
+    def __init__(self, mart: Mart, stores: Stores, tiers: Mapping[TierName, Tier] = TIERS) -> None:
+        self.keys, self.usage = KeyStore(stores.keys, tiers), Usage(stores.usage)
         self.client = testing.TestClient(create_app(mart, self.keys, usage=self.usage))
         self.public = sandbox(self.keys)
         self.sample, self.starter = create(self.keys, "sample"), create(self.keys, "starter")
@@ -177,13 +178,10 @@ def test_429_names_the_policy_and_when_to_come_back(service: Service) -> None:
     assert service.get(ENTITY, service.starter).status_code == 200
 
 
-def test_the_monthly_cap_is_429_too(
-    mart: Mart, stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_monthly_cap_is_429_too(mart: Mart, stores: Stores, tmp_path: Path) -> None:
     tiers = tmp_path / "tiers.json"
     tiers.write_text('{"sample": {"per_month": 2}}')
-    monkeypatch.setenv("SANKOFA_TIERS", str(tiers))
-    service = Service(mart, stores)
+    service = Service(mart, stores, configured_tiers(tiers))
 
     answers = [service.get(ENTITY, service.sample) for _ in range(3)]
 

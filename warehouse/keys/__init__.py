@@ -6,7 +6,6 @@ public, so it alone is also kept in clear, to be shown again. Limits do not belo
 
 import hashlib
 import hmac
-import os
 import re
 import secrets
 import time
@@ -21,7 +20,7 @@ from warehouse.errors import SankofaError
 from warehouse.keys.file import FileKeys
 from warehouse.keys.issued import Backend, Issued, KeyStoreUnavailable
 from warehouse.redis import SCHEMES
-from warehouse.tiers import Tier, TierName, configured_tiers
+from warehouse.tiers import TIERS, Tier, TierName
 
 __all__ = [
     "Issued",
@@ -61,11 +60,9 @@ class Key:
 class KeyStore:
     """The keys at a place: the path of a file, or the URL of a Redis."""
 
-    def __init__(self, place: str | Path, tiers: Mapping[TierName, Tier] | None = None) -> None:
+    def __init__(self, place: str | Path, tiers: Mapping[TierName, Tier] = TIERS) -> None:
         self.backend: Backend = _backend(str(place))
-        self._tiers: Mapping[str, Tier] = {
-            str(name): tier for name, tier in (tiers or configured_tiers(os.environ)).items()
-        }
+        self._tiers: Mapping[str, Tier] = {str(name): tier for name, tier in tiers.items()}
         self._found: dict[bytes, tuple[Key, object, float]] = {}
 
     @property

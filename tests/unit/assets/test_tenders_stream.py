@@ -169,7 +169,7 @@ def test_numbers_of_a_long_package_are_exact() -> None:
 
 
 def test_a_source_that_is_no_portal_is_rejected() -> None:
-    (parsed,) = stream(document("nowhere"), io.BytesIO(LINE))
+    (parsed,) = stream(document("nowhere"), io.BytesIO(LINE), KEY)
 
     assert left(parsed) == [("", "nowhere: no such portal")]
 

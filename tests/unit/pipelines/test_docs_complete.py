@@ -15,31 +15,43 @@ from pipelines.command import sankofa
 from pipelines.commands.exits import MEANINGS
 from tests.helpers.paths import ROOT
 from warehouse.contract.bodies import BODIES
+from warehouse.settings import SETTINGS
 
 OPERATING = (ROOT / "docs" / "operating.md").read_text("utf-8")
 REST = (ROOT / "docs" / "rest.md").read_text("utf-8")
 FOLDERS = ("api", "assets", "mcp/mcp_server", "pipelines", "quality", "warehouse")
-# By which one process of the service tells another.
-OWN = {"SANKOFA_MCP_TOLD"}
 
 
 def settings_in(path: Path) -> Iterator[str]:
-    """Name the settings that a file speaks of; those of one source by their family."""
+    """Yield the settings that a file names in its code."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Constant) and re.fullmatch(r"SANKOFA_[A-Z0-9_]+", str(node.value)):
             yield str(node.value)
         if isinstance(node, ast.keyword) and str(node.arg).startswith("SANKOFA_"):
             yield str(node.arg)
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("setting_name"):
-            yield f"SANKOFA_{ast.literal_eval(node.args[0])}_<…>"
 
 
 def test_the_table_of_settings_is_all_that_the_code_reads() -> None:
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
-    read = {name for path in files for name in settings_in(path)} - OWN
+    declared = {setting.prefix for setting in SETTINGS.values()}
+    assert {name for path in files for name in settings_in(path)} <= declared
     listed = re.findall(r"^\| `(SANKOFA_[A-Z0-9_]+(?:<\w+>)?)`", OPERATING, re.MULTILINE)
-    assert len(listed) == len(set(listed))
-    assert {re.sub(r"<\w+>", "<…>", name) for name in listed} == read
+    assert listed == [setting.name for setting in SETTINGS.values()]
+
+
+def test_only_entry_points_read_the_environment() -> None:
+    entry_points = {
+        "api/__main__.py",
+        "mcp/mcp_server/__main__.py",
+        "pipelines/definitions.py",
+        # Dagster and libpq are configured by their own variables; children inherit ours.
+        "pipelines/run.py",
+        "pipelines/supervisor.py",
+        "pipelines/doctor/stores.py",
+    }
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    names = {str(path.relative_to(ROOT)) for path in files if "os.environ" in path.read_text()}
+    assert {name for name in names if not name.startswith("pipelines/commands/")} == entry_points
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: str(each.path))

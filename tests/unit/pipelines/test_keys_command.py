@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipelines.command import sankofa
-from pipelines.places import places
 from warehouse.keys import KeyStore, find, sandbox
+from warehouse.settings import read_settings
 from warehouse.usage import Usage, month_at
 from warehouse.usage.counting import month_before
 
@@ -50,22 +50,22 @@ def test_a_revoked_key_is_listed_as_ended() -> None:
     assert run("revoke", key[:12]).output == f"{key[:12]} is revoked\n"
 
     assert "ended" in run("list").output
-    assert find(KeyStore(places().keys), key) is None
+    assert find(KeyStore(read_settings(os.environ).keys), key) is None
 
 
 def test_a_rotation_prints_the_new_key_and_the_old_works_on_as_told() -> None:
     key = made("--tier", "professional")
     new = run("rotate", key[:12], "--overlap-hours", "2").output.strip()
 
-    store = KeyStore(places().keys)
+    store = KeyStore(read_settings(os.environ).keys)
     before, after = find(store, key), find(store, new)
     assert before is not None and after is not None and before.key_id == after.key_id
     assert "ends " in run("list").output
 
 
 def test_usage_shows_what_each_key_was_charged() -> None:
-    key, store = made("--tier", "starter"), KeyStore(places().keys)
-    public, usage = sandbox(store), Usage(places().usage)
+    key, store = made("--tier", "starter"), KeyStore(read_settings(os.environ).keys)
+    public, usage = sandbox(store), Usage(read_settings(os.environ).usage)
     for address in ("192.0.2.1", "198.51.100.1", "203.0.113.1"):
         for asked in (key, public):
             found = find(store, asked)
@@ -115,4 +115,4 @@ def test_an_address_with_a_password_is_not_in_the_list_of_processes(
     CliRunner().invoke(sankofa, ["serve"])
 
     assert len(started) == 1 and "hidden" not in str(started)
-    assert os.environ["SANKOFA_KEYS"] == places().keys
+    assert os.environ["SANKOFA_KEYS"] == read_settings(os.environ).keys

@@ -1,6 +1,7 @@
 """The jobs, schedules and the terminal: what runs when, and what a person sees."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from assets.ingest.sources import SOURCES
 from pipelines.command import sankofa
 from pipelines.definitions import definitions
 from tests.helpers.replay_server import Replay, Reply
+from warehouse.settings import read_settings
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +25,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_table_of_every_source_is_an_asset() -> None:
     keys = {
-        key.to_user_string() for key in definitions().resolve_asset_graph().get_all_asset_keys()
+        key.to_user_string()
+        for key in definitions(read_settings(os.environ)).resolve_asset_graph().get_all_asset_keys()
     }
     for source in SOURCES:
         name = source.key.replace("-", "_")
@@ -33,7 +36,7 @@ def test_every_table_of_every_source_is_an_asset() -> None:
 
 
 def test_every_live_source_is_fetched_on_a_schedule_and_retried() -> None:
-    repository = definitions().get_repository_def()
+    repository = definitions(read_settings(os.environ)).get_repository_def()
     names = {schedule.name for schedule in repository.schedule_defs}
     for source in SOURCES:
         if source.fetch is not None and source.permitted:
@@ -45,7 +48,7 @@ def test_every_live_source_is_fetched_on_a_schedule_and_retried() -> None:
 
 
 def test_a_new_file_asks_for_a_load_once(home: Path) -> None:
-    [sensor] = definitions().get_repository_def().sensor_defs
+    [sensor] = definitions(read_settings(os.environ)).get_repository_def().sensor_defs
     document = home / "sample" / "ecb" / "2026-01-01" / "a.csv"
     document.parent.mkdir(parents=True)
     document.write_text("KEY\n")

@@ -1,6 +1,7 @@
 """``sankofa quarantine``: what was not understood can be seen, and read again, and stays kept."""
 
 import json
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,10 +16,10 @@ from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed
 from assets.source import Source
 from pipelines.command import sankofa
-from pipelines.places import places
 from warehouse.record.landing import Document, FetchedResponse, Landing
 from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record
+from warehouse.settings import read_settings
 
 HEADER = "KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS"
 RATE = "EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-0{},{},A"
@@ -66,7 +67,7 @@ def test_the_list_counts_by_source_and_reason(ingested: None) -> None:
 def test_an_entry_shows_its_place_its_bytes_and_what_stands_there(ingested: None) -> None:
     (rate,) = listed("--source", "ecb")
     shown = json.loads(run("quarantine", "show", rate["example"][:10], "--json").stdout)
-    (document,) = Landing(places().landing).documents("ecb")
+    (document,) = Landing(read_settings(os.environ).landing).documents("ecb")
     assert shown["sha256"] == document.sha256 and shown["address"] == document.url
     assert shown["location"] == f"{document.url}#line 3"
     assert shown["reason"] == rate["reason"]

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from pipelines.builds import roll_back
-from pipelines.places import Places
 from tests.helpers.installation import at
 from tests.helpers.record_rows import entity_row, load
 from warehouse.errors import UnknownVersion
@@ -16,10 +15,11 @@ from warehouse.mart.sqlite_builds import build_file
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES
+from warehouse.settings import Settings
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Places:
+def here(tmp_path: Path) -> Settings:
     home = at(tmp_path / "home")
     record = Record(home.record)
     for number in (1, 2):
@@ -29,7 +29,7 @@ def here(tmp_path: Path) -> Places:
     return home
 
 
-def test_readers_are_never_switched_to_a_build_that_they_cannot_read(here: Places) -> None:
+def test_readers_are_never_switched_to_a_build_that_they_cannot_read(here: Settings) -> None:
     older, newer = builds_at(here.marts).names()
     with sqlite3.connect(build_file(Path(here.marts), older)) as held:
         held.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
@@ -38,7 +38,7 @@ def test_readers_are_never_switched_to_a_build_that_they_cannot_read(here: Place
     assert builds_at(here.marts).current() == newer
 
 
-def test_what_is_rolled_back_from_can_be_taken_away(here: Places) -> None:
+def test_what_is_rolled_back_from_can_be_taken_away(here: Settings) -> None:
     older, newer = builds_at(here.marts).names()
     assert roll_back(here, drop=True) == older
     assert builds_at(here.marts).names() == [older]
