@@ -85,20 +85,6 @@ def _parser(settings: Settings) -> argparse.ArgumentParser:
     return parser
 
 
-def _store_option(
-    parser: argparse.ArgumentParser, name: str, what: str, *, required: bool = False
-) -> None:
-    """Add an option that defaults to a variable: a URL with a password belongs there."""
-    variable = f"SANKOFA_{name.upper()}"
-    default = os.environ.get(variable)
-    parser.add_argument(
-        f"--{name}",
-        default=default,
-        required=required and not default,
-        help=f"{what}; default: {variable}",
-    )
-
-
 def _several(parser: argparse.ArgumentParser, name: str, what: str) -> None:
     parser.add_argument(name, action="append", default=[], help=f"{what}; may be repeated")
 
