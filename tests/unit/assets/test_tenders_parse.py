@@ -377,7 +377,7 @@ def test_a_package_that_may_not_be_passed_on_is_rejected_whole() -> None:
 
 
 def test_a_source_that_is_no_portal_is_rejected() -> None:
-    parsed = parse(document("nowhere"), b"{}", KEY)
+    parsed = parse(document("nowhere"), b"{}", b"a key of the tests")
 
     assert parsed.rejected["tender_releases"][0].reason == "nowhere: no such portal"
 
