@@ -1,4 +1,7 @@
-"""What we work out from the record: no publication states it, so it has no date of its own."""
+"""Rows computed from the record for a build: matches, metrics and signals.
+
+No publication states them, so they have no sighting of their own.
+"""
 
 from datetime import date, datetime
 from decimal import Decimal
@@ -14,21 +17,21 @@ MatchMethod = Literal["registry_id", "lei", "exact_name"]
 
 
 class SameAs(SQLModel):
-    """An id of an organisation that points to another id of the same organisation."""
+    """A duplicate id of an organisation and the id to use instead."""
 
-    service_id: str = column("The id that points.", "DC2B8N5TRW")
-    same_as: str = column("The id of the same organisation that is pointed to.", "DC7Q2M4XK9")
+    service_id: str = column("The duplicate id.", "DC2B8N5TRW")
+    same_as: str = column("The id of the same organisation to use instead.", "DC7Q2M4XK9")
     evidence: Evidence = column(
-        "What both bear; declared where a register itself calls one the other's duplicate.", "lei"
+        "Identifier that both share; declared if a register itself calls one a duplicate.", "lei"
     )
 
 
 class PartyMatch(SQLModel):
-    """Who a party of tenders is, by what it states; or why that is not known.
+    """The organisation that a party of tenders was resolved to, or why it was not.
 
-    A row for each way in which a source writes a party. ``as_of`` does not reach it: a party
-    that was known on a day is shown with what the data_version knows of who it is. Only
-    another data_version can tell otherwise.
+    There is a row for each spelling of a party in a source. Matches do not depend on ``as_of``: a
+    party that was known on a day is shown with the organisation that the data_version resolves
+    it to. Only another data_version can change that.
     """
 
     source: str = column("Key of the source that names the party.", "za-etenders")
@@ -38,44 +41,45 @@ class PartyMatch(SQLModel):
     identifier_scheme: str | None = column("Scheme of the identifier.", "ZA-CIP")
     identifier_id: str | None = column("Identifier in that scheme.", "2001/123456/07")
     service_id: str | None = column("Organisation identifier; null if not resolved.", "DC7Q2M4XK9")
-    match_method: MatchMethod | None = column("By what it was resolved.", "registry_id")
-    reason: str | None = column("Why it was not resolved, in words; else null.", None)
+    match_method: MatchMethod | None = column("How it was resolved.", "registry_id")
+    reason: str | None = column("Why it was not resolved; null if it was.", None)
 
 
 class Metric(SQLModel):
     """One value of one metric for one full year of one issuer, from today's figures.
 
     It is the answer for every ``as_of`` from ``answers_from`` until the day before
-    ``answers_until``; neither leaves the service, they would tell the future.
+    ``answers_until``. Neither is served: they would reveal the future.
     """
 
     service_id: str = column("Organisation identifier.", "DC7Q2M4XK9")
     metric: str = column("Slug of the metric in the metrics-v1 set.", "net_margin")
     value: str = column(
-        "A decimal number as it is served, of ten significant digits, half even. As text, since "
-        "a ratio of two figures may have no exact place in DECIMAL(38,18); cast to a double it "
-        "sorts exactly.",
+        "Decimal number as served: ten significant digits, rounded half to even. It is text, "
+        "because a ratio of two figures may not fit DECIMAL(38,18); cast to a double it sorts "
+        "exactly.",
         "0.1234567891",
     )
     unit: str = column("ratio, or days.", "ratio")
-    currency: str = column("ISO 4217 code in which every input is reported.", "ZAR")
+    currency: str = column("ISO 4217 code of all inputs.", "ZAR")
     basis: str = column("Basis of preparation that every input shares.", "consolidated/ifrs")
     period_type: str = column("Always a full year.", "FY")
     period_start: date = column("First day of the year.", "2018-01-01")
     period_end: date = column("Last day of the year.", "2018-12-31")
     published_at: date = column(
-        "Day on which the first of its inputs for this year was first published.", "2019-03-29"
+        "Day on which any of its inputs for this year was first published.", "2019-03-29"
     )
     available_at: date = column(
-        "Day from which every input had the value it has today: exact from then on.", "2019-03-29"
+        "Day from which every input had its present value: the metric is final since then.",
+        "2019-03-29",
     )
     answers_from: date = column("First as_of day for which this row is the answer.", "2019-03-29")
     answers_until: date | None = column(
-        "First as_of day for which it no longer is: a later year was published; null if none. "
-        "Equal to answers_from where it never was the answer.",
+        "First as_of day for which it no longer is, because a later year was published; null if "
+        "none. Equal to answers_from if it never was the answer.",
         "2020-03-27",
     )
-    methodology_ref: str = column("Names the documented formula.", "metrics-v1/net_margin")
+    methodology_ref: str = column("Methodology page of the formula.", "metrics-v1/net_margin")
     inputs: str = column(
         "The figures it was computed from, as JSON: fact_id, line_item, value, period_end, "
         "vintage, available_at, source_ref.",
@@ -85,37 +89,39 @@ class Metric(SQLModel):
         "The most restrictive licence class among its inputs.", "public-domain"
     )
     source_ref: str = column(
-        "Document plus location of the input published last.", "https://example.org/facts.json#/3"
+        "Document and location of the input published last.", "https://example.org/facts.json#/3"
     )
     observed_at: datetime = column(
         "When we read the last of its inputs, in UTC.", "2026-11-14T02:10:00Z"
     )
-    method: Method = column("How the input published last was taken from its document.", "xbrl")
+    method: Method = column("How the input published last was extracted from its document.", "xbrl")
     extraction_confidence: Decimal | None = column(
-        "Score of the extraction of that input; null where it is not scored.", None
+        "Score of that extraction; null if it is not scored.", None
     )
     provenance_id: str = column(
-        "Identifies the place of that input.", "9f86d081884c7d659a2feaa0c55ad015"
+        "Identifies the location of that input.", "9f86d081884c7d659a2feaa0c55ad015"
     )
 
 
 class MetricAbsent(SQLModel):
-    """One metric that a full year of an issuer has no value for, and why.
+    """One metric that has no value for a full year of an issuer, and why.
 
-    Like a value, it holds for the ``as_of`` days in an interval; for the day of a past
-    ``as_of`` the reason may be that the year was revised or completed after it. An issuer that
-    has published figures, but no input of any full year yet, is told of here too: for a
-    metric and a day every issuer covered has exactly one row, here or among the values.
+    Like a value, it holds for an interval of ``as_of`` days; for a past ``as_of`` the reason may
+    be that the year was revised or completed later. Issuers that have published figures, but no
+    input of any full year yet, have rows here too: for a metric and a day, every issuer covered
+    has exactly one row, here or among the values.
     """
 
     service_id: str = column("Organisation identifier.", "DC7Q2M4XK9")
     metric: str = column("Slug of the metric.", "net_margin")
-    period_end: date = column("Last day of the year, or of what was published first.", "2018-12-31")
+    period_end: date = column(
+        "Last day of the year, or of the period published first.", "2018-12-31"
+    )
     reason: AbsentReason = column("Why there is no value.", "input_not_reported")
-    holds_from: date = column("First as_of day for which this is so.", "2019-03-29")
+    holds_from: date = column("First as_of day for which this holds.", "2019-03-29")
     holds_until: date | None = column(
-        "First as_of day for which it no longer is; null if none, equal to holds_from where it "
-        "never was.",
+        "First as_of day for which it no longer holds; null if none, equal to holds_from if it "
+        "never held.",
         "2020-03-27",
     )
 
@@ -123,52 +129,56 @@ class MetricAbsent(SQLModel):
 class Signal(SQLModel):
     """One measure of one panel, for one country, month and dimension, in one vintage.
 
-    ``superseded_at`` stays inside: it would tell the future.
+    ``superseded_at`` is not served: it would reveal the future.
     """
 
     signal_key: str = column("Key of the panel.", "single-bid-rate")
     country: str = column("ISO 3166-1 alpha-2 code.", "ZA")
     month: date = column("First day of the month.", "2026-03-01")
     closed_at: date = column("Day on which the month was closed.", "2026-04-05")
-    dimension: str = column("What the measure is broken down by; all where it is not.", "category")
-    dimension_value: str = column("Value of the dimension; all where it is not one.", "works")
+    dimension: str = column("What the measure is broken down by; all if it is not.", "category")
+    dimension_value: str = column("Value of the dimension; all if there is none.", "works")
     service_id: str | None = column(
-        "Organisation that the dimension names, where it is resolved.", None
+        "Organisation that the dimension names, if it is resolved.", None
     )
     measure: str = column("What is measured.", "single_bid_rate")
     value: Decimal | None = column(
-        "Ten significant digits, at most 18 behind the point; null where nothing was observed.",
+        "Ten significant digits, at most 18 decimal places; null if nothing was observed.",
         Decimal("0.25"),
     )
     unit: str = column("share, ratio, days, tenderers, index …", "share")
-    currency: str | None = column("ISO 4217 code of amounts; null where there are none.", "ZAR")
+    currency: str | None = column("ISO 4217 code of amounts; null if there are none.", "ZAR")
     n_eligible: int = column("Processes in scope.", 120)
-    n_observed: int = column("Those that state what the measure needs.", 30)
+    n_observed: int = column("Processes that state what the measure needs.", 30)
     coverage: Decimal | None = column(
-        "n_observed / n_eligible; null where nothing is in scope.", Decimal("0.25")
+        "n_observed / n_eligible; null if nothing is in scope.", Decimal("0.25")
     )
-    n_withheld: int = column("Parties in scope that are withheld; they count, unnamed.", 2)
-    vintage: int = column("1 for the month as it was first closed.", 1)
+    n_withheld: int = column(
+        "Parties in scope that are withheld: they are counted, but not named.", 2
+    )
+    vintage: int = column("1 for the month as first closed.", 1)
     available_at: date = column("Day from which this vintage was known.", "2026-04-05")
-    superseded_at: date | None = column("Day from which another was; null for the last.", None)
-    methodology_ref: str = column("Names the documented measure.", "signals-v1/single-bid-rate")
+    superseded_at: date | None = column(
+        "Day from which the next vintage was known; null for the last.", None
+    )
+    methodology_ref: str = column("Methodology page of the panel.", "signals-v1/single-bid-rate")
     license_class: LicenseClass = column(
-        "The most restrictive licence class among the releases it is made from.", "cc-by"
+        "The most restrictive licence class among its releases.", "cc-by"
     )
     source_ref: str = column(
-        "The portals whose releases it is made from, by their keys; the dataset of the export "
-        "manifest that holds the releases; and the closing by which they were known.",
+        "Keys of the portals whose releases it is computed from, the dataset of the export "
+        "manifest that contains the releases, and the closing by which they were known.",
         "za-etenders (AF-TENDER releases known on 2026-04-05)",
     )
     observed_at: datetime = column(
         "When we read the last of the country's releases known at that closing, in UTC.",
         "2026-11-14T02:10:00Z",
     )
-    method: Method = column("How the releases were read; file where not all alike.", "api")
+    method: Method = column("How the releases were read; file if they differ.", "api")
     extraction_confidence: Decimal | None = column(
-        "The lowest score among the releases; null where none is scored.", None
+        "The lowest score among the releases; null if none is scored.", None
     )
     provenance_id: str = column(
-        "Identifies the panel, country and month in this vintage, and what it is made from.",
+        "Identifies the panel, country, month, vintage and releases.",
         "9f86d081884c7d659a2feaa0c55ad015",
     )

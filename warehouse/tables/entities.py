@@ -1,4 +1,4 @@
-"""Organisations and the identifiers that others gave them."""
+"""Organisations and their identifiers."""
 
 from typing import Literal
 
@@ -12,9 +12,7 @@ class Entity(Sighting):
     """One organisation, as one register described it."""
 
     service_id: str = column("Organisation identifier.", "DC7Q2M4XK9")
-    legal_name: str | None = column(
-        "Legal name; null where withdrawn.", "Ubuntu Fictional Mining Ltd"
-    )
+    legal_name: str | None = column("Legal name; null if withdrawn.", "Ubuntu Fictional Mining Ltd")
     other_names: str | None = column("Other names, a JSON array.", '["UFM"]')
     jurisdiction: str | None = column("Jurisdiction of incorporation (ISO 3166-1 or -2).", "ZA")
     country: str | None = column("Country of the legal address, alpha-2.", "ZA")
@@ -23,7 +21,7 @@ class Entity(Sighting):
     lei: str | None = column("Legal Entity Identifier.", "2138002QX8KZTPLXS721")
     lei_status: str | None = column("Registration status of the LEI.", "ISSUED")
     same_as: str | None = column(
-        "service_id of the same organisation, where two were found to be one.", None
+        "service_id of the same organisation, if two ids turned out to be one.", None
     )
 
 

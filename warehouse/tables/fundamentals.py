@@ -1,4 +1,4 @@
-"""Reported company figures, one row a sighting in a filing."""
+"""Reported company figures: one row per figure and filing."""
 
 from datetime import date
 from decimal import Decimal
@@ -16,17 +16,17 @@ class Fundamental(Sighting):
     line_item: str = column("Financial line item.", "revenue")
     statement: str = column("Statement the line belongs to.", "income")
     value_reported: Decimal | None = column(
-        "The value as reported, digit for digit; null where withdrawn.",
+        "The value as reported, digit for digit; null if withdrawn.",
         Decimal("1234567890123456.78"),
     )
     currency_reported: str | None = column(
-        "ISO 4217 code of the reported value; null where it is not money.", "ZAR"
+        "ISO 4217 code of the reported value; null if it is not money.", "ZAR"
     )
     unit: str = column(
         "Unit as reported: a currency, shares, or a ratio such as ZAR/shares.", "ZAR"
     )
     period_type: PeriodType = column(
-        "Cadence by the length of the period against the issuer's year.", "FY"
+        "Kind of period, by its length and its position in the issuer's financial year.", "FY"
     )
     period_start: date | None = column(
         "First day of the period; null for a balance at an instant.", "2018-01-01"

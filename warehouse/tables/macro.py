@@ -17,22 +17,22 @@ class _Observation(Sighting):
     period_start: date = column("First day of the period.", "2010-01-01")
     period_end: date = column("Last day of the period.", "2010-12-31")
     value: Decimal | None = column(
-        "The value as published, digit for digit; null where not known.",
+        "The value as published, digit for digit; null if not known.",
         Decimal("369062464570.386"),
     )
     unit: str | None = column("Unit as published.", "current US$")
-    base_period: str | None = column("Base of an index; null where there is none.", "2010=100")
+    base_period: str | None = column("Base of an index; null if there is none.", "2010=100")
     obs_status: str | None = column("The source's own flag of the observation.", "A")
 
 
 class MacroAnnual(_Observation):
-    """One annual indicator value of one country, as one update of the source gave it."""
+    """One annual indicator value of one country, as published in one update of the source."""
 
     indicator: str = column("The source's indicator code.", "NY.GDP.MKTP.CD")
 
 
 class MacroSeries(_Observation):
-    """One observation of a series, as one vintage gave it."""
+    """One observation of a series, as published in one vintage."""
 
     series: str = column("Series key.", "FX.EUR.ZAR")
     series_type: str = column("Family of the series.", "fx")

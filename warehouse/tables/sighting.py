@@ -1,7 +1,7 @@
-"""What every row of the record carries: when, where from, and under which licence.
+"""The columns of every row of the record: when, where from, and under which licence.
 
-A sighting says: this figure, this content, published then, in that document. The columns
-that only one subject has belong to its own module beside this one.
+A sighting says: this figure had this content, published on this day, in this document. Columns of
+one subject only belong to its own module.
 """
 
 from datetime import date, datetime
@@ -20,43 +20,41 @@ LICENSE_CLASSES: tuple[str, ...] = get_args(LicenseClass)
 OPEN_CLASSES: tuple[str, ...] = ("public-domain", "cc0", "cc-by", "open-attribution")
 
 
-def column(meaning: str, example: Any, default: Any = PydanticUndefined) -> Any:
-    """Describe a column; the schema of each surface shows the meaning and the example."""
-    return Field(default, description=meaning, schema_extra={"examples": [example]})
+def column(description: str, example: Any, default: Any = PydanticUndefined) -> Any:
+    """Describe a column; every surface shows the description and the example in its schema."""
+    return Field(default, description=description, schema_extra={"examples": [example]})
 
 
 class Sighting(SQLModel):
     """One figure with its content, as one publication stated it."""
 
     available_at: date | None = column(
-        "First date on which the public could read this content; null where the "
-        "source gives no evidence of it.",
+        "First date on which the public could read this content; null if the source gives no "
+        "evidence of it.",
         "2019-03-29",
     )
     publication: str = column(
-        "The publisher's own mark of the publication, sorting in its order within "
-        "a day: an accession number, a release id, a vintage date.",
+        "The publisher's own identifier of the publication, which sorts in order of publication "
+        "within a day: an accession number, a release id, a vintage date.",
         "0001193125-19-090263",
     )
     observed_at: datetime = column("When we read the document, in UTC.", "2026-11-14T02:10:00Z")
     source: str = column("Key of the source in the table of sources.", "sec-companyfacts")
     source_ref: str = column(
-        "Document plus location of the value in it.",
+        "Document and location of the value in it.",
         "https://example.org/facts.json#/facts/ifrs-full/Revenue/0",
     )
     document: str = column(
-        "SHA-256 of the landed body that states it.",
+        "SHA-256 of the document that contains it.",
         "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     )
-    license_class: LicenseClass = column(
-        "Licence class under which the source is held.", "public-domain"
-    )
-    method: Method = column("How the value was taken from the document.", "xbrl")
+    license_class: LicenseClass = column("Licence class of the source.", "public-domain")
+    method: Method = column("How the value was extracted from the document.", "xbrl")
     extraction_confidence: Decimal | None = column(
-        "Score of the extraction; null where it is not scored.", None, default=None
+        "Score of the extraction; null if it is not scored.", None, default=None
     )
     withdrawn: bool = column(
-        "True where the publisher took the figure back; its values are then null.",
+        "True if the publisher withdrew the figure; its values are then null.",
         False,
         default=False,
     )

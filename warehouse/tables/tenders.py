@@ -19,17 +19,17 @@ class TenderRelease(Sighting):
     procurement_method: str | None = column("OCDS procurement method.", "open")
     buyer_key: str | None = column("Key of the buyer among the release's parties.", "ZA-NT-0042")
     tender_value: Decimal | None = column(
-        "Estimated value; null where the portal does not state one.", Decimal("1500000.00")
+        "Estimated value; null if the portal does not state one.", Decimal("1500000.00")
     )
     tender_currency: str | None = column("ISO 4217 code of the estimated value.", "ZAR")
     tender_start: date | None = column("First day of the submission period.", "2026-03-02")
     tender_end: date | None = column("Last day of the submission period.", "2026-04-02")
     number_of_tenderers: int | None = column(
-        "Tenderers as stated; null where the portal does not state them.", 3
+        "Number of tenderers as stated; null if the portal does not state it.", 3
     )
     release: str | None = column(
         "The members of the release that may be served, as JSON with exact digits; "
-        "persons and contacts are already cut.",
+        "personal data and contacts are removed.",
         '{"tender":{"title":"Road works"}}',
     )
     parties_withheld: int = column("Parties not established to be organisations.", 0)
@@ -39,7 +39,7 @@ class TenderRelease(Sighting):
 
 
 class TenderParty(Sighting):
-    """One party in one role in one release; a withheld one has no name, only a keyed hash."""
+    """One party in one role in one release; a withheld party has a keyed hash instead of a name."""
 
     ocid: str = column("Open Contracting process id.", "ocds-9t57fa-1")
     release_id: str = column("Id of the release that names the party.", "ocds-9t57fa-1-award")
@@ -50,11 +50,11 @@ class TenderParty(Sighting):
     )
     role: str = column("buyer, supplier, tenderer …", "buyer")
     name: str | None = column(
-        "Name as published; null where the party is withheld.", "Mzansi Fictional Roads (Pty) Ltd"
+        "Name as published; null if the party is withheld.", "Mzansi Fictional Roads (Pty) Ltd"
     )
     identifier_scheme: str | None = column("Scheme of the identifier.", "ZA-CIP")
     identifier_id: str | None = column("Identifier in that scheme.", "2001/123456/07")
     org_evidence: str | None = column(
-        "Evidence that it is an organisation; null where withheld.", "legal_form:(pty) ltd"
+        "Evidence that it is an organisation; null if withheld.", "legal_form:(pty) ltd"
     )
     released_on: date | None = column("Date of the release.", "2026-03-02")
