@@ -9,7 +9,12 @@ import falcon
 
 from api.base_url import BaseUrlMiddleware
 from api.errors import add_error_handlers
-from api.middleware import KeyMiddleware, RateLimitMiddleware, RequestMiddleware
+from api.middleware import (
+    KeyMiddleware,
+    RateLimitMiddleware,
+    RequestMiddleware,
+    TierCapMiddleware,
+)
 from api.representation import RepresentationMiddleware
 from api.resources.derived import (
     MetricsResource,
@@ -75,6 +80,7 @@ def create_app(
     if usage is not None:
         app.add_middleware(RateLimitMiddleware(usage))
     app.add_middleware(RepresentationMiddleware())
+    app.add_middleware(TierCapMiddleware())
     add_error_handlers(app, upgrade_url)
     stores: dict[str, Callable[[], object]] = {"key_store": lambda: check(keys)}
     if usage is not None:

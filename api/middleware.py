@@ -67,12 +67,30 @@ class KeyMiddleware:
         params: dict[str, object],
     ) -> None:
         """Check the method, then the key."""
+        req.context.endpoint = getattr(resource, "endpoint", None)
         if req.method not in _METHODS:
             raise falcon.HTTPMethodNotAllowed(_METHODS)
         if req.method == "OPTIONS" or _is_open(resource, params):
             return
         sent = sent_key(req.env.get("HTTP_X_API_KEY"), req.env.get("HTTP_AUTHORIZATION"))
         req.context.key = admitted(self._store, sent)
+
+
+class TierCapMiddleware:
+    """Answers 500 instead of sending a key anything that did not pass the tier cap.
+
+    Add it last: responses pass the middleware in reverse, and this one must come first.
+    """
+
+    def process_response(
+        self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
+    ) -> None:
+        """Drop a body that no function of the tier cap let through."""
+        if not succeeded or req.context.key is None:
+            return
+        if not getattr(resp.context, "passed_tier_cap", False):
+            resp.text = resp.data = resp.media = resp.stream = None
+            raise RuntimeError(f"the response of {req.path[:200]} did not pass the tier cap")
 
 
 class RateLimitMiddleware:

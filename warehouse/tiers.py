@@ -33,6 +33,12 @@ TIERS: dict[TierName, Tier] = {
 }
 
 
+def tier_includes(name: TierName, required: TierName) -> bool:
+    """Return whether a tier is the required one or above it."""
+    order = list(TIERS)
+    return order.index(name) >= order.index(required)
+
+
 class _Changed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a file may change of a tier."""
 

@@ -48,6 +48,7 @@ FUNDAMENTALS = Endpoint(
     "fundamentals",
     (p.SERVICE_ID, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES),
     _OF_ONE,
+    row_rule="paid_unlimited",
 )
 TENDERS = Endpoint(
     "listTenders",
@@ -118,6 +119,7 @@ CROSSWALK = Endpoint(
     (p.SERVICE_ID,),
     _OF_ONE,
     invalid_id_status=404,
+    row_rule="uncapped",
 )
 LOOKUP = Endpoint(
     "lookUpIdentifier",
@@ -129,6 +131,7 @@ LOOKUP = Endpoint(
     "entities",
     (p.ID_TYPE, p.ID_VALUE),
     _CAPPED,
+    row_rule="uncapped",
 )
 SCREEN = Endpoint(
     "screenIssuers",
@@ -182,6 +185,7 @@ QUALITY = Endpoint(
     (p.SKU,),
     _OF_ONE,
     invalid_id_status=404,
+    row_rule="uncapped",
 )
 EXPORT = Endpoint(
     "getExport",

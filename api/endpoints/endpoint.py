@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from warehouse.contract.kinds import Parameter
+from warehouse.contract.tier_cap import RowRule
 
 DEPRECATION_NOTICE = timedelta(days=180)
 
@@ -40,6 +41,7 @@ class Endpoint:
     """One endpoint. ``body`` names the schema of its response, ``statuses`` its errors.
 
     A path identifier that does not match its pattern is answered with ``invalid_id_status``.
+    ``row_rule`` is how the tier cap treats its rows; see ``warehouse/contract/tier_cap.py``.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Endpoint:
     needs_key: bool = True
     invalid_id_status: Literal[400, 404] = 400
     deprecation: Deprecation | None = None
+    row_rule: RowRule = "tier"
 
     @cached_property
     def query(self) -> Mapping[str, Parameter]:

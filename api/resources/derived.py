@@ -5,8 +5,8 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows
-from warehouse.contract.limits import rows_allowed
 from warehouse.contract.refusals import in_order, nobody
+from warehouse.contract.tier_cap import row_limit
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics, screen
@@ -25,9 +25,9 @@ class MetricsResource:
         """Send the metrics of the latest full year."""
         parameters = read_parameters(req, self.endpoint, service_id=service_id)
         mart = pinned_mart(req, self._mart)
-        limit = rows_allowed(tier_of(req), parameters["limit"])
+        limit = row_limit(tier_of(req), parameters["limit"])
         rows = metrics(mart, **{**parameters, "limit": limit})
-        send_rows(resp, rows, limit, parameters["as_of"])
+        send_rows(req, resp, rows, limit, parameters["as_of"])
 
     on_head = on_get
 
@@ -44,9 +44,9 @@ class ScreenResource:
         """Send ranked rows and the universe they come from."""
         parameters = read_parameters(req, self.endpoint)
         mart = pinned_mart(req, self._mart)
-        limit = rows_allowed(tier_of(req), parameters["limit"])
+        limit = row_limit(tier_of(req), parameters["limit"])
         ranking = screen(mart, **{**parameters, "limit": limit})
-        send_rows(resp, ranking.rows, limit, parameters["as_of"], universe=ranking.universe)
+        send_rows(req, resp, ranking.rows, limit, parameters["as_of"], universe=ranking.universe)
 
     on_head = on_get
 
@@ -65,9 +65,9 @@ class ProcurementDemandResource:
         from_ = parameters.pop("from")
         in_order(from_, parameters["to"])
         mart = pinned_mart(req, self._mart)
-        limit = rows_allowed(tier_of(req), parameters["limit"])
+        limit = row_limit(tier_of(req), parameters["limit"])
         rows = procurement_demand(mart, **{**parameters, "from_": from_, "limit": limit})
-        send_rows(resp, rows, limit, parameters["as_of"], "observations")
+        send_rows(req, resp, rows, limit, parameters["as_of"], "observations")
 
     on_head = on_get
 
@@ -84,11 +84,11 @@ class SignalResource:
         """Send the newest months first as ``observations``, or 404."""
         parameters = read_parameters(req, self.endpoint, signal_key=signal_key)
         mart = pinned_mart(req, self._mart)
-        limit = rows_allowed(tier_of(req), parameters["limit"])
+        limit = row_limit(tier_of(req), parameters["limit"])
         rows = panel(mart, signal_key, limit=limit)
         if rows is None:
             raise nobody(signal_key)
-        send_rows(resp, rows, limit, None, "observations")
+        send_rows(req, resp, rows, limit, None, "observations")
 
     on_head = on_get
 
@@ -107,6 +107,6 @@ class QualityResource:
         rows = quality_metrics(pinned_mart(req, self._mart), sku)
         if rows is None:
             raise nobody(sku)
-        send_rows(resp, rows, None, None)
+        send_rows(req, resp, rows, None, None)
 
     on_head = on_get

@@ -8,13 +8,13 @@ import falcon
 
 from api.endpoints import declarations
 from api.endpoints.request import etag_matches, pinned_mart, read_parameters
-from api.endpoints.response import send_json
+from api.endpoints.response import send_without_rows
 from warehouse.contract.problems import Problem
+from warehouse.contract.tier_cap import check_file_tier
 from warehouse.errors import UnknownVersion
 from warehouse.exports.published import LATEST, PUBLIC_KEY, PublishedExports, PublishedFile
 from warehouse.read.build_info import export_body
 from warehouse.read.mart import Mart
-from warehouse.tiers import TIERS, Tier
 
 _IMMUTABLE = "max-age=31536000, immutable"
 _ONE_MINUTE = "max-age=60"
@@ -42,7 +42,7 @@ class ExportManifestResource:
         """Send the manifest and the licence notice."""
         read_parameters(req, self.endpoint)
         build = pinned_mart(req, self._mart).build()
-        send_json(resp, _with_base_url(req, export_body(build)), build.data_version)
+        send_without_rows(resp, _with_base_url(req, export_body(build)), build.data_version)
 
     on_head = on_get
 
@@ -64,8 +64,6 @@ class ExportFileResource:
     def on_get(self, req: falcon.Request, resp: falcon.Response, version: str, name: str) -> None:
         """Send the file or a part of it."""
         file = _find(self._published, version, name)
-        if file.required_tier is not None:
-            _check_tier(TIERS[file.required_tier], req.context.key.tier)
         _send_file(req, resp, file, latest=version == LATEST)
 
     on_head = on_get
@@ -133,20 +131,13 @@ def _no_such_file(version: str, name: str) -> Problem:
     return Problem("not_found", f"The exports have no file {version[:32]}/{name[:100]}.")
 
 
-def _check_tier(required: Tier, tier: Tier) -> None:
-    order = list(TIERS)
-    if order.index(tier.name) < order.index(required.name):
-        raise Problem(
-            "licensed_export",
-            f"This file needs a key of the {required.name} tier; your key is {tier.name}.",
-            tier=tier.name,
-            required_tier=required.name,
-        )
-
-
 def _send_file(
     req: falcon.Request, resp: falcon.Response, file: PublishedFile, latest: bool
 ) -> None:
+    """Send a file whole or in part; the only way a file leaves, so the tier is checked here."""
+    key = req.context.key
+    check_file_tier(None if key is None else key.tier, file.required_tier)
+    resp.context.passed_tier_cap = True
     etag = f'"{file.sha256 or f"{file.data_version}/{file.name}"}"'
     resp.set_header("Accept-Ranges", "bytes")
     byte_range = _byte_range(req, resp, file.size_bytes, etag)

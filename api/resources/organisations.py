@@ -26,7 +26,7 @@ class EntityResource:
         rows = entity(pinned_mart(req, self._mart), service_id)
         if rows is None:
             raise nobody(service_id)
-        send_rows(resp, rows, 1, None)
+        send_rows(req, resp, rows, 1, None)
 
     on_head = on_get
 
@@ -54,7 +54,7 @@ class CrosswalkResource:
             "withheld_id_types": crosswalk.withheld_id_types,
             "data_version": crosswalk.identifiers.data_version,
         }
-        send_rows_between(resp, crosswalk.identifiers, before, "identifiers", after)
+        send_rows_between(req, resp, crosswalk.identifiers, before, "identifiers", after)
 
     on_head = on_get
 
@@ -83,6 +83,6 @@ class LookupResource:
         matches = lookup(pinned_mart(req, self._mart), id_type, parameters["id_value"])
         before: dict[str, object] = {**parameters, "ambiguous": matches.ambiguous}
         after: dict[str, object] = {"data_version": matches.rows.data_version}
-        send_rows_between(resp, matches.rows, before, "data", after)
+        send_rows_between(req, resp, matches.rows, before, "data", after)
 
     on_head = on_get

@@ -5,9 +5,9 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows
-from warehouse.contract.limits import rows_allowed
 from warehouse.contract.macro import macro_rows
 from warehouse.contract.refusals import conflict, missing, nobody
+from warehouse.contract.tier_cap import row_limit
 from warehouse.errors import BadParameters
 from warehouse.read.fundamentals import facts_known
 from warehouse.read.mart import Mart
@@ -32,7 +32,7 @@ class FundamentalsResource:
         rows = facts_known(pinned_mart(req, self._mart), **parameters, limit=limit)
         if rows is None:
             raise nobody(service_id)
-        send_rows(resp, rows, limit, parameters["as_of"])
+        send_rows(req, resp, rows, limit, parameters["as_of"])
 
     on_head = on_get
 
@@ -60,9 +60,9 @@ class SharedFactsResource:
         except BadParameters as error:
             raise conflict("dataset", f"{error}.") from error
         mart = pinned_mart(req, self._mart)
-        limit = rows_allowed(tier_of(req), parameters["limit"])
+        limit = row_limit(tier_of(req), parameters["limit"])
         rows = shared_facts(mart, **{**parameters, "limit": limit})
-        send_rows(resp, rows, limit, parameters["as_of"])
+        send_rows(req, resp, rows, limit, parameters["as_of"])
 
     on_head = on_get
 
@@ -79,6 +79,6 @@ class MacroResource:
         """Send rows in the mode that the parameters select."""
         parameters = read_parameters(req, self.endpoint)
         rows, limit = macro_rows(pinned_mart(req, self._mart), parameters, tier_of(req))
-        send_rows(resp, rows, limit, parameters["as_of"])
+        send_rows(req, resp, rows, limit, parameters["as_of"])
 
     on_head = on_get

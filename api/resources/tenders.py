@@ -7,7 +7,7 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows
-from warehouse.contract.limits import rows_allowed
+from warehouse.contract.tier_cap import row_limit
 from warehouse.contract.walk import next_cursor, place_of
 from warehouse.read.mart import Mart
 from warehouse.read.tenders import parties, releases
@@ -27,11 +27,11 @@ class TendersResource:
         parameters = read_parameters(req, self.endpoint)
         pin = req.get_header("X-Data-Version")
         mart, after = place_of(self._mart, self._secret(), parameters, pin)
-        limit = rows_allowed(tier_of(req), parameters["limit"])
+        limit = row_limit(tier_of(req), parameters["limit"])
         rows = releases(mart, parameters["country"], parameters["from"], limit, after)
         last_key = rows.last_key if rows.truncated else None
         cursor = next_cursor(self._secret(), parameters, last_key, rows.data_version)
-        send_rows(resp, rows, limit, None, next_cursor=cursor)
+        send_rows(req, resp, rows, limit, None, next_cursor=cursor)
 
     on_head = on_get
 
@@ -48,8 +48,8 @@ class TenderPartiesResource:
         """Send parties, those named in most releases first within each role."""
         parameters = read_parameters(req, self.endpoint)
         mart = pinned_mart(req, self._mart)
-        limit = rows_allowed(tier_of(req), parameters["limit"])
+        limit = row_limit(tier_of(req), parameters["limit"])
         rows = parties(mart, **{**parameters, "limit": limit})
-        send_rows(resp, rows, limit, None)
+        send_rows(req, resp, rows, limit, None)
 
     on_head = on_get

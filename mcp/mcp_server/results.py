@@ -1,12 +1,14 @@
 """Results: the body of REST, of a bounded size, with a way on where there is more."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from mcp_server.exact import shown_size
+from warehouse.contract.tier_cap import RowRule, cap_rows
 from warehouse.json_encoding import encode
 from warehouse.read.rows import RowPage
+from warehouse.tiers import Tier
 
 # What a model can take in at once: the whole result, its text included.
 LARGEST = 50_000
@@ -37,8 +39,13 @@ class Answer:
     text: str | None = None
 
 
-def bounded(found: Found) -> Answer:
-    """Write rows in the envelope of REST; rows that do not fit are left out, and told."""
+def bounded(found: Found, tier: Tier, rule: RowRule) -> Answer:
+    """Write rows in the envelope of REST, as many as the tier may get and a result can hold.
+
+    The tier cap is applied here; see ``warehouse/contract/tier_cap.py``.
+    """
+    capped, limit = cap_rows(found.rows, tier, found.limit, rule)
+    found = replace(found, rows=capped, limit=limit)
     rows = found.rows.rows
     room = LARGEST - _AROUND - 2 * len(found.rows.notice.encode())
     whole = b"".join(found.rows.pieces())

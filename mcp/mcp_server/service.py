@@ -28,7 +28,7 @@ from warehouse.keys import Key, KeyStore, hidden, signing_secret
 from warehouse.mart.builds import is_postgres_url
 from warehouse.read.build_info import export_manifest
 from warehouse.read.mart import Mart
-from warehouse.tiers import TIERS, Tier, TierName
+from warehouse.tiers import Tier, TierName, tier_includes
 from warehouse.usage import Standing, Usage
 
 _FAILED = logging.getLogger("sankofa.mcp")
@@ -97,7 +97,7 @@ class Service:
             asked = arguments.read(tool.parameters, sent, tool.name)
             asking = Asking(self.mart, call.key.tier, self._secret(), call.pinned)
             found = tool.read(asking, asked)
-            answer = bounded(found)
+            answer = bounded(found, call.key.tier, tool.row_rule)
             links = self._links(found, call.key.tier) if answer.truncated else []
             return call.exact.result(answer.body, answer.text, links, is_error=False)
         except Exception as error:
@@ -151,8 +151,7 @@ class _File:
 
 
 def _may_read(tier: Tier, required: TierName | None) -> bool:
-    order = list(TIERS)
-    return required is None or order.index(tier.name) >= order.index(required)
+    return required is None or tier_includes(tier.name, required)
 
 
 def _link(artifact: Artifact) -> ResourceLink:

@@ -7,9 +7,10 @@ from mcp_server.arguments import Asked, Several
 from mcp_server.results import Found
 from warehouse.contract import parameters as p
 from warehouse.contract.kinds import Parameter
-from warehouse.contract.limits import rows_allowed, words_allowed
+from warehouse.contract.limits import words_allowed
 from warehouse.contract.macro import is_series, macro_rows
 from warehouse.contract.refusals import in_order, nobody
+from warehouse.contract.tier_cap import RowRule, row_limit
 from warehouse.contract.walk import next_cursor, place_of
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.entities import entity, search
@@ -53,11 +54,12 @@ class Tool:
     body: str
     parameters: tuple[Parameter, ...]
     read: Callable[[Asking, Asked], Found]
+    row_rule: RowRule = "tier"
 
 
 def _search_entities(asking: Asking, asked: Asked) -> Found:
     words_allowed("query", asked["query"])
-    limit = rows_allowed(asking.tier, asked["limit"])
+    limit = row_limit(asking.tier, asked["limit"])
     return Found(search(asking.mart, asked["query"], asked["country"], limit), limit)
 
 
@@ -69,7 +71,7 @@ def _get_entity(asking: Asking, asked: Asked) -> Found:
 
 
 def _get_fundamentals(asking: Asking, asked: Asked) -> Found:
-    limit = rows_allowed(asking.tier, asked["limit"])
+    limit = row_limit(asking.tier, asked["limit"])
     wanted = {**asked, "limit": limit, "line_items": asked["line_items"] or ()}
     rows = facts_known(asking.mart, **wanted)
     if rows is None:
@@ -82,7 +84,7 @@ def _search_tenders(asking: Asking, asked: Asked) -> Found:
     for name in ("buyer", "query"):
         words_allowed(name, asked[name])
     mart, after = place_of(asking.builds, asking.secret, asked, asking.pinned)
-    limit = rows_allowed(asking.tier, asked["limit"])
+    limit = row_limit(asking.tier, asked["limit"])
     more = {name: asked[name] for name in ("to", "category", "buyer", "query")}
     rows = releases(mart, asked["country"], asked["from"], limit, after, **more)
 
@@ -101,7 +103,7 @@ def _get_macro(asking: Asking, asked: Asked) -> Found:
 
 
 def _get_resolved_parties(asking: Asking, asked: Asked) -> Found:
-    limit = rows_allowed(asking.tier, asked["limit"])
+    limit = row_limit(asking.tier, asked["limit"])
     rows = parties(asking.mart, **{**asked, "limit": limit})
     return Found(rows, limit, None, ("af-tender-parties",))
 
@@ -212,6 +214,7 @@ TOOLS: Mapping[str, Tool] = {
             "Quality",
             (p.SKU,),
             _get_quality_metrics,
+            row_rule="uncapped",
         ),
     )
 }

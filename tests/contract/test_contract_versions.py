@@ -12,6 +12,7 @@ from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Deprecation, Endpoint
 from api.endpoints.request import read_parameters
+from api.endpoints.response import send_without_rows
 from tests.helpers.contract_client import Answer, Contract, address
 from tests.helpers.facts import fact
 from tests.helpers.random_world import publish_world
@@ -65,7 +66,7 @@ class Going:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         read_parameters(req, self.endpoint)
-        resp.media = {"status": "ok"}
+        send_without_rows(resp, b'{"status":"ok"}', "20260101.1")
 
 
 def test_9_3_what_is_being_removed_says_so_with_notice_and_a_successor(api: Contract) -> None:

@@ -1,26 +1,9 @@
-"""What is allowed: how many rows, requests and words, and how a key stands."""
+"""Limits on requests and on words of a search; for rows see ``tier_cap.py``."""
 
 from warehouse.contract.problems import Problem
 from warehouse.contract.refusals import invalid
 from warehouse.read.word_index import MAX_SEARCH_WORDS, distinct_words
-from warehouse.tiers import Tier
 from warehouse.usage import Standing
-
-
-def rows_allowed(tier: Tier, limit: int | None) -> int:
-    """Give how many rows to answer with; more than the tier serves is refused."""
-    if limit is None:
-        return tier.rows
-    if limit <= tier.ceiling:
-        return limit
-    raise Problem(
-        "limit_above_ceiling" if tier.paid else "row_cap_exceeded",
-        f"limit is {limit}; a key of the {tier.name} tier gets at most {tier.ceiling} rows.",
-        parameter="limit",
-        received=str(limit),
-        maximum=tier.ceiling,
-        tier=tier.name,
-    )
 
 
 def words_allowed(name: str, text: str | None) -> None:

@@ -5,8 +5,8 @@ from datetime import date
 from typing import Any
 
 from warehouse.contract.kinds import Day, year_as_day
-from warehouse.contract.limits import rows_allowed
 from warehouse.contract.refusals import conflict, in_order, invalid
+from warehouse.contract.tier_cap import row_limit
 from warehouse.read.macro import annual, series_known
 from warehouse.read.mart import Mart
 from warehouse.read.rows import RowPage
@@ -29,7 +29,7 @@ def _series(mart: Mart, asked: Mapping[str, Any], tier: Tier) -> tuple[RowPage, 
     _refuse(asked, ("indicator",), "annual mode: leave out series and as_of")
     from_, to = _day(asked, "from"), _day(asked, "to")
     in_order(from_, to)
-    limit = rows_allowed(tier, asked["limit"])
+    limit = row_limit(tier, asked["limit"])
     said = ("country", "series", "series_type", "frequency", "as_of")
     named = {name: asked[name] for name in said}
     return series_known(mart, **named, from_=from_, to=to, limit=limit), limit
@@ -41,7 +41,7 @@ def _annual(mart: Mart, asked: Mapping[str, Any], tier: Tier) -> tuple[RowPage, 
     from_ = None if from_ is None else year_as_day(from_, "01-01")
     to = None if to is None else year_as_day(to, "12-31")
     in_order(from_, to)
-    limit = rows_allowed(tier, asked["limit"])
+    limit = row_limit(tier, asked["limit"])
     return annual(mart, asked["country"], asked["indicator"], from_, to, limit), limit
 
 

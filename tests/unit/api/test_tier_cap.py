@@ -1,0 +1,230 @@
+"""The tier cap: no row and no licensed file leaves a surface without passing it."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import falcon
+import pytest
+from falcon import testing
+from mcp_server.results import Found
+from mcp_server.service import Call, Service
+from mcp_server.tools import TOOLS, Tool
+
+from api.app import create_app
+from api.endpoints.declarations import ENDPOINTS
+from api.endpoints.endpoint import Endpoint
+from api.endpoints.response import send_rows, send_rows_between
+from api.resources.exports import file_routes
+from tests.helpers.record_rows import entity_row, load
+from warehouse.contract.problems import Problem
+from warehouse.contract.tier_cap import RowRule, cap_rows, check_file_tier, row_limit
+from warehouse.exports.published import PUBLIC_KEY, Published
+from warehouse.keys import Key, KeyStore, create
+from warehouse.mart.build import publish
+from warehouse.mart.builds import SAMPLE_NOTICE
+from warehouse.read.mart import Mart
+from warehouse.read.rows import RowPage
+from warehouse.record.store import Record
+from warehouse.record.tables import ENTITIES
+from warehouse.tiers import TIERS, TierName
+
+MANY = RowPage([b'{"n":%d}' % number for number in range(3_000)], False, "20260101.1", "notice")
+FORGETFUL = Endpoint("getMany", "/v1/many", "Many rows", "", "Health", "service")
+CAPS: list[tuple[TierName, int]] = [("sample", 25), ("starter", 100), ("professional", 100)]
+
+
+class ForgetfulResource:
+    """Asks for no limit and sends all it has read."""
+
+    endpoint = FORGETFUL
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        send_rows(req, resp, MANY, None, None)
+
+
+class UndeclaredResource:
+    """Has no declaration and sends an envelope of its own."""
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        send_rows_between(req, resp, MANY, {}, "data", {})
+
+
+class BypassingResource:
+    """Writes rows into the response itself."""
+
+    endpoint = FORGETFUL
+
+    def __init__(self, write: Callable[[falcon.Response], None]) -> None:
+        self._write = write
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        self._write(resp)
+
+
+@pytest.fixture(scope="module")
+def mart(tmp_path_factory: pytest.TempPathFactory) -> Mart:
+    root = tmp_path_factory.mktemp("tier_cap")
+    record = Record(str(root / "record"))
+    load(record, ENTITIES, entity_row())
+    publish(record, root / "marts", notice=SAMPLE_NOTICE)
+    return Mart(root / "marts")
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> KeyStore:
+    store = KeyStore(tmp_path / "keys.sqlite")
+    create(store, "sample")
+    return store
+
+
+@pytest.fixture
+def app(tmp_path: Path, keys: KeyStore) -> falcon.App[Any, Any]:
+    return create_app(Mart(tmp_path / "marts"), keys)
+
+
+@pytest.fixture
+def error_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    with caplog.at_level("ERROR", logger="sankofa.api"):
+        yield caplog
+
+
+@pytest.mark.parametrize("resource", [ForgetfulResource(), UndeclaredResource()])
+@pytest.mark.parametrize(("tier", "cap"), CAPS)
+def test_an_endpoint_that_forgets_its_limit_is_capped(
+    app: falcon.App[Any, Any], keys: KeyStore, resource: object, tier: TierName, cap: int
+) -> None:
+    app.add_route("/v1/many", resource)
+    headers = {"X-API-Key": create(keys, tier)}
+    body = testing.TestClient(app).simulate_get("/v1/many", headers=headers).json
+    assert (len(body["data"]), body["count"], body["truncated"]) == (cap, cap, True)
+    assert body.get("limit", cap) == cap
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda resp: setattr(resp, "data", b"[" + b",".join(MANY.rows) + b"]"),
+        lambda resp: setattr(resp, "text", '{"secret": 1}'),
+        lambda resp: setattr(resp, "media", {"secret": 1}),
+        lambda resp: resp.set_stream(BytesIO(b"secret"), 6),
+    ],
+)
+def test_an_endpoint_that_goes_past_the_tier_cap_sends_nothing(
+    app: falcon.App[Any, Any],
+    keys: KeyStore,
+    error_log: pytest.LogCaptureFixture,
+    write: Callable[[falcon.Response], None],
+) -> None:
+    app.add_route("/v1/many", BypassingResource(write))
+    headers = {"X-API-Key": create(keys, "professional")}
+    result = testing.TestClient(app).simulate_get("/v1/many", headers=headers)
+    assert (result.status_code, result.json["code"]) == (500, "internal_error")
+    assert "secret" not in result.text and '{"n":1}' not in result.text
+    assert "did not pass the tier cap" in error_log.text
+
+
+@pytest.mark.parametrize(("tier", "cap"), CAPS)
+def test_a_tool_that_forgets_its_limit_is_capped(
+    mart: Mart, keys: KeyStore, tier: TierName, cap: int
+) -> None:
+    many = replace(MANY, data_version=mart.build().data_version)
+    tool = Tool("get_many", "Many", "", "Health", (), lambda asking, asked: Found(many))
+    call = Call(key=Key("sk_live_test", TIERS[tier]))
+    result = Service(mart, keys).run(tool, {}, call)
+    body = json.loads(call.exact.filled(result.model_dump_json(by_alias=True).encode()))
+    content = body["structuredContent"]
+    assert (len(content["data"]), content["count"], content["truncated"]) == (cap, cap, True)
+    assert content["limit"] == cap
+
+
+def test_only_these_endpoints_and_tools_are_exempt_from_the_cap() -> None:
+    rules = {endpoint.name: endpoint.row_rule for endpoint in ENDPOINTS}
+    assert {name: rule for name, rule in rules.items() if rule != "tier"} == {
+        "getFundamentals": "paid_unlimited",
+        "getCrosswalk": "uncapped",
+        "lookUpIdentifier": "uncapped",
+        "getQualityMetrics": "uncapped",
+    }
+    tools = {tool.name: tool.row_rule for tool in TOOLS.values()}
+    assert {name for name, rule in tools.items() if rule != "tier"} == {"get_quality_metrics"}
+
+
+@pytest.mark.parametrize(
+    ("tier", "rule", "limit", "count", "reported"),
+    [
+        ("sample", "tier", None, 25, 25),
+        ("sample", "tier", 3_000, 25, 25),
+        ("sample", "paid_unlimited", None, 25, 25),
+        ("sample", "uncapped", None, 3_000, None),
+        ("starter", "tier", None, 100, 100),
+        ("starter", "tier", 3_000, 1_000, 1_000),
+        ("starter", "paid_unlimited", None, 3_000, None),
+    ],
+)
+def test_the_cap_follows_tier_and_rule(
+    tier: TierName, rule: RowRule, limit: int | None, count: int, reported: int | None
+) -> None:
+    rows, applied = cap_rows(MANY, TIERS[tier], limit, rule)
+    assert (len(rows.rows), applied, rows.truncated) == (count, reported, count < 3_000)
+    assert list(rows.rows) == list(MANY.rows[:count])
+
+
+def test_rows_within_the_cap_are_passed_on_as_they_are() -> None:
+    few = replace(MANY, rows=MANY.rows[:25])
+    assert cap_rows(few, TIERS["sample"], 25)[0] is few
+
+
+def test_capped_rows_continue_after_the_last_one_sent() -> None:
+    keyed = [(row, str(number)) for number, row in enumerate(MANY.rows)]
+    rows, _ = cap_rows(replace(MANY, keyed=keyed), TIERS["sample"], None)
+    assert rows.last_key == ("24",)
+
+
+def test_a_limit_above_the_ceiling_is_refused() -> None:
+    assert row_limit(TIERS["sample"], None) == row_limit(TIERS["sample"], 25) == 25
+    for tier, code in (("sample", "row_cap_exceeded"), ("starter", "limit_above_ceiling")):
+        with pytest.raises(Problem) as refused:
+            row_limit(TIERS[cast(TierName, tier)], 1_001)
+        assert refused.value.code == code
+
+
+@pytest.mark.parametrize("required", ["starter", "professional"])
+def test_every_file_route_checks_the_tier_of_a_licensed_file(
+    app: falcon.App[Any, Any], keys: KeyStore, required: TierName
+) -> None:
+    licensed = SimpleNamespace(
+        name="licensed.parquet",
+        data_version="20260101.1",
+        required_tier=required,
+        sha256="0" * 64,
+        size_bytes=6,
+        media_type="application/vnd.apache.parquet",
+        open=lambda: BytesIO(b"secret"),
+        place=SimpleNamespace(is_local=False),
+    )
+    published = cast(Published, SimpleNamespace(file=lambda version, name: licensed))
+    client = testing.TestClient(app)
+    order = list(TIERS)
+    for path, resource in file_routes(published).items():
+        app.add_route(path, resource)
+        address = path.replace("{version}", "20260101.1").replace("{name}", "licensed.parquet")
+        assert client.simulate_get(address).status_code == 401
+        if PUBLIC_KEY in path:
+            # A route that asks for no key can never send a licensed file.
+            continue
+        for tier in order:
+            result = client.simulate_get(address, headers={"X-API-Key": create(keys, tier)})
+            allowed = order.index(tier) >= order.index(required)
+            assert result.status_code == (200 if allowed else 402)
+            assert ("secret" in result.text) == allowed
+
+
+def test_an_open_file_needs_no_key() -> None:
+    check_file_tier(None, None)
+    with pytest.raises(Problem, match="Send your API key"):
+        check_file_tier(None, "starter")
