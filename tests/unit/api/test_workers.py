@@ -1,0 +1,53 @@
+"""Worker processes where the system lacks what only Linux has."""
+
+import ctypes
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from api.server.workers import available_cores, keep_freed_memory, run_workers
+
+
+@pytest.fixture
+def without_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove what macOS does not have."""
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.delattr(os, "sched_setaffinity", raising=False)
+
+
+@pytest.mark.usefixtures("without_affinity")
+def test_without_cpu_affinity_every_core_is_available(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert available_cores() == [0, 1, 2]
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert available_cores() == [0]
+
+
+@pytest.mark.usefixtures("without_affinity")
+def test_without_cpu_affinity_workers_run_all_the_same(tmp_path: Path) -> None:
+    stop = threading.Event()
+
+    def work(stop: threading.Event) -> None:
+        (tmp_path / str(os.getpid())).touch()
+        stop.wait(30)
+
+    def stop_when_both_run() -> None:
+        while len(list(tmp_path.iterdir())) < 2 and not stop.wait(0.05):
+            pass
+        stop.set()
+
+    threading.Thread(target=stop_when_both_run, daemon=True).start()
+    # Workers inherit no signal handler here, so that SIGTERM ends them.
+    run_workers(work, 2, stop)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+class OtherLibrary:
+    """A C library without mallopt, as on macOS."""
+
+
+def test_without_glibc_memory_settings_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: OtherLibrary())
+    keep_freed_memory()
