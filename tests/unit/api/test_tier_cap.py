@@ -23,7 +23,7 @@ from api.resources.exports import file_routes
 from tests.helpers.record_rows import entity_row, load
 from warehouse.contract.problems import Problem
 from warehouse.contract.tier_cap import RowRule, cap_rows, check_file_tier, row_limit
-from warehouse.exports.published import PUBLIC_KEY, Published
+from warehouse.exports.published import PUBLIC_KEY, PublishedExports
 from warehouse.keys import Key, KeyStore, create
 from warehouse.mart.build import publish
 from warehouse.mart.builds import SAMPLE_NOTICE
@@ -207,7 +207,7 @@ def test_every_file_route_checks_the_tier_of_a_licensed_file(
         open=lambda: BytesIO(b"secret"),
         place=SimpleNamespace(is_local=False),
     )
-    published = cast(Published, SimpleNamespace(file=lambda version, name: licensed))
+    published = cast(PublishedExports, SimpleNamespace(file=lambda version, name: licensed))
     client = testing.TestClient(app)
     order = list(TIERS)
     for path, resource in file_routes(published).items():
