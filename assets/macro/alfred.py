@@ -1,7 +1,17 @@
-"""FRED and ALFRED observations: each value with the days on which it was the known one.
+"""FRED and ALFRED observations: values with the interval in which each was the current one.
 
-``realtime_start`` is when the public could read a value. A point in the place of a value says that
-there was none from that day on: what stood before was withdrawn.
+``realtime_start`` is when the public could read a value. A point in place of a value says that
+there was none from that day on: the value before was withdrawn.
+
+FRED answers in several shapes. JSON: a row for each value and its interval (output types 1 and 4),
+or a member for each vintage (2 and 3). CSV, as ALFRED and FRED's graphs export it: the same two
+shapes, or today's values alone.
+
+Observations do not state their country, frequency or unit. FRED describes a series in a separate
+answer, with the interval in which each description was valid: a new base year is another unit from
+a day on, and no restatement. The fetcher stores the descriptions in the header
+``series-versions``. ``SERIES`` has the rest for a few series, and their units if there are no
+descriptions.
 """
 
 import csv
@@ -22,20 +32,31 @@ from assets.parsing.strict import calendar_day, members_of, number_in, pointer, 
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
-VERSIONS = "series-versions"
+VERSIONS_HEADER = "series-versions"
+FREQUENCIES = {"D": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
 
-_FREQUENCIES = {"D": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
+# How FRED writes that an interval has not ended.
+_OPEN = "9999-12-31"
+_NO_VALUE = (".", "", None)
+_SERIES_ID = re.compile(r"[A-Z0-9_]{1,40}")
+_ID_IN_PATH = re.compile(r"/observations/([^/]+?)(\.json|\.csv)?$")
+# The name of a vintage: series id and day, as in ``GDP_20240328``.
+_VINTAGE = re.compile(r"([A-Za-z0-9_]+)_([0-9]{4})([0-9]{2})([0-9]{2})")
+_DATE_COLUMNS = ("observation_date", "DATE", "date", "period_start_date")
+_RENAMED_COLUMNS = {"realtime_start_date": "realtime_start", "realtime_end_date": "realtime_end"}
 _MONTH = "(?:Q[1-4]|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*)"
 _BASE = re.compile(rf"(.*?)[\s,(]*((?:{_MONTH} )?[0-9]{{4}}(?:-[0-9]{{2,4}})?\s*=\s*100)\)?")
-_ABOUT = re.compile(r".*\bfor (?:the )?(.+)")
-_TYPES = {"consumer price ind": "cpi", "gross domestic product": "gdp"}
-_OPEN = "9999-12-31"
+_COUNTRY_IN_TITLE = re.compile(r".*\bfor (?:the )?(.+)")
+_TYPES_BY_TITLE = {"consumer price ind": "cpi", "gross domestic product": "gdp"}
 # ``pycountry`` types its lookups loosely.
 _COUNTRIES: Any = pycountry.countries
 
+# An observation as it was read, and its location in the document.
+Entry = tuple[str, Any]
+
 
 @dataclass(frozen=True)
-class Series:
+class SeriesDescription:
     """What a series is from a day on."""
 
     frequency: str
@@ -46,171 +67,108 @@ class Series:
     since: str = "0001-01-01"
 
 
-SERIES: dict[str, Series] = {
-    "GDP": Series("quarterly", "gdp", "US", "Billions of Dollars"),
-    "CPIAUCSL": Series("monthly", "cpi", "US", "Index", "1982-1984=100"),
-    "CPILFESL": Series("monthly", "cpi", "US", "Index", "1982-1984=100"),
-    "CPALTT01PTM659N": Series("monthly", "cpi", "PT", "Growth rate same period previous year"),
-    "CPALTT01ZAM659N": Series("monthly", "cpi", "ZA", "Growth rate same period previous year"),
-    "CPALTT01ZAM661N": Series("monthly", "cpi", "ZA", "Index", "2015=100"),
-}
-
-
-def versions_of(name: str, headers: Mapping[str, str]) -> list[Series]:
-    """Give what a series was, one description after the other; at least one."""
-    given = {key.lower(): value for key, value in headers.items()}
-    told = [_version(name, each) for each in _told(given)]
-    if not told:
-        told = [_version(name, given)]
-    for each in told:
-        if not each.frequency:
-            raise ValueError(f"the frequency of {name} is not known: add the series to the table")
-        if each.frequency not in _FREQUENCIES.values():
-            raise ValueError(f"{name}: series of frequency {each.frequency!r:.40} are not held")
-    return sorted(told, key=lambda each: each.since)
-
-
-def on_day(versions: list[Series], day: str) -> Series:
-    """Give what a series was on a day; before the first description, what that one says."""
-    return next((each for each in reversed(versions) if each.since <= day), versions[0])
-
-
-def within(versions: list[Series], start: str, end: str) -> list[tuple[str, Series]]:
-    """Cut an interval where the unit changes: the days from which each unit held."""
-    cuts = [(start, on_day(versions, start))]
-    for each in versions:
-        unit = (cuts[-1][1].unit, cuts[-1][1].base_period)
-        if start < each.since <= (end or _OPEN) and (each.unit, each.base_period) != unit:
-            cuts.append((each.since, each))
-    return cuts
-
-
-def unit_and_base(units: str) -> tuple[str | None, str | None]:
-    """Take the base of an index from its unit: ``Index 2017=100`` is an index with a base."""
-    found = _BASE.fullmatch(units.strip())
-    if not found:
-        return units.strip() or None, None
-    base = re.sub(r"\s*=\s*", "=", found[2])
-    # FRED has written both 1982-84 and 1982-1984, and means one base.
-    return found[1].strip() or None, re.sub(
-        r"\b([0-9]{2})([0-9]{2})-([0-9]{2})=", r"\1\2-\1\3=", base
-    )
-
-
-def country_in(title: str) -> Area | None:
-    """Give the country at the end of a title, as FRED writes it: ``… for South Africa``."""
-    found = _ABOUT.fullmatch(title.strip())
-    if not found:
-        return None
-    for key in ("name", "common_name", "official_name"):
-        country = _COUNTRIES.get(**{key: found[1]})
-        if country is not None:
-            return area_of(country.alpha_2)
-    return None
-
-
-def _told(headers: Mapping[str, str]) -> list[dict[str, str]]:
-    if VERSIONS not in headers:
-        return []
-    listed = read_json(headers[VERSIONS].encode())
-    if not isinstance(listed, list):
-        raise ValueError(f"the header {VERSIONS} is not a list of descriptions")
-    texts = (members_of(each).items() for each in listed)
-    return [{key: value for key, value in each if isinstance(value, str)} for each in texts]
-
-
-def _version(name: str, told: Mapping[str, str]) -> Series:
-    known = SERIES.get(name)
-    short = _FREQUENCIES.get(told.get("frequency_short", ""), told.get("frequency", "").lower())
-    unit, base = unit_and_base(told.get("units", ""))
-    title = told.get("title", "")
-    area = country_in(title)
-    stated = Series(
-        short,
-        _type_in(title),
-        area[0] if area else None,
-        unit,
-        base,
-        told.get("realtime_start", ""),
-    )
-    if known is None:
-        return stated
-    unit, base = (unit, base) if unit or base else (known.unit, known.base_period)
-    return Series(known.frequency, known.series_type, known.country, unit, base, stated.since)
-
-
-def _type_in(title: str) -> str:
-    lower = title.lower()
-    return next((kind for words, kind in _TYPES.items() if words in lower), "macro")
-
-
-OPEN = "9999-12-31"
-
-_ID = re.compile(r"[A-Z0-9_]{1,40}")
-_IN_PATH = re.compile(r"/observations/([^/]+?)(\.json|\.csv)?$")
-_VINTAGE = re.compile(r"([A-Za-z0-9_]+)_([0-9]{4})([0-9]{2})([0-9]{2})")
-_DATES = ("observation_date", "DATE", "date", "period_start_date")
-_RENAMED = {"realtime_start_date": "realtime_start", "realtime_end_date": "realtime_end"}
-
-Entry = tuple[str, Any]
-
-
 @dataclass(frozen=True)
-class Stated:
-    """One value, and the days from and to which it was the known one."""
+class ObservedValue:
+    """One value of a day, and the interval in which it was the current one."""
 
-    place: str
+    location: str
     day: object
     value: object
     start: str
     end: str
 
 
-def open_answer(document: Document, body: bytes) -> tuple[str, list[Entry]]:
-    """Give the series and its observations; what is no answer with observations says so."""
-    asked = parse_qs(urlsplit(document.url).query)
-    if "frequency" in asked or "aggregation_method" in asked:
-        raise ValueError("the values are aggregated by the source: not as published")
-    if read_text(body).lstrip()[0] in "{[":
-        return series_id(document.url), _of_json(body)
-    return _of_csv(document, read_text(body))
+SERIES: dict[str, SeriesDescription] = {
+    "GDP": SeriesDescription("quarterly", "gdp", "US", "Billions of Dollars"),
+    "CPIAUCSL": SeriesDescription("monthly", "cpi", "US", "Index", "1982-1984=100"),
+    "CPILFESL": SeriesDescription("monthly", "cpi", "US", "Index", "1982-1984=100"),
+    "CPALTT01PTM659N": SeriesDescription(
+        "monthly", "cpi", "PT", "Growth rate same period previous year"
+    ),
+    "CPALTT01ZAM659N": SeriesDescription(
+        "monthly", "cpi", "ZA", "Growth rate same period previous year"
+    ),
+    "CPALTT01ZAM661N": SeriesDescription("monthly", "cpi", "ZA", "Index", "2015=100"),
+}
+
+
+def parse(document: Document, body: bytes) -> Parsed:
+    """Parse the vintages of one series, which the document's URL or header line names."""
+    parsed = Parsed()
+    try:
+        name, entries = _read_entries(document, body)
+        descriptions = _descriptions(name, document.headers)
+    except (ValueError, csv.Error) as error:
+        parsed.reject(MACRO_SERIES, document, "", str(error))
+        return parsed
+    values: list[ObservedValue] = []
+    for location, entry in entries:
+        try:
+            values += _values_in(location, entry)
+        except ValueError as error:
+            parsed.reject(MACRO_SERIES, document, location, str(error))
+    # in order of publication: whether a point withdraws something depends on what came before
+    last_start: dict[tuple[Any, ...], str] = {}
+    for value in sorted(values, key=lambda value: (str(value.day), value.start)):
+        try:
+            rows = _rows(name, value, descriptions, last_start)
+        except ValueError as error:
+            parsed.reject(MACRO_SERIES, document, value.location, str(error))
+            continue
+        shared = provenance(document, value.location, "api")
+        parsed.add(MACRO_SERIES, [shared | row for row in rows])
+    return parsed
 
 
 def series_id(url: str) -> str:
-    """Take the id of a series from ``…/observations/<ID>.json`` or ``?series_id=<ID>``."""
+    """Return the id of a series from ``…/observations/<ID>.json`` or ``?series_id=<ID>``."""
     parts = urlsplit(url)
-    asked = parse_qs(parts.query).get("series_id", [])
-    in_path = _IN_PATH.search(parts.path)
-    name = asked[0] if len(asked) == 1 else in_path[1] if in_path else ""
-    if not _ID.fullmatch(name.upper()):
+    in_query = parse_qs(parts.query).get("series_id", [])
+    in_path = _ID_IN_PATH.search(parts.path)
+    name = in_query[0] if len(in_query) == 1 else in_path[1] if in_path else ""
+    if not _SERIES_ID.fullmatch(name.upper()):
         raise ValueError("the address of the document names no series")
     return name.upper()
 
 
-def stated_in(place: str, entry: object) -> Iterator[Stated]:
-    """Give the values of one observation: the one of its interval, or one for each vintage."""
-    members = members_of(entry)
-    if "value" in members or "realtime_start" in members:
-        start = calendar_day(members.get("realtime_start")).isoformat()
-        end = members.get("realtime_end") or OPEN
-        yield Stated(place, members.get("date"), members.get("value"), start, str(end))
-        return
-    found = [(_VINTAGE.fullmatch(name), name) for name in members if name != "date"]
-    days = sorted((f"{m[2]}-{m[3]}-{m[4]}", name) for m, name in found if m is not None)
-    if not days or len(days) != len(found):
-        raise ValueError("neither a value with its interval nor values by their vintages")
-    changes = [
-        (calendar_day(day), name)
-        for number, (day, name) in enumerate(days)
-        if number == 0 or members[name] != members[days[number - 1][1]]
-    ]
-    ends = [(day - timedelta(days=1)).isoformat() for day, _ in changes[1:]] + [OPEN]
-    for (day, name), end in zip(changes, ends, strict=True):
-        where = f"{place}{pointer(name)}" if place.startswith("/") else f"{place}, {name}"
-        yield Stated(where, members.get("date"), members[name], day.isoformat(), end)
+def unit_and_base(units: str) -> tuple[str | None, str | None]:
+    """Split the base of an index from its unit: ``Index 2017=100`` is an index with a base."""
+    match = _BASE.fullmatch(units.strip())
+    if not match:
+        return units.strip() or None, None
+    base = re.sub(r"\s*=\s*", "=", match[2])
+    # FRED has written both 1982-84 and 1982-1984, and means one base.
+    return match[1].strip() or None, re.sub(
+        r"\b([0-9]{2})([0-9]{2})-([0-9]{2})=", r"\1\2-\1\3=", base
+    )
 
 
-def _of_json(body: bytes) -> list[Entry]:
+def country_in(title: str) -> Area | None:
+    """Return the country at the end of a title, as FRED writes it: ``… for South Africa``."""
+    match = _COUNTRY_IN_TITLE.fullmatch(title.strip())
+    if not match:
+        return None
+    for key in ("name", "common_name", "official_name"):
+        country = _COUNTRIES.get(**{key: match[1]})
+        if country is not None:
+            return area_of(country.alpha_2)
+    return None
+
+
+# Observations
+
+
+def _read_entries(document: Document, body: bytes) -> tuple[str, list[Entry]]:
+    """Return the id of the series and its observations; raise if there are none to read."""
+    query = parse_qs(urlsplit(document.url).query)
+    if "frequency" in query or "aggregation_method" in query:
+        raise ValueError("the values are aggregated by the source: not as published")
+    if read_text(body).lstrip()[0] in "{[":
+        return series_id(document.url), _json_entries(body)
+    return _csv_entries(document, read_text(body))
+
+
+def _json_entries(body: bytes) -> list[Entry]:
     answer = members_of(read_json(body))
     if "error_message" in answer:
         raise ValueError(f"the source answered with an error: {answer['error_message']!r:.200}")
@@ -219,87 +177,163 @@ def _of_json(body: bytes) -> list[Entry]:
     observations = answer.get("observations")
     if not isinstance(observations, list):
         raise ValueError("the document holds no observations")
-    return [(pointer("observations", place), each) for place, each in enumerate(observations)]
+    return [(pointer("observations", index), entry) for index, entry in enumerate(observations)]
 
 
-def _of_csv(document: Document, text: str) -> tuple[str, list[Entry]]:
+def _csv_entries(document: Document, text: str) -> tuple[str, list[Entry]]:
     rows = csv.reader(StringIO(text, newline=""), strict=True)
     first = next(rows, []) or [""]
-    header = [_RENAMED.get(name.strip(), name.strip()) for name in first]
-    columns = [name for name in header[1:] if name not in _RENAMED.values()]
-    names = {found[1] if (found := _VINTAGE.fullmatch(name)) else name for name in columns}
-    if header[0] not in _DATES or len(names) != 1 or len(set(header)) != len(header):
+    header = [_RENAMED_COLUMNS.get(column.strip(), column.strip()) for column in first]
+    columns = [column for column in header[1:] if column not in _RENAMED_COLUMNS.values()]
+    # all other columns are named after the series, alone or with a vintage
+    names = {match[1] if (match := _VINTAGE.fullmatch(column)) else column for column in columns}
+    if header[0] not in _DATE_COLUMNS or len(names) != 1 or len(set(header)) != len(header):
         raise ValueError("the document is not a series of FRED, neither as JSON nor as CSV")
     (name,) = names
-    header = ["date", *("value" if each == name else each for each in header[1:])]
-    read = document.observed_at.astimezone(UTC).date()
-    return name.upper(), list(_lines(rows, header, read))
+    header = ["date", *("value" if column == name else column for column in header[1:])]
+    observed_on = document.observed_at.astimezone(UTC).date()
+    return name.upper(), list(_csv_lines(rows, header, observed_on))
 
 
-def _lines(rows: Any, header: list[str], read: date) -> Iterator[Entry]:
-    # today's values alone were known, at the latest, on the day they were read
-    known = {"realtime_start": read.isoformat()} if "value" in header else {}
+def _csv_lines(rows: Any, header: list[str], observed_on: date) -> Iterator[Entry]:
+    # today's values alone were public, at the latest, on the day they were read
+    default = {"realtime_start": observed_on.isoformat()} if "value" in header else {}
     for cells in rows:
         if cells:
             fits = len(cells) == len(header)
-            entry = known | dict(zip(header, cells, strict=True)) if fits else cells
+            entry = default | dict(zip(header, cells, strict=True)) if fits else cells
             yield f"line {rows.line_num}", entry
 
 
-_NONE = (".", "", None)
+def _values_in(location: str, entry: object) -> Iterator[ObservedValue]:
+    """Iterate over the values of an observation: that of its interval, or one for each vintage."""
+    members = members_of(entry)
+    if "value" in members or "realtime_start" in members:
+        start = calendar_day(members.get("realtime_start")).isoformat()
+        end = members.get("realtime_end") or _OPEN
+        yield ObservedValue(location, members.get("date"), members.get("value"), start, str(end))
+        return
+    matches = [(_VINTAGE.fullmatch(name), name) for name in members if name != "date"]
+    vintages = sorted((f"{m[2]}-{m[3]}-{m[4]}", name) for m, name in matches if m is not None)
+    if not vintages or len(vintages) != len(matches):
+        raise ValueError("neither a value with its interval nor values by their vintages")
+    # a vintage that repeats the value before does not begin a new interval
+    changes = [
+        (calendar_day(day), name)
+        for number, (day, name) in enumerate(vintages)
+        if number == 0 or members[name] != members[vintages[number - 1][1]]
+    ]
+    ends = [(day - timedelta(days=1)).isoformat() for day, _ in changes[1:]] + [_OPEN]
+    for (day, name), end in zip(changes, ends, strict=True):
+        is_pointer = location.startswith("/")
+        value_location = f"{location}{pointer(name)}" if is_pointer else f"{location}, {name}"
+        yield ObservedValue(
+            value_location, members.get("date"), members[name], day.isoformat(), end
+        )
 
 
-def parse(document: Document, body: bytes) -> Parsed:
-    """Read the vintages of one series; the series is known by the document's address."""
-    parsed = Parsed()
-    try:
-        name, entries = open_answer(document, body)
-        versions = versions_of(name, document.headers)
-    except (ValueError, csv.Error) as error:
-        parsed.reject(MACRO_SERIES, document, "", str(error))
-        return parsed
-    stated: list[Stated] = []
-    for place, entry in entries:
-        try:
-            stated += stated_in(place, entry)
-        except ValueError as error:
-            parsed.reject(MACRO_SERIES, document, place, str(error))
-    known: dict[tuple[Any, ...], str] = {}
-    for each in sorted(stated, key=lambda each: (str(each.day), each.start)):
-        try:
-            rows = _rows(name, each, versions, known)
-        except ValueError as error:
-            parsed.reject(MACRO_SERIES, document, each.place, str(error))
-            continue
-        shared = provenance(document, each.place, "api")
-        parsed.add(MACRO_SERIES, [shared | row for row in rows])
-    return parsed
+# Descriptions
+
+
+def _descriptions(name: str, headers: Mapping[str, str]) -> list[SeriesDescription]:
+    """Return the descriptions of a series, oldest first; at least one."""
+    lower_headers = {key.lower(): value for key, value in headers.items()}
+    versions = _header_versions(lower_headers) or [lower_headers]
+    descriptions = [_description(name, version) for version in versions]
+    for description in descriptions:
+        if not description.frequency:
+            raise ValueError(f"the frequency of {name} is not known: add the series to the table")
+        if description.frequency not in FREQUENCIES.values():
+            raise ValueError(
+                f"{name}: series of frequency {description.frequency!r:.40} are not held"
+            )
+    return sorted(descriptions, key=lambda description: description.since)
+
+
+def _header_versions(headers: Mapping[str, str]) -> list[dict[str, str]]:
+    if VERSIONS_HEADER not in headers:
+        return []
+    versions = read_json(headers[VERSIONS_HEADER].encode())
+    if not isinstance(versions, list):
+        raise ValueError(f"the header {VERSIONS_HEADER} is not a list of descriptions")
+    return [
+        {key: value for key, value in members_of(version).items() if isinstance(value, str)}
+        for version in versions
+    ]
+
+
+def _description(name: str, version: Mapping[str, str]) -> SeriesDescription:
+    frequency = version.get("frequency", "").lower()
+    frequency = FREQUENCIES.get(version.get("frequency_short", ""), frequency)
+    unit, base = unit_and_base(version.get("units", ""))
+    title = version.get("title", "")
+    since = version.get("realtime_start", "")
+    listed = SERIES.get(name)
+    if listed is None:
+        area = country_in(title)
+        country = area[0] if area else None
+        return SeriesDescription(frequency, _type_in(title), country, unit, base, since)
+    # the table wins, except for the unit: only FRED says from when on a unit is valid
+    unit, base = (unit, base) if unit or base else (listed.unit, listed.base_period)
+    return SeriesDescription(
+        listed.frequency, listed.series_type, listed.country, unit, base, since
+    )
+
+
+def _type_in(title: str) -> str:
+    lower = title.lower()
+    return next((kind for words, kind in _TYPES_BY_TITLE.items() if words in lower), "macro")
+
+
+def _split_by_unit(
+    descriptions: list[SeriesDescription], start: str, end: str
+) -> list[tuple[str, SeriesDescription]]:
+    """Split an interval where the unit changes; return the start of each part."""
+    # before the first description, that one applies
+    at_start = next(
+        (description for description in reversed(descriptions) if description.since <= start),
+        descriptions[0],
+    )
+    parts = [(start, at_start)]
+    for description in descriptions:
+        unit = (parts[-1][1].unit, parts[-1][1].base_period)
+        changes = (description.unit, description.base_period) != unit
+        if start < description.since <= (end or _OPEN) and changes:
+            parts.append((description.since, description))
+    return parts
+
+
+# Rows
 
 
 def _rows(
-    name: str, stated: Stated, versions: list[Series], known: dict[tuple[Any, ...], str]
+    name: str,
+    observed: ObservedValue,
+    descriptions: list[SeriesDescription],
+    last_start: dict[tuple[Any, ...], str],
 ) -> list[dict[str, Any]]:
-    """Give a row for each unit in which a value was known; ``known`` says since when."""
+    """Return a row for each unit a value was published in; update ``last_start`` of its figures."""
     rows: list[dict[str, Any]] = []
-    withdrawn = stated.value in _NONE
-    for start, series in within(versions, stated.start, stated.end):
-        span = span_from(calendar_day(stated.day), series.frequency)
+    withdrawn = observed.value in _NO_VALUE
+    for start, series in _split_by_unit(descriptions, observed.start, observed.end):
+        span = span_from(calendar_day(observed.day), series.frequency)
         if start < span[0].isoformat():
             raise ValueError(f"a projection: the period begins after it was published, on {start}")
         figure = (span, series.unit, series.base_period)
-        if known.get(figure) == start:
+        if last_start.get(figure) == start:
             raise ValueError(f"another value of this period is known from {start} on")
-        if withdrawn and figure not in known:
+        # a point where there was no value before withdraws nothing
+        if withdrawn and figure not in last_start:
             continue
-        value = None if withdrawn else number_in(stated.value)
-        known[figure] = start
+        value = None if withdrawn else number_in(observed.value)
+        last_start[figure] = start
         rows.append(_row(name, series, span, start) | {"value": value, "withdrawn": withdrawn})
     if not rows:
         raise ValueError("no value given")
     return rows
 
 
-def _row(name: str, series: Series, span: Span, start: str) -> dict[str, Any]:
+def _row(name: str, series: SeriesDescription, span: Span, start: str) -> dict[str, Any]:
     area = area_of(series.country) if series.country else None
     return {
         "country": area[0] if area else None,
