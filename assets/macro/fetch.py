@@ -1,4 +1,4 @@
-"""Fetching macroeconomic figures: World Bank, ECB, FRED with its vintages, H.10."""
+"""Fetch macroeconomic figures: World Bank, ECB and H.10. ALFRED has a module of its own."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -30,42 +30,42 @@ RATES = tuple(
     f"{frequency}.{currency}.EUR.SP00.A" for frequency in ("D", "M") for currency in _CURRENCIES
 )
 
-_ROWS = 20_000
+_PAGE_SIZE = 20_000
 
-_Asked = dict[str, str | int]
+_Query = dict[str, str | int]
 
 
 def worldbank(
     client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
-    """Fetch all pages of each indicator; an indicator with a page missing gives nothing.
+    """Fetch all pages of each indicator; nothing of an indicator with a missing page.
 
-    The source does not say what was published when: every window is asked for whole.
+    The source does not say what was published when: every window is fetched whole.
     """
     codes = settings.indicators or INDICATORS
     return fetchers.each("worldbank", codes, partial(_indicator, client, base))
 
 
 def ecb(client: Client, base: str, window: Window, settings: Settings) -> Iterator[FetchedResponse]:
-    """Fetch exchange rates with all their versions; from a day on, only what was changed."""
+    """Fetch exchange rates with all their versions; from a day on, only the changes."""
     keys = settings.ecb_keys or RATES
     return fetchers.each("ecb", keys, partial(_exchange_rate, client, base, window))
 
 
 def h10(client: Client, base: str, window: Window, settings: Settings) -> Iterator[FetchedResponse]:
-    """Fetch the long files of H.10, which FRED's series are gathered in; always whole."""
+    """Fetch the long files of H.10, collected from FRED's series; always whole."""
     return fetchers.each("h10", settings.h10_cadences, partial(_h10_file, client, base))
 
 
 def _indicator(client: Client, base: str, code: str) -> Iterator[FetchedResponse]:
-    asked: _Asked = {"format": "json", "per_page": _ROWS}
+    query: _Query = {"format": "json", "per_page": _PAGE_SIZE}
     path = f"v2/country/all/indicator/{code}"
-    first = client.get(fetchers.address(base, path, asked | {"page": 1}), "json")
+    first = client.get(fetchers.address(base, path, query | {"page": 1}), "json")
     answers, metas = [first], [_meta(first)]
     pages = int(metas[0]["pages"])
     for page in range(2, pages + 1):
         try:
-            answers.append(client.get(fetchers.address(base, path, asked | {"page": page}), "json"))
+            answers.append(client.get(fetchers.address(base, path, query | {"page": page}), "json"))
         except FetchError as error:
             raise FetchError(
                 f"page {page} of {pages} did not arrive, so nothing of {code} is taken: {error}",
@@ -99,14 +99,14 @@ def _refuse_gaps(code: str, metas: list[dict[str, Any]]) -> None:
 def _exchange_rate(
     client: Client, base: str, window: Window, key: str
 ) -> Iterator[FetchedResponse]:
-    asked: _Asked = {"format": "csvdata", "includeHistory": "true"}
+    query: _Query = {"format": "csvdata", "includeHistory": "true"}
     if window.from_:
-        asked["updatedAfter"] = f"{window.from_}T00:00:00+00:00"
-    url = fetchers.address(base, f"service/data/EXR/{key}", asked)
+        query["updatedAfter"] = f"{window.from_}T00:00:00+00:00"
+    url = fetchers.address(base, f"service/data/EXR/{key}", query)
     try:
         answer = client.get(url, "csv", conditional=True)
     except FetchError as error:
-        # the source says 404 where nothing was changed
+        # the ECB answers 404 if nothing has changed
         if error.status == 404 and window.from_:
             return
         raise

@@ -1,4 +1,4 @@
-"""Fetching series of FRED with every value they ever had, as ALFRED keeps them."""
+"""Fetch series of FRED with every value they ever had, as ALFRED archives them."""
 
 import json
 import logging
@@ -10,6 +10,7 @@ from typing import Any
 from assets.fetching import fetchers
 from assets.fetching.client import Answer, Client, FetchError
 from assets.fetching.fetchers import Window
+from assets.macro.alfred import FREQUENCIES, VERSIONS_HEADER
 from warehouse.record.landing import FetchedResponse
 from warehouse.settings import Settings
 
@@ -18,14 +19,20 @@ BASE_URL = "https://api.stlouisfed.org"
 # Series of the US government, which are in the public domain.
 SERIES = ("GDP", "CPIAUCSL", "CPILFESL")
 
-# How many of each FRED gives on one page.
-_MOST = {"observations": 100_000, "vintage_dates": 10_000}
+# The page sizes of FRED.
+_PAGE_SIZES = {"observations": 100_000, "vintage_dates": 10_000}
 _FIRST_DAY, _LAST_DAY = date(1776, 7, 4), date.max
-_FREQUENCIES = {"D": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
-_DESCRIBED = ("realtime_start", "realtime_end", "title", "frequency", "frequency_short", "units")
+_DESCRIPTION_MEMBERS = (
+    "realtime_start",
+    "realtime_end",
+    "title",
+    "frequency",
+    "frequency_short",
+    "units",
+)
 
-_Asked = dict[str, str | int]
-_At = Callable[[str, _Asked], str]
+_Query = dict[str, str | int]
+_UrlFor = Callable[[str, _Query], str]
 _Span = tuple[date, date]
 
 _log = logging.getLogger(__name__)
@@ -49,66 +56,73 @@ def _series(
     client: Client, base: str, window: Window, key: str, name: str
 ) -> Iterator[FetchedResponse]:
     secret = {"api_key": key} if key else {}
-    asked: _Asked = {"series_id": name, **secret, "file_type": "json"}
+    query: _Query = {"series_id": name, **secret, "file_type": "json"}
     span = (window.from_ or _FIRST_DAY, window.to or _LAST_DAY)
-    about = fetchers.address(base, "fred/series", _within(asked, span))
-    described = _described(client.get(about, "json"))
-    if any("copyright" in each.get("notes", "").lower() for each in described):
+    url = fetchers.address(base, "fred/series", _within(query, span))
+    descriptions = _descriptions(client.get(url, "json"))
+    # such series belong to a third party, and may not be redistributed
+    if any("copyright" in version.get("notes", "").lower() for version in descriptions):
         _log.warning("alfred, %s: left out, its notes claim a copyright", name)
         return
-    pages = _known_in(client, partial(fetchers.address, base), asked, span)
+    pages = _answers_for_span(client, partial(fetchers.address, base), query, span)
     yield from (
-        fetchers.fetched("alfred", "public-domain", page, _headers(described)) for page in pages
+        fetchers.fetched("alfred", "public-domain", page, _headers(descriptions)) for page in pages
     )
 
 
-def _described(answer: Answer) -> list[dict[str, str]]:
-    """Give the descriptions of a series, each with the days on which it held."""
-    found = fetchers.member(fetchers.decoded(answer), "seriess")
+def _descriptions(answer: Answer) -> list[dict[str, str]]:
+    """Return the descriptions of a series, with the interval in which each was valid."""
+    versions = fetchers.member(fetchers.decoded(answer), "seriess")
     if (
-        not isinstance(found, list)
-        or not found
-        or not all(isinstance(each, dict) for each in found)
+        not isinstance(versions, list)
+        or not versions
+        or not all(isinstance(version, dict) for version in versions)
     ):
         raise FetchError(f"{answer.url}: the source describes no such series; check its id")
     return [
-        {name: value for name, value in each.items() if isinstance(value, str)} for each in found
+        {name: value for name, value in version.items() if isinstance(value, str)}
+        for version in versions
     ]
 
 
-def _headers(described: list[dict[str, str]]) -> dict[str, str]:
-    """Give what the observations do not say of their series."""
-    latest = max(described, key=lambda each: each.get("realtime_start", ""))
+def _headers(descriptions: list[dict[str, str]]) -> dict[str, str]:
+    """Return headers with what the observations do not say about their series."""
+    latest = max(descriptions, key=lambda version: version.get("realtime_start", ""))
     short = latest.get("frequency_short", "")
     headers = {
-        "frequency": _FREQUENCIES.get(short, latest.get("frequency", "").lower()),
+        "frequency": FREQUENCIES.get(short, latest.get("frequency", "").lower()),
         "units": latest.get("units", ""),
         "seasonal-adjustment": latest.get("seasonal_adjustment", ""),
         "title": latest.get("title", ""),
         "last-updated": latest.get("last_updated", ""),
-        "series-versions": json.dumps(
-            [{name: each[name] for name in _DESCRIBED if name in each} for each in described]
+        VERSIONS_HEADER: json.dumps(
+            [
+                {name: version[name] for name in _DESCRIPTION_MEMBERS if name in version}
+                for version in descriptions
+            ]
         ),
     }
     return {name: value for name, value in headers.items() if value}
 
 
-def _known_in(client: Client, at: _At, asked: _Asked, span: _Span) -> list[Answer]:
-    """Ask for what was known in a span; in parts where the source finds it too long."""
+def _answers_for_span(client: Client, url_for: _UrlFor, query: _Query, span: _Span) -> list[Answer]:
+    """Fetch what was published in a span, in parts if FRED refuses it as too long."""
     try:
-        return _pages_of(client, at, asked, span)
+        return _pages_of(client, url_for, query, span)
     except FetchError as error:
         if not _has_too_many_vintages(error):
             raise
-    dates = _vintage_dates(client, at, asked, span)
-    return _halves(client, at, asked, span, dates)
+    dates = _vintage_dates(client, url_for, query, span)
+    return _halves(client, url_for, query, span, dates)
 
 
-def _halves(client: Client, at: _At, asked: _Asked, span: _Span, dates: list[date]) -> list[Answer]:
-    """Ask for each half of the vintages of a span, and halve again what is still too long.
+def _halves(
+    client: Client, url_for: _UrlFor, query: _Query, span: _Span, dates: list[date]
+) -> list[Answer]:
+    """Fetch each half of the vintages of a span, and halve again what is still too long.
 
-    A value known on both sides of a cut comes twice, the second time from the day of the cut:
-    a repetition, which makes no vintage.
+    A value that was current on both sides of a cut comes twice, the second time from the day of
+    the cut: a repetition, which makes no vintage.
     """
     pages: list[Answer] = []
     middle = dates[len(dates) // 2]
@@ -116,13 +130,13 @@ def _halves(client: Client, at: _At, asked: _Asked, span: _Span, dates: list[dat
         ((span[0], middle - timedelta(days=1)), dates[: len(dates) // 2]),
         ((middle, span[1]), dates[len(dates) // 2 :]),
     )
-    for half, within in halves:
+    for half, half_dates in halves:
         try:
-            pages += _pages_of(client, at, asked, half)
+            pages += _pages_of(client, url_for, query, half)
         except FetchError as error:
-            if not _has_too_many_vintages(error) or len(within) < 2:
+            if not _has_too_many_vintages(error) or len(half_dates) < 2:
                 raise
-            pages += _halves(client, at, asked, half, within)
+            pages += _halves(client, url_for, query, half, half_dates)
     return pages
 
 
@@ -130,33 +144,35 @@ def _has_too_many_vintages(error: FetchError) -> bool:
     return error.status == 400 and "vintage" in str(error).lower()
 
 
-def _vintage_dates(client: Client, at: _At, asked: _Asked, span: _Span) -> list[date]:
-    """Give the days in a span on which the series changed."""
-    answers = _pages(client, at("fred/series/vintagedates", _within(asked, span)), "vintage_dates")
+def _vintage_dates(client: Client, url_for: _UrlFor, query: _Query, span: _Span) -> list[date]:
+    """Return the days in a span on which the series changed."""
+    answers = _pages(
+        client, url_for("fred/series/vintagedates", _within(query, span)), "vintage_dates"
+    )
     try:
         dates = [date.fromisoformat(day) for _, days in answers for day in days]
     except (TypeError, ValueError):
         dates = []
     if len(dates) < 2:
-        raise FetchError(f"{asked['series_id']} has too many vintages, but names none; report it")
+        raise FetchError(f"{query['series_id']} has too many vintages, but names none; report it")
     return sorted(dates)
 
 
-def _pages_of(client: Client, at: _At, asked: _Asked, span: _Span) -> list[Answer]:
-    url = at("fred/series/observations", _within(asked, span))
+def _pages_of(client: Client, url_for: _UrlFor, query: _Query, span: _Span) -> list[Answer]:
+    url = url_for("fred/series/observations", _within(query, span))
     return [answer for answer, _ in _pages(client, url, "observations")]
 
 
-def _within(asked: _Asked, span: _Span) -> _Asked:
+def _within(query: _Query, span: _Span) -> _Query:
     first, last = span
-    return asked | {"realtime_start": str(first), "realtime_end": str(last)}
+    return query | {"realtime_start": str(first), "realtime_end": str(last)}
 
 
 def _pages(client: Client, url: str, name: str) -> Iterator[tuple[Answer, list[Any]]]:
-    """Ask page by page until as many of what is named came as the source counts."""
+    """Fetch pages until as many ``name`` arrived as the source counts."""
     offset, count = 0, 1
     while offset < count:
-        answer = client.get(f"{url}&limit={_MOST[name]}&offset={offset}", "json")
+        answer = client.get(f"{url}&limit={_PAGE_SIZES[name]}&offset={offset}", "json")
         page = fetchers.decoded(answer)
         rows, count = fetchers.member(page, name), fetchers.member(page, "count")
         if not isinstance(rows, list) or not isinstance(count, int):

@@ -1,9 +1,12 @@
-"""The Federal Reserve's H.10 as long CSV files: ``Date, Country, Exchange rate``.
+"""The Federal Reserve's H.10 exchange rates, in two formats.
 
-The file names countries, not currencies, and quotes four of them the other way round. Nothing
-in it says when a value was published, so it is available from the day it was read; the
-average of a running month is then a vintage that the finished month follows. The Federal
-Reserve's own download, which says more of itself, has a reader of its own.
+The long CSV, ``Date, Country, Exchange rate``, names countries, not currencies, and quotes a few of
+them the other way round. The Federal Reserve's own download has six lines of description and then
+a line a period; each column says what it quotes: ``Currency:_Per_USD`` in ``ZAR`` is rand for one
+dollar, ``Currency:_Per_EUR`` in ``USD`` dollars for one euro. Indices are not rates, and refused.
+
+Neither says when a value was published, so it is available from the day it was read; the average
+of a running month is then a vintage that the finished month follows.
 """
 
 import csv
@@ -16,14 +19,14 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from assets.macro.iso_codes import area_of_currency, refuse_unless_money
+from assets.macro.iso_codes import area_of_currency, require_currency
 from assets.macro.periods import Span, period_of, span_from
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, number_in, read_text
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
-# As H.10 quotes: US dollars for one of these, and of every other so many for one dollar.
+# H.10 quotes US dollars for one of these, and units of any other currency for one dollar.
 DOLLARS_FOR_ONE = frozenset({"AUD", "EUR", "GBP", "NZD", "IEP"})
 
 CURRENCIES = {
@@ -62,35 +65,43 @@ CURRENCIES = {
     "United Kingdom": "GBP",
 }
 
+_FIRST_CELL_OF_DOWNLOAD = "Series Description"
+_PER = re.compile(r"Currency:_Per_([A-Z]{3})")
+_ID = re.compile(r"RXI(?:\$US)?_N\.([BMA])\.[A-Z0-9]+")
+_CADENCE_LETTERS = {"B": "daily", "M": "monthly", "A": "annual"}
+_NO_DATA = frozenset({"", "ND", "NC", "NA"})
 _CADENCES = ("daily", "monthly", "annual")
 _UNKNOWN = frozenset({"", "ND", "NC", "."})
 
 
 def parse(document: Document, body: bytes) -> Parsed:
-    """Read rates of one cadence, which the document's header ``frequency`` names."""
+    """Parse a document of either format.
+
+    The long CSV has one cadence, which the header ``frequency`` or the file name states.
+    """
     parsed = Parsed()
     try:
-        if read_text(body).lstrip('"').startswith(FIRST_CELL):
-            return parse_download(document, body)
+        if read_text(body).lstrip('"').startswith(_FIRST_CELL_OF_DOWNLOAD):
+            return _parse_download(document, body)
         cadence = _cadence(document)
         lines = _lines(body)
     except (ValueError, csv.Error) as error:
         parsed.reject(MACRO_SERIES, document, "", str(error))
         return parsed
-    for position, cells in lines:
-        place = f"line {position}"
+    for line_number, cells in lines:
+        location = f"line {line_number}"
         try:
             row = _row(document, cells, cadence)
         except ValueError as error:
-            parsed.reject(MACRO_SERIES, document, place, str(error))
+            parsed.reject(MACRO_SERIES, document, location, str(error))
             continue
-        parsed.add(MACRO_SERIES, [provenance(document, place, "file") | row])
+        parsed.add(MACRO_SERIES, [provenance(document, location, "file") | row])
     return parsed
 
 
 def _cadence(document: Document) -> str:
-    named = PurePosixPath(urlsplit(document.url).path).stem
-    cadence = document.headers.get("frequency", named).lower()
+    file_name = PurePosixPath(urlsplit(document.url).path).stem
+    cadence = document.headers.get("frequency", file_name).lower()
     if cadence not in _CADENCES:
         raise ValueError("the document's headers do not name its frequency, nor does the file")
     return cadence
@@ -114,16 +125,16 @@ def _row(document: Document, cells: list[str], cadence: str) -> dict[str, Any]:
     if currency is None:
         raise ValueError(f"{cells[1]!r:.40}: which currency this was on each day is not known")
     base, quote = (currency, "USD") if currency in DOLLARS_FOR_ONE else ("USD", currency)
-    read = document.observed_at.astimezone(UTC).date()
-    return rate(base, quote, cadence, span, read) | {"value": number_in(cells[2])}
+    observed_on = document.observed_at.astimezone(UTC).date()
+    return _rate(base, quote, cadence, span, observed_on) | {"value": number_in(cells[2])}
 
 
-def rate(base: str, quote: str, cadence: str, span: Span, read: date) -> dict[str, Any]:
-    """Give every column but the value; it is available from the day it was read."""
-    if span[0] > read:
-        raise ValueError(f"the period begins after it was read, on {read}")
-    refuse_unless_money(base, span[0])
-    refuse_unless_money(quote, span[0])
+def _rate(base: str, quote: str, cadence: str, span: Span, observed_on: date) -> dict[str, Any]:
+    """Return every column but the value."""
+    if span[0] > observed_on:
+        raise ValueError(f"the period begins after it was read, on {observed_on}")
+    require_currency(base, span[0])
+    require_currency(quote, span[0])
     area = area_of_currency(base if quote == "USD" else quote)
     return {
         "country": area[0] if area else None,
@@ -132,21 +143,13 @@ def rate(base: str, quote: str, cadence: str, span: Span, read: date) -> dict[st
         "series_type": "fx",
         "unit": f"{quote} per {base}",
         "base_period": None,
-        "available_at": read,
-        "publication": read.isoformat(),
+        "available_at": observed_on,
+        "publication": observed_on.isoformat(),
         "frequency": cadence,
         "period_start": span[0],
         "period_end": span[1],
         "obs_status": None,
     }
-
-
-FIRST_CELL = "Series Description"
-
-_PER = re.compile(r"Currency:_Per_([A-Z]{3})")
-_ID = re.compile(r"RXI(?:\$US)?_N\.([BMA])\.[A-Z0-9]+")
-_CADENCE_LETTERS = {"B": "daily", "M": "monthly", "A": "annual"}
-_NO_DATA = frozenset({"", "ND", "NC", "NA"})
 
 
 @dataclass(frozen=True)
@@ -156,35 +159,35 @@ class _Column:
     cadence: str
 
 
-def parse_download(document: Document, body: bytes) -> Parsed:
-    """Read every rate; a column that is none is one rejection, a day without data is none."""
+def _parse_download(document: Document, body: bytes) -> Parsed:
+    """Parse every rate; a column that is not a rate is rejected once, not per line."""
     parsed = Parsed()
-    rows = csv.reader(StringIO(read_text(body), newline=""), strict=True)
+    reader = csv.reader(StringIO(read_text(body), newline=""), strict=True)
     try:
-        head = _head(rows)
-        lines = [(rows.line_num, cells) for cells in rows if cells]
+        head = _head(reader)
+        lines = [(reader.line_num, cells) for cells in reader if cells]
     except (ValueError, csv.Error) as error:
         parsed.reject(MACRO_SERIES, document, "", str(error))
         return parsed
     columns: dict[int, _Column] = {}
-    for place in range(1, len(head["Time Period"])):
+    for position in range(1, len(head["Time Period"])):
         try:
-            columns[place] = _column({name: cells[place] for name, cells in head.items()})
+            columns[position] = _column({name: cells[position] for name, cells in head.items()})
         except (ValueError, IndexError) as error:
-            parsed.reject(MACRO_SERIES, document, f"column {place + 1}", str(error))
-    read = document.observed_at.astimezone(UTC).date()
-    for number, cells in lines:
-        for place, column in columns.items():
-            where = f"line {number}, column {place + 1}"
+            parsed.reject(MACRO_SERIES, document, f"column {position + 1}", str(error))
+    observed_on = document.observed_at.astimezone(UTC).date()
+    for line_number, cells in lines:
+        for position, column in columns.items():
+            location = f"line {line_number}, column {position + 1}"
             try:
-                found = [
-                    provenance(document, where, "file") | row
-                    for row in _rows(cells, place, column, read)
+                rows = [
+                    provenance(document, location, "file") | row
+                    for row in _cell_rows(cells, position, column, observed_on)
                 ]
             except ValueError as error:
-                parsed.reject(MACRO_SERIES, document, where, str(error))
+                parsed.reject(MACRO_SERIES, document, location, str(error))
                 continue
-            parsed.add(MACRO_SERIES, found)
+            parsed.add(MACRO_SERIES, rows)
     return parsed
 
 
@@ -201,21 +204,25 @@ def _head(rows: Iterator[list[str]]) -> dict[str, list[str]]:
     return head
 
 
-def _column(told: dict[str, str]) -> _Column:
-    unit, named = _PER.fullmatch(told["Unit"]), _ID.fullmatch(told["Time Period"])
-    if unit is None or named is None:
-        raise ValueError(f"{told['Time Period']!r:.40} in {told['Unit']!r:.40} is no rate")
-    if told["Multiplier"] not in ("1", "1.0"):
-        raise ValueError(f"the values are for {told['Multiplier']!r:.20}, not for one")
-    return _Column(unit[1], told["Currency"], _CADENCE_LETTERS[named[1]])
+def _column(head: dict[str, str]) -> _Column:
+    unit, series_id = _PER.fullmatch(head["Unit"]), _ID.fullmatch(head["Time Period"])
+    if unit is None or series_id is None:
+        raise ValueError(f"{head['Time Period']!r:.40} in {head['Unit']!r:.40} is no rate")
+    if head["Multiplier"] not in ("1", "1.0"):
+        raise ValueError(f"the values are for {head['Multiplier']!r:.20}, not for one")
+    return _Column(unit[1], head["Currency"], _CADENCE_LETTERS[series_id[1]])
 
 
-def _rows(cells: list[str], place: int, column: _Column, read: date) -> Iterator[dict[str, object]]:
-    if place >= len(cells):
+def _cell_rows(
+    cells: list[str], position: int, column: _Column, observed_on: date
+) -> Iterator[dict[str, object]]:
+    """Yield the row of one cell; nothing for a day without data."""
+    if position >= len(cells):
         raise ValueError("the line ends before this column")
-    if cells[place].strip() in _NO_DATA:
+    if cells[position].strip() in _NO_DATA:
         return
     span, cadence = period_of(cells[0].strip())
     if cadence != column.cadence:
         raise ValueError(f"{cells[0]!r:.40} is no {column.cadence} period")
-    yield rate(column.base, column.quote, cadence, span, read) | {"value": number_in(cells[place])}
+    rate = _rate(column.base, column.quote, cadence, span, observed_on)
+    yield rate | {"value": number_in(cells[position])}

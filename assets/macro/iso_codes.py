@@ -1,4 +1,8 @@
-"""Countries as sources write them: ISO 3166 codes, and the few that are not ISO's."""
+"""ISO codes as sources write them: countries (ISO 3166) and currencies (ISO 4217).
+
+The codes in use come from ``pycountry``. The tables add the few codes of sources that are not
+ISO's, and the currencies that were withdrawn.
+"""
 
 from datetime import date
 from functools import cache
@@ -10,7 +14,7 @@ import pycountry
 _COUNTRIES: Any = pycountry.countries
 _FORMER: Any = pycountry.historic_countries
 
-# Codes of the World Bank that are, or were once, not those of ISO, and two of Eurostat.
+# Codes of the World Bank that are not or were not those of ISO, and two of Eurostat.
 _OTHER_CODES = {
     "EL": "GR",
     "UK": "GB",
@@ -23,7 +27,7 @@ _OTHER_CODES = {
     "ZAR": "COD",
 }
 
-# Kosovo has no code of ISO; these two, from the range left to users, are what sources write.
+# Kosovo has no ISO code; sources write these two, from the range left to users.
 _KOSOVO = ("XK", "XKX")
 
 Area = tuple[str, str]
@@ -31,37 +35,37 @@ Area = tuple[str, str]
 
 @cache
 def area_of(code: str) -> Area | None:
-    """Give alpha-2 and alpha-3 of a country; None for an aggregate or an unknown code.
+    """Return alpha-2 and alpha-3 of a country; None for an aggregate or an unknown code.
 
-    ``NA`` and ``NAM`` are Namibia.
+    ``NA`` and ``NAM`` are Namibia, never a missing value.
     """
     code = _OTHER_CODES.get(code.strip().upper(), code.strip().upper())
     if code in _KOSOVO:
         return _KOSOVO
-    found = None
+    country = None
     if len(code) == 2:
-        found = _COUNTRIES.get(alpha_2=code)
+        country = _COUNTRIES.get(alpha_2=code)
     elif len(code) == 3:
-        found = _COUNTRIES.get(alpha_3=code)
-    return (found.alpha_2, found.alpha_3) if found is not None else None
+        country = _COUNTRIES.get(alpha_3=code)
+    return (country.alpha_2, country.alpha_3) if country is not None else None
 
 
 @cache
-def was_country(code: str) -> bool:
-    """Say whether an alpha-3 code was that of a country which is no more."""
+def is_former_country(code: str) -> bool:
+    """Return whether an alpha-3 code is that of a country that no longer exists."""
     return _FORMER.get(alpha_3=code.strip().upper()) is not None
 
 
 def area_of_currency(code: str) -> Area | None:
-    """Give the country whose currency a code is: ISO 4217 begins with its ISO 3166 code.
+    """Return the country of a currency: ISO 4217 codes begin with the country's ISO 3166 code.
 
     Currencies of several countries (EUR, XOF) have none.
     """
     return area_of(code[:2])
 
 
-# The last day on which each code was money. Where the currency ended before ISO took its code
-# off the list, the earlier day stands: ZWL was replaced by the ZiG on 5 April 2024 and left
+# The last day of each withdrawn code. Where the currency ended before ISO took its code
+# off the list, the earlier day counts: ZWL was replaced by the ZiG on 5 April 2024 and left
 # the list on 31 August, and what was quoted as ZWL in between was the ZiG.
 ENDED: dict[str, date] = {
     code: date.fromisoformat(day)
@@ -117,12 +121,12 @@ ENDED: dict[str, date] = {
 
 @cache
 def is_currency(code: str) -> bool:
-    """Say whether a code is money, today or in the past."""
+    """Return whether a code is a currency, today or in the past."""
     return code in ENDED or pycountry.currencies.get(alpha_3=code) is not None
 
 
-def refuse_unless_money(code: str, on: date) -> None:
-    """Raise a sentence where a code is no currency, or was none any more on that day."""
+def require_currency(code: str, on: date) -> None:
+    """Raise ValueError unless a code was a currency on that day."""
     if not is_currency(code):
         raise ValueError(f"{code!r:.20} is not an ISO 4217 code")
     ended = ENDED.get(code)

@@ -1,7 +1,7 @@
 """Periods as macro sources write them.
 
 2024, 2024-A1, 2024-S1, 2024-Q1, 2024-M01, 2024-01, 2024-W05, 2024-D015, 2024-01-15, and midnight of
-a day. Ranges and times of day are refused.
+a day. Ranges and other times of day are refused.
 """
 
 import re
@@ -26,20 +26,20 @@ _CADENCES = {"Q": "quarterly", "S": "half-yearly", "M": "monthly"}
 
 
 def period_of(text: str) -> tuple[Span, str]:
-    """Read a period and the cadence it is written in; anything else is an error."""
-    if found := _YEAR.fullmatch(text):
-        return span_from(_first(found[1], 1), "annual"), "annual"
-    if found := _MONTH.fullmatch(text):
-        return span_from(_first(found[1], int(found[2])), "monthly"), "monthly"
-    if found := _PART.fullmatch(text):
-        cadence = _CADENCES[found[2]]
-        month = (int(found[3]) - 1) * MONTHS[cadence] + 1
-        return span_from(_first(found[1], month), cadence), cadence
-    if found := _WEEK.fullmatch(text):
-        return _week(found[1], int(found[2])), "weekly"
-    if found := _DAY_OF_YEAR.fullmatch(text):
-        day = _first(found[1], 1) + timedelta(days=int(found[2]) - 1)
-        if str(day.year) != found[1]:
+    """Return the days of a period and the cadence it is written in; raise for anything else."""
+    if match := _YEAR.fullmatch(text):
+        return span_from(_first_day(match[1], 1), "annual"), "annual"
+    if match := _MONTH.fullmatch(text):
+        return span_from(_first_day(match[1], int(match[2])), "monthly"), "monthly"
+    if match := _PART.fullmatch(text):
+        cadence = _CADENCES[match[2]]
+        month = (int(match[3]) - 1) * MONTHS[cadence] + 1
+        return span_from(_first_day(match[1], month), cadence), cadence
+    if match := _WEEK.fullmatch(text):
+        return _week(match[1], int(match[2])), "weekly"
+    if match := _DAY_OF_YEAR.fullmatch(text):
+        day = _first_day(match[1], 1) + timedelta(days=int(match[2]) - 1)
+        if str(day.year) != match[1]:
             raise ValueError(f"{text} is not in the calendar")
         return (day, day), "daily"
     midnight = _MIDNIGHT.fullmatch(text)
@@ -48,7 +48,7 @@ def period_of(text: str) -> tuple[Span, str]:
 
 
 def span_from(first: date, cadence: str) -> Span:
-    """Give the period that begins on a day; a day in the midst of one is an error."""
+    """Return the period that begins on a day; raise if the day is in the middle of one."""
     if cadence == "daily":
         return first, first
     months = MONTHS[cadence]
@@ -58,26 +58,26 @@ def span_from(first: date, cadence: str) -> Span:
     return first, date(first.year, last, monthrange(first.year, last)[1])
 
 
-def moment_of(text: str) -> datetime:
-    """Read a moment with its offset, in UTC; one without an offset could be anywhere."""
+def utc_time(text: str) -> datetime:
+    """Return a time with an offset as UTC; raise without one, as it could be anywhere."""
     try:
-        moment = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r:.60} is not a moment") from None
-    if moment.tzinfo is None or not FIRST_YEAR < moment.year < LAST_YEAR:
+    if time.tzinfo is None or not FIRST_YEAR < time.year < LAST_YEAR:
         raise ValueError(f"{text!r:.60} is not a moment with an offset from UTC")
-    return moment.astimezone(UTC)
+    return time.astimezone(UTC)
 
 
 def _week(year: str, week: int) -> Span:
     try:
-        monday = date.fromisocalendar(_first(year, 1).year, week, 1)
+        monday = date.fromisocalendar(_first_day(year, 1).year, week, 1)
     except ValueError:
         raise ValueError(f"{year}, week {week}: not a period we can believe") from None
     return monday, monday + timedelta(days=6)
 
 
-def _first(year: str, month: int) -> date:
+def _first_day(year: str, month: int) -> date:
     if not FIRST_YEAR <= int(year) <= LAST_YEAR or not 1 <= month <= 12:
         raise ValueError(f"{year}, month {month}: not a period we can believe")
     return date(int(year), month, 1)

@@ -1,6 +1,9 @@
 """SDMX-CSV 1.0 and 2.0 of any source, and the ECB's csvdata: every line an observation.
 
-What an observation speaks of is said in ``sdmx_flows``.
+A line is about an exchange rate or a consumer price index. A rate is stored as the source quotes
+it: the ECB gives units of ``CURRENCY`` for one ``CURRENCY_DENOM``, which is
+``FX.<denominator>.<currency>``. No cross rates are computed here. Anything else is refused: a wrong
+unit or country is worse than a line in the quarantine.
 """
 
 import csv
@@ -8,37 +11,52 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date
+from datetime import UTC
 from io import StringIO
 from typing import Any
 
-from assets.macro.iso_codes import Area, area_of, area_of_currency, refuse_unless_money
-from assets.macro.periods import Span, moment_of, period_of
+from assets.macro.iso_codes import Area, area_of, area_of_currency, require_currency
+from assets.macro.periods import Span, period_of, utc_time
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import number_in, read_text, text_of
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
+FREQUENCIES = {"D": "daily", "B": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
+
+_DELIMITERS = (",", ";", "\t")
+_NOT_DIMENSIONS = frozenset(
+    {"DATAFLOW", "STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "KEY", "LAST UPDATE"}
+)
+_UNKNOWN = frozenset({"", "NaN", "nan", "NA", "N/A", "-", ":", ".", ".."})
+_DELETE_ACTIONS = frozenset({"D", "DELETE"})
+_OTHER_ACTIONS = frozenset({"", "I", "A", "M", "R", "INFORMATION", "APPEND", "MERGE", "REPLACE"})
+# ``FREQ``, ``freq``, and never ``Frequency``, the name that may stand beside its id.
+_ID = re.compile(r"[A-Z0-9_@$-]+|[a-z0-9_@$-]+")
+
+# The cells of a line by column.
 Line = dict[str, str]
+# A row and its location in the document.
+LocatedRow = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Rates:
-    """Where a source says which money is for one of which, and of what kind a rate must be."""
+class RateColumns:
+    """The columns with the quoted and the base currency, and what a spot rate has in others."""
 
     quote: str
     base: str
     kind: dict[str, str]
-    always: str | None = None
+    fixed_base: str | None = None
 
 
 # The ECB and whoever took over its structure; Norges Bank and its like.
 RATES_BY_COLUMNS = (
-    Rates("CURRENCY", "CURRENCY_DENOM", {"EXR_TYPE": "SP00", "EXR_SUFFIX": "A"}),
-    Rates("QUOTE_CUR", "BASE_CUR", {"TENOR": "SP"}),
+    RateColumns("CURRENCY", "CURRENCY_DENOM", {"EXR_TYPE": "SP00", "EXR_SUFFIX": "A"}),
+    RateColumns("QUOTE_CUR", "BASE_CUR", {"TENOR": "SP"}),
 )
 # The BIS quotes everything for one US dollar; A is the average of a period.
-RATES_BY_FLOW = {"WS_XRU": Rates("CURRENCY", "", {"COLLECTION": "A"}, always="USD")}
+RATES_BY_FLOW = {"WS_XRU": RateColumns("CURRENCY", "", {"COLLECTION": "A"}, fixed_base="USD")}
 
 # Flows of consumer prices of the ECB, Eurostat, the IMF, the OECD and the BIS.
 PRICE_FLOWS = frozenset(
@@ -63,12 +81,37 @@ _POWERS = ("UNIT_MULT", "UNIT_MULTIPLIER", "SCALE")
 _POWER = re.compile(r"-?[0-9]{1,2}")
 
 
-def subject(document: Document, line: Line, key: str, span: Span) -> dict[str, Any]:
-    """Give the columns that say what a line is about; ``key`` are its dimensions."""
-    for rates in RATES_BY_COLUMNS:
-        if rates.quote in line and rates.base in line:
-            return _rate(line, rates, span)
-    flow = flow_of(document, line)
+def parse(document: Document, body: bytes) -> Parsed:
+    """Parse every observation; each line is a row or a rejection with its number."""
+    parsed = Parsed()
+    try:
+        header, lines = _lines(body)
+    except (ValueError, csv.Error) as error:
+        parsed.reject(MACRO_SERIES, document, "", str(error))
+        return parsed
+    located_rows: list[LocatedRow] = []
+    for line_number, cells in lines:
+        location = f"line {line_number}"
+        try:
+            if len(cells) != len(header):
+                raise ValueError("the line has more or fewer cells than the header")
+            row = _row(document, dict(zip(header, cells, strict=True)))
+        except ValueError as error:
+            parsed.reject(MACRO_SERIES, document, location, str(error))
+        else:
+            located_rows.append((location, row))
+    has_actions = "ACTION" in header
+    for location, row in _final_rows(parsed, document, located_rows, has_actions):
+        parsed.add(MACRO_SERIES, [provenance(document, location, "api") | row])
+    return parsed
+
+
+def _subject(document: Document, line: Line, key: str, span: Span) -> dict[str, Any]:
+    """Return the columns that say what a line is about; ``key`` is its dimensions."""
+    for columns in RATES_BY_COLUMNS:
+        if columns.quote in line and columns.base in line:
+            return _rate(line, columns, span)
+    flow = _flow_of(document, line)
     if flow in RATES_BY_FLOW:
         return _rate(line, RATES_BY_FLOW[flow], span)
     if flow in PRICE_FLOWS:
@@ -76,33 +119,34 @@ def subject(document: Document, line: Line, key: str, span: Span) -> dict[str, A
     raise ValueError(f"flow {flow!r:.40} is neither exchange rates nor consumer prices")
 
 
-def known_on_its_day(document: Document, line: Line) -> bool:
-    """Say whether a rate is out on its own day: the ECB's is, of others nothing says so."""
-    return "CURRENCY_DENOM" in line and flow_of(document, line) == "EXR"
+def _is_out_on_its_day(document: Document, line: Line) -> bool:
+    """Return whether a rate is published on its own day: the ECB's is, others do not say."""
+    return "CURRENCY_DENOM" in line and _flow_of(document, line) == "EXR"
 
 
-def flow_of(document: Document, line: Line) -> str:
-    """Name the flow: the line says it, its key begins with it, or the address has it."""
-    named = line.get("DATAFLOW") or line.get("STRUCTURE_ID") or line.get("KEY", "").split(".")[0]
-    if not named:
-        asked = re.search(r"/data/([^/?]+)", document.url)
-        named = asked[1] if asked else ""
-    found = _FLOW.fullmatch(named)
-    return found[1] if found else named
+def _flow_of(document: Document, line: Line) -> str:
+    """Return the dataflow: from the line, the start of its key, or the URL."""
+    flow = line.get("DATAFLOW") or line.get("STRUCTURE_ID") or line.get("KEY", "").split(".")[0]
+    if not flow:
+        in_url = re.search(r"/data/([^/?]+)", document.url)
+        flow = in_url[1] if in_url else ""
+    # without agency and version
+    match = _FLOW.fullmatch(flow)
+    return match[1] if match else flow
 
 
-def _rate(line: Line, rates: Rates, span: Span) -> dict[str, Any]:
-    quote, base = line.get(rates.quote, ""), rates.always or line[rates.base]
-    refuse_unless_money(quote, span[0])
-    refuse_unless_money(base, span[0])
-    kind = {name: line.get(name, "") for name in rates.kind}
-    if kind != rates.kind:
-        stated = ".".join(kind.values())
-        raise ValueError(f"{stated} is no spot rate or its average: not FX.{base}.{quote}")
+def _rate(line: Line, columns: RateColumns, span: Span) -> dict[str, Any]:
+    quote, base = line.get(columns.quote, ""), columns.fixed_base or line[columns.base]
+    require_currency(quote, span[0])
+    require_currency(base, span[0])
+    kind = {name: line.get(name, "") for name in columns.kind}
+    if kind != columns.kind:
+        kind_text = ".".join(kind.values())
+        raise ValueError(f"{kind_text} is no spot rate or its average: not FX.{base}.{quote}")
     if quote == base or _power(line):
         raise ValueError(f"10^{_power(line)} is the unit: not a rate of {quote} for one {base}")
     return {
-        **_place(area_of_currency(quote)),
+        **_country_columns(area_of_currency(quote)),
         "series": f"FX.{base}.{quote}",
         "series_type": "fx",
         "unit": f"{quote} per {base}",
@@ -113,7 +157,7 @@ def _rate(line: Line, rates: Rates, span: Span) -> dict[str, Any]:
 def _price(line: Line, key: str) -> dict[str, Any]:
     unit, power = _first(line, _UNITS), _power(line)
     return {
-        **_place(area_of(_first(line, _AREAS) or "")),
+        **_country_columns(area_of(_first(line, _AREAS) or "")),
         "series": text_of(key),
         "series_type": "cpi",
         "unit": f"10^{power} {unit or ''}".strip() if power else unit,
@@ -122,67 +166,29 @@ def _price(line: Line, key: str) -> dict[str, Any]:
 
 
 def _power(line: Line) -> int:
-    """Give the power of ten of the unit; a word in its place could be any."""
-    stated = _first(line, _POWERS)
-    if stated is None:
+    """Return the power of ten of the unit; raise for a word, which could mean any."""
+    power = _first(line, _POWERS)
+    if power is None:
         return 0
-    if not _POWER.fullmatch(stated):
-        raise ValueError(f"{stated!r:.20} is not a power of ten: the unit is not known")
-    return int(stated)
+    if not _POWER.fullmatch(power):
+        raise ValueError(f"{power!r:.20} is not a power of ten: the unit is not known")
+    return int(power)
 
 
 def _first(line: Line, names: tuple[str, ...]) -> str | None:
     return next((line[name] for name in names if line.get(name)), None)
 
 
-def _place(area: Area | None) -> dict[str, Any]:
+def _country_columns(area: Area | None) -> dict[str, Any]:
     return {"country": area[0] if area else None, "country_iso3": area[1] if area else None}
 
 
-FREQUENCIES = {"D": "daily", "B": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
-
-_MARKS = (",", ";", "\t")
-_NO_DIMENSIONS = frozenset(
-    {"DATAFLOW", "STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "KEY", "LAST UPDATE"}
-)
-_UNKNOWN = frozenset({"", "NaN", "nan", "NA", "N/A", "-", ":", ".", ".."})
-_DELETE = frozenset({"D", "DELETE"})
-_GIVE = frozenset({"", "I", "A", "M", "R", "INFORMATION", "APPEND", "MERGE", "REPLACE"})
-# ``FREQ``, ``freq``, and never ``Frequency``, the name that may stand beside its id.
-_ID = re.compile(r"[A-Z0-9_@$-]+|[a-z0-9_@$-]+")
-
-Place = tuple[str, dict[str, Any]]
-
-
-def parse(document: Document, body: bytes) -> Parsed:
-    """Read every observation; each line is a row or a rejection with its number."""
-    parsed = Parsed()
-    try:
-        header, lines = _lines(body)
-    except (ValueError, csv.Error) as error:
-        parsed.reject(MACRO_SERIES, document, "", str(error))
-        return parsed
-    found: list[Place] = []
-    for number, cells in lines:
-        place = f"line {number}"
-        try:
-            if len(cells) != len(header):
-                raise ValueError("the line has more or fewer cells than the header")
-            found.append((place, _row(document, dict(zip(header, cells, strict=True)))))
-        except ValueError as error:
-            parsed.reject(MACRO_SERIES, document, place, str(error))
-    acted = "ACTION" in header
-    for place, row in _standing(parsed, document, found, acted):
-        parsed.add(MACRO_SERIES, [provenance(document, place, "api") | row])
-    return parsed
-
-
 def _lines(body: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Read the lines under their columns; ``ID: name`` is read as its id."""
+    """Return the header and the numbered lines; ``ID: name`` is reduced to its id."""
     text, header = read_text(body), [""]
-    for mark in _MARKS:
-        rows = csv.reader(StringIO(text, newline=""), delimiter=mark, strict=True)
-        with suppress(csv.Error):  # a quote that another mark than this one follows
+    for delimiter in _DELIMITERS:
+        rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        with suppress(csv.Error):  # a quote that is followed by another delimiter
             header = _header(next(rows))
         if "TIME_PERIOD" in header and "OBS_VALUE" in header:
             break
@@ -195,7 +201,7 @@ def _lines(body: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
 
 
 def _header(cells: list[str]) -> list[str]:
-    """Give the ids of the columns in capitals; a name beside its id stays as it is written."""
+    """Return the column ids in capitals; a name beside its id stays as it is written."""
     names = [cell.partition(":")[0].strip() for cell in cells]
     return [name.upper() if _ID.fullmatch(name) else name for name in names]
 
@@ -203,13 +209,13 @@ def _header(cells: list[str]) -> list[str]:
 def _row(document: Document, line: Line) -> dict[str, Any]:
     span, frequency = _period(line)
     action = line.get("ACTION", "").upper()
-    if action not in _DELETE | _GIVE:
+    if action not in _DELETE_ACTIONS | _OTHER_ACTIONS:
         raise ValueError(f"{action!r:.20} is no action of SDMX")
-    deleted = action in _DELETE
+    deleted = action in _DELETE_ACTIONS
     if not deleted and line["OBS_VALUE"] in _UNKNOWN:
         raise ValueError("no value given")
     return {
-        **subject(document, line, _key(line), span),
+        **_subject(document, line, _key(line), span),
         **_published(document, line, span, frequency, deleted),
         "frequency": frequency,
         "period_start": span[0],
@@ -232,71 +238,68 @@ def _period(line: Line) -> tuple[Span, str]:
 
 
 def _key(line: Line) -> str:
-    """Write the dimensions of a series, which stand before the time."""
+    """Return the dimensions of a series: the columns before the time."""
     columns = list(line)[: list(line).index("TIME_PERIOD")]
-    ids = (name for name in columns if name not in _NO_DIMENSIONS and _ID.fullmatch(name))
+    ids = (name for name in columns if name not in _NOT_DIMENSIONS and _ID.fullmatch(name))
     return ".".join(line[name] for name in ids)
 
 
 def _published(
     document: Document, line: Line, span: Span, frequency: str, deleted: bool
 ) -> dict[str, Any]:
-    """Give the day a value could be read: its validity, its own day, or the day we read it."""
+    """Return when a value could be read: its validity, its own day, or the day we read it."""
     stamp = line.get("VALID_FROM") or (line.get("VALID_TO") if deleted else None)
     if stamp:
-        moment = moment_of(stamp)
-        # What is taken back at a moment was taken back before what is given at that moment.
+        valid_from = utc_time(stamp)
+        # the names sort so that at one time a deletion comes before a replacement
         action = "delete" if deleted else "replace"
         return {
-            "available_at": moment.date(),
-            "publication": f"{moment.isoformat()} {action}",
+            "available_at": valid_from.date(),
+            "publication": f"{valid_from.isoformat()} {action}",
         }
-    observed = document.observed_at.astimezone(UTC).date()
-    own = frequency == "daily" and not deleted and known_on_its_day(document, line)
-    day = _unstamped(observed, span, own)
+    observed_on = document.observed_at.astimezone(UTC).date()
+    on_its_day = frequency == "daily" and not deleted and _is_out_on_its_day(document, line)
+    if span[0] > observed_on:
+        raise ValueError(f"the period begins after it was read, on {observed_on}")
+    day = span[1] if on_its_day else observed_on
     return {"available_at": day, "publication": day.isoformat()}
 
 
-def _unstamped(observed: date, span: Span, own: bool) -> date:
-    if span[0] > observed:
-        raise ValueError(f"the period begins after it was read, on {observed}")
-    return span[1] if own else observed
+def _final_rows(
+    parsed: Parsed, document: Document, located_rows: list[LocatedRow], has_actions: bool
+) -> Iterator[LocatedRow]:
+    """Iterate over the rows that are valid at each time; reject the others.
 
-
-def _standing(
-    parsed: Parsed, document: Document, found: list[Place], acted: bool
-) -> Iterator[Place]:
-    """Give what stands of each observation at each moment; the rest is rejected with words.
-
-    The last of several actions stands. Where there are none, two values of one observation
-    mean that its key does not tell two series apart.
+    Of several actions the last one counts. Without actions, two values of one observation mean
+    that its key does not tell two series apart.
     """
-    moments: dict[tuple[Any, ...], list[Place]] = {}
-    for each in found:
-        row = each[1]
+    groups: dict[tuple[Any, ...], list[LocatedRow]] = {}
+    for located in located_rows:
+        row = located[1]
         identity = [row[name] for name in MACRO_SERIES.identity if name != "source"]
-        moments.setdefault((*identity, row["publication"].split(" ")[0]), []).append(each)
-    for group in moments.values():
+        # without the action: a deletion and a replacement of one time are one group
+        groups.setdefault((*identity, row["publication"].split(" ")[0]), []).append(located)
+    for group in groups.values():
         last = _content(max(enumerate(group), key=_order)[1])
-        agreed = all(_content(each) == last for each in group)
-        for each in group:
-            if agreed or (acted and _content(each) == last):
-                yield each
+        all_agree = all(_content(located) == last for located in group)
+        for located in group:
+            if all_agree or (has_actions and _content(located) == last):
+                yield located
             else:
                 reason = (
                     "another action at the same moment stands in its place"
-                    if acted
+                    if has_actions
                     else "the file gives two values of one observation: neither is believed"
                 )
-                parsed.reject(MACRO_SERIES, document, each[0], reason)
+                parsed.reject(MACRO_SERIES, document, located[0], reason)
 
 
-def _order(numbered: tuple[int, Place]) -> tuple[str, int]:
-    """Order actions of one moment: what was taken back, then what was given, as they stand."""
+def _order(numbered: tuple[int, LocatedRow]) -> tuple[str, int]:
+    """Order the actions of one time: deletions, then replacements, each in file order."""
     position, (_, row) = numbered
     return row["publication"], position
 
 
-def _content(place: Place) -> tuple[Any, ...]:
-    row = place[1]
+def _content(located: LocatedRow) -> tuple[Any, ...]:
+    row = located[1]
     return row["withdrawn"], row["value"], row["obs_status"]

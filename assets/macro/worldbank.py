@@ -1,9 +1,9 @@
 """World Bank Indicators v2: pages of ``[meta, rows]``, one indicator, all years.
 
-Files of other shapes that the same source gives are handed on to their own readers.
+CSV files of the same source are parsed by ``worldbank_csv``.
 
-The source says when its whole database was updated and never when a value was released: the
-update is the publication, and ``available_at`` stays unknown.
+The source says when its whole database was updated, never when a value was released: the update is
+the publication, and ``available_at`` stays unknown.
 """
 
 import re
@@ -27,18 +27,18 @@ from assets.parsing.strict import (
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 
-# How an address asks for one page of several, live and in a folder.
-_PAGE = re.compile(r"[?&/]page[=-]([0-9]+)")
+# How a URL asks for one page of several, live and in a folder.
+_PAGE_IN_URL = re.compile(r"[?&/]page[=-]([0-9]+)")
 
 
 def parse(document: Document, body: bytes) -> Parsed:
-    """Read one page; aggregates and years without a value are counted, and left out."""
+    """Parse a document of any format; aggregates and years without a value are rejected."""
     if body.startswith(worldbank_csv.ZIP):
         return worldbank_csv.parse_wide(document, body)
     try:
         text = read_text(body)
     except ValueError:
-        text = "["  # said again, as a rejection, where pages are read
+        text = "["  # rejected with its reason where pages are read
     if text.lstrip()[0] not in "[{":
         wide = worldbank_csv.is_wide(text)
         return (
@@ -52,38 +52,38 @@ def parse(document: Document, body: bytes) -> Parsed:
 def _page(document: Document, body: bytes) -> Parsed:
     parsed = Parsed()
     try:
-        updated, rows = _open(document, body)
+        updated, rows = _read_page(document, body)
     except ValueError as error:
         parsed.reject(MACRO_ANNUAL, document, "", str(error))
         return parsed
     for position, row in enumerate(rows):
-        place = pointer(1, position)
+        location = pointer(1, position)
         try:
-            observed = _row(members_of(row))
+            columns = _row(members_of(row))
         except ValueError as error:
-            parsed.reject(MACRO_ANNUAL, document, place, str(error))
+            parsed.reject(MACRO_ANNUAL, document, location, str(error))
             continue
-        shared = provenance(document, place, "api")
+        shared = provenance(document, location, "api")
         parsed.add(
-            MACRO_ANNUAL, [shared | observed | {"available_at": None, "publication": updated}]
+            MACRO_ANNUAL, [shared | columns | {"available_at": None, "publication": updated}]
         )
     return parsed
 
 
 def missing_pages(metas: Iterable[Mapping[str, Any]]) -> list[int]:
-    """Name the pages that were not fetched; a pull is complete where none is missing.
+    """Return the numbers of the pages that were not fetched.
 
-    ``metas`` are the first elements of the pages fetched; page numbers may be text.
+    ``metas`` are the first elements of the fetched pages; page numbers may be text.
     """
-    seen: set[int] = set()
+    fetched: set[int] = set()
     pages = 1
     for meta in metas:
-        seen.add(int(meta["page"]))
+        fetched.add(int(meta["page"]))
         pages = max(pages, int(meta["pages"]))
-    return [page for page in range(1, pages + 1) if page not in seen]
+    return [page for page in range(1, pages + 1) if page not in fetched]
 
 
-def _open(document: Document, body: bytes) -> tuple[str, list[Any]]:
+def _read_page(document: Document, body: bytes) -> tuple[str, list[Any]]:
     page = read_json(body)
     if isinstance(page, dict) and "source" in page:
         raise ValueError("an answer by source and version, not a page of an indicator")
@@ -96,36 +96,36 @@ def _open(document: Document, body: bytes) -> tuple[str, list[Any]]:
         raise ValueError("the page holds no rows: the source has nothing for this question")
     if "lastupdated" not in meta:
         raise ValueError("the page does not say when it was updated: no page of observations")
-    _refuse_part(document, meta, len(page[1]))
+    _refuse_partial(document, meta, len(page[1]))
     return calendar_day(meta["lastupdated"]).isoformat(), page[1]
 
 
-def _refuse_part(document: Document, meta: dict[str, Any], rows: int) -> None:
-    """Raise a sentence where a page is only a part of what the source had to say.
+def _refuse_partial(document: Document, meta: dict[str, Any], rows: int) -> None:
+    """Raise if a page is only a part of the answer.
 
-    One page of several is whole if its address asked for it: who asks page by page sees to it
-    that none is missing. Otherwise the pull was cut short.
+    One page of several is complete if its URL asked for it: who fetches page by page makes sure
+    that none is missing. Otherwise the answer was cut short.
     """
     page, pages = _count(meta, "page"), _count(meta, "pages")
     size, total = _count(meta, "per_page"), _count(meta, "total")
-    asked = _PAGE.search(document.url)
-    if asked and page and int(asked[1]) != page:
-        raise ValueError(f"page {asked[1]} was asked for, and this is page {page}")
-    if pages and pages > 1 and not asked:
+    in_url = _PAGE_IN_URL.search(document.url)
+    if in_url and page and int(in_url[1]) != page:
+        raise ValueError(f"page {in_url[1]} was asked for, and this is page {page}")
+    if pages and pages > 1 and not in_url:
         raise ValueError(f"truncated: this is page {page} of {pages}, and nobody asked for pages")
     if page and size and total and rows < min(size, total - (page - 1) * size):
         raise ValueError(f"truncated: the page holds {rows} rows of {total} in pages of {size}")
 
 
 def _count(meta: dict[str, Any], name: str) -> int | None:
-    """Give a count of the page, which may be text; None where it is not told."""
-    found = str(meta.get(name))
-    return int(found) if found.isascii() and found.isdecimal() else None
+    """Return a count of the page, which may be text; None if it is not stated."""
+    count = str(meta.get(name))
+    return int(count) if count.isascii() and count.isdecimal() else None
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    indicator, place = members_of(row.get("indicator")), members_of(row.get("country"))
-    area = country(row.get("countryiso3code"), place.get("id"))
+    indicator, country_member = members_of(row.get("indicator")), members_of(row.get("country"))
+    area = country(row.get("countryiso3code"), country_member.get("id"))
     if row.get("value") is None:
         raise ValueError("no value given")
     unit, base = unit_in(indicator.get("value"))
@@ -139,5 +139,5 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value(value: object) -> Decimal:
-    """Take a number; answers of older days write it as text."""
+    """Return a number; old answers write it as text."""
     return number_in(value) if isinstance(value, str) else number(value)

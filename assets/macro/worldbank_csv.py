@@ -1,7 +1,12 @@
-"""World Bank indicators as long CSV files: ``Country Code, Year, Value``, a file a vintage.
+"""World Bank indicators as CSV files, long or wide.
 
-The file does not name its day, and seldom its indicator; the document's headers ``indicator``,
-``unit``, ``base-period`` and ``vintage`` say them, as whoever fetched it knew.
+A long file has ``Country Code, Year, Value`` and is one vintage of one indicator. It does not state
+its day, and seldom its indicator: the document's headers ``indicator``, ``unit``, ``base-period``
+and ``vintage`` do, as whoever fetched it knew.
+
+A wide file has a column a year: a bulk download, which is a zip with two files of metadata or the
+CSV itself and states its update above the header, or an export of DataBank, which states it below
+the last line.
 """
 
 import csv
@@ -20,9 +25,20 @@ from assets.parsing.zips import UNREADABLE, files_of
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 
+ZIP = b"PK\x03\x04"
+# All indicators of all countries are some 300 MB.
+_MAX_BYTES = 1 << 30
+
+_CODES, _NAMES = ("Indicator Code", "Series Code"), ("Indicator Name", "Series Name")
+_YEAR_COLUMN = re.compile(r"([0-9]{4})(?: \[YR[0-9]{4}\])?")
+_UPDATED = re.compile(r"Last Updated:\s*([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")
+_UNKNOWN = frozenset({"", ".."})
+
+Lines = list[tuple[int, list[str]]]
+
 _COUNTRY, _YEAR, _INDICATOR = "Country Code", "Year", "Indicator Code"
-# The same columns as other gatherers of the indicators write them.
-_ALSO = {
+# The same columns as other collections of the indicators write them.
+_COLUMN_ALIASES = {
     "iso_code": _COUNTRY,
     "country_code": _COUNTRY,
     "year": _YEAR,
@@ -33,24 +49,24 @@ _FIRST_DAY = re.compile(r"([0-9]{4})-01-01")
 
 
 def parse_long(document: Document, body: bytes) -> Parsed:
-    """Read one vintage of one indicator; each line is a row or a rejection."""
+    """Parse a long file: each line is a row or a rejection."""
     parsed = Parsed()
     try:
         shared = _shared(document)
         lines = list(csv.reader(StringIO(read_text(body), newline=""), strict=True))
-        header = [_ALSO.get(name.strip(), name.strip()) for name in lines[0]]
+        header = [_COLUMN_ALIASES.get(name.strip(), name.strip()) for name in lines[0]]
         value_column = _value_column(header)
     except (ValueError, csv.Error) as error:
         parsed.reject(MACRO_ANNUAL, document, "", str(error))
         return parsed
     for position, cells in enumerate(lines[1:], start=2):
-        place = f"line {position}"
+        location = f"line {position}"
         try:
             row = shared | _row(header, cells, value_column)
         except ValueError as error:
-            parsed.reject(MACRO_ANNUAL, document, place, str(error))
+            parsed.reject(MACRO_ANNUAL, document, location, str(error))
             continue
-        parsed.add(MACRO_ANNUAL, [provenance(document, place, "file") | row])
+        parsed.add(MACRO_ANNUAL, [provenance(document, location, "file") | row])
     return parsed
 
 
@@ -69,9 +85,9 @@ def _shared(document: Document) -> dict[str, Any]:
 
 
 def _value_column(header: list[str]) -> str:
-    """Find the one column that is neither the country, the year nor the indicator."""
-    known = (_COUNTRY, _YEAR, _INDICATOR, "Country Name", "Country")
-    others = [name for name in header if name not in known]
+    """Return the one column that is neither the country, the year nor the indicator."""
+    named = (_COUNTRY, _YEAR, _INDICATOR, "Country Name", "Country")
+    others = [name for name in header if name not in named]
     if _COUNTRY not in header or _YEAR not in header or len(others) != 1:
         raise ValueError("the document is not a long CSV of one indicator")
     return others[0]
@@ -89,26 +105,14 @@ def _row(header: list[str], cells: list[str], value_column: str) -> dict[str, An
     return observation(area, year, number_in(line[value_column])) | indicator
 
 
-ZIP = b"PK\x03\x04"
-# All indicators of all countries are some 300 MB.
-LARGEST = 1 << 30
-
-_CODES, _NAMES = ("Indicator Code", "Series Code"), ("Indicator Name", "Series Name")
-_YEAR_COLUMN = re.compile(r"([0-9]{4})(?: \[YR[0-9]{4}\])?")
-_UPDATED = re.compile(r"Last Updated:\s*([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")
-_UNKNOWN = frozenset({"", ".."})
-
-Lines = list[tuple[int, list[str]]]
-
-
 def is_wide(text: str) -> bool:
-    """Say whether a text has the header of a wide file in its first lines."""
+    """Return whether a text has the header of a wide file in its first lines."""
     head = text.splitlines()[:8]
     return any("Country Code" in line and any(code in line for code in _CODES) for line in head)
 
 
 def parse_wide(document: Document, body: bytes) -> Parsed:
-    """Read every value; a line of an aggregate is one rejection, an empty cell is none."""
+    """Parse a wide file; an aggregate's line is rejected once, an empty cell is skipped."""
     parsed = Parsed()
     try:
         text = read_text(_unpacked(body))
@@ -120,18 +124,18 @@ def parse_wide(document: Document, body: bytes) -> Parsed:
         return parsed
     for number, cells in lines:
         if len(cells) > 1:
-            _read(parsed, document, f"line {number}", header, cells, updated)
+            _parse_line(parsed, document, f"line {number}", header, cells, updated)
     return parsed
 
 
 def _unpacked(body: bytes) -> bytes:
-    """Give the one file of a zip that is no metadata."""
+    """Return the one file of a zip that is not metadata."""
     if not body.startswith(ZIP):
         return body
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
-            data = [each for each in files_of(archive) if "Metadata" not in each.filename]
-            if len(data) != 1 or data[0].file_size > LARGEST:
+            data = [info for info in files_of(archive) if "Metadata" not in info.filename]
+            if len(data) != 1 or data[0].file_size > _MAX_BYTES:
                 raise ValueError("the zip does not hold one file of values")
             return archive.read(data[0])
     except UNREADABLE as error:
@@ -144,27 +148,28 @@ def _lines(text: str) -> Lines:
 
 
 def _split(lines: Lines) -> tuple[Lines, list[str], Lines]:
-    for place, (_, cells) in enumerate(lines):
+    for position, (_, cells) in enumerate(lines):
         if "Country Code" in cells and set(_CODES) & set(cells):
-            return lines[:place], cells, lines[place + 1 :]
+            return lines[:position], cells, lines[position + 1 :]
     raise ValueError("the document is not a wide CSV of the World Bank: it has no such header")
 
 
 def _updated(above: Lines, below: Lines) -> date:
-    """Find the update of the database: two cells above the header, or a sentence below."""
+    """Return the day of the update: two cells above the header, or a sentence below the lines."""
     for _, cells in above:
         if cells[0] == "Last Updated Date" and len(cells) > 1:
             return calendar_day(cells[1])
     for _, cells in below[-3:]:
-        if found := _UPDATED.fullmatch(cells[0]):
-            return calendar_day(f"{found[3]}-{int(found[1]):02}-{int(found[2]):02}")
+        # month, day, year
+        if match := _UPDATED.fullmatch(cells[0]):
+            return calendar_day(f"{match[3]}-{int(match[1]):02}-{int(match[2]):02}")
     raise ValueError("the document does not say when it was updated")
 
 
-def _read(
+def _parse_line(
     parsed: Parsed,
     document: Document,
-    place: str,
+    location: str,
     header: list[str],
     cells: list[str],
     updated: str,
@@ -175,23 +180,23 @@ def _read(
         indicator = text_of(next(line[name] for name in _CODES if name in line))
         name = next((line[name] for name in _NAMES if name in line), None)
     except (ValueError, KeyError) as error:
-        parsed.reject(MACRO_ANNUAL, document, place, str(error))
+        parsed.reject(MACRO_ANNUAL, document, location, str(error))
         return
     unit, base = unit_in(name)
     shared = {"available_at": None, "publication": updated, "indicator": indicator}
     shared |= {"unit": unit, "base_period": base, "obs_status": None}
     for year, cell in _values(line):
-        where = f"{place}, {year}"
+        cell_location = f"{location}, {year}"
         try:
             row = observation(area, year, number_in(cell))
         except ValueError as error:
-            parsed.reject(MACRO_ANNUAL, document, where, str(error))
+            parsed.reject(MACRO_ANNUAL, document, cell_location, str(error))
             continue
-        parsed.add(MACRO_ANNUAL, [provenance(document, where, "file") | shared | row])
+        parsed.add(MACRO_ANNUAL, [provenance(document, cell_location, "file") | shared | row])
 
 
 def _values(line: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, cell in line.items():
-        found = _YEAR_COLUMN.fullmatch(name)
-        if found and cell not in _UNKNOWN:
-            yield found[1], cell
+        match = _YEAR_COLUMN.fullmatch(name)
+        if match and cell not in _UNKNOWN:
+            yield match[1], cell

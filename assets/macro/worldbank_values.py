@@ -1,10 +1,10 @@
-"""What every shape of the World Bank's indicators shares: the country, the year, the unit."""
+"""Country, year and unit of World Bank indicators, shared by all formats they come in."""
 
 import re
 from decimal import Decimal
 from typing import Any
 
-from assets.macro.iso_codes import Area, area_of, was_country
+from assets.macro.iso_codes import Area, area_of, is_former_country
 from assets.macro.periods import period_of
 
 _YEAR = re.compile(r"[0-9]{4}")
@@ -13,7 +13,7 @@ _BASE = re.compile(r"\b([0-9]{4})\s*=\s*100\b")
 
 
 def unit_in(name: object) -> tuple[str | None, str | None]:
-    """Take the unit, and the base of an index, from the brackets in an indicator's name.
+    """Return the unit, and the base of an index, from the brackets in an indicator's name.
 
     ``GDP (current US$)`` is in current US$; ``Consumer price index (2010 = 100)`` has a base.
     """
@@ -24,7 +24,7 @@ def unit_in(name: object) -> tuple[str | None, str | None]:
 
 
 def observation(area: Area, year: str, value: Decimal) -> dict[str, Any]:
-    """Give the columns of one value of one country and year."""
+    """Return the columns of one value of one country and year."""
     if not _YEAR.fullmatch(year):
         raise ValueError(f"{year!r:.20} is not a year")
     (first, last), _ = period_of(year)
@@ -38,12 +38,12 @@ def observation(area: Area, year: str, value: Decimal) -> dict[str, Any]:
 
 
 def country(*codes: object) -> Area:
-    """Give the country that the first code given names; an aggregate is none."""
+    """Return the country of the first non-empty code; raise for an aggregate."""
     code = next((str(code) for code in codes if code), "")
     if not code:
         raise ValueError("no country given")
     area = area_of(code)
-    if area is None and was_country(code):
+    if area is None and is_former_country(code):
         raise ValueError(f"a country that is no more: {code!r:.20}")
     if area is None:
         raise ValueError(f"aggregate, not a country: {code!r:.20}")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.macro import alfred, h10, sdmx_csv, worldbank, worldbank_csv
-from assets.macro.iso_codes import area_of, area_of_currency, refuse_unless_money
+from assets.macro.iso_codes import area_of, area_of_currency, require_currency
 from assets.macro.periods import period_of
 from tests.helpers.macro import (
     FRED,
@@ -183,7 +183,7 @@ def test_a_line_that_is_no_rate_says_why(line: str, word: str) -> None:
 
 
 def test_a_withdrawn_currency_is_still_one_before_its_end() -> None:
-    refuse_unless_money("ZWL", date(2024, 3, 6))
+    require_currency("ZWL", date(2024, 3, 6))
     assert rows(sdmx("K,D,HRK,EUR,SP00,A,2022-12-30,7.5,A")) != []
 
 
