@@ -31,11 +31,12 @@ from api.resources.reported import FundamentalsResource, MacroResource, SharedFa
 from api.resources.service import HealthResource, OpenApiResource, StatusResource
 from api.resources.tenders import TenderPartiesResource, TendersResource
 from api.version_headers import VersionHeadersMiddleware
-from warehouse.contract.failures import UPGRADE_URL as UPGRADE_URL
+from warehouse.contract.problems import UPGRADE_URL as UPGRADE_URL
 from warehouse.exports.published import PublishedExports
-from warehouse.keys import KeyStore, KeyStoreUnavailable, check, public_key, signing_secret
+from warehouse.keys.backends import KeyStoreUnavailable
+from warehouse.keys.store import KeyStore, check, public_key, signing_secret
 from warehouse.read.mart import Mart
-from warehouse.usage import Usage
+from warehouse.usage.store import Usage
 
 # Response headers that scripts of other origins may read.
 _EXPOSED_HEADERS = (

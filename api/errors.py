@@ -4,10 +4,9 @@ import logging
 
 import falcon
 
-from warehouse.contract.failures import foreseen, unforeseen, written
-from warehouse.contract.problems import Problem
+from warehouse.contract.problems import Problem, foreseen, unforeseen, written
 from warehouse.json_encoding import encode
-from warehouse.keys import hidden
+from warehouse.keys.store import hidden
 
 _LOG = logging.getLogger("sankofa.api")
 

@@ -9,10 +9,9 @@ from msgspec.json import encode
 
 from api.server.access_log import log_access
 from warehouse.contract import API_VERSION
-from warehouse.contract.credentials import admitted, sent_key
-from warehouse.contract.limits import headers_of, refuse_above
-from warehouse.keys import KeyStore, hidden
-from warehouse.usage import Standing, Usage
+from warehouse.contract.limits import admitted, headers_of, refuse_above, sent_key
+from warehouse.keys.store import KeyStore, hidden
+from warehouse.usage.store import Standing, Usage
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _METHODS = ("GET", "HEAD", "OPTIONS")

@@ -15,10 +15,10 @@ from api.server.loop import bind, create_waitress, run, stop_on_signal
 from api.server.proxies import parse_networks, trust_proxies
 from api.server.workers import keep_freed_memory, run_workers
 from warehouse.exports.published import PublishedExports
-from warehouse.keys import KeyStore
+from warehouse.keys.store import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, Tier, TierName
-from warehouse.usage import Usage
+from warehouse.usage.store import Usage
 
 _LOG = logging.getLogger("sankofa.serve")
 _FILE_SCHEMES = ("sqlite:///", "file://")

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import falcon
 
-from warehouse.contract.walk import pinned_at
+from warehouse.contract.pagination import pinned_at
 from warehouse.errors import SankofaError
 from warehouse.exports.published import VERSION
 from warehouse.read.mart import Mart

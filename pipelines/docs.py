@@ -11,8 +11,8 @@ from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.file_columns import FileColumn
 from assets.ingest.sources import SOURCES
 from assets.source import Source
-from warehouse.contract.bodies import ROWS
-from warehouse.contract.members import Schema
+from warehouse.contract.body_schemas import ROWS
+from warehouse.contract.json_schema import Schema
 from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology import metrics, signals
 from warehouse.methodology import pages as methodology_pages

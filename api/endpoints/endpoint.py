@@ -7,7 +7,7 @@ from email.utils import format_datetime
 from functools import cached_property
 from typing import Literal
 
-from warehouse.contract.kinds import Parameter
+from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.tier_cap import RowRule
 
 DEPRECATION_NOTICE = timedelta(days=180)

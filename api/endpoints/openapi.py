@@ -5,9 +5,9 @@ from typing import Any
 
 from api.endpoints.endpoint import Endpoint
 from warehouse.contract import API_VERSION
-from warehouse.contract.bodies import BODIES, PARTS, ROWS, example
-from warehouse.contract.kinds import Parameter
-from warehouse.contract.members import member, of_type, whole
+from warehouse.contract.body_schemas import BODIES, PARTS, ROWS, example
+from warehouse.contract.json_schema import member, of_type, whole
+from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.problems import PROBLEMS
 
 _ABOUT = (

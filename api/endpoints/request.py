@@ -5,10 +5,9 @@ from typing import Any
 import falcon
 
 from api.endpoints.endpoint import Endpoint
-from warehouse.contract.kinds import Choice, Parameter
-from warehouse.contract.problems import Problem
-from warehouse.contract.refusals import check_pin, invalid, missing, nobody, unknown
-from warehouse.contract.walk import pinned_at
+from warehouse.contract.pagination import pinned_at
+from warehouse.contract.parameter_types import Choice, Parameter
+from warehouse.contract.problems import Problem, check_pin, invalid, missing, nobody, unknown
 from warehouse.read.mart import Mart
 from warehouse.tiers import Tier
 

@@ -5,7 +5,7 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows
-from warehouse.contract.refusals import in_order, nobody
+from warehouse.contract.problems import in_order, nobody
 from warehouse.contract.tier_cap import row_limit
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.mart import Mart

@@ -5,8 +5,7 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows, send_rows_between
-from warehouse.contract.problems import Problem
-from warehouse.contract.refusals import nobody
+from warehouse.contract.problems import Problem, nobody
 from warehouse.read.crosswalk import FREE_ID_TYPES, identifiers, lookup
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart

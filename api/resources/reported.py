@@ -6,7 +6,7 @@ from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows
 from warehouse.contract.macro import macro_rows
-from warehouse.contract.refusals import conflict, missing, nobody
+from warehouse.contract.problems import conflict, missing, nobody
 from warehouse.contract.tier_cap import row_limit
 from warehouse.errors import BadParameters
 from warehouse.read.fundamentals import facts_known

@@ -7,8 +7,8 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows
+from warehouse.contract.pagination import next_cursor, place_of
 from warehouse.contract.tier_cap import row_limit
-from warehouse.contract.walk import next_cursor, place_of
 from warehouse.read.mart import Mart
 from warehouse.read.tenders import parties, releases
 

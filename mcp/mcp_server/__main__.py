@@ -7,8 +7,7 @@ import sys
 import anyio
 
 from mcp_server import http, stdio
-from warehouse.contract.failures import UPGRADE_URL
-from warehouse.contract.problems import Problem
+from warehouse.contract.problems import UPGRADE_URL, Problem
 from warehouse.errors import SankofaError
 from warehouse.settings import Settings, read_settings
 

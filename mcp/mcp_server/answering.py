@@ -12,7 +12,7 @@ from mcp_server.service import Call, Service
 from warehouse.contract.limits import headers_of
 from warehouse.contract.problems import Problem
 from warehouse.json_encoding import encode
-from warehouse.keys import hidden
+from warehouse.keys.store import hidden
 
 API_VERSION = "1.0.0"
 Settle = Callable[[Call], Awaitable[None]]

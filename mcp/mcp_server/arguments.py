@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from warehouse.contract.kinds import Choice, Kind, Parameter, Rows, Schema
-from warehouse.contract.refusals import invalid, missing, unknown
+from warehouse.contract.parameter_types import Choice, Kind, Parameter, Rows, Schema
+from warehouse.contract.problems import invalid, missing, unknown
 from warehouse.json_encoding import encode
 
 Asked = dict[str, Any]

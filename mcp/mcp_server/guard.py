@@ -19,10 +19,9 @@ from mcp_server.answering import Answering, Peek
 from mcp_server.calls import IN_SCOPE
 from mcp_server.exchange import Exchange
 from mcp_server.service import Call, Service
-from warehouse.contract.credentials import sent_key
-from warehouse.contract.problems import Problem
-from warehouse.contract.refusals import check_pin
-from warehouse.keys import hidden
+from warehouse.contract.limits import sent_key
+from warehouse.contract.problems import Problem, check_pin
+from warehouse.keys.store import hidden
 
 LONGEST_BODY = 65_536
 _TO_SEND = 20.0

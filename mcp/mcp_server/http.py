@@ -22,13 +22,13 @@ from mcp_server.connections import Connection
 from mcp_server.exchange import Exchange
 from mcp_server.guard import LONGEST_BODY, Guard
 from mcp_server.service import Service
-from warehouse.contract.failures import UPGRADE_URL
+from warehouse.contract.problems import UPGRADE_URL
 from warehouse.errors import SankofaError
-from warehouse.keys import KeyStore
+from warehouse.keys.store import KeyStore
 from warehouse.read.mart import Mart
 from warehouse.redis import SCHEMES
 from warehouse.tiers import configured_tiers
-from warehouse.usage import Usage
+from warehouse.usage.store import Usage
 
 PATH = "/mcp"
 _LOG = logging.getLogger("sankofa.mcp")

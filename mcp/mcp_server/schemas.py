@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from warehouse.contract.bodies import BODIES, PARTS, ROWS
-from warehouse.contract.kinds import Parameter
-from warehouse.contract.members import Schema, member
+from warehouse.contract.body_schemas import BODIES, PARTS, ROWS
+from warehouse.contract.json_schema import Schema, member
+from warehouse.contract.parameter_types import Parameter
 
 _COMPONENTS = "#/components/schemas/"
 _PROBLEM: Schema = {

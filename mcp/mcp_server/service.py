@@ -12,24 +12,23 @@ from mcp_server import arguments
 from mcp_server.exact import Exact
 from mcp_server.results import Found, bounded
 from mcp_server.tools import Asking, Tool
-from warehouse.contract.credentials import admitted
-from warehouse.contract.failures import (
+from warehouse.contract.limits import admitted, refuse_above
+from warehouse.contract.problems import (
     NOT_CHARGED,
     UPGRADE_URL,
+    Problem,
     foreseen,
     unforeseen,
     written,
 )
-from warehouse.contract.limits import refuse_above
-from warehouse.contract.problems import Problem
 from warehouse.exports.published import PARQUET, Artifact, decode_manifest
 from warehouse.json_encoding import encode
-from warehouse.keys import Key, KeyStore, hidden, signing_secret
+from warehouse.keys.store import Key, KeyStore, hidden, signing_secret
 from warehouse.mart.builds import is_postgres_url
 from warehouse.read.build_info import export_manifest
 from warehouse.read.mart import Mart
 from warehouse.tiers import Tier, TierName, tier_includes
-from warehouse.usage import Standing, Usage
+from warehouse.usage.store import Standing, Usage
 
 _FAILED = logging.getLogger("sankofa.mcp")
 _MANIFESTS_KEPT = 8

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from mcp_server.arguments import Asked, Several
 from mcp_server.results import Found
 from warehouse.contract import parameters as p
-from warehouse.contract.kinds import Parameter
 from warehouse.contract.limits import words_allowed
 from warehouse.contract.macro import is_series, macro_rows
-from warehouse.contract.refusals import in_order, nobody
+from warehouse.contract.pagination import next_cursor, place_of
+from warehouse.contract.parameter_types import Parameter
+from warehouse.contract.problems import in_order, nobody
 from warehouse.contract.tier_cap import RowRule, row_limit
-from warehouse.contract.walk import next_cursor, place_of
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known

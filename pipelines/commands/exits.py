@@ -44,9 +44,9 @@ class Failed(click.ClickException):
 def exit_of(error: Exception) -> Exit:
     """Give the exit status of an error."""
     # Loaded only once something failed: they bring more than `--help` has to wait for.
-    from warehouse.keys.issued import KeyStoreUnavailable
+    from warehouse.keys.backends import KeyStoreUnavailable
     from warehouse.mart.audit import AuditFailed
-    from warehouse.usage.counting import UsageUnavailable
+    from warehouse.usage.counters import UsageUnavailable
 
     if isinstance(error, NothingPublished):
         return Exit.NOTHING_PUBLISHED

@@ -13,7 +13,8 @@ from warehouse.settings import read_settings
 from warehouse.tiers import TierName, configured_tiers
 
 if TYPE_CHECKING:
-    from warehouse.keys import Issued, KeyStore
+    from warehouse.keys.store import KeyStore
+from warehouse.keys.backends import Issued
 
 _NAME = click.argument("name", metavar="PREFIX_OR_ID")
 
@@ -29,7 +30,7 @@ def keys() -> None:
 @json_option
 def create_key(tier: TierName, label: str, as_json: bool) -> None:
     """Make a key and print it: the only time that it is shown."""
-    from warehouse.keys import create
+    from warehouse.keys.store import create
 
     _show(create(_store(), tier, label), as_json)
 
@@ -77,7 +78,7 @@ def list_keys(as_json: bool) -> None:
 @json_option
 def revoke_key(name: str, as_json: bool) -> None:
     """End a key; within a second nobody gets in with it."""
-    from warehouse.keys import revoke
+    from warehouse.keys.store import revoke
 
     ended = revoke(_store(), name)
     if as_json:
@@ -98,7 +99,7 @@ def revoke_key(name: str, as_json: bool) -> None:
 @json_option
 def rotate_key(name: str, overlap_hours: float, as_json: bool) -> None:
     """Make a new key in place of one and print it; tier, label and use go on."""
-    from warehouse.keys import rotate
+    from warehouse.keys.store import rotate
 
     _show(rotate(_store(), name, timedelta(hours=overlap_hours)), as_json)
 
@@ -108,8 +109,8 @@ def rotate_key(name: str, overlap_hours: float, as_json: bool) -> None:
 @json_option
 def show_usage(month: str | None, as_json: bool) -> None:
     """Show what each key was charged in a month, and what its tier allows."""
-    from warehouse.usage import Usage, month_at
-    from warehouse.usage.counting import month_before
+    from warehouse.usage.counters import month_at, month_before
+    from warehouse.usage.store import Usage
 
     settings = read_settings(os.environ)
     counted, tiers = Usage(settings.usage), configured_tiers(settings.tiers_file)
@@ -150,13 +151,13 @@ def show_usage(month: str | None, as_json: bool) -> None:
 
 
 def _store() -> "KeyStore":
-    from warehouse.keys import KeyStore
+    from warehouse.keys.store import KeyStore
 
     return KeyStore(read_settings(os.environ).keys)
 
 
 def _read(store: "KeyStore") -> "list[Issued]":
-    from warehouse.keys import issued
+    from warehouse.keys.store import issued
 
     try:
         return issued(store)

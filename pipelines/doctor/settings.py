@@ -10,7 +10,7 @@ from warehouse.mart.builds import builds_at
 
 def api_keys(asked: Asked) -> Iterator[Finding]:
     """See whether anybody can get in."""
-    from warehouse.keys import KeyStore, issued
+    from warehouse.keys.store import KeyStore, issued
 
     try:
         held = [row for row in issued(KeyStore(asked.settings.keys)) if row.holds()]

@@ -110,7 +110,7 @@ def _datastore(place: str) -> str:
 
 
 def _key_store(place: str) -> str:
-    from warehouse.keys import KeyStore, check
+    from warehouse.keys.store import KeyStore, check
 
     if not place.startswith(_REDIS) and not Path(place).exists():
         raise _Absent("`sankofa up` or `sankofa keys create` makes it")
@@ -119,7 +119,7 @@ def _key_store(place: str) -> str:
 
 
 def _usage_store(place: str) -> str:
-    from warehouse.usage import Usage
+    from warehouse.usage.store import Usage
 
     if not place.startswith(_REDIS) and not Path(place).exists():
         raise _Absent("it is made by the first request")

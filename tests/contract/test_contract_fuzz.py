@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
 from tests.helpers.random_world import publish_world
-from warehouse.keys import KeyStore, create
+from warehouse.keys.store import KeyStore, create
 from warehouse.read.mart import Mart
 
 PATHS = [endpoint.path for endpoint in ENDPOINTS if endpoint.needs_key]

@@ -12,7 +12,7 @@ from api.endpoints.declarations import ENDPOINTS
 from tests.helpers.contract_client import Answer, Contract, address
 from tests.helpers.record_rows import entity_row, load, sighting
 from tests.helpers.rest_service import answering, served
-from warehouse.keys import KeyStore, create
+from warehouse.keys.store import KeyStore, create
 from warehouse.mart.build import publish
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record

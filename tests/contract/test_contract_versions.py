@@ -18,7 +18,7 @@ from tests.helpers.facts import fact
 from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import entity_row, load, release_row, series_row
 from tests.helpers.rest_service import answering
-from warehouse.keys import KeyStore, create
+from warehouse.keys.store import KeyStore, create
 from warehouse.mart.build import publish
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World, served
-from warehouse.keys import KeyStore, create
+from warehouse.keys.store import KeyStore, create
 from warehouse.mart.build import publish
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record

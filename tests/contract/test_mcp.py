@@ -16,7 +16,7 @@ from mcp_types import CallToolResult, TextContent, TextResourceContents
 from mcp import Client, StdioServerParameters, stdio_client
 from tests.helpers.mcp_service import MODERN, MODES, asking, call, post, request
 from tests.helpers.mcp_world import EXACT, EXAMPLES, Agents
-from warehouse.keys import KeyStore, create, revoke
+from warehouse.keys.store import KeyStore, create, revoke
 
 HINTS = {"server/discover", "tools/list", "resources/list", "resources/templates/list"}
 

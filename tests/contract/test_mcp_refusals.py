@@ -13,8 +13,8 @@ from mcp_server.tools import TOOLS
 
 from tests.helpers.mcp_service import ACCEPT, MODERN, MODES, asking, call, post, request
 from tests.helpers.mcp_world import EXAMPLES, Agents
-from warehouse.contract.cursor import Place, write
-from warehouse.keys import KeyStore, create, revoke
+from warehouse.contract.pagination import Place, write
+from warehouse.keys.store import KeyStore, create, revoke
 
 TOOL_LIST = request("tools/list")
 SEVENTEEN = " ".join(f"w{number}" for number in range(17))

@@ -14,10 +14,10 @@ from tests.helpers.mcp_service import call, mcp_served, post, request
 from tests.helpers.mcp_world import Agents
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World
-from warehouse.keys import KeyStore, create, find
+from warehouse.keys.store import KeyStore, create, find
 from warehouse.read.mart import Mart
 from warehouse.tiers import configured_tiers
-from warehouse.usage import Usage
+from warehouse.usage.store import Usage
 
 ENTITY: tuple[str, dict[str, Any]] = ("get_entity", {"service_id": "DCA1"})
 

@@ -8,7 +8,7 @@ from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
 from assets.sample.organisations import person_name
 from tests.fuzz.service import Known, Request
-from warehouse.contract.kinds import Choice
+from warehouse.contract.parameter_types import Choice
 
 KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.needs_key]
 _DECLARED = [parameter for endpoint in KEYED for parameter in endpoint.parameters]

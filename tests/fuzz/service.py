@@ -14,10 +14,10 @@ import zstandard
 from api.app import create_app
 from tests.helpers import installation
 from warehouse.exports.published import PublishedExports
-from warehouse.keys import KeyStore, create, revoke
+from warehouse.keys.store import KeyStore, create, revoke
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, TierName
-from warehouse.usage import Usage
+from warehouse.usage.store import Usage
 
 _DECODE = msgspec.json.Decoder().decode
 _PLAIN: dict[str, Callable[[bytes], bytes]] = {

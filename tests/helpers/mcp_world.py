@@ -16,7 +16,7 @@ from tests.helpers.mcp_service import mcp_served
 from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World
-from warehouse.keys import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create, sandbox
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS

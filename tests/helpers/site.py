@@ -15,7 +15,7 @@ from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, load
 from tests.helpers.rest_service import Served, World, served
 from warehouse.exports.published import PublishedExports, encode_manifest
-from warehouse.keys import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Snapshot
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY

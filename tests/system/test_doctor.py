@@ -22,7 +22,7 @@ from tests.helpers.installation import at
 from tests.helpers.record_rows import load
 from tests.helpers.redis_server import Redis
 from tests.helpers.replay_server import Replay, Reply
-from warehouse.keys import KeyStore, create, issued, revoke
+from warehouse.keys.store import KeyStore, create, issued, revoke
 from warehouse.mart.build import publish
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.record.store import Record

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.helpers.contract_client import eventually
 from tests.helpers.redis_server import Redis
 from warehouse.errors import SankofaError
-from warehouse.keys import (
+from warehouse.keys.backends import KeyStoreUnavailable
+from warehouse.keys.store import (
     KeyStore,
-    KeyStoreUnavailable,
     check,
     create,
     find,

@@ -13,10 +13,11 @@ from falcon import testing
 from api.app import create_app
 from tests.helpers.random_world import publish_world
 from tests.helpers.redis_server import Redis
-from warehouse.keys import KeyStore, create, revoke, rotate, sandbox
+from warehouse.keys.store import KeyStore, create, revoke, rotate, sandbox
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, Tier, TierName, configured_tiers
-from warehouse.usage import Usage, month_at
+from warehouse.usage.counters import month_at
+from warehouse.usage.store import Usage
 
 ENTITY = "/v1/entities/DCA1"
 POLICY = re.compile(r'"burst";q=(\d+);w=60, "monthly";q=(\d+);w=(\d+)')

@@ -15,17 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.redis_server import Redis
-from warehouse.keys import Key
+from warehouse.keys.store import Key
 from warehouse.tiers import TIERS, Tier
-from warehouse.usage import Standing, Usage, UsageUnavailable, month_at, network_of
-from warehouse.usage.file import FileCounters
+from warehouse.usage.counters import UsageUnavailable, month_at
+from warehouse.usage.file_counters import FileCounters
+from warehouse.usage.store import Standing, Usage, network_of
 
 SMALL = Tier("sample", 25, 25, 3, 5, paid=False)
 ASKING = """
 import sys, time
-from warehouse.keys import Key
+from warehouse.keys.store import Key
 from warehouse.tiers import TIERS
-from warehouse.usage import Usage
+from warehouse.usage.store import Usage
 usage, key = Usage(sys.argv[1]), Key("p", TIERS["professional"], "shared")
 print("asking", flush=True)
 for _ in range(int(sys.argv[2])):

@@ -18,7 +18,7 @@ from tests.helpers.random_world import publish_world
 from tests.helpers.redis_server import Redis
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.stores import Stores, embedded, servers
-from warehouse.keys import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create, sandbox
 
 ENTITY = "/v1/entities/DCA1"
 STORES = ("datastore", "key_store", "usage_store")

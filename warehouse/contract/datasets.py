@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from warehouse.contract.bodies import ROWS
-from warehouse.contract.members import Schema
+from warehouse.contract.body_schemas import ROWS
+from warehouse.contract.json_schema import Schema
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,28 @@
-"""Limits on requests and on words of a search; for rows see ``tier_cap.py``."""
+"""Admission of a request: API key, rate limits, words of a search.
 
-from warehouse.contract.problems import Problem
-from warehouse.contract.refusals import invalid
+For rows see ``tier_cap.py``.
+"""
+
+from warehouse.contract.problems import Problem, invalid
+from warehouse.keys.store import Key, KeyStore, find
 from warehouse.read.word_index import MAX_SEARCH_WORDS, distinct_words
-from warehouse.usage import Standing
+from warehouse.usage.store import Standing
+
+
+def sent_key(api_key: str | None, authorization: str | None) -> str | None:
+    """Give the key of X-API-Key, or else the bearer's; some agents can send no other header."""
+    scheme, _, token = (authorization or "").partition(" ")
+    return api_key or (token.strip() if scheme.lower() == "bearer" else None)
+
+
+def admitted(store: KeyStore, sent: str | None) -> Key:
+    """Give the key that was sent, if it is one of ours."""
+    if not sent:
+        raise Problem("key_missing", "Send your API key in the header X-API-Key.")
+    key = find(store, sent)
+    if key is None:
+        raise Problem("key_invalid", "This API key is not known.")
+    return key
 
 
 def words_allowed(name: str, text: str | None) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from warehouse.contract.kinds import Day, year_as_day
-from warehouse.contract.refusals import conflict, in_order, invalid
+from warehouse.contract.parameter_types import Day, year_as_day
+from warehouse.contract.problems import conflict, in_order, invalid
 from warehouse.contract.tier_cap import row_limit
 from warehouse.read.macro import annual, series_known
 from warehouse.read.mart import Mart

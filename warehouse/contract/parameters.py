@@ -3,8 +3,17 @@
 from dataclasses import replace
 from typing import get_args
 
-from warehouse.contract.cursor import LONGEST
-from warehouse.contract.kinds import Choice, Day, Free, Opaque, Parameter, Rows, Text, YearOrDay
+from warehouse.contract.pagination import LONGEST
+from warehouse.contract.parameter_types import (
+    Choice,
+    Day,
+    Free,
+    Opaque,
+    Parameter,
+    Rows,
+    Text,
+    YearOrDay,
+)
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.read.crosswalk import ID_TYPES
 from warehouse.read.metrics import Order

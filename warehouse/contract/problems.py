@@ -1,9 +1,16 @@
-"""Every problem the service can answer with, as one table (RFC 9457)."""
+"""Every problem the service answers with (RFC 9457), as one table, and how each is made.
 
+Both surfaces use the same codes and the same words.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
-from warehouse.errors import SankofaError
+from warehouse.errors import DatastoreUnavailable, NothingPublished, SankofaError, UnknownVersion
+from warehouse.exports.published import VERSION
+from warehouse.keys.backends import KeyStoreUnavailable
 
 
 @dataclass(frozen=True)
@@ -92,3 +99,104 @@ class Problem(SankofaError):
     def kind(self) -> Kind:
         """Give the row of the table."""
         return PROBLEMS[self.code]
+
+
+_SHOWN = 64
+
+
+def in_order(from_: date | None, to: date | None) -> None:
+    """Refuse a span that ends before it begins."""
+    if from_ is not None and to is not None and from_ > to:
+        raise conflict("from", "from lies after to.")
+
+
+def check_pin(version: str | None) -> None:
+    """Refuse what cannot be a data_version."""
+    if version is not None and not VERSION.fullmatch(version):
+        expected = "a data_version that an answer named, such as 20261114.3"
+        raise invalid("X-Data-Version", version, expected)
+
+
+def conflict(name: str, detail: str) -> Problem:
+    """Make the problem of parameters that exclude each other."""
+    return Problem("parameter_conflict", detail, parameter=name)
+
+
+def missing(name: str, expected: str) -> Problem:
+    """Make the problem of a parameter that is needed and was not sent."""
+    return Problem(
+        "parameter_missing",
+        f"{name} is required: {expected}.",
+        parameter=name,
+        expected=expected,
+    )
+
+
+def invalid(name: str, received: str, expected: str, **members: object) -> Problem:
+    """Make the problem of a malformed parameter."""
+    return Problem(
+        "parameter_invalid",
+        f"{name} must be {expected}.",
+        parameter=name,
+        received=received[:_SHOWN],
+        expected=expected,
+        **members,
+    )
+
+
+def unknown(name: str, allowed: Iterable[str], where: str) -> Problem:
+    """Make the problem of a parameter that nothing is known of."""
+    return Problem(
+        "parameter_unknown",
+        f"{name[:_SHOWN]!r} is not a parameter of {where}.",
+        parameter=name[:_SHOWN],
+        allowed=list(allowed),
+    )
+
+
+def nobody(named: str) -> Problem:
+    """Make the problem of an id that nobody has."""
+    return Problem("not_found", f"No record has the id {named[:_SHOWN]!r}.")
+
+
+UPGRADE_URL = "https://sankofa.example/upgrade"
+_RETRY_AFTER = 5
+# Of what a call of these statuses asked, nothing counts against the month.
+NOT_CHARGED = frozenset({304, 401, 429, 500, 503})
+
+
+def foreseen(error: Exception) -> Problem | None:
+    """Say in our words what went wrong; None of what we did not foresee."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, KeyStoreUnavailable):
+        return _later("key_store_unavailable", "The key store is temporarily unavailable.")
+    if isinstance(error, NothingPublished | DatastoreUnavailable):
+        return _later("datastore_unavailable", "The data cannot be read at the moment.")
+    if isinstance(error, UnknownVersion):
+        return Problem("parameter_invalid", str(error), parameter="X-Data-Version")
+    return None
+
+
+def unforeseen() -> Problem:
+    """Make the problem of what we did not foresee; what it was is logged and not shown."""
+    return Problem("internal_error", "Something failed that we did not foresee.")
+
+
+def written(problem: Problem, instance: str, upgrade_url: str) -> dict[str, object]:
+    """Give the members of a problem (RFC 9457)."""
+    paid = {"upgrade_url": upgrade_url} if problem.kind.status == 402 else {}
+    return {
+        "type": f"/problems/{problem.code}",
+        "title": problem.kind.title,
+        "status": problem.kind.status,
+        "code": problem.code,
+        "detail": problem.detail,
+        "instance": instance,
+        **problem.members,
+        **paid,
+    }
+
+
+def _later(code: str, detail: str) -> Problem:
+    return Problem(code, detail, retry_after=_RETRY_AFTER, retryable=True)

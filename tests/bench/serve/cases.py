@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from urllib.parse import quote
 
 from tests.bench.serve.data import VERSION, Data
-from warehouse.contract import cursor
-from warehouse.keys import KeyStore, signing_secret
+from warehouse.contract import pagination
+from warehouse.keys.store import KeyStore, signing_secret
 
 ASKED = 20_000
 
@@ -64,8 +64,8 @@ def _tenders(data: Data, chance: random.Random) -> Iterator[Question]:
     while True:
         place = chance.randrange(1, data.size.releases)
         country, newest = known.execute(asked, (place,)).fetchone()
-        after = cursor.Place((newest, str(place)), VERSION)
-        sent = quote(cursor.write(secret, after, f"{country}|None"))
+        after = pagination.Place((newest, str(place)), VERSION)
+        sent = quote(pagination.write(secret, after, f"{country}|None"))
         yield Question(
             f"/v1/tenders?country={country}&limit=100&cursor={sent}",
             f"/tenders?country={country}&after={place}",

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from adbc_driver_sqlite import dbapi
 
 from tests.bench.mart import _ADDED, _staged_schema
-from warehouse.keys import KeyStore, create
+from warehouse.keys.store import KeyStore, create
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tables import MART_SCHEMA_VERSION

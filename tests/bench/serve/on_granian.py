@@ -4,9 +4,9 @@ import os
 
 from api.app import create_app
 from api.server.workers import keep_freed_memory
-from warehouse.keys import KeyStore
+from warehouse.keys.store import KeyStore
 from warehouse.read.mart import Mart
-from warehouse.usage import Usage
+from warehouse.usage.store import Usage
 
 keep_freed_memory()
 app = create_app(

@@ -31,7 +31,7 @@ from tests.helpers.record_rows import (
     restated,
     series_row,
 )
-from warehouse.keys import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.read.mart import Mart

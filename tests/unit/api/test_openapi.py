@@ -15,8 +15,8 @@ from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Deprecation, Endpoint
 from api.endpoints.openapi import openapi_document
 from api.version_headers import VersionHeadersMiddleware
-from warehouse.contract.bodies import BODIES
-from warehouse.contract.kinds import Kind, Parameter, Rows
+from warehouse.contract.body_schemas import BODIES
+from warehouse.contract.parameter_types import Kind, Parameter, Rows
 from warehouse.contract.problems import PROBLEMS
 from warehouse.exports.published import Manifest
 from warehouse.json_encoding import encode

@@ -10,7 +10,7 @@ from falcon import testing
 from api.app import create_app
 from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import entity_row, load
-from warehouse.keys import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.sqlite_builds import build_file
 from warehouse.read.mart import Mart

@@ -24,7 +24,7 @@ from tests.helpers.record_rows import entity_row, load
 from warehouse.contract.problems import Problem
 from warehouse.contract.tier_cap import RowRule, cap_rows, check_file_tier, row_limit
 from warehouse.exports.published import PUBLIC_KEY, PublishedExports
-from warehouse.keys import Key, KeyStore, create
+from warehouse.keys.store import Key, KeyStore, create
 from warehouse.mart.build import publish
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.read.mart import Mart

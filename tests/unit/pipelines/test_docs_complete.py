@@ -14,7 +14,7 @@ from pipelines import docs
 from pipelines.command import sankofa
 from pipelines.commands.exits import MEANINGS
 from tests.helpers.paths import ROOT
-from warehouse.contract.bodies import BODIES
+from warehouse.contract.body_schemas import BODIES
 from warehouse.settings import SETTINGS
 
 OPERATING = (ROOT / "docs" / "operating.md").read_text("utf-8")

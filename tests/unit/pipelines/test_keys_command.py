@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipelines.command import sankofa
-from warehouse.keys import KeyStore, find, sandbox
+from warehouse.keys.store import KeyStore, find, sandbox
 from warehouse.settings import read_settings
-from warehouse.usage import Usage, month_at
-from warehouse.usage.counting import month_before
+from warehouse.usage.counters import month_at, month_before
+from warehouse.usage.store import Usage
 
 
 @pytest.fixture(autouse=True)

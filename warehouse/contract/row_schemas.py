@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlmodel import SQLModel
 
-from warehouse.contract.members import Schema, member, of_field, or_null, some, whole
+from warehouse.contract.json_schema import Schema, member, of_field, or_null, some, whole
 from warehouse.mart.tables import MART_TABLES
 from warehouse.tables import (
     Entity,

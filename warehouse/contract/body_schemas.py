@@ -6,8 +6,8 @@ from typing import Any, get_args
 
 import msgspec
 
-from warehouse.contract import rows
-from warehouse.contract.members import Schema, example_of, member, of_type, or_null, some, whole
+from warehouse.contract import row_schemas
+from warehouse.contract.json_schema import Schema, example_of, member, of_type, or_null, some, whole
 from warehouse.exports.published import Artifact, Failed
 from warehouse.methodology.metrics import AbsentReason
 from warehouse.read.crosswalk import ID_TYPES
@@ -40,19 +40,19 @@ _LEFT_OUT = whole(dict.fromkeys(get_args(AbsentReason), _NUMBER), "Issuers left 
 
 
 ROWS: Mapping[str, Schema] = {
-    "Fact": rows.FACT,
-    "Release": rows.RELEASE,
-    "SharedFact": rows.SHARED_FACT,
-    "TenderParty": rows.PARTY,
-    "SeriesObservation": rows.MACRO_SERIES,
-    "AnnualObservation": rows.MACRO_ANNUAL,
-    "Entity": rows.ENTITY,
-    "Identifier": rows.IDENTIFIER,
-    "Match": rows.MATCH,
-    "RankedMetric": rows.RANKED,
-    "Metric": rows.METRIC,
-    "Observation": rows.SIGNAL,
-    "QualityRecord": rows.QUALITY,
+    "Fact": row_schemas.FACT,
+    "Release": row_schemas.RELEASE,
+    "SharedFact": row_schemas.SHARED_FACT,
+    "TenderParty": row_schemas.PARTY,
+    "SeriesObservation": row_schemas.MACRO_SERIES,
+    "AnnualObservation": row_schemas.MACRO_ANNUAL,
+    "Entity": row_schemas.ENTITY,
+    "Identifier": row_schemas.IDENTIFIER,
+    "Match": row_schemas.MATCH,
+    "RankedMetric": row_schemas.RANKED,
+    "Metric": row_schemas.METRIC,
+    "Observation": row_schemas.SIGNAL,
+    "QualityRecord": row_schemas.QUALITY,
 }
 _MACRO = [{"$ref": f"#/components/schemas/{each}Observation"} for each in ("Series", "Annual")]
 _CHECK = whole(
@@ -104,8 +104,8 @@ BODIES: Mapping[str, Schema] = {
     "Entities": _envelope("Entity"),
     "Crosswalk": whole(
         {
-            "service_id": rows.MATCH["properties"]["service_id"],
-            "legal_name": rows.MATCH["properties"]["legal_name"],
+            "service_id": row_schemas.MATCH["properties"]["service_id"],
+            "legal_name": row_schemas.MATCH["properties"]["legal_name"],
             "crosswalk_loaded": member(bool, "False until the crosswalk is loaded.", True),
             "identifiers": _IDENTIFIERS,
             "count": _COUNT,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from warehouse.tiers import Tier
-from warehouse.usage.counting import MINUTE, Counted, Month, UsageUnavailable, month_before
+from warehouse.usage.counters import MINUTE, Counted, Month, UsageUnavailable, month_before
 
 _HEAD = b"sankofa usage 1\n"
 _BEGIN = 4_096
