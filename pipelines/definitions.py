@@ -6,7 +6,7 @@ import dagster as dg
 
 from assets.ingest.assets import landed_key, source_assets
 from assets.ingest.land import SAMPLE_URL
-from assets.ingest.resources import Ground
+from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from pipelines.publish import Publishing, published_build
 from pipelines.sensing import new_documents
@@ -30,7 +30,7 @@ def definitions(settings: Settings) -> dg.Definitions:
         dg.AssetSelection.assets(published_build),
         description="Publish the loaded data as one build.",
     )
-    ground = Ground(
+    storage = IngestResource(
         documents=str(settings.sample),
         base_url=SAMPLE_URL,
         landing_url=settings.landing,
@@ -40,10 +40,10 @@ def definitions(settings: Settings) -> dg.Definitions:
         assets=[*assets, published_build],
         jobs=[ingest, publish],
         schedules=schedules(landed, ingest, publish),
-        sensors=[new_documents(ingest, ground)],
+        sensors=[new_documents(ingest, storage)],
         executor=dg.in_process_executor,
         resources={
-            "ground": ground,
+            "storage": storage,
             "publishing": Publishing(
                 marts=settings.marts,
                 work=str(settings.work),

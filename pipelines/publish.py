@@ -13,9 +13,9 @@ import dagster as dg
 import pyarrow as pa
 
 from assets.entities.derive import party_match_counts, same_as_counts
-from assets.ingest.assets import FRESH, table_key
-from assets.ingest.metadata import described
-from assets.ingest.resources import Ground
+from assets.ingest.assets import FRESHNESS_POLICY, table_key
+from assets.ingest.metadata import column_metadata
+from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from pipelines.builds import let_go
 from pipelines.publication import Publication
@@ -89,7 +89,7 @@ def _derived(
         description=description,
         kinds={"duckdb"},
         skippable=True,
-        metadata=described(DERIVED[name]),
+        metadata=column_metadata(DERIVED[name]),
     )
 
 
@@ -145,20 +145,20 @@ _SPECS = (
         group_name="published",
         description="Every vintage loaded so far, as one build that readers switch to at once.",
         kinds={"sqlite"},
-        freshness_policy=FRESH,
+        freshness_policy=FRESHNESS_POLICY,
     ),
 )
 
 
 @dg.multi_asset(name=BUILD, specs=_SPECS, check_specs=_CHECKS)
 def published_build(
-    config: PublishConfig, ground: Ground, publishing: Publishing
+    config: PublishConfig, storage: IngestResource, publishing: Publishing
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Publish in one step; a failed audit fails the step, and the build before stays."""
-    sampled = any(Path(ground.documents).glob("*/*"))
+    sampled = any(Path(storage.documents).glob("*/*"))
     making = publishing.publication(SAMPLE_NOTICE if sampled else NOTICE, config.confirm_loss)
     try:
-        data_version = making.run(ground.record())
+        data_version = making.run(storage.record())
     except AuditFailed:
         if making.report is not None:
             yield from check_results(making.report, _BUILD)

@@ -9,12 +9,12 @@ import dagster as dg
 
 from assets.ingest.assets import table_key
 from assets.ingest.load import has_unread
-from assets.ingest.resources import Ground
+from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 
 
-def new_documents(ingest: Any, ground: Ground) -> dg.SensorDefinition:
+def new_documents(ingest: Any, storage: IngestResource) -> dg.SensorDefinition:
     """Look for new files in the folder of documents, and for documents landed and not read."""
     told = "Load a source as soon as a file of it came, or a document of it was landed."
 
@@ -22,11 +22,11 @@ def new_documents(ingest: Any, ground: Ground) -> dg.SensorDefinition:
     def new_files(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
         """Ask for a load of each source that has something new since the last look."""
         seen = json.loads(context.cursor or "{}")
-        marks = {source.key: _mark(ground, source) for source in SOURCES if source.permitted}
+        marks = {source.key: _mark(storage, source) for source in SOURCES if source.permitted}
         context.update_cursor(json.dumps(marks))
         quiet = True
         for source in SOURCES:
-            if not source.permitted or not _is_new(ground, source, seen, marks):
+            if not source.permitted or not _is_new(storage, source, seen, marks):
                 continue
             quiet = False
             tables = [table_key(source, table) for table in source.tables]
@@ -38,18 +38,18 @@ def new_documents(ingest: Any, ground: Ground) -> dg.SensorDefinition:
 
 
 def _is_new(
-    ground: Ground, source: Source, seen: dict[str, list[int]], marks: dict[str, list[int]]
+    storage: IngestResource, source: Source, seen: dict[str, list[int]], marks: dict[str, list[int]]
 ) -> bool:
     """Say whether a file came, or something that was landed and is not read."""
     landed, *files = marks[source.key]
     seen_landed, *seen_files = seen.get(source.key, [0, 0, 0])
     if files != seen_files:
         return True
-    return landed != seen_landed and has_unread(ground.record(), ground.landing(), source)
+    return landed != seen_landed and has_unread(storage.record(), storage.landing(), source)
 
 
-def _mark(ground: Ground, source: Source) -> list[int]:
+def _mark(storage: IngestResource, source: Source) -> list[int]:
     """Count what is landed of a source and what lies in its folder, with its newest moment."""
-    folder = Path(ground.documents, source.key)
+    folder = Path(storage.documents, source.key)
     changed = [path.stat().st_mtime_ns for path in folder.glob("*/**/*") if path.is_file()]
-    return [len(ground.landing().keys(source.key)), len(changed), max(changed, default=0)]
+    return [len(storage.landing().keys(source.key)), len(changed), max(changed, default=0)]

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assets.fetching.fetchers import Window
 from assets.ingest.land import SAMPLE_URL, fetch_folder, land_live
 from assets.ingest.load import land_all, load_source
-from assets.ingest.metadata import sums
+from assets.ingest.metadata import total_counts
 from assets.ingest.sources import SOURCES
 from assets.source import Source, refuse_restricted
 from pipelines.commands.shown import progress_console
@@ -84,7 +84,7 @@ def _one(settings: Settings, source: Source, live: bool, window: Window) -> Outc
         entries = load_source(
             record, landing, source, lambda n, all_: bar.update(loading, completed=n, total=all_)
         )
-    return Outcome(source.key, came, new, sums(entries))
+    return Outcome(source.key, came, new, total_counts(entries))
 
 
 def progress_bar() -> Progress:

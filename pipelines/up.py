@@ -37,7 +37,7 @@ def is_ready(settings: Settings) -> bool:
 
 def prepare(settings: Settings, say: Say) -> None:
     """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
-    from assets.ingest.metadata import COUNTS
+    from assets.ingest.metadata import COUNT_NAMES
     from assets.sample.world import write_world
     from pipelines.run import run_job
 
@@ -46,7 +46,7 @@ def prepare(settings: Settings, say: Say) -> None:
         write_world(settings.sample)
     say("The pipeline, through Dagster")
     for asset, said in run_job(settings, "ingest").items():
-        counts = ", ".join(f"{said[name]:,} {name}" for name in COUNTS if said[name])
+        counts = ", ".join(f"{said[name]:,} {name}" for name in COUNT_NAMES if said[name])
         say(f"  {asset:34} {said['documents']:>4} documents; {counts or 'nothing new'}")
     told = run_job(settings, "publish")
     if parties := told.get("party_matches"):

@@ -34,8 +34,8 @@ def gleif(
     """
     path = f"api/v2/golden-copies/publishes/lei2/latest.{settings.gleif_form}"
     delta = _delta(window.from_, datetime.now(UTC).date())
-    url = fetchers.address(base, path, {"delta": delta} if delta else {})
-    return fetchers.whole_file(client, "gleif", "cc0", url, "zip")
+    url = fetchers.build_url(base, path, {"delta": delta} if delta else {})
+    return fetchers.download_file(client, "gleif", "cc0", url, "zip")
 
 
 def gleif_api(
@@ -46,7 +46,7 @@ def gleif_api(
     The API shows the first 10,000 records only: a country with more is a failure that says so.
     """
     names = settings.gleif_countries or COUNTRIES
-    return fetchers.each("gleif-api", names, partial(_country, client, base))
+    return fetchers.fetch_all("gleif-api", names, partial(_country, client, base))
 
 
 def isin_lei(
@@ -74,7 +74,7 @@ def openfigi(
     key = settings.openfigi_key
     size = _JOBS_WITH_KEY if key else _JOBS
     batches = [",".join(names[start : start + size]) for start in range(0, len(names), size)]
-    return fetchers.each("openfigi", batches, partial(_figis, client, base, key))
+    return fetchers.fetch_all("openfigi", batches, partial(_figis, client, base, key))
 
 
 def _delta(since: date | None, today: date) -> str | None:
@@ -84,7 +84,9 @@ def _delta(since: date | None, today: date) -> str | None:
 
 
 def _mapping(client: Client, base: str, name: str) -> Iterator[FetchedResponse]:
-    return fetchers.whole_file(client, name, "cc0", f"{base}/api/v2/{name}/latest/download", "zip")
+    return fetchers.download_file(
+        client, name, "cc0", f"{base}/api/v2/{name}/latest/download", "zip"
+    )
 
 
 def _country(client: Client, base: str, country: str) -> Iterator[FetchedResponse]:
@@ -95,16 +97,16 @@ def _country(client: Client, base: str, country: str) -> Iterator[FetchedRespons
             "page[size]": _PAGE,
             "page[number]": page,
         }
-        answer = client.get(fetchers.address(base, "api/v1/lei-records", asked), "json")
-        told = fetchers.member(fetchers.decoded(answer), "meta", "pagination")
-        last, total = fetchers.member(told, "lastPage"), fetchers.member(told, "total")
+        answer = client.get(fetchers.build_url(base, "api/v1/lei-records", asked), "json")
+        told = fetchers.json_member(fetchers.response_json(answer), "meta", "pagination")
+        last, total = fetchers.json_member(told, "lastPage"), fetchers.json_member(told, "total")
         if not isinstance(last, int) or not isinstance(total, int):
             raise FetchError(f"{answer.url}: the answer does not say how it goes on; report it")
         if total > _MOST_RECORDS:
             raise FetchError(
                 f"{country} has {total} records, more than the API shows: fetch the golden copy"
             )
-        yield fetchers.fetched("gleif-api", "cc0", answer)
+        yield fetchers.fetched_response("gleif-api", "cc0", answer)
         page += 1
 
 
@@ -113,7 +115,9 @@ def _figis(client: Client, base: str, key: str, isins: str) -> Iterator[FetchedR
     headers = {"Content-Type": "application/json"} | ({"X-OPENFIGI-APIKEY": key} if key else {})
     body = json.dumps(jobs).encode()
     answer = client.post(f"{base}/v3/mapping", body, headers)
-    found = fetchers.decoded(answer)
+    found = fetchers.response_json(answer)
     if not isinstance(found, list) or len(found) != len(jobs):
         raise FetchError(f"{answer.url}: not one answer for each of {len(jobs)} jobs; try again")
-    yield fetchers.fetched("openfigi", "open-attribution", answer, {"x-jobs": body.decode()})
+    yield fetchers.fetched_response(
+        "openfigi", "open-attribution", answer, {"x-jobs": body.decode()}
+    )

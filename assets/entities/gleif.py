@@ -16,7 +16,7 @@ import msgspec
 from assets.entities.identifiers import is_isin, is_lei, mint
 from assets.entities.lei_files import records
 from assets.entities.lei_record import LeiRecord, from_api, from_cdf
-from assets.parsing.parsed import Parsed, provenance, whole
+from assets.parsing.parsed import Parsed, join_parts, provenance
 from quality.persons import Withheld, drop_personal_names, judge_name
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
@@ -41,8 +41,8 @@ def parse(document: Document, body: bytes) -> Parsed:
     try:
         root = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
-        return whole(stream(document, io.BytesIO(body)))
-    return whole(_parts(document, _records(root)))
+        return join_parts(stream(document, io.BytesIO(body)))
+    return join_parts(_parts(document, _records(root)))
 
 
 def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:

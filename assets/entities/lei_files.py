@@ -11,19 +11,19 @@ from xml.parsers import expat
 
 import ijson
 
-from assets.parsing.csv_lines import lines, undecoded
-from assets.parsing.zips import Places, places
+from assets.parsing.csv_lines import has_undecoded_bytes, read_lines
+from assets.parsing.zips import LocatedRecords, located_records
 
 _BOM = b"\xef\xbb\xbf"
 _ONE = re.compile(rb'"data"\s*:\s*\{')
 
 
-def records(body: IO[bytes]) -> Places:
+def records(body: IO[bytes]) -> LocatedRecords:
     """Give each record of a file with its place, without holding more than one."""
-    return places(body, _plain)
+    return located_records(body, _plain)
 
 
-def _plain(body: "io.BufferedReader[Any]") -> Places:
+def _plain(body: "io.BufferedReader[Any]") -> LocatedRecords:
     if body.peek(3)[:3] == _BOM:
         body.read(3)
     head = body.peek(1).lstrip()
@@ -35,7 +35,7 @@ def _plain(body: "io.BufferedReader[Any]") -> Places:
         yield from csv_records(body)
 
 
-def _json(body: IO[bytes], head: bytes) -> Places:
+def _json(body: IO[bytes], head: bytes) -> LocatedRecords:
     place, prefix = _member(head)
     count = 0
     try:
@@ -78,7 +78,7 @@ _NEEDED = ("LEI", "Entity.LegalName")
 
 def csv_records(body: IO[bytes]) -> Iterator[tuple[str, Any]]:
     """Give each line with its place; a text in place of a record says why there is none."""
-    found = lines(body, strict=True)
+    found = read_lines(body, strict=True)
     header = next(found, ("", []))[1]
     names = [name.strip() for name in header] if isinstance(header, list) else []
     if not set(_NEEDED) <= set(names):
@@ -106,7 +106,7 @@ def _record(line: list[str], columns: list[tuple[int, tuple[str, ...]]], width: 
     for position, path in columns:
         if value := line[position]:
             _put(record, path, value)
-    return "bytes that are no UTF-8" if any(map(undecoded, line)) else record
+    return "bytes that are no UTF-8" if any(map(has_undecoded_bytes, line)) else record
 
 
 def _put(record: dict[str, Any], path: tuple[str, ...], value: str) -> None:

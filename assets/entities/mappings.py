@@ -11,9 +11,9 @@ from typing import IO, Any
 import pycountry
 
 from assets.entities.identifiers import is_isin, is_lei, mint
-from assets.parsing.csv_lines import as_latin, lines
-from assets.parsing.parsed import Parsed, provenance, whole
-from assets.parsing.zips import places
+from assets.parsing.csv_lines import decode_as_latin1, read_lines
+from assets.parsing.parsed import Parsed, join_parts, provenance
+from assets.parsing.zips import located_records
 from quality.persons import Withheld, judge_name
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
@@ -29,7 +29,7 @@ class _Refused(ValueError):
 
 def isin_mapping(document: Document, body: bytes) -> Parsed:
     """Read GLEIF's file of LEIs and the ISINs of their securities, bare or zipped."""
-    return whole(isin_stream(document, io.BytesIO(body)))
+    return join_parts(isin_stream(document, io.BytesIO(body)))
 
 
 def isin_stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
@@ -39,7 +39,7 @@ def isin_stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
 
 def opencorporates_mapping(document: Document, body: bytes) -> Parsed:
     """Read GLEIF's file of LEIs and OpenCorporates ids, bare or zipped."""
-    return whole(opencorporates_stream(document, io.BytesIO(body)))
+    return join_parts(opencorporates_stream(document, io.BytesIO(body)))
 
 
 def opencorporates_stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
@@ -54,7 +54,7 @@ def listings(document: Document, body: bytes) -> Parsed:
     what names it, if the name is established to be an organisation's.
     """
     columns = ("mic", "ticker", "isin")
-    return whole(_read(document, io.BytesIO(body), columns, _listing, _named))
+    return join_parts(_read(document, io.BytesIO(body), columns, _listing, _named))
 
 
 def _read(
@@ -67,7 +67,7 @@ def _read(
     parsed = Parsed()
     observed_on = document.observed_at.date()
     dated = {"available_at": observed_on, "publication": observed_on.isoformat()}
-    found = places(body, lambda plain: _rows(plain, columns))
+    found = located_records(body, lambda plain: _rows(plain, columns))
     for read, (place, row) in enumerate(found, 1):
         try:
             known = identifiers(_whole(row))
@@ -94,7 +94,7 @@ def _whole(row: _Row | str) -> _Row:
 
 def _rows(body: IO[bytes], columns: tuple[str, ...]) -> Iterator[tuple[str, _Row | str]]:
     """Give each line with its place; a text in place of a row says why there is none."""
-    found = lines(body)
+    found = read_lines(body)
     place, header = next(found, ("", "the body is empty"))
     names = [] if isinstance(header, str) else [name.strip().lower() for name in header]
     if not set(columns) <= set(names):
@@ -108,7 +108,7 @@ def _rows(body: IO[bytes], columns: tuple[str, ...]) -> Iterator[tuple[str, _Row
         elif len(line) != len(names):
             yield place, "not as many values as columns"
         else:
-            values = (as_latin(each).strip() for each in line)
+            values = (decode_as_latin1(each).strip() for each in line)
             yield place, dict(zip(names, values, strict=True))
     if empty:
         yield "", "holds no row"

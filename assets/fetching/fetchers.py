@@ -12,8 +12,8 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
-from assets.fetching.client import Answer, Client, FetchError, Kept
-from assets.fetching.http_bodies import Expects
+from assets.fetching.client import Client, FetchError, SourceResponse, StoredHeaders
+from assets.fetching.http_bodies import ExpectedFormat
 from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.settings import Settings
@@ -41,14 +41,17 @@ class Window:
 Fetch = Callable[[Client, str, Window, Settings], Iterator[FetchedResponse]]
 
 
-def address(base: str, path: str, asked: Mapping[str, str | int] | None = None) -> str:
+def build_url(base: str, path: str, asked: Mapping[str, str | int] | None = None) -> str:
     """Put an address together."""
     query = urlencode(asked or {}, safe=":")
     return f"{base}/{path}?{query}" if query else f"{base}/{path}"
 
 
-def fetched(
-    source: str, license_class: LicenseClass, answer: Answer, more: Mapping[str, str] | None = None
+def fetched_response(
+    source: str,
+    license_class: LicenseClass,
+    answer: SourceResponse,
+    more: Mapping[str, str] | None = None,
 ) -> FetchedResponse:
     """Make an answer a document; ``more`` are headers that its parser needs."""
     return FetchedResponse(
@@ -62,7 +65,7 @@ def fetched(
     )
 
 
-def decoded(answer: Answer) -> Any:
+def response_json(answer: SourceResponse) -> Any:
     """Read the JSON of an answer, to see how it goes on."""
     try:
         return json.loads(answer.body)
@@ -70,14 +73,14 @@ def decoded(answer: Answer) -> Any:
         raise FetchError(f"{answer.url}: the answer is no JSON ({error}); report it") from None
 
 
-def member(value: Any, *names: str) -> Any:
+def json_member(value: Any, *names: str) -> Any:
     """Follow names into a decoded answer; None where one is missing."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
-def each(
+def fetch_all(
     source: str, names: Sequence[str], fetch_one: Callable[[str], Iterator[FetchedResponse]]
 ) -> Iterator[FetchedResponse]:
     """Fetch one after another; what failed is told at the end, when the others have come.
@@ -85,29 +88,31 @@ def each(
     After three failures in a row the rest is not asked for.
     """
     failed: list[str] = []
-    row, again = 0, False
+    row, retryable = 0, False
     for name in names:
         try:
             yield from fetch_one(name)
         except FetchError as error:
             _log.warning("%s, %s: %s", source, name, error)
             failed.append(f"{name}: {error}")
-            row, again = row + 1, again or error.again
+            row, retryable = row + 1, retryable or error.retryable
         else:
             row = 0
         if row == 3:
             failed.append("three failed in a row, so the rest was not asked for")
             break
     if failed:
-        raise FetchError(f"{source} did not arrive whole. " + ". ".join(failed), again=again)
+        raise FetchError(
+            f"{source} did not arrive whole. " + ". ".join(failed), retryable=retryable
+        )
 
 
-def whole_file(
+def download_file(
     client: Client,
     source: str,
     license_class: LicenseClass,
     url: str,
-    expects: Expects,
+    expects: ExpectedFormat,
 ) -> Iterator[FetchedResponse]:
     """Download a large file to a temporary one, open until the next document is asked for.
 
@@ -122,7 +127,7 @@ def whole_file(
             )
 
 
-def kept_in(landing: Landing, source: str) -> Kept:
+def stored_headers(landing: Landing, source: str) -> StoredHeaders:
     """Give what was kept of the last answer of each address of a source."""
     latest = {document.url: document.headers for document in landing.documents(source)}
     return latest.get

@@ -15,7 +15,7 @@ import httpx2
 
 from assets.fetching.rate_limit import retry_after
 
-Expects = Literal["json", "csv", "zip", "gzip", "any"]
+ExpectedFormat = Literal["json", "csv", "zip", "gzip", "any"]
 Unpack = Callable[[bytes], Iterator[bytes]]
 
 AGAIN = frozenset({403, 408, 413, 429, *range(500, 600)})
@@ -43,33 +43,33 @@ _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.D
 
 
 @dataclass(frozen=True)
-class Limits:
+class BodyLimits:
     """How much is taken at most, in bytes: as received, and as unpacked."""
 
     received: int = 512 << 20
     opened: int = 2 << 30
 
 
-class Failed(Exception):
+class AttemptFailed(Exception):
     """One attempt failed: why, whether another may help, and after how long."""
 
     def __init__(
         self,
         why: str,
         advice: str,
-        again: bool = False,
+        retryable: bool = False,
         status: int | None = None,
         after: float | None = None,
     ) -> None:
         super().__init__(why)
-        self.why, self.advice, self.again = why, advice, again
+        self.why, self.advice, self.retryable = why, advice, retryable
         self.status, self.after = status, after
 
 
 def receive(
     response: httpx2.Response,
-    expects: Expects,
-    limits: Limits,
+    expects: ExpectedFormat,
+    limits: BodyLimits,
     sink: IO[bytes],
     heard: Callable[[int, int | None], None],
 ) -> None:
@@ -92,7 +92,7 @@ def receive(
         heard(received, length)
     list(unpack(b""))
     if length is not None and received != length:
-        raise Failed(f"{received} of {length} bytes arrived", LATER, again=True)
+        raise AttemptFailed(f"{received} of {length} bytes arrived", LATER, retryable=True)
     _refuse_half(expects, sink, written)
 
 
@@ -102,10 +102,10 @@ def refuse_status(response: httpx2.Response, in_time: Callable[[], None]) -> Non
     if 200 <= status < 300 and status != 206:
         return
     words = first_words(_beginning(response, in_time))
-    raise Failed(
+    raise AttemptFailed(
         f"it answers {status}{f', saying {words!r}' if words else ''}",
         _ADVICE.get(status, LATER if status >= 500 else "check the address"),
-        again=status in AGAIN,
+        retryable=status in AGAIN,
         status=status,
         after=retry_after(response.headers.get("retry-after"), datetime.now(UTC)),
     )
@@ -120,7 +120,7 @@ def first_words(body: bytes) -> str:
 def _beginning(response: httpx2.Response, in_time: Callable[[], None]) -> bytes:
     """Read how an answer begins; what cannot be read in time is left."""
     body = b""
-    with contextlib.suppress(httpx2.HTTPError, Failed):
+    with contextlib.suppress(httpx2.HTTPError, AttemptFailed):
         unpack = _unpacking(response)
         for piece in response.iter_raw():
             for part in unpack(piece):
@@ -142,7 +142,7 @@ def _unpacking(response: httpx2.Response) -> Unpack:
     if encoding in ("", "identity"):
         return lambda piece: iter([piece] if piece else [])
     if encoding not in ("gzip", "x-gzip"):
-        raise Failed(f"it is packed as {encoding!r:.40}, which was not asked for", LATER)
+        raise AttemptFailed(f"it is packed as {encoding!r:.40}, which was not asked for", LATER)
     return _Gunzip().unpack
 
 
@@ -155,7 +155,7 @@ class _Gunzip:
 
     def unpack(self, piece: bytes) -> Iterator[bytes]:
         if not piece and self._begun and not self._open.eof:
-            raise Failed("its gzip ends in the middle", LATER, again=True)
+            raise AttemptFailed("its gzip ends in the middle", LATER, retryable=True)
         while piece:
             if self._open.eof:
                 self._open = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -163,18 +163,20 @@ class _Gunzip:
             try:
                 part = self._open.decompress(piece, _PIECE)
             except zlib.error as error:
-                raise Failed(f"its gzip is damaged ({error})", LATER, again=True) from None
+                raise AttemptFailed(
+                    f"its gzip is damaged ({error})", LATER, retryable=True
+                ) from None
             if part:
                 yield part
             piece = self._open.unused_data if self._open.eof else self._open.unconsumed_tail
 
 
-def _too_large(what: str, size: int, limit: int) -> Failed:
+def _too_large(what: str, size: int, limit: int) -> AttemptFailed:
     advice = "if a body of this size is meant, raise the limit"
-    return Failed(f"{what} {size} bytes, and at most {limit} are taken", advice)
+    return AttemptFailed(f"{what} {size} bytes, and at most {limit} are taken", advice)
 
 
-def _refuse_kind(response: httpx2.Response, expects: Expects, part: bytes) -> None:
+def _refuse_kind(response: httpx2.Response, expects: ExpectedFormat, part: bytes) -> None:
     """Refuse a page for people where data was asked for."""
     if expects == "any":
         return
@@ -188,15 +190,15 @@ def _refuse_kind(response: httpx2.Response, expects: Expects, part: bytes) -> No
         what = f"it answers with something that is not {expects}"
     else:
         return
-    raise Failed(f"{what}: {first_words(part[:8192])!r}", "open the address in a browser")
+    raise AttemptFailed(f"{what}: {first_words(part[:8192])!r}", "open the address in a browser")
 
 
-def _refuse_half(expects: Expects, sink: IO[bytes], size: int) -> None:
+def _refuse_half(expects: ExpectedFormat, sink: IO[bytes], size: int) -> None:
     """Refuse an empty body, and one that ends before what it holds does."""
     if not size and expects != "any":
-        raise Failed("the body is empty", LATER, again=True)
+        raise AttemptFailed("the body is empty", LATER, retryable=True)
     end = _ENDS.get(expects)
     if end is not None:
         sink.seek(max(0, size - _TAIL))
         if not end.search(sink.read()):
-            raise Failed(f"its {expects} ends in the middle", LATER, again=True)
+            raise AttemptFailed(f"its {expects} ends in the middle", LATER, retryable=True)

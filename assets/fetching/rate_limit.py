@@ -1,15 +1,11 @@
 """How a host is asked: how often, by whom, after how long again, and without a key shown."""
 
-import logging
 import os
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
-
-import httpx2
 
 from warehouse.errors import SankofaError
 from warehouse.locks import file_lock
@@ -29,10 +25,9 @@ RATES: dict[str, float] = {
     "": 2.0,
 }
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-SECRETS = frozenset({"api_key", "apikey", "key", "token", "access_token", "subscription-key"})
 
 
-class Bucket:
+class HostRateLimit:
     """The turns of one host, ``rate`` a second, for all processes of this machine.
 
     Its file holds the moment of the last turn. Whoever takes the next one waits while holding
@@ -61,7 +56,7 @@ class Bucket:
             file.write(repr(self._clock()))
 
 
-class Turns:
+class RateLimiter:
     """The buckets of all hosts; names under one ending share one."""
 
     def __init__(
@@ -79,7 +74,7 @@ class Turns:
         fits = [end for end in self._rates if not end or host == end or host.endswith(f".{end}")]
         name = max(fits, key=len)
         file = self._folder / re.sub(r"[^a-z0-9.-]", "_", (name or host).lower())
-        Bucket(self._rates[name], self._clock, self._sleep, file).take()
+        HostRateLimit(self._rates[name], self._clock, self._sleep, file).take()
 
 
 def _owned(folder: Path) -> Path:
@@ -110,29 +105,3 @@ def retry_after(value: str | None, now: datetime) -> float | None:
     except ValueError:
         return None
     return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
-
-
-def public(url: str) -> str:
-    """Give an address without the keys in it, otherwise as it is."""
-    parts = urlsplit(url)
-    query = "&".join(each for each in parts.query.split("&") if not _is_secret(each))
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))
-
-
-def keys_in(url: str) -> list[str]:
-    """Give the keys in an address, as they are written there."""
-    given = [each for each in urlsplit(url).query.split("&") if _is_secret(each)]
-    return [key for each in given if (key := each.partition("=")[2])]
-
-
-def log_without_keys(record: logging.LogRecord) -> bool:
-    """Cut the keys from the addresses that the HTTP library logs."""
-    if isinstance(record.args, tuple):
-        record.args = tuple(
-            public(str(each)) if isinstance(each, httpx2.URL) else each for each in record.args
-        )
-    return True
-
-
-def _is_secret(parameter: str) -> bool:
-    return parameter.partition("=")[0].lower() in SECRETS

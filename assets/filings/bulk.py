@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import IO
 
 from assets.filings import companyfacts, submissions
-from assets.parsing.parsed import Parsed, add, whole
-from assets.parsing.zips import UNREADABLE, files_of, opened
+from assets.parsing.parsed import Parsed, extend_parsed, join_parts
+from assets.parsing.zips import UNREADABLE, open_zip, zip_members
 from assets.source import Parse
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RecordTable
@@ -31,7 +31,7 @@ _MEMBER = re.compile(r"(?:.*/)?CIK[0-9]{10}(?:-submissions-[0-9]+)?\.json")
 
 def parse(document: Document, body: bytes) -> Parsed:
     """Read a small zip as a whole."""
-    return whole(stream(document, io.BytesIO(body)))
+    return join_parts(stream(document, io.BytesIO(body)))
 
 
 def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
@@ -42,7 +42,9 @@ def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
         if isinstance(member, str):
             parsed.reject(table, document, name, member)
         else:
-            add(parsed, parse_member(replace(document, url=f"{document.url}!/{name}"), member))
+            extend_parsed(
+                parsed, parse_member(replace(document, url=f"{document.url}!/{name}"), member)
+            )
         if read % ISSUERS_A_PART == 0:
             yield parsed
             parsed = Parsed()
@@ -55,8 +57,8 @@ def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
 def _members(body: IO[bytes]) -> Iterator[tuple[str, bytes | str]]:
     """Give each member with its name; a text in place of its bytes says why there are none."""
     try:
-        with opened(body) as archive:
-            for info in files_of(archive):
+        with open_zip(body) as archive:
+            for info in zip_members(archive):
                 yield info.filename, _read(archive, info)
     except zipfile.BadZipFile as error:
         yield "", f"not a zip: {error}"

@@ -20,7 +20,14 @@ from assets.filings.line_items import BY_ELEMENT, STANDARDS, LineItem
 from assets.filings.periods import period_type, years_of
 from assets.filings.restatements import without_echoes, without_written_roundings
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import calendar_day, members_of, number, pointer, read_json, read_text
+from assets.parsing.strict import (
+    calendar_day,
+    json_number,
+    json_object,
+    json_pointer,
+    read_json,
+    read_text,
+)
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
@@ -54,12 +61,12 @@ def facts_of(
     """Give the facts of one element in all its units."""
     place = ("facts", taxonomy, element)
     try:
-        units = members_of(members_of(read_json(raw)).get("units"))
+        units = json_object(json_object(read_json(raw)).get("units"))
     except ValueError as error:
-        parsed.reject(FUNDAMENTALS, document, pointer(*place), f"units: {error}")
+        parsed.reject(FUNDAMENTALS, document, json_pointer(*place), f"units: {error}")
         return
     for unit, records in units.items():
-        under = pointer(*place, "units", unit)
+        under = json_pointer(*place, "units", unit)
         if not isinstance(records, list):
             parsed.reject(FUNDAMENTALS, document, under, "the unit holds no list of facts")
             continue
@@ -73,7 +80,7 @@ def facts_of(
 
 def _fact(taxonomy: str, element: str, unit: str, place: str, record: object) -> Fact:
     item, rank = BY_ELEMENT[taxonomy, element]
-    fact = members_of(record)
+    fact = json_object(record)
     start = None if fact.get("start") is None else _named("start", calendar_day, fact)
     end = _named("end", calendar_day, fact)
     filed = _named("filed", calendar_day, fact)
@@ -85,7 +92,7 @@ def _fact(taxonomy: str, element: str, unit: str, place: str, record: object) ->
         rank,
         unit_of(item, unit),
         place,
-        _named("val", number, fact),
+        _named("val", json_number, fact),
         start,
         end,
         filed,

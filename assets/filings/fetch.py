@@ -38,7 +38,7 @@ def submissions(
     The source has no window; an issuer whose list has not changed gives nothing.
     """
     names = _issuers(window, settings)
-    return fetchers.each("sec-submissions", names, partial(_submissions, client, base))
+    return fetchers.fetch_all("sec-submissions", names, partial(_submissions, client, base))
 
 
 def companyfacts(
@@ -46,7 +46,7 @@ def companyfacts(
 ) -> Iterator[FetchedResponse]:
     """Fetch all facts of each issuer; the source has no window."""
     names = _issuers(window, settings)
-    return fetchers.each("sec-companyfacts", names, partial(_companyfacts, client, base))
+    return fetchers.fetch_all("sec-companyfacts", names, partial(_companyfacts, client, base))
 
 
 def companyfacts_bulk(
@@ -60,7 +60,7 @@ def companyfacts_bulk(
     member; memory stays that of one issuer.
     """
     url = f"{base}/xbrl/companyfacts.zip"
-    return fetchers.whole_file(client, "sec-companyfacts-bulk", "public-domain", url, "zip")
+    return fetchers.download_file(client, "sec-companyfacts-bulk", "public-domain", url, "zip")
 
 
 def submissions_bulk(
@@ -68,7 +68,7 @@ def submissions_bulk(
 ) -> Iterator[FetchedResponse]:
     """Fetch the nightly zip of all filers' lists; it is read like that of the facts."""
     url = f"{base}/bulkdata/submissions.zip"
-    return fetchers.whole_file(client, "sec-submissions-bulk", "public-domain", url, "zip")
+    return fetchers.download_file(client, "sec-submissions-bulk", "public-domain", url, "zip")
 
 
 def xbrl_filings(
@@ -76,7 +76,7 @@ def xbrl_filings(
 ) -> Iterator[FetchedResponse]:
     """Fetch the reports that the index added in the window, each with its day and name."""
     names = settings.xbrl_countries or COUNTRIES
-    return fetchers.each("xbrl-filings", names, partial(_country, client, base, window))
+    return fetchers.fetch_all("xbrl-filings", names, partial(_country, client, base, window))
 
 
 def batch_of(cik: str) -> str:
@@ -103,15 +103,15 @@ def _submissions(client: Client, base: str, cik: str) -> Iterator[FetchedRespons
         return
     older = [
         client.get(f"{base}/submissions/{name}", "json")
-        for name in _older_pages(fetchers.decoded(answer))
+        for name in _older_pages(fetchers.response_json(answer))
     ]
     for each_answer in (answer, *older):
-        yield fetchers.fetched("sec-submissions", "public-domain", each_answer)
+        yield fetchers.fetched_response("sec-submissions", "public-domain", each_answer)
 
 
 def _older_pages(filer: Any) -> list[str]:
-    files = fetchers.member(filer, "filings", "files") or []
-    names = [str(fetchers.member(file, "name")) for file in files]
+    files = fetchers.json_member(filer, "filings", "files") or []
+    names = [str(fetchers.json_member(file, "name")) for file in files]
     wrong = [name for name in names if not _OLDER_PAGE.fullmatch(name)]
     if wrong:
         raise FetchError(f"{wrong[0]!r:.60} is no name of an older page of filings; report it")
@@ -122,22 +122,22 @@ def _companyfacts(client: Client, base: str, cik: str) -> Iterator[FetchedRespon
     url = f"{base}/api/xbrl/companyfacts/CIK{_padded(cik)}.json"
     answer = client.get(url, "json", conditional=True)
     if answer.changed:
-        yield fetchers.fetched("sec-companyfacts", "public-domain", answer)
+        yield fetchers.fetched_response("sec-companyfacts", "public-domain", answer)
 
 
 def _country(client: Client, base: str, window: Window, country: str) -> Iterator[FetchedResponse]:
     for filing in _index(client, base, window, country):
         path, added = (
-            fetchers.member(filing, "json_url"),
-            str(fetchers.member(filing, "date_added")),
+            fetchers.json_member(filing, "json_url"),
+            str(fetchers.json_member(filing, "date_added")),
         )
         # a filing without a report in JSON is one that the index could not read
         if not path or (window.to and added[:10] > str(window.to)):
             continue
         answer = client.get(f"{base}/{str(path).lstrip('/')}", "json", conditional=True)
         if answer.changed:
-            named = {"x-date-added": added, "x-fxo-id": str(fetchers.member(filing, "fxo_id"))}
-            yield fetchers.fetched("xbrl-filings", "restricted", answer, named)
+            named = {"x-date-added": added, "x-fxo-id": str(fetchers.json_member(filing, "fxo_id"))}
+            yield fetchers.fetched_response("xbrl-filings", "restricted", answer, named)
 
 
 def _index(client: Client, base: str, window: Window, country: str) -> Iterator[Any]:
@@ -150,17 +150,20 @@ def _index(client: Client, base: str, window: Window, country: str) -> Iterator[
     seen, count, page = 0, 1, 1
     while seen < count:
         answer = client.get(
-            fetchers.address(base, "api/filings", asked | {"page[number]": page}), "json"
+            fetchers.build_url(base, "api/filings", asked | {"page[number]": page}), "json"
         )
-        index = fetchers.decoded(answer)
-        filings, count = fetchers.member(index, "data"), fetchers.member(index, "meta", "count")
+        index = fetchers.response_json(answer)
+        filings, count = (
+            fetchers.json_member(index, "data"),
+            fetchers.json_member(index, "meta", "count"),
+        )
         if not isinstance(filings, list) or not isinstance(count, int):
             raise FetchError(f"{answer.url}: not a page of the index; report it")
         if not filings and seen < count:
             raise FetchError(f"{country}: page {page} is empty after {seen} of {count}; try again")
         for filing in filings:
-            attributes = fetchers.member(filing, "attributes")
-            if window.from_ and str(fetchers.member(attributes, "date_added"))[:10] < str(
+            attributes = fetchers.json_member(filing, "attributes")
+            if window.from_ and str(fetchers.json_member(attributes, "date_added"))[:10] < str(
                 window.from_
             ):
                 return

@@ -13,7 +13,7 @@ from stdnum import lei as lei_number
 from assets.filings.companyfacts import service_id_of
 from assets.filings.edgar_countries import country_of, jurisdiction_of
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import calendar_day, members_of, pointer, read_json, text_of
+from assets.parsing.strict import calendar_day, json_object, json_pointer, printable_text, read_json
 from quality.persons import drop_personal_names
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
@@ -30,7 +30,7 @@ def parse(document: Document, body: bytes) -> Parsed:
     """Read one filer: the organisation and its identifiers, if it files annual reports."""
     parsed = Parsed()
     try:
-        filer = members_of(read_json(body))
+        filer = json_object(read_json(body))
         shared = _shared(document, filer)
         entity = _entity(filer)
     except ValueError as error:
@@ -65,7 +65,7 @@ def _shared(document: Document, filer: dict[str, Any]) -> dict[str, Any]:
 
 def _latest_filing(filer: dict[str, Any]) -> tuple[date, str]:
     """Find the latest filing of a filer of annual reports; of others, say why not."""
-    recent = members_of(members_of(filer.get("filings")).get("recent"))
+    recent = json_object(json_object(filer.get("filings")).get("recent"))
     forms, days, accessions = (
         recent.get(name) for name in ("form", "filingDate", "accessionNumber")
     )
@@ -76,7 +76,7 @@ def _latest_filing(filer: dict[str, Any]) -> tuple[date, str]:
     if not any(isinstance(form, str) and form in ANNUAL_REPORTS for form in forms):
         raise ValueError("no annual report: not established to be an issuer")
     return max(
-        (calendar_day(day), text_of(accession))
+        (calendar_day(day), printable_text(accession))
         for day, accession in zip(days, accessions, strict=True)
     )
 
@@ -86,7 +86,7 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
     business = addresses.get("business") if isinstance(addresses, dict) else None
     address = business if isinstance(business, dict) else {}
     return {
-        "legal_name": text_of(filer.get("name")),
+        "legal_name": printable_text(filer.get("name")),
         "jurisdiction": jurisdiction_of(filer.get("stateOfIncorporation")),
         "country": country_of(address.get("countryCode") or address.get("stateOrCountry")),
         "entity_type": "company" if filer.get("entityType") == "operating" else None,
@@ -135,10 +135,10 @@ def _tickers(
         parsed.reject(IDENTIFIERS, document, "/tickers", "the tickers are no list")
         return
     for position, ticker in enumerate(tickers):
-        place = pointer("tickers", position)
+        place = json_pointer("tickers", position)
         market = exchanges[position] if len(tickers) == len(exchanges) else None
         try:
-            symbol, name = text_of(ticker).upper(), text_of(market).upper()
+            symbol, name = printable_text(ticker).upper(), printable_text(market).upper()
         except ValueError:
             parsed.reject(IDENTIFIERS, document, place, "a ticker needs its market beside it")
             continue

@@ -20,7 +20,14 @@ from assets.filings.line_items import BY_ELEMENT, IFRS, STANDARDS, US_GAAP, Line
 from assets.filings.periods import period_type, years_of
 from assets.filings.restatements import without_roundings
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import calendar_day, members_of, number_in, pointer, read_json, text_of
+from assets.parsing.strict import (
+    calendar_day,
+    json_object,
+    json_pointer,
+    number_from_text,
+    printable_text,
+    read_json,
+)
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
@@ -52,11 +59,11 @@ def parse(document: Document, body: bytes) -> Parsed:
 
 
 def _open(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    report = members_of(read_json(body))
+    report = json_object(read_json(body))
     info = report.get("documentInfo")
     if not isinstance(info, dict) or not _OIM.fullmatch(str(info.get("documentType"))):
         raise ValueError("the document is not an xBRL-JSON report")
-    return members_of(info.get("namespaces")), members_of(report.get("facts"))
+    return json_object(info.get("namespaces")), json_object(report.get("facts"))
 
 
 def _published(document: Document) -> dict[str, Any]:
@@ -74,9 +81,9 @@ def _readings(
     parsed: Parsed, document: Document, spaces: dict[str, Any], facts: dict[str, Any]
 ) -> Iterator[Reading]:
     for name, fact in facts.items():
-        place = pointer("facts", name)
+        place = json_pointer("facts", name)
         try:
-            dimensions = members_of(members_of(fact).get("dimensions"))
+            dimensions = json_object(json_object(fact).get("dimensions"))
             element = _element(spaces, dimensions)
             if element is not None:
                 yield _reading(document, spaces, place, fact, dimensions, element)
@@ -110,7 +117,7 @@ def _reading(
         **provenance(document, place, "xbrl"),
         **of_line(item, STANDARDS[element[0]], _unit(item, dimensions.get("unit"))),
         "service_id": _service_id(spaces, dimensions.get("entity")),
-        "value_reported": number_in(fact["value"]),
+        "value_reported": number_from_text(fact["value"]),
         "period_start": start,
         "period_end": end,
         "fiscal_label": None,
@@ -141,7 +148,7 @@ def _service_id(spaces: dict[str, Any], entity: object) -> str:
 
 def _period(item: LineItem, period: object) -> tuple[date | None, date]:
     """Read a period; the report writes the midnight after its last day."""
-    moments = text_of(period).split("/")
+    moments = printable_text(period).split("/")
     if len(moments) != (1 if item.kind == "instant" else 2):
         raise ValueError(f"{item.name} is stated for {period!r:.60}, which is no {item.kind}")
     start = _midnight(moments[0]) if len(moments) == 2 else None
@@ -162,5 +169,5 @@ def _unit(item: LineItem, unit: object) -> str:
     """Write a unit as the SEC does: without prefixes, ``EUR/shares``."""
     if unit is None:
         raise ValueError(f"{item.name} is stated as a pure number, without its unit")
-    parts = text_of(unit).split("/")
+    parts = printable_text(unit).split("/")
     return unit_of(item, "/".join(part.rpartition(":")[2] for part in parts))

@@ -13,12 +13,12 @@ from pathlib import Path
 import dagster as dg
 
 from assets.fetching.fetchers import Window
-from assets.fetching.rate_limit import public
+from assets.fetching.url_secrets import without_secrets
 from assets.filings.fetch import BATCHES
 from assets.ingest.land import fetch_folder, land_live
 from assets.ingest.load import land_all, load_source
-from assets.ingest.metadata import described, told
-from assets.ingest.resources import Ground
+from assets.ingest.metadata import column_metadata, load_metadata
+from assets.ingest.resources import IngestResource
 from assets.source import Source, base_url_of
 from warehouse.errors import SankofaError, WriteConflict
 from warehouse.record.tables import RecordTable
@@ -36,7 +36,7 @@ _FETCH_AGAIN = dg.RetryPolicy(
     max_retries=3, delay=60, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS
 )
 _LOAD_AGAIN = dg.RetryPolicy(max_retries=3, delay=5, backoff=dg.Backoff.EXPONENTIAL)
-FRESH = dg.FreshnessPolicy.time_window(
+FRESHNESS_POLICY = dg.FreshnessPolicy.time_window(
     fail_window=timedelta(hours=48), warn_window=timedelta(hours=30)
 )
 
@@ -67,23 +67,25 @@ def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
         description=f"Documents of {source.title}, as they came.",
         partitions_def=_PARTITIONS.get(source.cadence or ""),
         retry_policy=_FETCH_AGAIN,
-        freshness_policy=FRESH,
+        freshness_policy=FRESHNESS_POLICY,
         pool=source.key,
         kinds={"http"},
         tags=_tags(source),
         metadata={
-            "address": dg.MetadataValue.url(public(base_url_of(source, settings))),
+            "address": dg.MetadataValue.url(without_secrets(base_url_of(source, settings))),
             "licence": source.license_name,
         },
     )
-    def landed(context: dg.AssetExecutionContext, ground: Ground) -> dg.MaterializeResult[None]:
+    def landed(
+        context: dg.AssetExecutionContext, storage: IngestResource
+    ) -> dg.MaterializeResult[None]:
         with _failing_in_words():
-            came, new = land_live(ground.landing(), source, _window(context), settings)
+            came, new = land_live(storage.landing(), source, _window(context), settings)
         return dg.MaterializeResult(
             metadata={
                 "documents": came,
                 "documents_new": new,
-                "landing": dg.MetadataValue.path(f"{ground.landing_url}/documents/{source.key}"),
+                "landing": dg.MetadataValue.path(f"{storage.landing_url}/documents/{source.key}"),
             }
         )
 
@@ -103,24 +105,24 @@ def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
             group_name=source.subject,
             kinds={"deltalake"},
             tags=_tags(source),
-            freshness_policy=FRESH,
-            metadata=described(table.row),
+            freshness_policy=FRESHNESS_POLICY,
+            metadata=column_metadata(table.row),
         )
         for table in source.tables
     ]
 
     @dg.multi_asset(name=_name(source), specs=specs, retry_policy=_LOAD_AGAIN, pool=source.key)
     def loaded(
-        context: dg.AssetExecutionContext, ground: Ground
+        context: dg.AssetExecutionContext, storage: IngestResource
     ) -> Iterator[dg.MaterializeResult[None]]:
-        landing, record = ground.landing(), ground.record()
+        landing, record = storage.landing(), storage.record()
         with _failing_in_words():
-            files = fetch_folder(Path(ground.documents), ground.base_url, source)
+            files = fetch_folder(Path(storage.documents), storage.base_url, source)
             came, new = land_all(landing, files)
             entries = load_source(record, landing, source)
         for table in source.tables:
             counts = {"documents": came, "documents_new": new}
-            counts |= told(record, source, table, entries)
+            counts |= load_metadata(record, source, table, entries)
             yield dg.MaterializeResult(asset_key=table_key(source, table), metadata=counts)
 
     return loaded
@@ -142,8 +144,8 @@ def _failing_in_words() -> Iterator[None]:
     try:
         yield
     except SankofaError as error:
-        again = isinstance(error, WriteConflict) or bool(getattr(error, "again", False))
-        raise dg.Failure(str(error), allow_retries=again) from error
+        retryable = isinstance(error, WriteConflict) or bool(getattr(error, "retryable", False))
+        raise dg.Failure(str(error), allow_retries=retryable) from error
 
 
 def _tags(source: Source) -> dict[str, str]:

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time
 from pathlib import Path
 
 from assets.fetching.client import Client, FetchError, Progress
-from assets.fetching.fetchers import Window, kept_in
+from assets.fetching.fetchers import Window, stored_headers
 from assets.ingest.load import land_all
 from assets.source import Source, base_url_of, refuse_restricted
 from warehouse.errors import SankofaError
@@ -27,7 +27,10 @@ def land_live(
     if source.fetch is None:
         raise FetchError(f"{source.key} cannot be fetched: read it from a folder")
     with Client(
-        settings.contact, settings.turns, kept=kept_in(landing, source.key), progress=progress
+        settings.contact,
+        settings.turns,
+        kept=stored_headers(landing, source.key),
+        progress=progress,
     ) as client:
         return land_all(landing, source.fetch(client, base_url, window, settings))
 

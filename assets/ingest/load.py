@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from assets.parsing.parsed import Parsed, tabled
+from assets.parsing.parsed import Parsed, to_table
 from assets.source import Source, Stream
 from warehouse.record.append import Load, append
 from warehouse.record.landing import Document, FetchedResponse, Landing
@@ -34,7 +34,7 @@ def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int,
 
 
 @dataclass(frozen=True)
-class Again:
+class Reread:
     """Documents to read although they were read, by key; all refusals met are gathered."""
 
     documents: frozenset[str] = frozenset()
@@ -46,13 +46,13 @@ def load_source(
     landing: Landing,
     source: Source,
     progress: Progress | None = None,
-    again: Again | None = None,
+    again: Reread | None = None,
 ) -> list[LoadEntry]:
     """Read the documents of a source that this version of the code has not read yet."""
     landed = landing.documents(source.key)
     if not landed:
         return []
-    again = again or Again()
+    again = again or Reread()
     read_now, read_ever = loaded_documents(record, source.key, source.tables[-1])
     read_now -= again.documents
     pending = _pending(landed, read_now)
@@ -156,7 +156,7 @@ def _append(
     reread: bool = False,
 ) -> list[LoadEntry]:
     """Append to every table; what was unreadable for one of them withdraws from none."""
-    tables = [(table, *tabled(table, parsed)) for table in source.tables]
+    tables = [(table, *to_table(table, parsed)) for table in source.tables]
     if any(rejected for _, _, rejected in tables):
         complete = None
     return [

@@ -11,31 +11,31 @@ from warehouse.record.store import Record
 from warehouse.record.tables import RecordTable, arrow_schema
 from warehouse.tables import LoadEntry
 
-COUNTS = ("read", "appended", "held", "quarantined", "withdrawn")
+COUNT_NAMES = ("read", "appended", "held", "quarantined", "withdrawn")
 
 _ROWS = 5
 _CELL = 60
 
 
-def sums(entries: Iterable[LoadEntry]) -> dict[str, int]:
+def total_counts(entries: Iterable[LoadEntry]) -> dict[str, int]:
     """Add up the counts of several loads."""
     listed = list(entries)
-    return {name: sum(getattr(entry, name) for entry in listed) for name in COUNTS}
+    return {name: sum(getattr(entry, name) for entry in listed) for name in COUNT_NAMES}
 
 
-def told(
+def load_metadata(
     record: Record, source: Source, table: RecordTable, entries: Iterable[LoadEntry]
 ) -> dict[str, Any]:
     """Give the metadata of what was loaded of a source into one of its tables."""
     return {
-        **sums(entry for entry in entries if entry.table_name == table.name),
+        **total_counts(entry for entry in entries if entry.table_name == table.name),
         "sample": dg.MetadataValue.md(_sample(record, source, table)),
         "quarantine": dg.MetadataValue.path(f"{record.root}/quarantine"),
         "why quarantined": dg.MetadataValue.md(_reasons(record, source, table)),
     }
 
 
-def described(row: type[SQLModel]) -> dict[str, Any]:
+def column_metadata(row: type[SQLModel]) -> dict[str, Any]:
     """Give the metadata that says what each column of a table means."""
     columns = [
         dg.TableColumn(

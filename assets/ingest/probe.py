@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import IO, Any
 
-from assets.fetching.client import Answer, Client, FetchError, Timeouts
+from assets.fetching.client import Client, FetchError, SourceResponse, Timeouts
 from assets.fetching.fetchers import Window
 from assets.source import Source, base_url_of, refuse_restricted
 from warehouse.settings import Settings
@@ -30,7 +30,7 @@ class Prober(Client):
             settings.contact, settings.turns, attempts=1, timeouts=_TIMES, progress=_stop
         )
 
-    def _fetch(self, ask: Any, sink: IO[bytes]) -> Answer:
+    def _fetch(self, ask: Any, sink: IO[bytes]) -> SourceResponse:
         try:
             answer = super()._fetch(ask, sink)
         except FetchError as error:

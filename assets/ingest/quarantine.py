@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from assets.ingest.load import Again, Progress, load_source
+from assets.ingest.load import Progress, Reread, load_source
 from assets.source import Source, refuse_restricted
 from warehouse.record.landing import Document, Landing
 from warehouse.record.ledger import code_version
@@ -66,7 +66,7 @@ def retry(
     refuse_restricted(source)
     bodies = {each.document for each in chosen}
     landed = [each for each in landing.documents(source.key) if each.sha256 in bodies]
-    again = Again(frozenset(each.key for each in landed))
+    again = Reread(frozenset(each.key for each in landed))
     if landed:
         load_source(record, landing, source, progress, again)
     met = [

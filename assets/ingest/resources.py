@@ -8,7 +8,7 @@ from warehouse.record.landing import Landing
 from warehouse.record.store import Record
 
 
-class Ground(dg.ConfigurableResource[Any]):
+class IngestResource(dg.ConfigurableResource[Any]):
     """Where documents come from, and where they and their figures are kept."""
 
     documents: str

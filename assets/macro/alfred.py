@@ -28,7 +28,14 @@ import pycountry
 from assets.macro.iso_codes import Area, area_of
 from assets.macro.periods import Span, span_from
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import calendar_day, members_of, number_in, pointer, read_json, read_text
+from assets.parsing.strict import (
+    calendar_day,
+    json_object,
+    json_pointer,
+    number_from_text,
+    read_json,
+    read_text,
+)
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
@@ -169,7 +176,7 @@ def _read_entries(document: Document, body: bytes) -> tuple[str, list[Entry]]:
 
 
 def _json_entries(body: bytes) -> list[Entry]:
-    answer = members_of(read_json(body))
+    answer = json_object(read_json(body))
     if "error_message" in answer:
         raise ValueError(f"the source answered with an error: {answer['error_message']!r:.200}")
     if answer.get("units", "lin") != "lin":
@@ -177,7 +184,9 @@ def _json_entries(body: bytes) -> list[Entry]:
     observations = answer.get("observations")
     if not isinstance(observations, list):
         raise ValueError("the document holds no observations")
-    return [(pointer("observations", index), entry) for index, entry in enumerate(observations)]
+    return [
+        (json_pointer("observations", index), entry) for index, entry in enumerate(observations)
+    ]
 
 
 def _csv_entries(document: Document, text: str) -> tuple[str, list[Entry]]:
@@ -207,7 +216,7 @@ def _csv_lines(rows: Any, header: list[str], observed_on: date) -> Iterator[Entr
 
 def _values_in(location: str, entry: object) -> Iterator[ObservedValue]:
     """Iterate over the values of an observation: that of its interval, or one for each vintage."""
-    members = members_of(entry)
+    members = json_object(entry)
     if "value" in members or "realtime_start" in members:
         start = calendar_day(members.get("realtime_start")).isoformat()
         end = members.get("realtime_end") or _OPEN
@@ -226,7 +235,7 @@ def _values_in(location: str, entry: object) -> Iterator[ObservedValue]:
     ends = [(day - timedelta(days=1)).isoformat() for day, _ in changes[1:]] + [_OPEN]
     for (day, name), end in zip(changes, ends, strict=True):
         is_pointer = location.startswith("/")
-        value_location = f"{location}{pointer(name)}" if is_pointer else f"{location}, {name}"
+        value_location = f"{location}{json_pointer(name)}" if is_pointer else f"{location}, {name}"
         yield ObservedValue(
             value_location, members.get("date"), members[name], day.isoformat(), end
         )
@@ -257,7 +266,7 @@ def _header_versions(headers: Mapping[str, str]) -> list[dict[str, str]]:
     if not isinstance(versions, list):
         raise ValueError(f"the header {VERSIONS_HEADER} is not a list of descriptions")
     return [
-        {key: value for key, value in members_of(version).items() if isinstance(value, str)}
+        {key: value for key, value in json_object(version).items() if isinstance(value, str)}
         for version in versions
     ]
 
@@ -325,7 +334,7 @@ def _rows(
         # a point where there was no value before withdraws nothing
         if withdrawn and figure not in last_start:
             continue
-        value = None if withdrawn else number_in(observed.value)
+        value = None if withdrawn else number_from_text(observed.value)
         last_start[figure] = start
         rows.append(_row(name, series, span, start) | {"value": value, "withdrawn": withdrawn})
     if not rows:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from assets.fetching import fetchers
-from assets.fetching.client import Answer, Client, FetchError
+from assets.fetching.client import Client, FetchError, SourceResponse
 from assets.fetching.fetchers import Window
 from assets.macro.worldbank import missing_pages
 from warehouse.record.landing import FetchedResponse
@@ -43,29 +43,31 @@ def worldbank(
     The source does not say what was published when: every window is fetched whole.
     """
     codes = settings.indicators or INDICATORS
-    return fetchers.each("worldbank", codes, partial(_indicator, client, base))
+    return fetchers.fetch_all("worldbank", codes, partial(_indicator, client, base))
 
 
 def ecb(client: Client, base: str, window: Window, settings: Settings) -> Iterator[FetchedResponse]:
     """Fetch exchange rates with all their versions; from a day on, only the changes."""
     keys = settings.ecb_keys or RATES
-    return fetchers.each("ecb", keys, partial(_exchange_rate, client, base, window))
+    return fetchers.fetch_all("ecb", keys, partial(_exchange_rate, client, base, window))
 
 
 def h10(client: Client, base: str, window: Window, settings: Settings) -> Iterator[FetchedResponse]:
     """Fetch the long files of H.10, collected from FRED's series; always whole."""
-    return fetchers.each("h10", settings.h10_cadences, partial(_h10_file, client, base))
+    return fetchers.fetch_all("h10", settings.h10_cadences, partial(_h10_file, client, base))
 
 
 def _indicator(client: Client, base: str, code: str) -> Iterator[FetchedResponse]:
     query: _Query = {"format": "json", "per_page": _PAGE_SIZE}
     path = f"v2/country/all/indicator/{code}"
-    first = client.get(fetchers.address(base, path, query | {"page": 1}), "json")
+    first = client.get(fetchers.build_url(base, path, query | {"page": 1}), "json")
     answers, metas = [first], [_meta(first)]
     pages = int(metas[0]["pages"])
     for page in range(2, pages + 1):
         try:
-            answers.append(client.get(fetchers.address(base, path, query | {"page": page}), "json"))
+            answers.append(
+                client.get(fetchers.build_url(base, path, query | {"page": page}), "json")
+            )
         except FetchError as error:
             raise FetchError(
                 f"page {page} of {pages} did not arrive, so nothing of {code} is taken: {error}",
@@ -73,13 +75,13 @@ def _indicator(client: Client, base: str, code: str) -> Iterator[FetchedResponse
             ) from None
         metas.append(_meta(answers[-1]))
     _refuse_gaps(code, metas)
-    yield from (fetchers.fetched("worldbank", "cc-by", answer) for answer in answers)
+    yield from (fetchers.fetched_response("worldbank", "cc-by", answer) for answer in answers)
 
 
-def _meta(answer: Answer) -> dict[str, Any]:
-    page = fetchers.decoded(answer)
+def _meta(answer: SourceResponse) -> dict[str, Any]:
+    page = fetchers.response_json(answer)
     meta: Any = page[0] if isinstance(page, list) and page else None
-    message = fetchers.member(meta, "message")
+    message = fetchers.json_member(meta, "message")
     if message:
         raise FetchError(f"{answer.url}: the source answers {message!r:.200}; check the indicator")
     try:
@@ -102,7 +104,7 @@ def _exchange_rate(
     query: _Query = {"format": "csvdata", "includeHistory": "true"}
     if window.from_:
         query["updatedAfter"] = f"{window.from_}T00:00:00+00:00"
-    url = fetchers.address(base, f"service/data/EXR/{key}", query)
+    url = fetchers.build_url(base, f"service/data/EXR/{key}", query)
     try:
         answer = client.get(url, "csv", conditional=True)
     except FetchError as error:
@@ -111,10 +113,10 @@ def _exchange_rate(
             return
         raise
     if answer.changed:
-        yield fetchers.fetched("ecb", "open-attribution", answer)
+        yield fetchers.fetched_response("ecb", "open-attribution", answer)
 
 
 def _h10_file(client: Client, base: str, cadence: str) -> Iterator[FetchedResponse]:
     answer = client.get(f"{base}/{cadence}.csv", "csv", conditional=True)
     if answer.changed:
-        yield fetchers.fetched("h10", "public-domain", answer, {"frequency": cadence})
+        yield fetchers.fetched_response("h10", "public-domain", answer, {"frequency": cadence})

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from assets.fetching import fetchers
-from assets.fetching.client import Answer, Client, FetchError
+from assets.fetching.client import Client, FetchError, SourceResponse
 from assets.fetching.fetchers import Window
 from assets.macro.alfred import FREQUENCIES, VERSIONS_HEADER
 from warehouse.record.landing import FetchedResponse
@@ -49,7 +49,7 @@ def alfred(
             "free of charge, and set SANKOFA_FRED_KEY"
         )
     names = settings.fred_series or SERIES
-    return fetchers.each("alfred", names, partial(_series, client, base, window, key))
+    return fetchers.fetch_all("alfred", names, partial(_series, client, base, window, key))
 
 
 def _series(
@@ -58,21 +58,22 @@ def _series(
     secret = {"api_key": key} if key else {}
     query: _Query = {"series_id": name, **secret, "file_type": "json"}
     span = (window.from_ or _FIRST_DAY, window.to or _LAST_DAY)
-    url = fetchers.address(base, "fred/series", _within(query, span))
+    url = fetchers.build_url(base, "fred/series", _within(query, span))
     descriptions = _descriptions(client.get(url, "json"))
     # such series belong to a third party, and may not be redistributed
     if any("copyright" in version.get("notes", "").lower() for version in descriptions):
         _log.warning("alfred, %s: left out, its notes claim a copyright", name)
         return
-    pages = _answers_for_span(client, partial(fetchers.address, base), query, span)
+    pages = _answers_for_span(client, partial(fetchers.build_url, base), query, span)
     yield from (
-        fetchers.fetched("alfred", "public-domain", page, _headers(descriptions)) for page in pages
+        fetchers.fetched_response("alfred", "public-domain", page, _headers(descriptions))
+        for page in pages
     )
 
 
-def _descriptions(answer: Answer) -> list[dict[str, str]]:
+def _descriptions(answer: SourceResponse) -> list[dict[str, str]]:
     """Return the descriptions of a series, with the interval in which each was valid."""
-    versions = fetchers.member(fetchers.decoded(answer), "seriess")
+    versions = fetchers.json_member(fetchers.response_json(answer), "seriess")
     if (
         not isinstance(versions, list)
         or not versions
@@ -105,7 +106,9 @@ def _headers(descriptions: list[dict[str, str]]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if value}
 
 
-def _answers_for_span(client: Client, url_for: _UrlFor, query: _Query, span: _Span) -> list[Answer]:
+def _answers_for_span(
+    client: Client, url_for: _UrlFor, query: _Query, span: _Span
+) -> list[SourceResponse]:
     """Fetch what was published in a span, in parts if FRED refuses it as too long."""
     try:
         return _pages_of(client, url_for, query, span)
@@ -118,13 +121,13 @@ def _answers_for_span(client: Client, url_for: _UrlFor, query: _Query, span: _Sp
 
 def _halves(
     client: Client, url_for: _UrlFor, query: _Query, span: _Span, dates: list[date]
-) -> list[Answer]:
+) -> list[SourceResponse]:
     """Fetch each half of the vintages of a span, and halve again what is still too long.
 
     A value that was current on both sides of a cut comes twice, the second time from the day of
     the cut: a repetition, which makes no vintage.
     """
-    pages: list[Answer] = []
+    pages: list[SourceResponse] = []
     middle = dates[len(dates) // 2]
     halves = (
         ((span[0], middle - timedelta(days=1)), dates[: len(dates) // 2]),
@@ -158,7 +161,7 @@ def _vintage_dates(client: Client, url_for: _UrlFor, query: _Query, span: _Span)
     return sorted(dates)
 
 
-def _pages_of(client: Client, url_for: _UrlFor, query: _Query, span: _Span) -> list[Answer]:
+def _pages_of(client: Client, url_for: _UrlFor, query: _Query, span: _Span) -> list[SourceResponse]:
     url = url_for("fred/series/observations", _within(query, span))
     return [answer for answer, _ in _pages(client, url, "observations")]
 
@@ -168,19 +171,19 @@ def _within(query: _Query, span: _Span) -> _Query:
     return query | {"realtime_start": str(first), "realtime_end": str(last)}
 
 
-def _pages(client: Client, url: str, name: str) -> Iterator[tuple[Answer, list[Any]]]:
+def _pages(client: Client, url: str, name: str) -> Iterator[tuple[SourceResponse, list[Any]]]:
     """Fetch pages until as many ``name`` arrived as the source counts."""
     offset, count = 0, 1
     while offset < count:
         answer = client.get(f"{url}&limit={_PAGE_SIZES[name]}&offset={offset}", "json")
-        page = fetchers.decoded(answer)
-        rows, count = fetchers.member(page, name), fetchers.member(page, "count")
+        page = fetchers.response_json(answer)
+        rows, count = fetchers.json_member(page, name), fetchers.json_member(page, "count")
         if not isinstance(rows, list) or not isinstance(count, int):
             raise FetchError(f"{answer.url}: the answer holds no {name}; report it")
         if not rows and offset < count:
             raise FetchError(
                 f"{answer.url}: {offset} of {count} {name} arrived, so nothing is taken; try again",
-                again=True,
+                retryable=True,
             )
         yield answer, rows
         offset += max(len(rows), 1)

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from assets.macro.iso_codes import area_of_currency, require_currency
 from assets.macro.periods import Span, period_of, span_from
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import calendar_day, number_in, read_text
+from assets.parsing.strict import calendar_day, number_from_text, read_text
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
@@ -126,7 +126,7 @@ def _row(document: Document, cells: list[str], cadence: str) -> dict[str, Any]:
         raise ValueError(f"{cells[1]!r:.40}: which currency this was on each day is not known")
     base, quote = (currency, "USD") if currency in DOLLARS_FOR_ONE else ("USD", currency)
     observed_on = document.observed_at.astimezone(UTC).date()
-    return _rate(base, quote, cadence, span, observed_on) | {"value": number_in(cells[2])}
+    return _rate(base, quote, cadence, span, observed_on) | {"value": number_from_text(cells[2])}
 
 
 def _rate(base: str, quote: str, cadence: str, span: Span, observed_on: date) -> dict[str, Any]:
@@ -225,4 +225,4 @@ def _cell_rows(
     if cadence != column.cadence:
         raise ValueError(f"{cells[0]!r:.40} is no {column.cadence} period")
     rate = _rate(column.base, column.quote, cadence, span, observed_on)
-    yield rate | {"value": number_in(cells[position])}
+    yield rate | {"value": number_from_text(cells[position])}

@@ -18,7 +18,7 @@ from typing import Any
 from assets.macro.iso_codes import Area, area_of, area_of_currency, require_currency
 from assets.macro.periods import Span, period_of, utc_time
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import number_in, read_text, text_of
+from assets.parsing.strict import number_from_text, printable_text, read_text
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
@@ -158,7 +158,7 @@ def _price(line: Line, key: str) -> dict[str, Any]:
     unit, power = _first(line, _UNITS), _power(line)
     return {
         **_country_columns(area_of(_first(line, _AREAS) or "")),
-        "series": text_of(key),
+        "series": printable_text(key),
         "series_type": "cpi",
         "unit": f"10^{power} {unit or ''}".strip() if power else unit,
         "base_period": _first(line, _BASES),
@@ -220,7 +220,7 @@ def _row(document: Document, line: Line) -> dict[str, Any]:
         "frequency": frequency,
         "period_start": span[0],
         "period_end": span[1],
-        "value": None if deleted else number_in(line["OBS_VALUE"]),
+        "value": None if deleted else number_from_text(line["OBS_VALUE"]),
         "obs_status": line.get("OBS_STATUS") or line.get("OBS_FLAG") or None,
         "withdrawn": deleted,
     }

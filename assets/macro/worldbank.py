@@ -16,13 +16,13 @@ from assets.macro.worldbank_values import country, observation, unit_in
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
-    members_of,
-    number,
-    number_in,
-    pointer,
+    json_number,
+    json_object,
+    json_pointer,
+    number_from_text,
+    printable_text,
     read_json,
     read_text,
-    text_of,
 )
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
@@ -57,9 +57,9 @@ def _page(document: Document, body: bytes) -> Parsed:
         parsed.reject(MACRO_ANNUAL, document, "", str(error))
         return parsed
     for position, row in enumerate(rows):
-        location = pointer(1, position)
+        location = json_pointer(1, position)
         try:
-            columns = _row(members_of(row))
+            columns = _row(json_object(row))
         except ValueError as error:
             parsed.reject(MACRO_ANNUAL, document, location, str(error))
             continue
@@ -124,14 +124,14 @@ def _count(meta: dict[str, Any], name: str) -> int | None:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    indicator, country_member = members_of(row.get("indicator")), members_of(row.get("country"))
+    indicator, country_member = json_object(row.get("indicator")), json_object(row.get("country"))
     area = country(row.get("countryiso3code"), country_member.get("id"))
     if row.get("value") is None:
         raise ValueError("no value given")
     unit, base = unit_in(indicator.get("value"))
     return {
         **observation(area, str(row.get("date")), _value(row["value"])),
-        "indicator": text_of(indicator.get("id")),
+        "indicator": printable_text(indicator.get("id")),
         "unit": row.get("unit") or unit,
         "base_period": base,
         "obs_status": row.get("obs_status") or None,
@@ -140,4 +140,4 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 def _value(value: object) -> Decimal:
     """Return a number; old answers write it as text."""
-    return number_in(value) if isinstance(value, str) else number(value)
+    return number_from_text(value) if isinstance(value, str) else json_number(value)

@@ -20,8 +20,8 @@ from typing import Any
 
 from assets.macro.worldbank_values import country, observation, unit_in
 from assets.parsing.parsed import Parsed, provenance
-from assets.parsing.strict import calendar_day, number_in, read_text, text_of
-from assets.parsing.zips import UNREADABLE, files_of
+from assets.parsing.strict import calendar_day, number_from_text, printable_text, read_text
+from assets.parsing.zips import UNREADABLE, zip_members
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_ANNUAL
 
@@ -77,7 +77,7 @@ def _shared(document: Document) -> dict[str, Any]:
     return {
         "available_at": None,
         "publication": calendar_day(headers["vintage"]).isoformat(),
-        "indicator": text_of(headers["indicator"]),
+        "indicator": printable_text(headers["indicator"]),
         "unit": headers.get("unit"),
         "base_period": headers.get("base-period"),
         "obs_status": None,
@@ -100,9 +100,9 @@ def _row(header: list[str], cells: list[str], value_column: str) -> dict[str, An
     area = country(line[_COUNTRY])
     if not line[value_column].strip():
         raise ValueError("no value given")
-    indicator = {"indicator": text_of(line[_INDICATOR])} if _INDICATOR in line else {}
+    indicator = {"indicator": printable_text(line[_INDICATOR])} if _INDICATOR in line else {}
     year = _FIRST_DAY.sub(r"\1", line[_YEAR].strip())
-    return observation(area, year, number_in(line[value_column])) | indicator
+    return observation(area, year, number_from_text(line[value_column])) | indicator
 
 
 def is_wide(text: str) -> bool:
@@ -134,7 +134,7 @@ def _unpacked(body: bytes) -> bytes:
         return body
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
-            data = [info for info in files_of(archive) if "Metadata" not in info.filename]
+            data = [info for info in zip_members(archive) if "Metadata" not in info.filename]
             if len(data) != 1 or data[0].file_size > _MAX_BYTES:
                 raise ValueError("the zip does not hold one file of values")
             return archive.read(data[0])
@@ -177,7 +177,7 @@ def _parse_line(
     try:
         line = dict(zip(header, cells, strict=len(cells) >= len(header)))
         area = country(line["Country Code"])
-        indicator = text_of(next(line[name] for name in _CODES if name in line))
+        indicator = printable_text(next(line[name] for name in _CODES if name in line))
         name = next((line[name] for name in _NAMES if name in line), None)
     except (ValueError, KeyError) as error:
         parsed.reject(MACRO_ANNUAL, document, location, str(error))
@@ -188,7 +188,7 @@ def _parse_line(
     for year, cell in _values(line):
         cell_location = f"{location}, {year}"
         try:
-            row = observation(area, year, number_in(cell))
+            row = observation(area, year, number_from_text(cell))
         except ValueError as error:
             parsed.reject(MACRO_ANNUAL, document, cell_location, str(error))
             continue

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import IO
 
 
-def lines(body: IO[bytes], strict: bool = False) -> Iterator[tuple[str, list[str] | str]]:
+def read_lines(body: IO[bytes], strict: bool = False) -> Iterator[tuple[str, list[str] | str]]:
     """Give each line that holds something; a text in its place says why it cannot be read.
 
     Bytes that are no UTF-8 come as surrogates: see ``undecoded``.
@@ -25,13 +25,13 @@ def lines(body: IO[bytes], strict: bool = False) -> Iterator[tuple[str, list[str
                 yield f"line {reader.line_num}", line
 
 
-def undecoded(value: str) -> bool:
+def has_undecoded_bytes(value: str) -> bool:
     """Say whether a value has bytes that are no UTF-8."""
     return not value.isascii() and any("\udc80" <= each <= "\udcff" for each in value)
 
 
-def as_latin(value: str) -> str:
+def decode_as_latin1(value: str) -> str:
     """Give a value that is no UTF-8 as Latin-1, which every byte is; others as they are."""
-    if not undecoded(value):
+    if not has_undecoded_bytes(value):
         return value
     return value.encode("utf-8", "surrogateescape").decode("latin-1")

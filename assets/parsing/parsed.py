@@ -1,4 +1,4 @@
-"""What a parser gives back: rows for each table, and what it could not read."""
+"""The result of a parser: rows for each table, and the records it could not read."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -6,18 +6,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from warehouse.record.incoming import MISFITS, RejectedRow, to_arrow
+from warehouse.record.incoming import RejectedRow, to_arrow
 from warehouse.record.landing import Document
 from warehouse.record.tables import RecordTable
-
-__all__ = ["MISFITS", "Parsed", "provenance", "source_ref", "tabled"]
 
 
 @dataclass
 class Parsed:
     """Rows and rejections of one document; every record read is in one of the two.
 
-    A parser that reads millions gives typed tables, the others rows as they come.
+    Parsers of millions of records fill ``typed`` with Arrow tables; the others add plain rows,
+    which are typed (and rejected where they do not fit) by ``to_table``.
     """
 
     rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -25,59 +24,62 @@ class Parsed:
     rejected: dict[str, list[RejectedRow]] = field(default_factory=dict)
 
     def add(self, table: RecordTable, rows: Iterable[dict[str, Any]]) -> None:
-        """Keep rows for a table."""
+        """Add rows of a table."""
         self.rows.setdefault(table.name, []).extend(rows)
 
     def add_typed(self, table: RecordTable, rows: pa.Table) -> None:
-        """Keep rows for a table that are typed as it is."""
+        """Add rows that already have the column types of their table."""
         self.typed.setdefault(table.name, []).append(rows)
 
-    def reject(self, table: RecordTable, document: Document, place: str, reason: str) -> None:
-        """Keep what could not be read, with its place in the document and why, in words."""
-        rejected = RejectedRow(document.sha256, source_ref(document, place), reason)
+    def reject(self, table: RecordTable, document: Document, location: str, reason: str) -> None:
+        """Add a record that could not be read, with its location in the document."""
+        rejected = RejectedRow(document.sha256, source_ref(document, location), reason)
         self.rejected.setdefault(table.name, []).append(rejected)
 
 
-def tabled(table: RecordTable, parsed: Iterable[Parsed]) -> tuple[pa.Table, list[RejectedRow]]:
-    """Give all that was read for a table as one, and what could not be read or kept."""
-    every = list(parsed)
-    rows = [row for each in every for row in each.rows.get(table.name, ())]
-    good, misfits = to_arrow(table, rows)
-    typed = [part for each in every for part in each.typed.get(table.name, ())]
-    rejected = [one for each in every for one in each.rejected.get(table.name, ())]
-    return pa.concat_tables([*typed, good]), [*rejected, *misfits]
+def join_parts(parts: Iterable[Parsed]) -> Parsed:
+    """Concatenate the parts of one document, in order."""
+    parsed = Parsed()
+    for part in parts:
+        extend_parsed(parsed, part)
+    return parsed
 
 
-def source_ref(document: Document, place: str) -> str:
-    """Name a place in a document: its address, then a JSON pointer or a line."""
-    return f"{document.url}#{place}" if place else document.url
+def extend_parsed(parsed: Parsed, part: Parsed) -> None:
+    """Append the rows and rejections of a part."""
+    for table, rows in part.rows.items():
+        parsed.rows.setdefault(table, []).extend(rows)
+    for table, rejected in part.rejected.items():
+        parsed.rejected.setdefault(table, []).extend(rejected)
 
 
-def provenance(document: Document, place: str, method: str) -> dict[str, Any]:
-    """Give the columns every sighting of a document shares."""
+def to_table(table: RecordTable, parts: Iterable[Parsed]) -> tuple[pa.Table, list[RejectedRow]]:
+    """Return all rows for a table as one Arrow table, and all rejections.
+
+    Rows that do not fit the column types join the rejections.
+    """
+    parts = list(parts)
+    rows = [row for part in parts for row in part.rows.get(table.name, ())]
+    fitting, misfits = to_arrow(table, rows)
+    typed = [batch for part in parts for batch in part.typed.get(table.name, ())]
+    rejected = [record for part in parts for record in part.rejected.get(table.name, ())]
+    return pa.concat_tables([*typed, fitting]), [*rejected, *misfits]
+
+
+def source_ref(document: Document, location: str) -> str:
+    """Return the URL of a location in a document: its URL, then a JSON pointer or a line."""
+    return f"{document.url}#{location}" if location else document.url
+
+
+def provenance(document: Document, location: str, method: str) -> dict[str, Any]:
+    """Return the provenance columns of a row read at a location of a document."""
     return {
         "observed_at": document.observed_at,
         "source": document.source,
-        "source_ref": source_ref(document, place),
+        "source_ref": source_ref(document, location),
         "document": document.sha256,
         "license_class": document.license_class,
         "method": method,
         "extraction_confidence": None,
         "withdrawn": False,
     }
-
-
-def whole(parts: Iterable[Parsed]) -> Parsed:
-    """Put the parts of a document together, in their order."""
-    parsed = Parsed()
-    for part in parts:
-        add(parsed, part)
-    return parsed
-
-
-def add(parsed: Parsed, part: Parsed) -> None:
-    """Put a part behind what was read before it."""
-    for table, rows in part.rows.items():
-        parsed.rows.setdefault(table, []).extend(rows)
-    for table, rejected in part.rejected.items():
-        parsed.rejected.setdefault(table, []).extend(rejected)

@@ -42,7 +42,7 @@ def read_json(body: bytes) -> Any:
         raise ValueError("the document is not data: it is nested too deeply") from None
 
 
-def number(value: object) -> Decimal:
+def json_number(value: object) -> Decimal:
     """Take a number as JSON gives it; text, null and NaN are not numbers."""
     if not isinstance(value, Decimal):
         raise ValueError(f"{value!r:.60} is not a number")
@@ -51,11 +51,11 @@ def number(value: object) -> Decimal:
     return value
 
 
-def number_in(text: object) -> Decimal:
+def number_from_text(text: object) -> Decimal:
     """Take a number written as text, digit for digit."""
     if not isinstance(text, str) or not _NUMBER.fullmatch(text.strip()):
         raise ValueError(f"{text!r:.60} is not a number")
-    return number(Decimal(text.strip()))
+    return json_number(Decimal(text.strip()))
 
 
 def calendar_day(text: object) -> date:
@@ -71,21 +71,21 @@ def calendar_day(text: object) -> date:
     return day
 
 
-def text_of(value: object) -> str:
+def printable_text(value: object) -> str:
     """Take text that has something printable in it, and nothing else."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise ValueError(f"{value!r:.60} is not text")
     return value.strip()
 
 
-def members_of(value: object) -> dict[str, Any]:
+def json_object(value: object) -> dict[str, Any]:
     """Take a JSON object."""
     if not isinstance(value, dict):
         raise ValueError(f"{value!r:.60} is not an object")
     return value
 
 
-def pointer(*parts: object) -> str:
+def json_pointer(*parts: object) -> str:
     """Name a place in a JSON document (RFC 6901)."""
     names = (str(part).replace("~", "~0").replace("/", "~1") for part in parts)
     return "".join(f"/{name}" for name in names).encode("utf-8", "replace").decode()

@@ -12,13 +12,13 @@ from typing import IO, Any, cast
 # What reading a damaged, encrypted or unknown member raises.
 UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
 
-Places = Iterator[tuple[str, Any]]
-Read = Callable[["io.BufferedReader[Any]"], Places]
+LocatedRecords = Iterator[tuple[str, Any]]
+Read = Callable[["io.BufferedReader[Any]"], LocatedRecords]
 
 _CHUNK = 1 << 20
 
 
-def places(body: IO[bytes], read: Read) -> Places:
+def located_records(body: IO[bytes], read: Read) -> LocatedRecords:
     """Give what is at each place of a body, or of every member where it is a zip.
 
     A text in place of a record says why there is none; what comes before damage is kept.
@@ -28,15 +28,15 @@ def places(body: IO[bytes], read: Read) -> Places:
         yield from read(buffered)
         return
     try:
-        with opened(cast(IO[bytes], buffered)) as archive:
-            for info in files_of(archive):
+        with open_zip(cast(IO[bytes], buffered)) as archive:
+            for info in zip_members(archive):
                 yield from _inside(archive, info, read)
     except zipfile.BadZipFile as error:
         yield "", f"not a zip: {error}"
 
 
 @contextmanager
-def opened(body: IO[bytes]) -> Iterator[zipfile.ZipFile]:
+def open_zip(body: IO[bytes]) -> Iterator[zipfile.ZipFile]:
     """Open a zip, by way of a temporary file where the body cannot be gone back in."""
     if body.seekable():
         with zipfile.ZipFile(body) as archive:
@@ -48,12 +48,12 @@ def opened(body: IO[bytes]) -> Iterator[zipfile.ZipFile]:
             yield archive
 
 
-def files_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+def zip_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Give the members that are files, in their order."""
     return [each for each in archive.infolist() if not each.is_dir()]
 
 
-def _inside(archive: zipfile.ZipFile, info: zipfile.ZipInfo, read: Read) -> Places:
+def _inside(archive: zipfile.ZipFile, info: zipfile.ZipInfo, read: Read) -> LocatedRecords:
     try:
         with archive.open(info) as member:
             for place, record in read(_buffered(member)):

@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from assets.tenders.portals import PORTALS, Portal
-from assets.tenders.values import day
+from assets.tenders.values import parse_day
 from warehouse.methodology.signals import MONEY_BELOW, PARTS
 
 _BATCH = 20_000
@@ -102,7 +102,7 @@ def units(amount: Any) -> Decimal | None:
 
 @lru_cache(maxsize=1 << 14)
 def _day(text: str, source: str, observed_on: date) -> date | None:
-    return day(text, PORTALS.get(source, _PLAIN), observed_on)
+    return parse_day(text, PORTALS.get(source, _PLAIN), observed_on)
 
 
 _PLAIN = Portal("", "", "", None)

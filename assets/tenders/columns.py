@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from assets.parsing.parsed import MISFITS, Parsed
+from assets.parsing.parsed import Parsed
 from assets.tenders.parties import Party
+from warehouse.record.incoming import MISFITS
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, incoming_schema
 
 _RELEASES, _PARTIES = incoming_schema(TENDER_RELEASES), incoming_schema(TENDER_PARTIES)

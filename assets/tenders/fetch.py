@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from assets.fetching import fetchers
-from assets.fetching.client import Answer, Client, FetchError
+from assets.fetching.client import Client, FetchError, SourceResponse
 from assets.fetching.fetchers import Window
 from assets.tenders.portals import PORTALS
 from warehouse.record.landing import FetchedResponse
@@ -36,7 +36,7 @@ def south_africa(
     last = window.to or datetime.now(UTC).date()
     first = window.from_ or last - timedelta(days=_DAYS)
     days = [str(first + timedelta(days=n)) for n in range((last - first).days + 1)]
-    return fetchers.each("za-etenders", days, partial(_day, client, base))
+    return fetchers.fetch_all("za-etenders", days, partial(_day, client, base))
 
 
 def kenya(
@@ -47,7 +47,7 @@ def kenya(
     first = _financial_year(window.from_) if window.from_ else last
     years = range(max(first, _FIRST_FINANCIAL_YEAR), last + 1)
     names = [f"{year}-{year + 1}" for year in years]
-    return fetchers.each("ke-ppip", names, partial(_financial_year_of_kenya, client, base))
+    return fetchers.fetch_all("ke-ppip", names, partial(_financial_year_of_kenya, client, base))
 
 
 def registry(
@@ -72,12 +72,12 @@ def registry(
             f"https://data.open-contracting.org, or {variable_of('SANKOFA_ADDRESSES_', portal)}"
         )
     names = [f"{name}.jsonl.gz" for name in _years(window) or ["full"]]
-    return fetchers.each(portal, names, partial(_bulk, client, base, portal, number))
+    return fetchers.fetch_all(portal, names, partial(_bulk, client, base, portal, number))
 
 
 def addresses(client: Client, portal: str, given: Sequence[str]) -> Iterator[FetchedResponse]:
     """Fetch any addresses or files as documents of a portal, in the order given."""
-    return fetchers.each(portal, given, partial(_anywhere, client, portal))
+    return fetchers.fetch_all(portal, given, partial(_anywhere, client, portal))
 
 
 def _license_class(portal: str) -> LicenseClass:
@@ -87,24 +87,26 @@ def _license_class(portal: str) -> LicenseClass:
 
 def _day(client: Client, base: str, day: str) -> Iterator[FetchedResponse]:
     """Fetch all pages of a day, then give them: of a day cut short nothing is taken."""
-    answers: list[Answer] = []
+    answers: list[SourceResponse] = []
     for page in range(1, _MOST_PAGES):
         asked: dict[str, str | int] = {"PageNumber": page, "PageSize": _PAGE}
-        url = fetchers.address(base, "api/OCDSReleases", asked | {"dateFrom": day, "dateTo": day})
+        url = fetchers.build_url(base, "api/OCDSReleases", asked | {"dateFrom": day, "dateTo": day})
         try:
             answer = client.get(url, "json")
         except FetchError as error:
             raise FetchError(f"page {page} did not arrive: {error}", error.status) from None
-        package = fetchers.decoded(answer)
-        releases = fetchers.member(package, "releases")
+        package = fetchers.response_json(answer)
+        releases = fetchers.json_member(package, "releases")
         if not isinstance(releases, list):
             raise FetchError(f"{answer.url}: the answer is no release package; report it")
         if releases:
             answers.append(answer)
-        if not releases or not fetchers.member(package, "links", "next"):
+        if not releases or not fetchers.json_member(package, "links", "next"):
             break
     license_class = _license_class("za-etenders")
-    yield from (fetchers.fetched("za-etenders", license_class, answer) for answer in answers)
+    yield from (
+        fetchers.fetched_response("za-etenders", license_class, answer) for answer in answers
+    )
 
 
 def _financial_year(day: date) -> int:
@@ -112,10 +114,10 @@ def _financial_year(day: date) -> int:
 
 
 def _financial_year_of_kenya(client: Client, base: str, year: str) -> Iterator[FetchedResponse]:
-    url = fetchers.address(base, "api/ocds/tenders", {"fy": year})
+    url = fetchers.build_url(base, "api/ocds/tenders", {"fy": year})
     answer = client.get(url, "json", conditional=True)
     if answer.changed:
-        yield fetchers.fetched("ke-ppip", _license_class("ke-ppip"), answer)
+        yield fetchers.fetched_response("ke-ppip", _license_class("ke-ppip"), answer)
 
 
 def _years(window: Window) -> list[str]:
@@ -128,13 +130,13 @@ def _years(window: Window) -> list[str]:
 def _bulk(
     client: Client, base: str, portal: str, number: str, name: str
 ) -> Iterator[FetchedResponse]:
-    url = fetchers.address(base, f"en/publication/{number}/download", {"name": name})
-    return fetchers.whole_file(client, portal, _license_class(portal), url, "gzip")
+    url = fetchers.build_url(base, f"en/publication/{number}/download", {"name": name})
+    return fetchers.download_file(client, portal, _license_class(portal), url, "gzip")
 
 
 def _anywhere(client: Client, portal: str, given: str) -> Iterator[FetchedResponse]:
     if "://" in given:
-        yield from fetchers.whole_file(client, portal, _license_class(portal), given, "any")
+        yield from fetchers.download_file(client, portal, _license_class(portal), given, "any")
         return
     path = Path(given)
     try:

@@ -13,7 +13,7 @@ from assets.tenders.parties import Judge, Parties
 from assets.tenders.portals import PORTALS, Portal, license_of
 from assets.tenders.redact import Served
 from assets.tenders.releases import Found, releases
-from assets.tenders.values import Refused, count, day, fitting, ident, text
+from assets.tenders.values import Refused, count, fitting, ident, parse_day, text
 from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_RELEASES
 from warehouse.tables import OPEN_CLASSES, LicenseClass
@@ -126,7 +126,7 @@ class Reader:
         self._texts.clear()
 
     def _day(self, value: Any) -> date | None:
-        return day(value, self._portal, self._observed_on)
+        return parse_day(value, self._portal, self._observed_on)
 
     def _address(self, ocid: str) -> str | None:
         form = self._portal.release_url

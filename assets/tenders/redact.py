@@ -15,7 +15,7 @@ from msgspec.structs import fields
 from assets.tenders.ocds import Body, Money, Organisation, Release, kinds, nested
 from assets.tenders.parties import Parties, Party
 from assets.tenders.portals import Portal
-from assets.tenders.values import amount, day, ident, text
+from assets.tenders.values import amount, ident, parse_day, text
 from quality.contact_prefilter import texts_with_contact
 from quality.free_text import remove_contacts
 
@@ -69,7 +69,7 @@ class Served:
         return [_ENCODER.encode(body) for body in bodies]
 
     def _day(self, value: str) -> str | None:
-        return text(value) if day(value, self._portal, self._latest) else None
+        return text(value) if parse_day(value, self._portal, self._latest) else None
 
     def _money(self, value: Money) -> Money | None:
         value.amount = amount(value.amount, self._portal)

@@ -30,7 +30,7 @@ def ident(value: Any) -> str | None:
     return text(value)
 
 
-def day(value: Any, portal: Portal, latest: date) -> date | None:
+def parse_day(value: Any, portal: Portal, latest: date) -> date | None:
     """Give the UTC day of a date; None for a portal's sentinel or an impossible one.
 
     Where the portal labels its local time with a zone that is not its own, the day is

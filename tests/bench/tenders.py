@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from assets.parsing.parsed import Parsed, tabled
+from assets.parsing.parsed import Parsed, to_table
 from assets.tenders.stream import stream
 from tests.bench.measure import Measured, measured
 from warehouse.record.append import Load, append
@@ -215,7 +215,7 @@ def record(path: str, folder: str) -> Work:
             for part in stream(DOCUMENT, body, b"key"):
                 load = Load("ke-ppip", ())
                 for table in TABLES:
-                    typed, rejected = tabled(table, [part])
+                    typed, rejected = to_table(table, [part])
                     entry = append(held, table, typed, load, rejected=rejected)
                     count += entry.appended if table is TENDER_RELEASES else 0
         return count
@@ -264,7 +264,7 @@ def _rows(path: Path, start: int, end: int) -> int:
 
 
 def _typed(part: Parsed) -> int:
-    releases, _ = [tabled(table, [part])[0] for table in TABLES]
+    releases, _ = [to_table(table, [part])[0] for table in TABLES]
     return len(releases)
 
 

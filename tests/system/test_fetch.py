@@ -15,7 +15,7 @@ import pytest
 
 from assets.entities import fetch as entities
 from assets.fetching.client import Client, FetchError
-from assets.fetching.fetchers import Window, each, kept_in
+from assets.fetching.fetchers import Window, fetch_all, stored_headers
 from assets.filings import fetch as filings
 from assets.ingest.load import land_all, load_source
 from assets.ingest.sources import SOURCES
@@ -136,22 +136,22 @@ def test_after_three_failures_in_a_row_the_rest_is_not_asked_for() -> None:
         raise FetchError("down")
         yield
 
-    _, words = came(each("worldbank", ["a", "b", "c", "d"], fails))
+    _, words = came(fetch_all("worldbank", ["a", "b", "c", "d"], fails))
 
     assert tried == ["a", "b", "c"]
     assert "the rest was not asked for" in words
 
 
-@pytest.mark.parametrize(("status", "again"), [(404, False), (503, True)])
+@pytest.mark.parametrize(("status", "retryable"), [(404, False), (503, True)])
 def test_only_a_failure_that_may_pass_is_worth_another_run(
-    server: Replay, client: Client, status: int, again: bool
+    server: Replay, client: Client, status: int, retryable: bool
 ) -> None:
     server.on("/monthly.csv", Reply(b"", status))
 
     with pytest.raises(FetchError) as failed:
         list(macro.h10(client, server.base, ALWAYS, configured(H10_CADENCES="monthly")))
 
-    assert failed.value.again is again
+    assert failed.value.retryable is retryable
 
 
 def world_bank_page(page: int, pages: int, **more: str) -> Reply:
@@ -279,7 +279,7 @@ def test_what_landed_and_has_not_changed_is_not_fetched_again(
     landing = Landing(str(tmp_path))
     found = []
     for _ in range(2):
-        with http_client(kept=kept_in(landing, "ecb")) as client:
+        with http_client(kept=stored_headers(landing, "ecb")) as client:
             documents = list(
                 macro.ecb(client, server.base, ALWAYS, configured(ECB_KEYS="D.ZAR.EUR.SP00.A"))
             )

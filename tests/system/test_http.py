@@ -18,9 +18,10 @@ import trustme
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.fetching.client import REDIRECTS, Answer, Client, FetchError, Timeouts
-from assets.fetching.http_bodies import Limits
-from assets.fetching.rate_limit import RATES, Bucket, Turns, public, retry_after
+from assets.fetching.client import REDIRECTS, Client, FetchError, SourceResponse, Timeouts
+from assets.fetching.http_bodies import BodyLimits
+from assets.fetching.rate_limit import RATES, HostRateLimit, RateLimiter, retry_after
+from assets.fetching.url_secrets import without_secrets
 from tests.helpers.http_client import http_client
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import Asked, Replay, Reply
@@ -201,7 +202,7 @@ def test_a_packing_that_was_not_asked_for_is_an_error(server: Replay, client: Cl
 def test_a_bomb_of_gzip_is_refused_before_it_unfolds(server: Replay) -> None:
     bomb = gzip.compress(bytes(200 << 20), 9)
     url = server.on("/a", Reply(bomb, headers={"Content-Encoding": "gzip"}))
-    with http_client(limits=Limits(received=1 << 20, opened=4 << 20)) as client:
+    with http_client(limits=BodyLimits(received=1 << 20, opened=4 << 20)) as client:
         error = refusal(client, url, "any")
 
     assert "it unpacks to at least" in str(error)
@@ -211,7 +212,7 @@ def test_a_bomb_of_gzip_is_refused_before_it_unfolds(server: Replay) -> None:
 
 def test_a_body_announced_too_large_is_not_read(server: Replay) -> None:
     url = server.on("/a", Reply(b"x" * 5000))
-    with http_client(limits=Limits(received=1000, opened=9000)) as client:
+    with http_client(limits=BodyLimits(received=1000, opened=9000)) as client:
         assert "it announces 5000 bytes" in str(refusal(client, url, "any"))
 
 
@@ -342,7 +343,7 @@ def unless_kept(asked: Asked) -> Reply:
 
 def test_what_has_not_changed_is_not_sent_again(server: Replay) -> None:
     url = server.answer("/a", unless_kept)
-    kept: dict[str, Answer] = {}
+    kept: dict[str, SourceResponse] = {}
 
     def headers(address: str) -> dict[str, str] | None:
         return kept[address].headers if address in kept else None
@@ -404,7 +405,9 @@ def test_a_key_is_in_no_error_log_or_record(
 
 
 def test_a_password_in_an_address_is_cut() -> None:
-    assert public("https://me:pass@example.org/a?b=1&TOKEN=2") == "https://example.org/a?b=1"
+    assert (
+        without_secrets("https://me:pass@example.org/a?b=1&TOKEN=2") == "https://example.org/a?b=1"
+    )
 
 
 def test_a_key_in_a_header_is_not_told_another_host(server: Replay, client: Client) -> None:
@@ -446,7 +449,7 @@ def test_a_host_is_asked_no_more_often_than_its_rate(server: Replay, tmp_path: P
 
 
 def test_threads_share_the_turns_of_a_host(tmp_path: Path) -> None:
-    bucket = Bucket(50, time.monotonic, time.sleep, tmp_path / "host")
+    bucket = HostRateLimit(50, time.monotonic, time.sleep, tmp_path / "host")
     began = time.monotonic()
     threads = [threading.Thread(target=bucket.take) for _ in range(11)]
     for thread in threads:
@@ -459,7 +462,7 @@ def test_threads_share_the_turns_of_a_host(tmp_path: Path) -> None:
 
 def test_hosts_of_one_owner_share_their_turns_and_others_do_not(tmp_path: Path) -> None:
     clock = Clock()
-    turns = Turns(RATES, clock, clock.sleep, tmp_path)
+    turns = RateLimiter(RATES, clock, clock.sleep, tmp_path)
     for host in ("data.sec.gov", "www.sec.gov", "data.sec.gov", "example.org", "example.net"):
         turns.take(host)
 
@@ -512,7 +515,7 @@ def test_whatever_a_file_of_turns_says_nobody_waits_longer_than_one_gap(
     file = tmp_path_factory.getbasetemp() / "left"
     file.write_text(left)
     clock = Clock()
-    Bucket(4, clock, clock.sleep, file).take()
+    HostRateLimit(4, clock, clock.sleep, file).take()
 
     assert 0 <= clock.now <= 1 / 4
     assert float(file.read_text()) == clock.now

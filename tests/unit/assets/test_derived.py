@@ -12,7 +12,7 @@ import pytest
 from assets.entities import gleif
 from assets.entities.derive import derivation, party_match_counts
 from assets.entities.identifiers import mint
-from assets.ingest.resources import Ground
+from assets.ingest.resources import IngestResource
 from pipelines.publish import Publishing, published_build
 from tests.helpers.gleif import LEI, cdf
 from tests.helpers.record_rows import entity_row, load, party_row, sighting
@@ -195,7 +195,7 @@ def test_the_step_says_how_many_were_resolved_and_why_the_others_were_not(
     load(record, ENTITIES, entity_row(service_id="DCA"))
     named = party_row(name="Ubuntu Fictional Mining Ltd", party_key="k2")
     load(record, TENDER_PARTIES, party_row(), named)
-    ground = Ground(documents="", base_url="", landing_url="", record_url=record.root)
+    storage = IngestResource(documents="", base_url="", landing_url="", record_url=record.root)
 
     def run() -> dict[str, dict[str, Any]]:
         places = {name: str(folder.parent / name) for name in ("work", "exports", "docs", "key")}
@@ -209,7 +209,7 @@ def test_the_step_says_how_many_were_resolved_and_why_the_others_were_not(
             keep=3,
         )
         result = dg.materialize(
-            [published_build], resources={"ground": ground, "publishing": publishing}
+            [published_build], resources={"storage": storage, "publishing": publishing}
         )
         return {
             event.asset_key.to_user_string(): {

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from assets.entities import gleif, openfigi
 from assets.entities.identifiers import mint
 from assets.entities.mappings import isin_mapping, listings, opencorporates_mapping
-from assets.parsing.parsed import Parsed, whole
+from assets.parsing.parsed import Parsed, join_parts
 from tests.helpers.gleif import LEI, OTHER, cdf, document, read
 from tests.helpers.paths import REAL
 from warehouse.record.incoming import to_arrow
@@ -199,7 +199,7 @@ def test_every_format_of_the_golden_copy_gives_the_same_rows(
 
     expected = without_place(read({"records": RECORDS}))
     assert without_place(gleif.parse(document(), body)) == expected
-    assert without_place(whole(streamed(body))) == expected
+    assert without_place(join_parts(streamed(body))) == expected
 
 
 def test_a_golden_copy_is_read_by_the_header_it_is_published_with() -> None:
@@ -257,7 +257,7 @@ def test_what_comes_before_a_broken_tail_is_kept(
 ) -> None:
     body = written(RECORDS)[:-60]
 
-    for parsed in (whole(streamed(body)), gleif.parse(document(), body)):
+    for parsed in (join_parts(streamed(body)), gleif.parse(document(), body)):
         assert len(parsed.rows["entities"]) == 2
         assert len(parsed.rejected["entities"]) == 1
 
@@ -452,7 +452,7 @@ def assert_whole(parsed: Parsed) -> None:
 
 FORMATS = [
     ("gleif", "*", gleif.parse),
-    ("gleif", "*", lambda one, body: whole(gleif.stream(one, io.BytesIO(body)))),
+    ("gleif", "*", lambda one, body: join_parts(gleif.stream(one, io.BytesIO(body)))),
     ("gleif/matching", "*.csv", isin_mapping),
     ("opencorporates", "*", opencorporates_mapping),
     ("exchanges", "*", listings),
