@@ -20,7 +20,7 @@ from pipelines.builds import clear_unpublished
 from pipelines.held import COUNTS, MEASURED
 from quality.audit import audit
 from quality.data_docs import write_docs
-from quality.history import keep_history
+from quality.history import append_history
 from quality.report import Report
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
 from warehouse.mart.audit import AuditFailed
@@ -78,7 +78,7 @@ class Publication:
             current = str(builds.current())
             told = builds.about(current)
             if MEASURED in told:
-                keep_history(record, _MEASUREMENTS.validate_json(told[MEASURED]))
+                append_history(record, _MEASUREMENTS.validate_json(told[MEASURED]))
             if current in PublishedExports(self.exports).versions():
                 switch_latest(self.exports, current)
 
@@ -101,7 +101,7 @@ class Publication:
         )
         if not self.report.ok:
             write_docs(self.report, snapshot.folder / "quality")
-            raise AuditFailed(f"the audit failed; nothing was published.\n{self.report.words}")
+            raise AuditFailed(f"the audit failed; nothing was published.\n{self.report.problems}")
         return {}
 
     def _export(self, snapshot: Snapshot, before: str | None) -> Mapping[str, str]:
@@ -124,7 +124,7 @@ class Publication:
         return {
             EXPORT_MANIFEST_KEY: encode_manifest(self.manifest).decode(),
             COUNTS: msgspec.json.encode(self.report.counts).decode(),
-            MEASURED: _MEASUREMENTS.dump_json(list(self.report.quality)).decode(),
+            MEASURED: _MEASUREMENTS.dump_json(list(self.report.measurements)).decode(),
             **self._confirmed(self.report),
         }
 
@@ -138,7 +138,7 @@ class Publication:
         if not report.losses:
             return {}
         lost = [
-            f"{each.table}: {each.of} of {each.source} fell from {each.before} to {each.now}"
+            f"{each.table}: {each.what} of {each.source} fell from {each.before} to {each.after}"
             for each in report.losses
         ]
         told = {"why": report.confirmed, "losses": lost}

@@ -201,7 +201,7 @@ def _told(making: Publication) -> Mapping[str, dict[str, Any]]:
         "party_matches": party_match_counts(made["party_matches"]),
         "metrics": {"values": len(made["metrics"]), **_counted(made["metrics_absent"], "reason")},
         "signals": {"rows": len(made["signals"]), **_counted(made["signals"], "signal_key")},
-        "quality": dict(Counter(row.status for row in making.report.quality)),
+        "quality": dict(Counter(row.status for row in making.report.measurements)),
         "exports": {
             "files": len(making.manifest.artifacts),
             "bytes": sum(each.size_bytes for each in making.manifest.artifacts),

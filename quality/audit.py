@@ -1,4 +1,4 @@
-"""The audit of a staged build: what is measured, what must hold, what must not vanish."""
+"""The audit of a build before it is published: floors, suites and losses."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from quality.floors import FLOORS, Floor, measure
 from quality.history import as_table, history
-from quality.losses import losses, served_counts
+from quality.losses import find_losses, served_counts
 from quality.report import FLOORS_CHECK, Counts, Failure, Report
 from quality.rules import Suite
 from quality.served_names_audit import find_persons
@@ -39,34 +39,35 @@ def audit(
     floors: Sequence[Floor] = FLOORS,
     suites: Sequence[Suite] = SUITES,
 ) -> Report:
-    """Audit what is staged, and stage ``quality``: its history with what is measured now.
+    """Audit a snapshot, and add the table ``quality``: the history with the new measurements.
 
-    ``previous`` are the counts of the build before; ``confirmed`` is why a person lets its
-    losses pass. Nothing is kept here: who publishes keeps the measurements of the report.
+    ``previous`` are the counts of the build before; ``confirmed`` is the reason a person gave for
+    accepting losses. The caller stores the measurements of the report when it publishes.
     """
-    # It takes seconds to load: only an audit pays for it. What it warns of is its own imports.
+    # Great Expectations takes seconds to import, so only an audit pays for it. The warnings are
+    # about its own imports.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         from quality.expectations import new_context, validate
 
     counts = served_counts(snapshot)
-    with _everything_there(snapshot):
+    with _all_tables(snapshot):
         find_persons(snapshot)
         find_contacts(snapshot)
         measured = measure(snapshot, measured_at, floors)
-        rows = [row for _, row in measured]
+        measurements = [row for _, row in measured]
         before = history(snapshot.record)
-        snapshot.add({"quality": pa.concat_tables([before, as_table(rows)])})
-        failures = list(_missed(measured))
+        snapshot.add({"quality": pa.concat_tables([before, as_table(measurements)])})
+        failures = list(_missed_floors(measured))
         context, results = new_context(), {}
         for suite in suites:
             results[suite.name], failed = validate(context, snapshot, suite)
             failures += failed
     return Report(
         data_version=snapshot.data_version,
-        quality=rows,
+        measurements=measurements,
         failures=failures,
-        losses=losses(snapshot, counts, previous),
+        losses=find_losses(snapshot, counts, previous),
         counts=counts,
         confirmed=confirmed,
         results=results,
@@ -74,44 +75,44 @@ def audit(
     )
 
 
-def _missed(measured: Sequence[tuple[Floor, QualityMetric]]) -> Iterator[Failure]:
+def _missed_floors(measured: Sequence[tuple[Floor, QualityMetric]]) -> Iterator[Failure]:
     for floor, row in measured:
         if not floor.blocks or row.status != "FAIL":
             continue
-        passed = row.n_checked is not None and row.n_passed is not None
+        has_counts = row.n_checked is not None and row.n_passed is not None
         yield Failure(
             FLOORS_CHECK,
             row.scope,
-            f"{row.sku} {row.dimension} {row.metric} is {row.value:f} {row.unit}, and "
-            f"{'at most' if floor.most else 'at least'} {row.floor:f} must be",
-            (row.n_checked or 0) - (row.n_passed or 0) if passed else None,
+            f"{row.sku} {row.dimension} {row.metric} is {row.value:f} {row.unit}; the floor is "
+            f"{'at most' if floor.is_maximum else 'at least'} {row.floor:f}",
+            (row.n_checked or 0) - (row.n_passed or 0) if has_counts else None,
         )
 
 
 @contextmanager
-def _everything_there(snapshot: Snapshot) -> Iterator[None]:
-    """Let the statements of the mart be asked before it is written; clear up afterwards."""
-    here = {name for (name,) in snapshot.sql.execute("SHOW TABLES").fetchall()}
-    made: list[str] = []
+def _all_tables(snapshot: Snapshot) -> Iterator[None]:
+    """Create the tables that the mart's statements need and the snapshot lacks; drop them later."""
+    existing = {name for (name,) in snapshot.sql.execute("SHOW TABLES").fetchall()}
+    created: list[str] = []
 
-    def make(name: str, rows: Callable[[], pa.Table]) -> None:
-        if name not in here:
+    def create_missing(name: str, rows: Callable[[], pa.Table]) -> None:
+        if name not in existing:
             _create(snapshot, name, rows())
-            made.append(name)
+            created.append(name)
 
     try:
         for name, row in DERIVED.items():
             if name != "quality":
-                make(name, arrow_schema(row).empty_table)
-        make("countries", countries)
+                create_missing(name, arrow_schema(row).empty_table)
+        create_missing("countries", countries)
         add_awards(snapshot)
         yield
     finally:
-        for name in (*made, *AUDIT_TABLES):
+        for name in (*created, *AUDIT_TABLES):
             snapshot.sql.execute(f"DROP TABLE IF EXISTS {name}")
 
 
 def _create(snapshot: Snapshot, name: str, rows: pa.Table) -> None:
-    snapshot.sql.register("given_rows", rows)
-    snapshot.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given_rows")
-    snapshot.sql.unregister("given_rows")
+    snapshot.sql.register("new_rows", rows)
+    snapshot.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM new_rows")
+    snapshot.sql.unregister("new_rows")

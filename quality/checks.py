@@ -1,4 +1,4 @@
-"""The audit as Dagster shows it: a blocking check for each table, the floors and the losses."""
+"""The audit as Dagster asset checks: a blocking check per table, for floors and for losses."""
 
 from collections.abc import Iterator
 
@@ -10,33 +10,33 @@ from quality.suites import SUITES
 
 
 def check_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
-    """Name every check of the asset that publishes; one that fails stops what depends on it."""
-    told = {
-        **{_name(suite): f"What must hold of {suite.name}." for suite in SUITES},
-        FLOORS_CHECK: "The least that each dataset must reach.",
-        LOSSES_CHECK: "No source loses its rows without a person who says that it is right.",
+    """Return the checks of the asset that publishes; a failing check blocks what depends on it."""
+    descriptions = {
+        **{_name(suite): f"Expectations for {suite.name}." for suite in SUITES},
+        FLOORS_CHECK: "Quality floors of every dataset.",
+        LOSSES_CHECK: "No source loses more than a fifth of its rows without confirmation.",
     }
     return [
-        dg.AssetCheckSpec(name, asset=asset, description=words, blocking=True)
-        for name, words in told.items()
+        dg.AssetCheckSpec(name, asset=asset, description=description, blocking=True)
+        for name, description in descriptions.items()
     ]
 
 
 def check_results(report: Report, asset: dg.AssetKey) -> Iterator[dg.AssetCheckResult]:
-    """Give the result of every check, with how many rows fail it and where the first are."""
+    """Yield the result of every check, with the number of failing rows and the first of them."""
     for suite in SUITES:
-        failures = [each for each in report.failures if each.check == suite.name]
+        failures = [failure for failure in report.failures if failure.check == suite.name]
         yield _result(asset, _name(suite), failures, {"expectations": len(suite.rules)})
-    missed = [each for each in report.failures if each.check == FLOORS_CHECK]
-    status = [row.status for row in report.quality]
-    counts = {each.lower(): status.count(each) for each in ("PASS", "FAIL", "UNMEASURED")}
+    missed = [failure for failure in report.failures if failure.check == FLOORS_CHECK]
+    statuses = [row.status for row in report.measurements]
+    counts = {name.lower(): statuses.count(name) for name in ("PASS", "FAIL", "UNMEASURED")}
     yield _result(asset, FLOORS_CHECK, missed, counts)
     yield dg.AssetCheckResult(
         asset_key=asset,
         check_name=LOSSES_CHECK,
         passed=not report.losses or report.confirmed is not None,
         metadata={
-            "losses": [str(each) for each in report.losses],
+            "losses": [str(loss) for loss in report.losses],
             "confirmed": report.confirmed or "",
         },
     )
@@ -53,8 +53,8 @@ def _result(
         metadata={
             **counts,
             "failed": len(failures),
-            "rows that fail": sum(each.rows or 0 for each in failures),
-            "first rows": [place for each in failures for place in each.places],
+            "failing rows": sum(failure.rows or 0 for failure in failures),
+            "first rows": [row for failure in failures for row in failure.examples],
         },
     )
 

@@ -1,6 +1,7 @@
-"""What a contact looks like in free text: patterns, and the words without which none begins.
+"""What a contact looks like in free text, as regular expressions.
 
-A name that stands in a sentence without a title or a contact word is not recognised.
+A name in a sentence without a title or a word for a contact is not recognised. A pattern added here
+needs its first words in ``contact_prefilter`` too.
 """
 
 import re
@@ -10,7 +11,7 @@ _TITLE = (
     r"|Señora?|Senhora?)"
 )
 
-# Each begins where its word does: no start within a word is tried.
+# Each begins at the start of a word, so that no other position is tried.
 _AT = r"[(\[{]\s?(?:at|arroba|arobase)\s?[)\]}]"
 _DOT = r"\s?(?:\.|[(\[{]\s?(?:dot|punto|ponto|point)\s?[)\]}])\s?[a-z][\w-]*"
 _EMAIL = (
@@ -20,8 +21,8 @@ _EMAIL = (
     r"|\s(?:at|arroba|arobase)\s[\w-]+(?:\s(?:dot|punto|ponto|point)\s[a-z][\w-]*)+)"
 )
 
-# What a contact is announced by; the part ends with its sentence, its line or a semicolon.
-# A full stop after a title or an initial ends no sentence.
+# What announces a contact. It ends with the sentence, the line or a semicolon; a full stop after a
+# title or an initial does not end a sentence.
 _ANNOUNCED = (
     r"\b(?:(?:contact|liaison)\s+(?:person|persons|people|officer|details|name|number|no)s?\b"
     r"|(?:technical |general |bid |scm |all |any )*(?:enquir(?:y|ies)|inquir(?:y|ies)|queries)"
@@ -35,7 +36,7 @@ _ANNOUNCED = (
 )
 _CONTACT = _ANNOUNCED + r"(?:(?:\b(?:" + _TITLE[3:-1] + r"|\w)\.)|[^\n;.]|\.(?=\S))*"
 
-# A name; not that of a street, a body or a program that bears a title.
+# A name, unless it is that of a street, a body or a program that includes a title.
 _NO_NAME = (
     r"(?i:District|Local|Metropolitan|Municipality|Hospital|Clinic|School|Street|Road|Drive|Avenue"
     r"|Ave|Ltd|Limited|Nig|Co|Company|Office|Word|Excel|Access|Project|SQL|Teams|Windows)\b"
@@ -59,8 +60,8 @@ _PERSON = (
     r"|[Uu]ser|[Bb]uyer)\s?:(?:" + _NAME + r"){2,4}+(?!\s+(?:of|de|do|da|for)\b)"
 )
 
-# A labelled number, an international one, a local one that begins with 0 and is grouped as
-# telephone numbers are. A number inside a reference, a date or an amount is none.
+# A labelled number, an international one, or a local one that begins with 0 and is grouped like a
+# telephone number. A number within a reference, a date or an amount is not one.
 _LABELLED = (
     r"\b(?:tel(?:ephone|efone|éfono|efono)?|t[ée]l(?:[ée]phone)?|phone|cell(?:phone)?|mobile|fax"
     r"|whatsapp|celular|cel|m[óo]vil|telefax|pbx|ligar|ligue|llamar|llame|appeler"
@@ -81,7 +82,8 @@ _LOCAL = (
     r"|\([1-9]\d\)\s?9?\d{4}-\d{4})(?![\w/]|[.,]\d|-\d)"
 )
 
-# A Colombian mobile number stands alone, ten digits; an amount ends in zeros or has a sign.
+# A Colombian mobile number is ten digits on their own; an amount ends in zeros or has a currency
+# sign.
 _MOBILE = (
     r"(?<![\w/.,$-])(?<![$€£] )" + _NO_REFERENCE + r"(?<!cop )(?<!cod )(?<!cod: )"
     r"3(?:0[0-5]|1\d|2[0-4]|33|5[01])(?:\d{3}(?!0000)\d{4}|[\s-]\d{3}[\s-]?\d{4})"

@@ -1,7 +1,7 @@
-"""Great Expectations' Data Docs of an audit, as pages that ask nothing of another host.
+"""Write Great Expectations' Data Docs of an audit as pages that load nothing from other hosts.
 
-Its templates take styles, scripts and a logo from elsewhere: they are cut out, a short style
-sheet of our own stands in for them, and so does an index that needs no script.
+Its templates take styles, scripts and a logo from elsewhere: they are removed and replaced by a
+short style sheet of our own and an index that needs no script.
 """
 
 import re
@@ -13,9 +13,9 @@ from pathlib import Path
 from quality.report import Report
 from quality.suites import SUITES
 
-# Whatever makes a browser ask or a strict policy refuse: scripts and styles at all, in elements
-# and in attributes, and links, images and frames elsewhere.
-_CUT = re.compile(
+# Everything that makes a browser send a request or that a strict content security policy blocks:
+# scripts and styles, in elements and in attributes, and external links, images and frames.
+_REMOVED = re.compile(
     r"<script\b.*?</script\s*>|<style\b.*?</style\s*>|<title>\s*</title>"
     r"|<link\b[^>]*?href=\"(?:https?:)?//[^>]*>"
     r"|<link\b[^>]*?rel=\"(?:shortcut )?icon\"[^>]*>"
@@ -24,15 +24,17 @@ _CUT = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _ATTRIBUTES = re.compile(r"(<[a-z][^<>]*?)\s(?:style|on[a-z]+)=\"[^\"]*\"", re.IGNORECASE)
-_ELSEWHERE = re.compile(r"<a\b[^>]*href=\"(?:https?:)?//[^>]*>(.*?)</a>", re.DOTALL | re.IGNORECASE)
+_EXTERNAL_LINKS = re.compile(
+    r"<a\b[^>]*href=\"(?:https?:)?//[^>]*>(.*?)</a>", re.DOTALL | re.IGNORECASE
+)
 _STYLE_SHEET = "style.css"
 _STYLE = """
-:root { color-scheme: light dark; --ground: #fdfdfb; --ink: #1c2321 }
+:root { color-scheme: light dark; --background: #fdfdfb; --ink: #1c2321 }
 :root { --line: #c9cfcb; --link: #0a6d5a; --bad: #a3211b }
 @media (prefers-color-scheme: dark) {
-  :root { --ground: #141917; --ink: #e4e9e6; --line: #37413d; --link: #6bd6bb; --bad: #ff9f97 }
+  :root { --background: #141917; --ink: #e4e9e6; --line: #37413d; --link: #6bd6bb; --bad: #ff9f97 }
 }
-html { background: var(--ground); color: var(--ink) }
+html { background: var(--background); color: var(--ink) }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 75em; padding: 1em }
 a { color: var(--link) }
 table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto }
@@ -49,7 +51,7 @@ nav ul { columns: 18em; padding-left: 1em } nav li { overflow-wrap: anywhere }
 
 
 def write_docs(report: Report, folder: Path, board: str | None = None) -> None:
-    """Write the site of a report into a folder, anew; ``board`` is a page to lead back to."""
+    """Write the Data Docs of a report into a folder; ``board`` is a page to link back to."""
     from great_expectations.render.renderer.site_builder import SiteBuilder
 
     shutil.rmtree(folder, ignore_errors=True)
@@ -66,22 +68,23 @@ def write_docs(report: Report, folder: Path, board: str | None = None) -> None:
     shutil.rmtree(folder / "static", ignore_errors=True)
     (folder / _STYLE_SHEET).write_text(_STYLE, "utf-8")
     for page in folder.rglob("*.html"):
-        up = "../" * (len(page.relative_to(folder).parts) - 1)
-        page.write_text(_alone(page.read_text("utf-8"), up), "utf-8")
+        root = "../" * (len(page.relative_to(folder).parts) - 1)
+        page.write_text(_self_contained(page.read_text("utf-8"), root), "utf-8")
     (folder / "index.html").write_text(_index(report, folder, board), "utf-8")
 
 
-def _alone(page: str, up: str) -> str:
-    page = _ELSEWHERE.sub(r"\1", _CUT.sub("", page))
-    while (mended := _ATTRIBUTES.sub(r"\1", page)) != page:
-        page = mended
+def _self_contained(page: str, root: str) -> str:
+    page = _EXTERNAL_LINKS.sub(r"\1", _REMOVED.sub("", page))
+    # One pass removes one attribute per element.
+    while (shorter := _ATTRIBUTES.sub(r"\1", page)) != page:
+        page = shorter
     page = page.replace("<html>", '<html lang="en">', 1)
-    return page.replace("</head>", f"{_head(up)}</head>", 1)
+    return page.replace("</head>", f"{_head(root)}</head>", 1)
 
 
-def _head(up: str) -> str:
-    """Give the links of a page; the empty icon spares a browser from asking for one."""
-    return f'<link rel="icon" href="data:,"><link rel="stylesheet" href="{up}{_STYLE_SHEET}">'
+def _head(root: str) -> str:
+    """Return the links of a page; the empty icon stops browsers from requesting one."""
+    return f'<link rel="icon" href="data:,"><link rel="stylesheet" href="{root}{_STYLE_SHEET}">'
 
 
 def _index(report: Report, folder: Path, board: str | None) -> str:
@@ -93,8 +96,8 @@ def _index(report: Report, folder: Path, board: str | None) -> str:
         f"<title>Quality of {escape(report.data_version)}</title>"
         f"{_head('')}</head><body><main>{back}"
         f"<h1>Quality of {escape(report.data_version)}</h1>"
-        f"<p>{'Every expectation is met.' if report.ok else 'Not to be published.'}</p>"
-        + (f"<pre class='fail'>{escape(report.words)}</pre>" if report.words else "")
+        f"<p>{'All checks passed.' if report.ok else 'Not published: checks failed.'}</p>"
+        + (f"<pre class='fail'>{escape(report.problems)}</pre>" if report.problems else "")
         + f"<table><tr><th>Table</th><th>Expectations</th><th>Result</th></tr>{rows}</table>"
         "</main></body></html>"
     )
@@ -103,15 +106,15 @@ def _index(report: Report, folder: Path, board: str | None) -> str:
 def _rows(report: Report, folder: Path) -> Iterator[str]:
     for suite in SUITES:
         parts = suite.name.split(".")
-        expected = Path("expectations", *parts).with_suffix(".html").as_posix()
-        results = sorted(folder.joinpath("validations", *parts).rglob("*.html"))
-        found = report.results.get(suite.name)
-        said = "no rows" if found is None else "met" if found.success else "not met"
-        links = [f'<a href="{each.relative_to(folder).as_posix()}">{said}</a>' for each in results]
+        suite_page = Path("expectations", *parts).with_suffix(".html").as_posix()
+        pages = sorted(folder.joinpath("validations", *parts).rglob("*.html"))
+        result = report.results.get(suite.name)
+        outcome = "no rows" if result is None else "met" if result.success else "not met"
+        links = [f'<a href="{page.relative_to(folder).as_posix()}">{outcome}</a>' for page in pages]
         rules = str(len(suite.rules))
-        if folder.joinpath(expected).is_file():
-            rules = f'<a href="{expected}">{rules}</a>'
+        if folder.joinpath(suite_page).is_file():
+            rules = f'<a href="{suite_page}">{rules}</a>'
         yield (
             f"<tr><td>{escape(suite.name)}</td><td>{rules}</td>"
-            f"<td>{' '.join(links) or said}</td></tr>"
+            f"<td>{' '.join(links) or outcome}</td></tr>"
         )

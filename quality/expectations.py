@@ -1,9 +1,9 @@
-"""Running the rules of a table with Great Expectations, and finding the rows that fail.
+"""Run the suites with Great Expectations, and find the rows that fail.
 
-Great Expectations is given each distinct value of each rule once, as columns of one frame that
-are filled up with nulls, which it leaves out. A million rows of twenty columns took it half a
-minute for each rule; so it takes a second for all. Which rows hold a value that it found
-unexpected is asked of the stage. Only who publishes loads this module: it takes seconds.
+Great Expectations gets each distinct value of each rule once, as columns of one frame padded with
+nulls, which it ignores: on a million rows of twenty columns it took half a minute per rule, and
+this way it takes a second for all. Which rows have an unexpected value is then queried from the
+snapshot. Importing this module takes seconds: only an audit does.
 """
 
 import logging
@@ -28,12 +28,11 @@ from quality.report import Failure
 from quality.rules import Rule, Suite
 from warehouse.mart.snapshot import Snapshot
 
-# So many unexpected values of a rule are kept, and so many places of rows are told.
-MOST_VALUES, MOST_PLACES = 200, 5
+MAX_UNEXPECTED_VALUES, MAX_EXAMPLES = 200, 5
 
 
 def new_context() -> EphemeralDataContext:
-    """Open Great Expectations in memory, silent: no bars, no reports to anyone."""
+    """Return an in-memory context without progress bars and analytics."""
     return gx.get_context(
         mode="ephemeral",
         project_config=DataContextConfig(
@@ -47,9 +46,9 @@ def new_context() -> EphemeralDataContext:
 def validate(
     context: EphemeralDataContext, snapshot: Snapshot, suite: Suite
 ) -> tuple[ExpectationSuiteValidationResult | None, list[Failure]]:
-    """Check a table against its suite; give the result, and each failure with its rows.
+    """Validate a table against its suite; return the result, and each failure with its rows.
 
-    A table without rows has no result: nothing was looked at.
+    A table without rows has no result: nothing was checked.
     """
     frame = _frame(snapshot, suite)
     with _quiet():
@@ -65,25 +64,25 @@ def validate(
             batch_parameters={"dataframe": frame},
             result_format={
                 "result_format": "BASIC",
-                "partial_unexpected_count": MOST_VALUES,
+                "partial_unexpected_count": MAX_UNEXPECTED_VALUES,
             },
         )
-    rules = {column(suite, rule): rule for rule in suite.rules}
-    failed = [each for each in result.results if not each.success]
-    return result, [_failure(snapshot, suite, rules, each) for each in failed]
+    rules = {column_name(suite, rule): rule for rule in suite.rules}
+    failed = [expectation for expectation in result.results if not expectation.success]
+    return result, [_failure(snapshot, suite, rules, expectation) for expectation in failed]
 
 
-def column(suite: Suite, rule: Rule) -> str:
-    """Name a rule's column in the frame: its own name, numbered where others share it."""
-    same = [each for each in suite.rules if each.column == rule.column]
-    place = next(number for number, each in enumerate(same, 1) if each is rule)
-    return rule.column if place == 1 else f"{rule.column} ({place})"
+def column_name(suite: Suite, rule: Rule) -> str:
+    """Return the name of a rule's column in the frame, numbered if several rules share it."""
+    sharing = [other for other in suite.rules if other.column == rule.column]
+    number = next(number for number, other in enumerate(sharing, 1) if other is rule)
+    return rule.column if number == 1 else f"{rule.column} ({number})"
 
 
 def _suite(suite: Suite) -> gx.ExpectationSuite:
     expectations = [
         getattr(gxe, rule.expectation)(
-            column=column(suite, rule), description=rule.words, **rule.given
+            column=column_name(suite, rule), description=rule.description, **rule.arguments
         )
         for rule in suite.rules
     ]
@@ -91,20 +90,22 @@ def _suite(suite: Suite) -> gx.ExpectationSuite:
 
 
 def _frame(snapshot: Snapshot, suite: Suite) -> pd.DataFrame:
-    """Give each distinct value of each rule once, the columns filled up with nulls."""
-    found = {column(suite, rule): _values(snapshot, suite, rule) for rule in suite.rules}
-    longest = max(map(len, found.values()))
+    """Return each distinct value of each rule once, as columns padded with nulls."""
+    columns = {
+        column_name(suite, rule): _distinct_values(snapshot, suite, rule) for rule in suite.rules
+    }
+    longest = max(map(len, columns.values()))
     padded = {
         name: pa.concat_arrays([values, pa.nulls(longest - len(values), values.type)])
-        for name, values in found.items()
+        for name, values in columns.items()
     }
     frame: pd.DataFrame = pa.table(padded).to_pandas(types_mapper=pd.ArrowDtype)
     return frame
 
 
-def _values(snapshot: Snapshot, suite: Suite, rule: Rule) -> pa.Array:
-    held = snapshot.read(f"SELECT DISTINCT {rule.value} AS value FROM {_relation(suite, rule)}")
-    return held["value"].combine_chunks().drop_null()
+def _distinct_values(snapshot: Snapshot, suite: Suite, rule: Rule) -> pa.Array:
+    rows = snapshot.read(f"SELECT DISTINCT {rule.value} AS value FROM {_relation(suite, rule)}")
+    return rows["value"].combine_chunks().drop_null()
 
 
 def _relation(suite: Suite, rule: Rule) -> str:
@@ -114,16 +115,20 @@ def _relation(suite: Suite, rule: Rule) -> str:
 def _failure(snapshot: Snapshot, suite: Suite, rules: dict[str, Rule], result: Any) -> Failure:
     rule = rules[result.expectation_config.kwargs["column"]]
     if result.exception_info.get("raised_exception"):
-        raise RuntimeError(f"{suite.name}: {rule.words}: {result.exception_info}")
+        raise RuntimeError(f"{suite.name}: {rule.description}: {result.exception_info}")
     unexpected = ", ".join(_literals(result.result["partial_unexpected_list"]))
-    place = "place" if rule.relation else suite.place
-    found = snapshot.read(
-        f"SELECT count(*) AS failing, min(place, {MOST_PLACES}) AS places FROM ("
-        f"SELECT {rule.value} AS value, {place} AS place FROM {_relation(suite, rule)}"
+    reference = "row_reference" if rule.relation else suite.row_reference
+    failing = snapshot.read(
+        f"SELECT count(*) AS row_count, min(row_reference, {MAX_EXAMPLES}) AS examples FROM ("
+        f"SELECT {rule.value} AS value, {reference} AS row_reference FROM {_relation(suite, rule)}"
         f") WHERE value IN ({unexpected})"
     ).to_pylist()[0]
     return Failure(
-        suite.name, suite.table, rule.words, found["failing"], tuple(found["places"] or ())
+        suite.name,
+        suite.table,
+        rule.description,
+        failing["row_count"],
+        tuple(failing["examples"] or ()),
     )
 
 
@@ -134,13 +139,13 @@ def _literals(values: Iterable[Any]) -> Iterator[str]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence what Great Expectations says of its own workings."""
-    told = logging.getLogger("great_expectations")
-    level = told.level
-    told.setLevel(logging.ERROR)
+    """Silence the logging and the warnings of Great Expectations."""
+    logger = logging.getLogger("great_expectations")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module=r"great_expectations(\..*)?")
             yield
     finally:
-        told.setLevel(level)
+        logger.setLevel(level)

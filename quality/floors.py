@@ -1,10 +1,10 @@
-"""What each dataset must reach, as data: what is measured, how, and the least that passes.
+"""Quality floors: what is measured of each dataset, how, and the minimum that passes.
 
-A measurement is a statement over the staged tables of a build that gives a row for each
-``scope``: ``n_checked`` and ``n_passed``, of which the share is taken, or a ``value`` of its
-own. Nothing to look at is no row, and then the floor is UNMEASURED. A floor that ``blocks``
-stops the publication: it is missed only where our own work is wrong. What hangs on how much a
-source states, or how often, does not stop it: the source turns red, its data stays.
+A measurement is a statement over the tables of a snapshot that returns a row per ``scope``: with
+``n_checked`` and ``n_passed``, of which the share is taken, or with a ``value``. If it returns no
+row there was nothing to check, and the floor is UNMEASURED. A floor that ``blocks`` stops the
+publication: only an error of ours can miss it. One that depends on how much or how often a source
+publishes does not: it turns red, and the data is published.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,22 +13,22 @@ from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context, Decimal
 from typing import Any
 
-from quality.rules import SERVED_CLASSES
+from quality.rules import SERVED_LICENCES
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.tables.operations import QualityMetric, QualityStatus
 
-# Stands in a statement for the moment of measurement.
-MOMENT = "$moment"
+# Placeholder in a statement for the time of the measurement.
+MEASURED_AT = "$measured_at"
 
 ALL, HALF = Decimal(1), Decimal("0.5")
 
 
 @dataclass(frozen=True)
 class Floor:
-    """One measurement and what passes: at least ``floor``, or at most where ``most``.
+    """One measurement and what passes: at least ``floor``, or at most if ``is_maximum``.
 
-    ``scope`` names what is UNMEASURED where there is nothing to look at.
+    ``scope`` is that of the UNMEASURED row if there is nothing to check.
     """
 
     sku: str
@@ -38,12 +38,12 @@ class Floor:
     statement: str
     floor: Decimal
     unit: str = "share"
-    most: bool = False
+    is_maximum: bool = False
     blocks: bool = True
 
     def passes(self, value: Decimal) -> bool:
-        """Tell whether a measured value is enough."""
-        return value <= self.floor if self.most else value >= self.floor
+        """Return whether a measured value passes."""
+        return value <= self.floor if self.is_maximum else value >= self.floor
 
 
 _TABLES = {
@@ -52,8 +52,8 @@ _TABLES = {
     "AF-MACRO": ("macro_annual", "macro_series"),
 }
 _KEYS = {table.name: ", ".join((*table.identity, "vintage")) for table in RECORD_TABLES}
-_SERVED = ", ".join(f"'{each}'" for each in SERVED_CLASSES)
-_COMPLETE = {
+_SERVED = ", ".join(f"'{name}'" for name in SERVED_LICENCES)
+_COMPLETENESS = {
     "provenance_complete": (
         "source_ref <> '' AND document <> '' AND observed_at IS NOT NULL "
         "AND method IS NOT NULL AND provenance_id <> ''"
@@ -63,7 +63,7 @@ _COMPLETE = {
 
 
 def _share(table: str, condition: str, where: str = "TRUE", scope: str | None = None) -> str:
-    """Write how many rows of a table meet a condition, for each value of ``scope``."""
+    """Return SQL that counts the rows of a table that meet a condition, per ``scope``."""
     return f"""
 SELECT {scope or f"'{table}'"} AS scope, count(*) AS n_checked,
     count(*) FILTER (WHERE {condition}) AS n_passed
@@ -72,18 +72,19 @@ FROM {table} WHERE {where} GROUP BY scope"""
 
 def _unique(table: str) -> str:
     return f"""
-SELECT '{table}' AS scope, sum(times) AS n_checked, count(*) AS n_passed
-FROM (SELECT count(*) AS times FROM {table} GROUP BY {_KEYS[table]})"""
+SELECT '{table}' AS scope, sum(occurrences) AS n_checked, count(*) AS n_passed
+FROM (SELECT count(*) AS occurrences FROM {table} GROUP BY {_KEYS[table]})"""
 
 
 def _days_since_new(table: str) -> str:
     return f"""
-SELECT source AS scope, date_diff('day', max(observed_at), {MOMENT}) AS value,
+SELECT source AS scope, date_diff('day', max(observed_at), {MEASURED_AT}) AS value,
     count(*) AS n_checked, NULL AS n_passed
 FROM {table} GROUP BY source"""
 
 
-# A difference of a thousandth is one of roundings, such as amounts reported in millions.
+# Assets must equal liabilities plus equity. A difference of up to a thousandth is due to rounding,
+# for example of amounts reported in millions.
 _BALANCED = """
 WITH balance AS (
     SELECT service_id, unit, basis, period_end,
@@ -97,6 +98,7 @@ SELECT 'fundamentals' AS scope, count(*) AS n_checked, count(*) FILTER (
 ) AS n_passed
 FROM balance WHERE assets IS NOT NULL AND liabilities IS NOT NULL AND equity IS NOT NULL"""
 
+# Issuers whose newest full year has both revenue and profit.
 _CORE_ITEMS = """
 WITH years AS (
     SELECT service_id, period_end, bool_or(line_item = 'revenue') AS revenue,
@@ -113,7 +115,7 @@ FLOORS: tuple[Floor, ...] = (
         Floor(sku, "completeness", metric, table, _share(table, condition), ALL)
         for sku, tables in _TABLES.items()
         for table in tables
-        for metric, condition in _COMPLETE.items()
+        for metric, condition in _COMPLETENESS.items()
     ),
     *(
         Floor(sku, "uniqueness", "key_unique", table, _unique(table), ALL)
@@ -124,7 +126,7 @@ FLOORS: tuple[Floor, ...] = (
         Floor(
             *(sku, "freshness", "days_since_new", table, _days_since_new(table), Decimal(days)),
             unit="days",
-            most=True,
+            is_maximum=True,
             blocks=False,
         )
         for sku, table, days in (
@@ -181,25 +183,30 @@ FLOORS: tuple[Floor, ...] = (
 )
 
 
-# Cut and not rounded: one row that fails among any number must never look like none.
+# Truncated, not rounded: one failing row among very many must never look like none.
 _TEN_DIGITS = Context(prec=10, rounding=ROUND_DOWN)
 
 
 def measure(
     snapshot: Snapshot, measured_at: datetime, floors: Iterable[Floor] = FLOORS
 ) -> list[tuple[Floor, QualityMetric]]:
-    """Measure every floor; what finds nothing to look at is UNMEASURED, and never a pass."""
-    return [(floor, row) for floor in floors for row in _measured(snapshot, floor, measured_at)]
+    """Measure every floor; one with nothing to check is UNMEASURED, which is never a pass."""
+    return [
+        (floor, row) for floor in floors for row in _measure_floor(snapshot, floor, measured_at)
+    ]
 
 
-def _measured(snapshot: Snapshot, floor: Floor, measured_at: datetime) -> Iterator[QualityMetric]:
-    moment = f"TIMESTAMPTZ '{measured_at.astimezone(UTC).isoformat()}'"
-    found = [
+def _measure_floor(
+    snapshot: Snapshot, floor: Floor, measured_at: datetime
+) -> Iterator[QualityMetric]:
+    timestamp = f"TIMESTAMPTZ '{measured_at.astimezone(UTC).isoformat()}'"
+    scopes = [
         row
-        for row in snapshot.read(floor.statement.replace(MOMENT, moment)).to_pylist()
+        for row in snapshot.read(floor.statement.replace(MEASURED_AT, timestamp)).to_pylist()
         if row["n_checked"]
     ]
-    for row in sorted(found, key=lambda each: str(each["scope"])) or [{"scope": floor.scope}]:
+    scopes.sort(key=lambda row: str(row["scope"]))
+    for row in scopes or [{"scope": floor.scope}]:
         value = _value(row)
         yield QualityMetric(
             sku=floor.sku,

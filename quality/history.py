@@ -1,4 +1,4 @@
-"""The measurements of every publication, kept in the record."""
+"""The measurements of every publication, stored in the record."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,17 +16,17 @@ _NAME = "quality"
 
 
 def history(record: Record) -> pa.Table:
-    """Give every measurement of every publication so far."""
-    held = record.table(_NAME).to_pyarrow_table()
-    return held.select(arrow_schema(QualityMetric).names).cast(arrow_schema(QualityMetric))
+    """Return the measurements of all publications so far."""
+    rows = record.table(_NAME).to_pyarrow_table()
+    return rows.select(arrow_schema(QualityMetric).names).cast(arrow_schema(QualityMetric))
 
 
-def keep_history(record: Record, rows: Sequence[QualityMetric]) -> None:
-    """Keep the measurements of a publication; those of one that is held are not kept twice."""
+def append_history(record: Record, rows: Sequence[QualityMetric]) -> None:
+    """Store the measurements of a publication, unless those of its data_version are stored."""
     for _ in range(COMMIT_ATTEMPTS):
         delta = record.table(_NAME)
-        held = set(delta.to_pyarrow_table(columns=["data_version"])["data_version"].to_pylist())
-        new = [row for row in rows if row.data_version not in held]
+        versions = set(delta.to_pyarrow_table(columns=["data_version"])["data_version"].to_pylist())
+        new = [row for row in rows if row.data_version not in versions]
         if not new:
             return
         try:
@@ -35,15 +35,15 @@ def keep_history(record: Record, rows: Sequence[QualityMetric]) -> None:
             continue
         record.compact_if_fragmented(_NAME)
         return
-    raise WriteConflict("the quality history: other writers kept winning; publish again")
+    raise WriteConflict("the quality history: other writers always came first; publish again")
 
 
 def last_published(record: Record) -> datetime | None:
-    """Say when the last publication was measured; None before the first."""
-    found: datetime | None = pc.max(history(record)["measured_at"]).as_py()
-    return found
+    """Return when the last publication was measured; None before the first."""
+    measured_at: datetime | None = pc.max(history(record)["measured_at"]).as_py()
+    return measured_at
 
 
 def as_table(rows: Sequence[QualityMetric]) -> pa.Table:
-    """Give measurements as the table they are staged as."""
+    """Return measurements as an Arrow table."""
     return pa.Table.from_pylist([row.model_dump() for row in rows], arrow_schema(QualityMetric))

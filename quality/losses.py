@@ -1,8 +1,8 @@
-"""Rows that vanish: a run that loads nothing where something was stops the publication.
+"""Lost rows: a source that suddenly has far fewer rows stops the publication.
 
-Both what is served, against the build before, and what was read, against an earlier load of
-the same addresses: to nothing, or by more than a fifth, needs a person who says that it is
-right. What was published once is not asked about again.
+Two things are compared: the rows served, with the build before; and the records read, with an
+earlier load from the same URLs. A drop by more than a fifth must be confirmed by a person. Once a
+publication has been confirmed, its losses are not reported again.
 """
 
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ from warehouse.record.tables import RECORD_TABLES
 
 
 def served_counts(snapshot: Snapshot) -> Counts:
-    """Count the rows of each table and source that are served as latest."""
+    """Return the number of latest rows per table and source."""
     return {
         table.name: {
-            row["source"]: row["held"]
+            row["source"]: row["row_count"]
             for row in snapshot.read(
-                f"SELECT source, count(*) AS held FROM {table.name} WHERE latest "
+                f"SELECT source, count(*) AS row_count FROM {table.name} WHERE latest "
                 "GROUP BY source ORDER BY source"
             ).to_pylist()
         }
@@ -30,63 +30,64 @@ def served_counts(snapshot: Snapshot) -> Counts:
     }
 
 
-def losses(snapshot: Snapshot, counts: Counts, previous: Counts | None) -> list[Loss]:
-    """Give every loss since the build before and since the loads it was made from."""
+def find_losses(snapshot: Snapshot, counts: Counts, previous: Counts | None) -> list[Loss]:
+    """Return every loss since the build before, and since the load before in each source."""
     return [*_fewer_served(counts, previous or {}), *_fewer_read(snapshot)]
 
 
-def too_few(before: int, now: int) -> bool:
-    """Tell whether so little is left that a person must look: under four fifths."""
-    return before > 0 and 5 * now < 4 * before
+def is_loss(before: int, after: int) -> bool:
+    """Return whether less than four fifths is left."""
+    return before > 0 and 5 * after < 4 * before
 
 
 def _fewer_served(counts: Counts, previous: Counts) -> Iterator[Loss]:
     for table, sources in previous.items():
         for source, before in sources.items():
-            now = counts.get(table, {}).get(source, 0)
-            if too_few(before, now):
-                yield Loss(table, source, before, now, "rows served")
+            after = counts.get(table, {}).get(source, 0)
+            if is_loss(before, after):
+                yield Loss(table, source, before, after, "served rows")
 
 
 def _fewer_read(snapshot: Snapshot) -> Iterator[Loss]:
-    """Compare the newest load of some addresses with the one before it."""
+    """Compare the newest load from the same URLs with the one before it."""
     published_at = last_published(snapshot.record)
-    of_addresses: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    loads_by_urls: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for load in _loads(snapshot).to_pylist():
-        key = (load["table_name"], load["source"], *load["addresses"])
-        of_addresses.setdefault(key, []).append(load)
-    for (table, source, *_), loads in of_addresses.items():
-        earlier, newest = [{"held": 0}, *loads][-2:]
-        fresh = published_at is None or newest["loaded_at"] > published_at
-        if fresh and too_few(earlier["held"], newest["held"]):
-            words = "records read from the same addresses"
-            yield Loss(table, source, earlier["held"], newest["held"], words)
+        key = (load["table_name"], load["source"], *load["url_hashes"])
+        loads_by_urls.setdefault(key, []).append(load)
+    for (table, source, *_), loads in loads_by_urls.items():
+        earlier, newest = [{"records": 0}, *loads][-2:]
+        # What was published before has been confirmed.
+        is_new = published_at is None or newest["loaded_at"] > published_at
+        if is_new and is_loss(earlier["records"], newest["records"]):
+            yield Loss(table, source, earlier["records"], newest["records"], "records per fetch")
 
 
 def _loads(snapshot: Snapshot) -> pa.Table:
-    """Give each load of each table in order: its addresses and the records of one reading.
+    """Return all loads in order, with hashes of their URLs and their records per fetch.
 
-    A large document is loaded in parts, of which the last names it. Several readings of an
-    address that are loaded at once count as their mean. The key of a document is its SHA-256,
-    the mark of its address and the moment, joined by dashes.
+    A large document is loaded in parts, of which only the last names it. If one load has several
+    fetches of a URL, their mean counts. The key of a document is its SHA-256, the hash of its URL
+    and the time of the fetch, joined by dashes.
     """
-    record, seen = snapshot.record, snapshot.loads
+    record, visible_loads = snapshot.record, snapshot.loads
     visible = " OR ".join(
-        f"(table_name = '{table}' AND load_seq <= {int(seq)})" for table, seq in seen.items()
+        f"(table_name = '{table}' AND load_seq <= {int(seq)})"
+        for table, seq in visible_loads.items()
     )
     return record.query(f"""
-WITH whole AS (
-    SELECT table_name, source, load_id, max(loaded_at) AS loaded_at, sum(appended + held) AS held,
-        list_distinct(flatten(list(documents))) AS documents
+WITH whole_loads AS (
+    SELECT table_name, source, load_id, max(loaded_at) AS loaded_at,
+        sum(appended + held) AS records, list_distinct(flatten(list(documents))) AS documents
     FROM {record.relation("loads")} WHERE {visible} GROUP BY ALL
 ),
-addressed AS (
+with_urls AS (
     SELECT *, list_sort(list_distinct(list_transform(
         documents, lambda document: split_part(document, '-', 2)
-    ))) AS addresses
-    FROM whole
+    ))) AS url_hashes
+    FROM whole_loads
 )
-SELECT table_name, source, load_id, loaded_at, addresses,
-    CAST(ceil(held * len(addresses) / len(documents)) AS BIGINT) AS held
-FROM addressed WHERE len(addresses) > 0 ORDER BY loaded_at, load_id
+SELECT table_name, source, load_id, loaded_at, url_hashes,
+    CAST(ceil(records * len(url_hashes) / len(documents)) AS BIGINT) AS records
+FROM with_urls WHERE len(url_hashes) > 0 ORDER BY loaded_at, load_id
 """)

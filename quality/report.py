@@ -1,4 +1,4 @@
-"""What an audit says: every measurement, every failure in words, and whether to publish."""
+"""The result of an audit: measurements, failures, losses, and whether to publish."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,57 +8,58 @@ from warehouse.tables import QualityMetric
 
 FLOORS_CHECK, LOSSES_CHECK = "floors", "losses"
 
-# How many rows of each table and source are served.
+# Number of rows served, by table and source.
 Counts = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One expectation that is not met: of which table, by how many rows, and where.
+    """One expectation that is not met, with the number of failing rows and the first of them.
 
-    ``check`` names the suite that found it, or the floors.
+    ``check`` is the name of the suite, or that of the check of floors.
     """
 
     check: str
     table: str
-    words: str
+    description: str
     rows: int | None = None
-    places: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        said = f"{self.table}: {self.words}"
+        text = f"{self.table}: {self.description}"
         if self.rows is not None:
-            said += f"; not so for {self.rows:,} row{'' if self.rows == 1 else 's'}"
-        return said + (f", the first at {'; '.join(self.places)}" if self.places else "")
+            text += f"; fails for {self.rows:,} row{'' if self.rows == 1 else 's'}"
+        return text + (f", first at {'; '.join(self.examples)}" if self.examples else "")
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Rows that were there and are not any more."""
+    """A drop in the number of rows of one source; ``what`` says which rows were counted."""
 
     table: str
     source: str
     before: int
-    now: int
-    of: str
+    after: int
+    what: str
 
     def __str__(self) -> str:
         return (
-            f"{self.table}: {self.of} of {self.source} fell from {self.before:,} to "
-            f"{self.now:,}; if that is right, confirm it with "
+            f"{self.table}: {self.what} of {self.source} fell from {self.before:,} to "
+            f"{self.after:,}; if this is correct, confirm it with "
             '`sankofa publish --confirm-loss "why"`'
         )
 
 
 @dataclass(frozen=True)
 class Report:
-    """One audit of one staged build; ``confirmed`` is why a person let its losses pass.
+    """The audit of one build; ``confirmed`` is the reason a person gave for accepting its losses.
 
-    ``results`` are those of Great Expectations, by suite, for its Data Docs in ``context``.
+    ``results`` are those of Great Expectations, by suite; its Data Docs are written from
+    ``context``.
     """
 
     data_version: str
-    quality: Sequence[QualityMetric]
+    measurements: Sequence[QualityMetric]
     failures: Sequence[Failure]
     losses: Sequence[Loss]
     counts: Counts
@@ -68,11 +69,11 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Say whether the build may be published."""
+        """True if the build may be published."""
         return not self.failures and (not self.losses or self.confirmed is not None)
 
     @property
-    def words(self) -> str:
-        """Say all that stands against publishing, a line each."""
-        held_back = [] if self.confirmed is not None else self.losses
-        return "\n".join(map(str, (*self.failures, *held_back)))
+    def problems(self) -> str:
+        """Everything that prevents publication, one line each."""
+        losses = [] if self.confirmed is not None else self.losses
+        return "\n".join(map(str, (*self.failures, *losses)))

@@ -1,8 +1,8 @@
-"""What a rule of a table is: in words, over which value, and how it is checked.
+"""The rules of a table, as data: a description, a value in SQL, and an expectation about it.
 
-Rules are data and load nothing: Great Expectations, which takes seconds to load, reads them
-in ``expectations``. A rule looks at one value of each row, written in SQL, and sees every
-distinct value once: its cost follows the values, not the rows.
+Importing rules is cheap: Great Expectations, which takes seconds to import, only runs them in
+``expectations``. A rule checks each distinct value once, so its cost depends on the number of
+distinct values and not on the number of rows.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,84 +11,95 @@ from typing import Any
 
 from warehouse.tables import LICENSE_CLASSES
 
-Given = Mapping[str, Any]
+Arguments = Mapping[str, Any]
 
-SERVED_CLASSES = tuple(each for each in LICENSE_CLASSES if each != "restricted")
+SERVED_LICENCES = tuple(name for name in LICENSE_CLASSES if name != "restricted")
 SERVICE_ID = "^DC[0-9A-Z]+$"
 COUNTRY = "^[A-Z]{2}$"
 ISO3 = CURRENCY = "^[A-Z]{3}$"
-_TRUE: Given = {"value_set": [True]}
+_IS_TRUE: Arguments = {"value_set": [True]}
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One expectation: ``value`` is SQL over ``relation``, else over the suite's."""
+    """One expectation about ``value``, which is SQL over ``relation`` or the suite's relation.
 
-    words: str
+    ``expectation`` is the name of a Great Expectations class and ``arguments`` are its arguments.
+    A relation of its own has a column ``row_reference``.
+    """
+
+    description: str
     column: str
     value: str
     expectation: str
-    given: Given
+    arguments: Arguments
     relation: str | None = None
 
 
 @dataclass(frozen=True)
 class Suite:
-    """The rules of one table, and where a row of it is found: ``place`` is SQL."""
+    """The rules of one table; ``row_reference`` is SQL for the text that identifies a row."""
 
     name: str
     table: str
     relation: str
-    place: str
+    row_reference: str
     rules: tuple[Rule, ...]
 
 
-def given(words: str, column: str, value: str | None = None) -> Rule:
-    """Expect a value that is there, and no empty text."""
-    seen = f"nullif({value or column}, '')"
-    return Rule(words, column, f"{seen} IS NOT NULL", "ExpectColumnValuesToBeInSet", _TRUE)
+def present(description: str, column: str, value: str | None = None) -> Rule:
+    """Expect a value that is neither null nor empty."""
+    is_present = f"nullif({value or column}, '') IS NOT NULL"
+    return Rule(description, column, is_present, "ExpectColumnValuesToBeInSet", _IS_TRUE)
 
 
-def holds(words: str, column: str, condition: str, relation: str | None = None) -> Rule:
-    """Expect a condition that is true, or null where it does not apply."""
-    return Rule(words, column, condition, "ExpectColumnValuesToBeInSet", _TRUE, relation)
+def satisfies(description: str, column: str, condition: str, relation: str | None = None) -> Rule:
+    """Expect a condition to be true, or null where it does not apply."""
+    return Rule(description, column, condition, "ExpectColumnValuesToBeInSet", _IS_TRUE, relation)
 
 
-def one_of(words: str, column: str, values: Iterable[str]) -> Rule:
-    """Expect one of some values, or null where the column permits it."""
-    return Rule(words, column, column, "ExpectColumnValuesToBeInSet", {"value_set": sorted(values)})
+def one_of(description: str, column: str, values: Iterable[str]) -> Rule:
+    """Expect one of the values, or null if the column permits it."""
+    return Rule(
+        description, column, column, "ExpectColumnValuesToBeInSet", {"value_set": sorted(values)}
+    )
 
 
-# None at all is a fault, so it is read as a class of its own.
+# A missing licence must fail, and nulls are not checked: it is read as a class of its own.
 LICENSED = Rule(
-    "every row has a licence under which it may be served",
+    "every row has a licence that permits serving it",
     "license_class",
     "coalesce(license_class, 'none')",
     "ExpectColumnValuesToBeInSet",
-    {"value_set": list(SERVED_CLASSES)},
+    {"value_set": list(SERVED_LICENCES)},
 )
 
 
-def matches(words: str, column: str, pattern: str) -> Rule:
-    """Expect text of a pattern, or null."""
-    return Rule(words, column, column, "ExpectColumnValuesToMatchRegex", {"regex": pattern})
+def matches(description: str, column: str, pattern: str) -> Rule:
+    """Expect text that matches a pattern, or null."""
+    return Rule(description, column, column, "ExpectColumnValuesToMatchRegex", {"regex": pattern})
 
 
-def within(words: str, column: str, value: str, least: int | None, most: int | None) -> Rule:
-    """Expect a number between two, or null."""
-    bounds = {"min_value": least, "max_value": most}
-    return Rule(words, column, value, "ExpectColumnValuesToBeBetween", bounds)
+def within(
+    description: str, column: str, value: str, minimum: int | None, maximum: int | None
+) -> Rule:
+    """Expect a number within bounds, or null."""
+    bounds = {"min_value": minimum, "max_value": maximum}
+    return Rule(description, column, value, "ExpectColumnValuesToBeBetween", bounds)
 
 
-def unique(words: str, table: str, key: Iterable[str], place: str) -> Rule:
-    """Expect each key once."""
+def unique(description: str, table: str, key: Iterable[str], row_reference: str) -> Rule:
+    """Expect no key to occur twice."""
     columns = ", ".join(key)
-    times = f"SELECT count(*) AS times, min({place}) AS place FROM {table} GROUP BY {columns}"
+    occurrences = (
+        f"SELECT count(*) AS occurrences, min({row_reference}) AS row_reference "
+        f"FROM {table} GROUP BY {columns}"
+    )
     return Rule(
-        words,
-        "rows_of_a_key",
-        "times",
+        description,
+        "rows_per_key",
+        "occurrences",
         "ExpectColumnValuesToBeBetween",
         {"min_value": 1, "max_value": 1},
-        times,
+        occurrences,
     )

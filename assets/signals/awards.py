@@ -1,6 +1,6 @@
-"""The awards that releases state, as typed rows: every digit of an amount, the day in UTC.
+"""Read the awards of releases as typed rows, with every digit of an amount and the day in UTC.
 
-Read in Python and not in SQL: the engine's JSON functions take a number for a float.
+This is done in Python and not in SQL, since DuckDB's JSON functions read a number as a float.
 """
 
 from collections.abc import Iterator
@@ -49,40 +49,45 @@ class _Award(msgspec.Struct, gc=False):
     value: _Money | None = None
 
 
-class _Body(msgspec.Struct, gc=False):
+class _ReleaseAwards(msgspec.Struct, gc=False):
     awards: list[_Award] = []
 
 
-_DECODER = msgspec.json.Decoder(_Body, float_hook=Decimal)
+_DECODER = msgspec.json.Decoder(_ReleaseAwards, float_hook=Decimal)
 
 
 def read_awards(sql: duckdb.DuckDBPyConnection, releases: str) -> pa.Table:
-    """Read the awards of releases given as release_vintage_id, source, observed_on and release."""
+    """Return the awards of releases.
+
+    ``releases`` selects release_vintage_id, source, observed_on and the JSON of the release.
+    """
     batches = sql.sql(releases).to_arrow_reader(_BATCH)
-    return pa.Table.from_batches([_typed(batch) for batch in batches], _SCHEMA)
+    return pa.Table.from_batches([_award_rows(batch) for batch in batches], _SCHEMA)
 
 
-def _typed(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _award_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     rows = [
-        row for release in zip(*batch.to_pydict().values(), strict=True) for row in _of(release)
+        row
+        for release in zip(*batch.to_pydict().values(), strict=True)
+        for row in _awards_of(release)
     ]
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(_SCHEMA)
-    arrays = [pa.array(each, field.type) for each, field in zip(columns, _SCHEMA, strict=True)]
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, _SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
 
 
-def _of(release: tuple[int, str, date, str]) -> Iterator[tuple[Any, ...]]:
-    """Give the awards of a release; of two with one id the first."""
+def _awards_of(release: tuple[int, str, date, str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the awards of a release; if two have the same id, only the first."""
     release_vintage_id, source, observed_on, body = release
     awards: dict[str, _Award] = {}
-    for place, award in enumerate(_DECODER.decode(body).awards):
-        awards.setdefault(f"#{place}" if award.id is None else str(award.id), award)
-    for name, award in awards.items():
+    for position, award in enumerate(_DECODER.decode(body).awards):
+        awards.setdefault(f"#{position}" if award.id is None else str(award.id), award)
+    for award_id, award in awards.items():
         money = award.value or _Money()
         yield (
             release_vintage_id,
             len(awards),
-            name,
+            award_id,
             award.date and _day(award.date, source, observed_on),
             award.status and award.status.lower(),
             units(money.amount),
@@ -92,7 +97,7 @@ def _of(release: tuple[int, str, date, str]) -> Iterator[tuple[Any, ...]]:
 
 
 def units(amount: Any) -> Decimal | None:
-    """Give a positive amount in parts of its currency; None where it states none."""
+    """Return a positive amount in ten-thousandths of its currency; None for anything else."""
     if isinstance(amount, bool) or not isinstance(amount, int | Decimal):
         return None
     if not 0 < amount < MONEY_BELOW:

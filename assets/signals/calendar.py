@@ -75,10 +75,11 @@ FROM closings JOIN (
         FROM tender_releases JOIN countries USING (country)
         WHERE available_at IS NOT NULL AND NOT withdrawn GROUP BY ALL
     ) WINDOW so_far AS (PARTITION BY country_no, source ORDER BY closing_no)
-) AS known
+) AS source_state
 -- ... which holds until the next such closing
-  ON known.country_no = closings.country_no AND known.closing_no <= closings.closing_no
- AND closings.closing_no < known.until_closing
+  ON source_state.country_no = closings.country_no
+ AND source_state.closing_no <= closings.closing_no
+ AND closings.closing_no < source_state.until_closing
 GROUP BY ALL""")
 
 
@@ -101,7 +102,7 @@ def closing_intervals(keys: str, table: str) -> str:
     """Return CTEs ``changes`` and ``intervals``: the spans between closings with a change.
 
     Rows of ``table`` hold from ``known_from_closing`` until before ``known_until_closing``. For
-    each key, ``intervals`` lists every ``closing_no`` at which any of them begins or ends to hold,
+    each key, ``intervals`` lists every ``closing_no`` at which any of them starts or stops holding,
     and the next such closing as ``until_closing``: within an interval nothing changes.
     """
     return f"""

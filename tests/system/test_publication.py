@@ -117,7 +117,7 @@ def test_a_failed_audit_leaves_everything_as_it_was_and_says_why(faulty: Path) -
 
     assert status == 4 and "published as" not in out
     assert "the audit failed; nothing was published." in err
-    assert "tender_parties" in err and "not so for 1 row, the first at" in err
+    assert "tender_parties" in err and "fails for 1 row, first at" in err
     assert "accounting_identity is 0." in err and "at least 0.5" in err
     assert "Traceback" not in err
     assert seen(faulty) == before
@@ -145,7 +145,7 @@ def test_what_the_writer_refuses_is_found_again_in_the_stage(
         with pytest.raises(SankofaError, match="the audit failed") as failed:
             making._audit(snapshot, None)
     words = str(failed.value)
-    assert "every row has a licence under which it may be served; not so for 1 row" in words
+    assert "every row has a licence that permits serving it; fails for 1 row" in words
     assert "no two rows have the same" in words
     assert "licence_complete" in words and "key_unique" in words
 
@@ -225,7 +225,7 @@ def test_a_source_that_suddenly_shows_nothing_waits_for_a_person(story: Story) -
     status, _, err = story.steps["blocked"]
 
     assert status == 4
-    assert "records read from the same addresses of listings fell from 11 to 0" in err
+    assert "records per fetch of listings fell from 11 to 0" in err
     assert 'sankofa publish --confirm-loss "why"' in err
     assert story.states["blocked"] == story.states["before"]
     assert story.told["blocked"] == story.answers

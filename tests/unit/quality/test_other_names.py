@@ -90,8 +90,8 @@ def test_an_other_name_of_a_person_stops_the_build(
     report = audited(record, tmp_path / "stage")
 
     (failure,) = report.failures
-    assert "no other name of an organisation speaks of a person" in str(failure)
-    assert "d#/entity" in report.words and name not in report.words
+    assert "no other name of an organisation is a person's" in str(failure)
+    assert "d#/entity" in report.problems and name not in report.problems
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -109,8 +109,8 @@ def test_a_person_named_inside_a_release_stops_the_build(
 
     (failure,) = audited(record, tmp_path / "stage").failures
 
-    assert "whoever a release names is established to be an organisation" in str(failure)
-    assert failure.rows == 1 and failure.places[0].startswith("d#/planted")
+    assert "every name in a release is established as an organisation's" in str(failure)
+    assert failure.rows == 1 and failure.examples[0].startswith("d#/planted")
 
 
 def test_a_number_vouches_only_for_the_party_of_that_release(
@@ -127,7 +127,7 @@ def test_a_number_vouches_only_for_the_party_of_that_release(
 
     (failure,) = audited(record, tmp_path / "stage").failures
 
-    assert failure.rows == 1 and failure.places[0].startswith("d#/other")
+    assert failure.rows == 1 and failure.examples[0].startswith("d#/other")
 
 
 def test_the_name_of_a_unit_is_no_ones_name(record: Record, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_contact_in_a_name_inside_a_release_stops_the_build(
     named = naming("buyer", f"jane@example.org {FIRM}")
     load(record, TENDER_RELEASES, release("", release=named, source_ref="d#/left"))
 
-    words = audited(record, tmp_path / "stage").words
+    words = audited(record, tmp_path / "stage").problems
 
-    assert "no contact stands in what is served of a release" in words
-    assert "whoever a release names" in words and "d#/left" in words
+    assert "no served release contains a contact" in words
+    assert "every name in a release" in words and "d#/left" in words

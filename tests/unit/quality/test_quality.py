@@ -17,8 +17,8 @@ from assets.metrics.derive import metrics
 from quality.audit import audit
 from quality.checks import check_results, check_specs
 from quality.floors import FLOORS, measure
-from quality.history import history, keep_history
-from quality.losses import too_few
+from quality.history import append_history, history
+from quality.losses import is_loss
 from quality.report import Counts, Report
 from quality.suites import SUITES
 from tests.helpers.audited import MOMENT, audited, load, party, release, sighting, staged
@@ -57,17 +57,15 @@ def test_a_party_that_is_a_person_is_found_by_its_row(record: Record, tmp_path: 
     report = audited(record, tmp_path / "stage")
 
     assert not report.ok
-    assert "tender_parties: a party with a name is established to be an organisation" in (
-        report.words
-    )
-    assert "d#/person" in report.words and "Thandiwe" not in report.words
-    assert "parties_established is 0.5 share, and at least 1 must be" in report.words
+    assert "tender_parties: a named party is established as an organisation" in (report.problems)
+    assert "d#/person" in report.problems and "Thandiwe" not in report.problems
+    assert "parties_established is 0.5 share; the floor is at least 1" in report.problems
 
 
 def test_a_party_without_evidence_is_found(record: Record, tmp_path: Path) -> None:
     load(record, TENDER_PARTIES, party(), party(party_key="k2", org_evidence=None))
 
-    assert "a party with a name has evidence" in audited(record, tmp_path / "stage").words
+    assert "a named party has evidence" in audited(record, tmp_path / "stage").problems
 
 
 def test_an_organisation_is_judged_by_its_name_only_where_nobody_vouches_for_it(
@@ -88,7 +86,7 @@ def test_an_organisation_is_judged_by_its_name_only_where_nobody_vouches_for_it(
     (failure,) = audited(record, tmp_path / "stage").failures
 
     assert failure.rows == 1
-    assert failure.places[0].startswith("d#/DCB")
+    assert failure.examples[0].startswith("d#/DCB")
 
 
 @pytest.mark.parametrize(
@@ -96,16 +94,16 @@ def test_an_organisation_is_judged_by_its_name_only_where_nobody_vouches_for_it(
     [
         (
             "fundamentals: NULL::VARCHAR AS license_class",
-            "fundamentals: every row has a licence under which it may be served; not so for 2 rows",
+            "fundamentals: every row has a licence that permits serving it; fails for 2 rows",
         ),
         (
             "fundamentals: 'restricted' AS license_class",
-            "fundamentals: every row has a licence under which it may be served",
+            "fundamentals: every row has a licence that permits serving it",
         ),
         (
             "fundamentals: CASE WHEN period_end < DATE '2018-01-01' THEN '' "
             "ELSE source_ref END AS source_ref",
-            "fundamentals: every row names the place it was read from; not so for 1 row",
+            "fundamentals: every row has a source_ref; fails for 1 row",
         ),
         (
             "fundamentals: DATE '2018-01-01' AS period_start, DATE '2018-12-31' AS period_end",
@@ -113,10 +111,10 @@ def test_an_organisation_is_judged_by_its_name_only_where_nobody_vouches_for_it(
             "period_start, period_end and vintage",
         ),
         ("fundamentals: 2 AS vintage", "numbered from 1 without gaps"),
-        ("fundamentals: DATE '2027-01-01' AS available_at", "nothing was available after the day"),
-        ("fundamentals: 'Rand' AS currency_reported", "currencies are codes of three letters"),
-        ("fundamentals: 'X1' AS service_id", "ids of organisations start with DC"),
-        ("fundamentals: 'yearly' AS period_type", "period_type is one of its codes"),
+        ("fundamentals: DATE '2027-01-01' AS available_at", "no row is available after the day"),
+        ("fundamentals: 'Rand' AS currency_reported", "currencies are three-letter codes"),
+        ("fundamentals: 'X1' AS service_id", "organisation ids start with DC"),
+        ("fundamentals: 'yearly' AS period_type", "period_type is one of its allowed values"),
     ],
 )
 def test_what_may_not_be_served_is_said_in_words(
@@ -127,8 +125,8 @@ def test_what_may_not_be_served_is_said_in_words(
     report = audited(record, tmp_path / "stage", spoiled)
 
     assert not report.ok
-    assert words in report.words
-    assert "#/revenue/20" in report.words or "row " in report.words
+    assert words in report.problems
+    assert "#/revenue/20" in report.problems or "row " in report.problems
 
 
 def test_a_contact_left_in_a_text_is_found(record: Record, tmp_path: Path) -> None:
@@ -141,9 +139,9 @@ def test_a_contact_left_in_a_text_is_found(record: Record, tmp_path: Path) -> No
 
     report = audited(record, tmp_path / "stage")
 
-    assert "tender_releases: no contact stands in what is served of a release" in report.words
-    assert "d#/left" in report.words
-    assert "no_contact_in_text is 0.5 share" in report.words
+    assert "tender_releases: no served release contains a contact" in report.problems
+    assert "d#/left" in report.problems
+    assert "no_contact_in_text is 0.5 share" in report.problems
 
 
 def test_a_floor_below_its_minimum_stops_the_build(record: Record, tmp_path: Path) -> None:
@@ -159,8 +157,8 @@ def test_a_floor_below_its_minimum_stops_the_build(record: Record, tmp_path: Pat
     report = audited(record, tmp_path / "stage")
 
     assert [str(failure) for failure in report.failures] == [
-        "fundamentals: AF-FUND consistency accounting_identity is 0 share, and at least 0.5 must "
-        "be; not so for 1 row"
+        "fundamentals: AF-FUND consistency accounting_identity is 0 share; the floor is at least "
+        "0.5; fails for 1 row"
     ]
 
 
@@ -184,7 +182,7 @@ def test_a_source_that_was_silent_turns_red_and_does_not_stop_the_build(
 
     report = audited(record, tmp_path / "stage")
 
-    (fresh,) = [row for row in report.quality if row.metric == "days_since_new" and row.value]
+    (fresh,) = [row for row in report.measurements if row.metric == "days_since_new" and row.value]
     assert (fresh.scope, fresh.value, fresh.status) == ("test", Decimal(318), "FAIL")
     assert report.ok
 
@@ -202,7 +200,7 @@ def test_one_row_among_very_many_is_never_rounded_away(tmp_path: Path, record: R
 @given(before=st.integers(0, 10**9), now=st.integers(0, 10**9))
 def test_more_than_a_fifth_is_too_much(before: int, now: int) -> None:
     lost = Decimal(before - now) / before if before else Decimal(0)
-    assert too_few(before, now) == (lost > Decimal("0.2"))
+    assert is_loss(before, now) == (lost > Decimal("0.2"))
 
 
 def test_rows_that_vanish_wait_for_a_person(record: Record, tmp_path: Path) -> None:
@@ -216,8 +214,8 @@ def test_rows_that_vanish_wait_for_a_person(record: Record, tmp_path: Path) -> N
     unchanged = against(stopped.counts)
 
     assert not stopped.ok and lifted.ok and unchanged.ok
-    assert "macro_series: rows served of ecb fell from 960 to 0" in stopped.words
-    assert 'sankofa publish --confirm-loss "why"' in stopped.words
+    assert "macro_series: served rows of ecb fell from 960 to 0" in stopped.problems
+    assert 'sankofa publish --confirm-loss "why"' in stopped.problems
     assert lifted.confirmed == "the feed was split" and len(lifted.losses) == 2
     assert not unchanged.losses
 
@@ -231,10 +229,12 @@ def test_an_address_that_gives_less_than_before_waits_for_a_person(
     append(record, FUNDAMENTALS, facts(fact()), Load("sec", ("sha-elsewhere-3",)))
 
     report = audited(record, tmp_path / "a", suites=())
-    assert [(loss.before, loss.now) for loss in report.losses] == [(10, 7)]
+    assert [(loss.before, loss.after) for loss in report.losses] == [(10, 7)]
 
-    later = [row.model_copy(update={"measured_at": datetime.now(UTC)}) for row in report.quality]
-    keep_history(record, later)
+    later = [
+        row.model_copy(update={"measured_at": datetime.now(UTC)}) for row in report.measurements
+    ]
+    append_history(record, later)
     assert not audited(record, tmp_path / "b", suites=()).losses
 
 
@@ -246,9 +246,9 @@ def test_the_history_grows_by_each_publication_once(record: Record, tmp_path: Pa
             report = audit(snapshot, measured_at=MOMENT + timedelta(days=number), suites=())
             shown = snapshot.read("SELECT DISTINCT data_version FROM quality ORDER BY 1")
         assert shown["data_version"].to_pylist() == list(versions[:number])
-        keep_history(record, report.quality)
-        keep_history(record, report.quality)
-        assert len(history(record)) == number * len(report.quality)
+        append_history(record, report.measurements)
+        append_history(record, report.measurements)
+        assert len(history(record)) == number * len(report.measurements)
 
 
 def test_dagster_shows_each_check_with_its_first_rows(record: Record, tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_dagster_shows_each_check_with_its_first_rows(record: Record, tmp_path: 
     failed = {name for name, result in results.items() if not result.passed}
     assert failed == {"record_tender_parties", "floors", "losses"}
     told = results["record_tender_parties"].metadata
-    assert told["rows that fail"].value == 1
+    assert told["failing rows"].value == 1
     assert "d#/person" in str(told["first rows"].value)
 
 
@@ -284,7 +284,7 @@ def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
         report = audit(snapshot, measured_at=MOMENT)
     write_docs(report, tmp_path / "docs")
 
-    assert report.ok, report.words
+    assert report.ok, report.problems
     pages = {
         page.relative_to(tmp_path / "docs"): page for page in (tmp_path / "docs").rglob("*.html")
     }
@@ -297,7 +297,7 @@ def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
     text = "\n".join(page.read_text("utf-8") for page in pages.values())
     assert "//" not in text.replace("https://www.w3.org/2000/svg", "")
     assert not re.search(r"<style|<script|<[^>]*\s(?:style|on[a-z]+)=", text)
-    assert "every row has a licence under which it may be served" in text
+    assert "every row has a licence that permits serving it" in text
 
 
 @pytest.mark.shared
@@ -312,5 +312,5 @@ def test_real_filings_and_releases_pass(record: Record, tmp_path: Path) -> None:
 
     report = audited(record, tmp_path / "stage")
 
-    assert report.ok, report.words
+    assert report.ok, report.problems
     assert report.counts["fundamentals"] and report.counts["tender_parties"]
