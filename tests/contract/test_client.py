@@ -20,7 +20,7 @@ def client(api: Contract, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     """Generate a client, any warning being an error, and log in with a paid key."""
     pytest.importorskip("openapi_python_client", reason="left out: install the extra `dev`")
     (tmp_path / "config.yml").write_text("post_hooks: []\n")
-    told = subprocess.run(
+    generated = subprocess.run(
         [
             *(Path(sys.executable).with_name("openapi-python-client"), "generate"),
             *("--url", f"{api.server.address}/openapi.json", "--meta", "none"),
@@ -30,7 +30,7 @@ def client(api: Contract, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         capture_output=True,
         text=True,
     )
-    assert told.returncode == 0, told.stdout + told.stderr
+    assert generated.returncode == 0, generated.stdout + generated.stderr
     monkeypatch.syspath_prepend(tmp_path)
     made = importlib.import_module(f"{NAME}.client")
     with made.AuthenticatedClient(
@@ -41,9 +41,9 @@ def client(api: Contract, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         del sys.modules[name]
 
 
-def call(operation: str, **asked: Any) -> Any:
+def call(operation: str, **arguments: Any) -> Any:
     """Call one operation and give what the client read of the answer."""
-    return importlib.import_module(f"{NAME}.api.{operation}").sync(**asked)
+    return importlib.import_module(f"{NAME}.api.{operation}").sync(**arguments)
 
 
 def test_a_generated_client_reads_rows_pages_and_problems(api: Contract, client: Any) -> None:

@@ -10,8 +10,8 @@ DAY = "2024-06-30"
 
 def bearer(api: Contract, id_type: str) -> tuple[str, str]:
     """Give an organisation with an identifier of a kind, and that identifier."""
-    asked = "SELECT organisation, id_match FROM identifiers WHERE id_type = ? ORDER BY place"
-    service_id, value = api.mart.build().rows(asked, id_type)[0]
+    statement = "SELECT organisation, id_match FROM identifiers WHERE id_type = ? ORDER BY place"
+    service_id, value = api.mart.build().rows(statement, id_type)[0]
     return str(service_id), str(value)
 
 
@@ -179,9 +179,9 @@ def test_metrics_as_of_follows_the_rules_of_the_screen(api: Contract, issuer: st
     rows = api.get(f"/v1/metrics/{issuer}?metric=net_margin&as_of={DAY}").rows
     ranked = api.get(f"/v1/screen?metric=net_margin&as_of={DAY}").rows
     screened = [item for item in ranked if item["service_id"] == issuer]
-    assert [{**row, "rank": each["rank"]} for row, each in zip(rows, screened, strict=True)] == [
-        *screened
-    ]
+    assert [
+        {**row, "rank": ranked_row["rank"]} for row, ranked_row in zip(rows, screened, strict=True)
+    ] == [*screened]
 
 
 def test_metrics_limit_is_at_least_1(api: Contract, issuer: str) -> None:

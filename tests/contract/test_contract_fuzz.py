@@ -45,11 +45,13 @@ def test_any_parameters_of_a_sample_key_are_answered_within_its_tier(
     service: tuple[testing.TestClient, str], path: str, named: str, query: list[tuple[str, str]]
 ) -> None:
     client, key = service
-    for place in ("{service_id}", "{signal_key}", "{sku}"):
-        path = path.replace(place, quote(named, safe=""))
-    asked = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in query)
+    for placeholder in ("{service_id}", "{signal_key}", "{sku}"):
+        path = path.replace(placeholder, quote(named, safe=""))
+    query_string = "&".join(
+        f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in query
+    )
 
-    answer = client.simulate_get(path, query_string=asked, headers={"X-API-Key": key})
+    answer = client.simulate_get(path, query_string=query_string, headers={"X-API-Key": key})
 
     assert answer.status_code in EXPECTED, answer.text
     if answer.status_code == 200:
@@ -61,13 +63,15 @@ def test_any_parameters_of_a_sample_key_are_answered_within_its_tier(
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(cursor=st.one_of(TEXTS, st.binary(max_size=90).map(lambda held: held.hex())))
+@given(cursor=st.one_of(TEXTS, st.binary(max_size=90).map(lambda content: content.hex())))
 def test_no_invented_cursor_is_ever_taken(
     service: tuple[testing.TestClient, str], cursor: str
 ) -> None:
     client, key = service
-    asked = f"cursor={quote(cursor, safe='')}"
-    answer = client.simulate_get("/v1/tenders", query_string=asked, headers={"X-API-Key": key})
+    query_string = f"cursor={quote(cursor, safe='')}"
+    answer = client.simulate_get(
+        "/v1/tenders", query_string=query_string, headers={"X-API-Key": key}
+    )
     assert answer.status_code == 400
     assert answer.json["parameter"] == "cursor"
 

@@ -99,18 +99,18 @@ def test_7_400_a_malformed_parameter_is_named(
     if (parameter, value) == ("id_value", "\x00"):
         assert api.get(f"{start}?{needed}&{parameter}={written}").rows == []
         return
-    asked = f"{start}?{needed}{needed and '&'}{parameter}={written}"
-    assert api.problem(asked, 400, "parameter_invalid")["parameter"] == parameter
+    url = f"{start}?{needed}{needed and '&'}{parameter}={written}"
+    assert api.problem(url, 400, "parameter_invalid")["parameter"] == parameter
     twice = f"{start}?{needed}{needed and '&'}{parameter}=A&{parameter}=A"
     assert api.problem(twice, 400, "parameter_repeated")["parameter"] == parameter
 
 
 def test_7_400_an_altered_cursor_whatever_was_altered(api: Contract) -> None:
     cursor = api.get("/v1/tenders?limit=5").body["next_cursor"]
-    held = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-    for place in range(0, len(held), 9):
-        changed = bytearray(held)
-        changed[place] ^= 1
+    token = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+    for position in range(0, len(token), 9):
+        changed = bytearray(token)
+        changed[position] ^= 1
         text = base64.urlsafe_b64encode(bytes(changed)).rstrip(b"=").decode()
         api.problem(f"/v1/tenders?limit=5&cursor={text}", 400, "cursor_invalid")
     borrowed = f"/v1/tenders?country=KE&cursor={cursor}"
@@ -140,11 +140,11 @@ def test_7_503_each_store_that_is_away_is_named_and_comes_back(api: Contract) ->
     stores = vars(api.stores)
 
     def answered(status: int, path: str = "/v1/tenders") -> Answer:
-        def found() -> Answer | None:
+        def matching_answer() -> Answer | None:
             answer = api.get(path, None, X_API_Key=key)
             return answer if answer.status == status else None
 
-        return eventually(found)
+        return eventually(matching_answer)
 
     for named, code in (
         ("datastore", "datastore_unavailable"),

@@ -37,11 +37,11 @@ def used_up(api: Contract) -> str:
     """
     for _ in range(5):
         key = create(api.key_store, "sample")
-        asked = [api.server.get("/v1/export", key) for _ in range(30)]
-        assert [status for status, _, _ in asked] == [200] * 30
+        responses = [api.server.get("/v1/export", key) for _ in range(30)]
+        assert [status for status, _, _ in responses] == [200] * 30
         if all(
-            (found := STANDING.match(headers["RateLimit"] or "")) and int(found[3]) == 2999 - number
-            for number, (_, headers, _) in enumerate(asked)
+            (match := STANDING.match(headers["RateLimit"] or "")) and int(match[3]) == 2999 - number
+            for number, (_, headers, _) in enumerate(responses)
         ):
             return key
     raise AssertionError("the usage store counts no minute whole")
@@ -96,9 +96,9 @@ def test_7_429_the_monthly_cap_is_named_alone_and_ends_with_the_month(
     (tmp_path / "tiers.json").write_text('{"starter": {"per_month": 2}}')
     monkeypatch.setenv("SANKOFA_TIERS", str(tmp_path / "tiers.json"))
     key = create(api.key_store, "starter")
-    with served(api.world, *api.stores.options(), "--workers", "1") as asked:
-        first, second, third = (Answer(*asked.get("/v1/export", key)) for _ in range(3))
-        unchanged = Answer(*asked.get("/v1/export", key, If_None_Match=first.headers["ETag"]))
+    with served(api.world, *api.stores.options(), "--workers", "1") as server:
+        first, second, third = (Answer(*server.get("/v1/export", key)) for _ in range(3))
+        unchanged = Answer(*server.get("/v1/export", key, If_None_Match=first.headers["ETag"]))
     assert (first.status, second.status, third.status) == (200, 200, 429)
     assert third.body["violated_policies"] == ["monthly"]
     standing = STANDING.fullmatch(third.headers["RateLimit"])
@@ -117,8 +117,8 @@ def test_8_limit_is_at_least_1_and_at_most_the_ceiling(api: Contract, path: str)
 
 def test_8_a_sandbox_key_is_capped_as_a_sample_key_is(api: Contract) -> None:
     for path in LIMITED:
-        asked = address(path, "limit=26")
-        body = api.problem(asked, 402, "row_cap_exceeded", None, X_API_Key=api.world.sample)
+        url = address(path, "limit=26")
+        body = api.problem(url, 402, "row_cap_exceeded", None, X_API_Key=api.world.sample)
         assert (body["maximum"], body["tier"]) == (TIERS["sample"].ceiling, "sample")
 
 
@@ -139,28 +139,28 @@ def test_8_a_lookup_gives_at_most_20_matches(record: Record, tmp_path: Path) -> 
     borne: dict[str, Any] = {"id_type": "registry", "id_value": "1/2", "status": None}
     rows = [sighting(service_id=f"DC{n:03}", issuer=f"RA{n:06}", **borne) for n in range(25)]
     load(record, IDENTIFIERS, *rows)
-    told = _told(record, tmp_path, "/v1/crosswalk?id_type=registry&id_value=1/2")
-    assert (told["count"], told["truncated"], told["ambiguous"]) == (20, True, True)
-    assert len(told["data"]) == 20
+    body = response_body(record, tmp_path, "/v1/crosswalk?id_type=registry&id_value=1/2")
+    assert (body["count"], body["truncated"], body["ambiguous"]) == (20, True, True)
+    assert len(body["data"]) == 20
 
 
 def test_4_crosswalk_loaded_is_false_until_the_table_is_loaded(
     record: Record, tmp_path: Path
 ) -> None:
     load(record, ENTITIES, entity_row(service_id="DC1"))
-    told = _told(record, tmp_path, "/v1/crosswalk/DC1")
-    assert (told["crosswalk_loaded"], told["identifiers"], told["count"]) == (False, [], 0)
+    body = response_body(record, tmp_path, "/v1/crosswalk/DC1")
+    assert (body["crosswalk_loaded"], body["identifiers"], body["count"]) == (False, [], 0)
     borne = {"id_type": "lei", "id_value": "X", "issuer": None}
     load(record, IDENTIFIERS, {**borne, **sighting(service_id="DC2", status=None)})
-    assert _told(record, tmp_path, "/v1/crosswalk/DC1")["crosswalk_loaded"] is True
+    assert response_body(record, tmp_path, "/v1/crosswalk/DC1")["crosswalk_loaded"] is True
 
 
-def _told(record: Record, root: Path, path: str) -> dict[str, Any]:
+def response_body(record: Record, root: Path, path: str) -> dict[str, Any]:
     """Publish a record and ask of it over HTTP."""
     publish(record, root / "marts")
     keys = KeyStore(root / "keys.sqlite")
-    with answering(create_app(Mart(root / "marts"), keys)) as asked:
-        status, _, body = asked.get(path, create(keys, "starter"))
+    with answering(create_app(Mart(root / "marts"), keys)) as server:
+        status, _, body = server.get(path, create(keys, "starter"))
     assert status == 200, body
-    told: dict[str, Any] = json.loads(body)
-    return told
+    decoded: dict[str, Any] = json.loads(body)
+    return decoded

@@ -57,15 +57,18 @@ def test_fundamentals_as_of_returns_what_was_knowable_on_that_date(
     api: Contract, restated: str
 ) -> None:
     every = api.get(f"/v1/fundamentals/{restated}?vintages=all").rows
-    known: dict[tuple[object, ...], dict[str, Any]] = {}
+    latest: dict[tuple[object, ...], dict[str, Any]] = {}
     for row in every:
-        if row["available_at"] <= DAY and known.get(_figure(row), row)["vintage"] <= row["vintage"]:
-            known[_figure(row)] = row
+        if (
+            row["available_at"] <= DAY
+            and latest.get(_figure(row), row)["vintage"] <= row["vintage"]
+        ):
+            latest[_figure(row)] = row
 
     answer = api.get(f"/v1/fundamentals/{restated}?as_of={DAY}")
 
     assert answer.body["as_of"] == DAY
-    expected = [row for row in known.values() if row["value_reported"] is not None]
+    expected = [row for row in latest.values() if row["value_reported"] is not None]
     assert expected and len(answer.rows) == len(expected)
     assert all(row in expected for row in answer.rows)
 
@@ -128,10 +131,10 @@ def test_tenders_cursor_gives_the_next_page_and_an_altered_one_400(api: Contract
         days += [row["date"] or "" for row in page["data"]]
         assert page["truncated"] is (page["next_cursor"] is not None)
         last, cursor = cursor, page["next_cursor"]
-    held = api.mart.build().rows(
+    counted = api.mart.build().rows(
         "SELECT count(*) FROM tender_releases WHERE latest = 1 AND country = 'ZA'"
     )
-    assert len(met) == len(set(met)) == held[0][0]
+    assert len(met) == len(set(met)) == counted[0][0]
     assert days == sorted(days, reverse=True)
     altered = last[:-1] + ("A" if last[-1] != "A" else "B")
     assert api.problem(f"/v1/tenders?cursor={altered}", 400, "cursor_invalid")["parameter"]
@@ -183,9 +186,9 @@ def test_shared_facts_dataset_of_an_issuer_is_financials_or_awards_won(
 ) -> None:
     won = api.get(f"/v1/shared/facts?entity_id={winner}&dataset=AF-TENDER").rows
     assert won and {row["measure"] for row in won} == {"award_value"}
-    asked = f"/v1/shared/facts?entity_id={restated}"
-    assert api.get(f"{asked}&dataset=AF-FUND").raw == api.get(asked).raw
-    api.problem(f"{asked}&dataset=AF-MACRO", 400, "parameter_conflict")
+    path = f"/v1/shared/facts?entity_id={restated}"
+    assert api.get(f"{path}&dataset=AF-FUND").raw == api.get(path).raw
+    api.problem(f"{path}&dataset=AF-MACRO", 400, "parameter_conflict")
 
 
 @pytest.mark.every_store
@@ -276,8 +279,8 @@ def test_macro_as_of_never_looks_ahead(api: Contract) -> None:
 def test_macro_from_is_a_date_in_series_mode_and_a_year_or_a_date_in_annual_mode(
     api: Contract,
 ) -> None:
-    known = api.get("/v1/macro?series=FX.EUR.ZAR").rows
-    day = known[len(known) // 2]["period_end"]
+    observations = api.get("/v1/macro?series=FX.EUR.ZAR").rows
+    day = observations[len(observations) // 2]["period_end"]
     rows = api.get(f"/v1/macro?series=FX.EUR.ZAR&from={day}").rows
     assert min(row["period_end"] for row in rows) == day
     wrong = api.problem("/v1/macro?series=FX.EUR.ZAR&from=2020", 400, "parameter_invalid")
@@ -288,8 +291,8 @@ def test_macro_from_is_a_date_in_series_mode_and_a_year_or_a_date_in_annual_mode
 
 
 def test_macro_to_is_the_latest_observation_date(api: Contract) -> None:
-    known = api.get("/v1/macro?series=FX.EUR.ZAR").rows
-    day = known[len(known) // 2]["period_end"]
+    observations = api.get("/v1/macro?series=FX.EUR.ZAR").rows
+    day = observations[len(observations) // 2]["period_end"]
     rows = api.get(f"/v1/macro?series=FX.EUR.ZAR&to={day}").rows
     assert max(row["period_end"] for row in rows) == day
     crossed = f"/v1/macro?series=FX.EUR.ZAR&from={day}&to=2000-01-01"

@@ -35,8 +35,8 @@ def test_9_1_everything_but_liveness_and_the_description_is_under_v1(api: Contra
 
 
 def test_9_2_every_response_carries_the_version(api: Contract) -> None:
-    asked = [("/health", 200), ("/nothing", 404), ("/v1/tenders", 401), ("/v1/tenders?x=1", 401)]
-    for path, status in asked:
+    requests = [("/health", 200), ("/nothing", 404), ("/v1/tenders", 401), ("/v1/tenders?x=1", 401)]
+    for path, status in requests:
         answer = api.get(path, None)
         assert (answer.status, answer.headers["X-Service-API-Version"]) == (status, "1.0.0")
     status, headers, _ = api.server.get("/v1/tenders", method="DELETE")
@@ -72,13 +72,13 @@ class Going:
 def test_9_3_what_is_being_removed_says_so_with_notice_and_a_successor(api: Contract) -> None:
     app = create_app(Mart(api.world.marts), KeyStore(api.stores.key_store.url))
     app.add_route(Going.endpoint.path, Going())
-    with answering(app) as asked:
+    with answering(app) as server:
         met = [
-            Answer(*asked.get("/v1/going", api.key())),
-            Answer(*asked.get("/v1/going?wrong=1", api.key())),
-            Answer(*asked.get("/v1/going")),
+            Answer(*server.get("/v1/going", api.key())),
+            Answer(*server.get("/v1/going?wrong=1", api.key())),
+            Answer(*server.get("/v1/going")),
         ]
-        stays = Answer(*asked.get("/v1/export", api.key()))
+        stays = Answer(*server.get("/v1/export", api.key()))
     assert [item.status for item in met] == [200, 400, 401]
     for answer in met:
         assert answer.headers["Deprecation"] == "@1767225600"
@@ -95,11 +95,11 @@ def test_9_4_a_pinned_data_version_answers_and_an_unknown_one_is_named(
 ) -> None:
     build = api.mart.build()
     (someone,) = build.rows("SELECT service_id FROM metrics ORDER BY 1 LIMIT 1")[0]
-    asked = address(path).replace("DCNOBODY", str(someone))
-    pinned = api.get(asked, X_Data_Version=build.data_version)
+    url = address(path).replace("DCNOBODY", str(someone))
+    pinned = api.get(url, X_Data_Version=build.data_version)
     assert (pinned.status, pinned.headers["X-Data-Version"]) == (200, build.data_version)
-    assert pinned.raw == api.get(asked).raw
-    wrong = api.problem(asked, 400, "parameter_invalid", X_Data_Version="20000101.1")
+    assert pinned.raw == api.get(url).raw
+    wrong = api.problem(url, 400, "parameter_invalid", X_Data_Version="20000101.1")
     assert wrong["parameter"] == "X-Data-Version"
 
 
@@ -107,7 +107,7 @@ def test_9_4_a_pin_answers_byte_for_byte_as_then_whatever_was_loaded_since(tmp_p
     marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.sqlite")
     publish_world(tmp_path / "record", marts, 1)
     record, key = Record(str(tmp_path / "record")), create(keys, "professional")
-    asked = [
+    paths = [
         *(f"/v1/{kind}/DCA1" for kind in ("fundamentals", "entities", "crosswalk", "metrics")),
         "/v1/fundamentals/DCA1?vintages=all",
         "/v1/tenders",
@@ -115,7 +115,7 @@ def test_9_4_a_pin_answers_byte_for_byte_as_then_whatever_was_loaded_since(tmp_p
         "/v1/tender-parties",
     ]
     with answering(create_app(Mart(marts), keys)) as server:
-        then = {path: Answer(*server.get(path, key)) for path in asked}
+        then = {path: Answer(*server.get(path, key)) for path in paths}
         version = then["/v1/tenders"].body["data_version"]
         more: dict[str, Any] = {"available_at": date(2025, 1, 1), "publication": "later"}
         load(record, FUNDAMENTALS, fact("7.25", issuer="DCA1", item="revenue", year=2017, **more))

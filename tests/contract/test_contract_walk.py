@@ -53,13 +53,13 @@ def pages(server: Served, key: str) -> Iterator[dict[str, Any]]:
 def test_each_release_of_the_walks_data_version_is_met_exactly_once(tmp_path: Path) -> None:
     record, marts = Record(str(tmp_path / "record")), tmp_path / "marts"
     load(record, TENDER_RELEASES, *map(release_row, range(RELEASES)))
-    held = {publish(record, marts): 0}
+    build_numbers = {publish(record, marts): 0}
     store, done, overtaken = KeyStore(tmp_path / "keys.sqlite"), threading.Event(), 0
 
     def go_on_publishing() -> None:
         try:
             for build in range(1, BUILDS + 1):
-                held[publish_build(record, marts, build)] = build
+                build_numbers[publish_build(record, marts, build)] = build
         finally:
             done.set()
 
@@ -75,12 +75,12 @@ def test_each_release_of_the_walks_data_version_is_met_exactly_once(tmp_path: Pa
             walked.append(met)
         publisher.join()
 
-    assert len(held) == BUILDS + 1 and overtaken > 1
+    assert len(build_numbers) == BUILDS + 1 and overtaken > 1
     for met in walked:
         (version,) = {page["data_version"] for page in met}
         rows = [(row["ocid"], row["vintage"]) for page in met for row in page["data"]]
         assert len(rows) == len(dict(rows))
-        assert dict(rows) == expected(held[version])
+        assert dict(rows) == expected(build_numbers[version])
 
 
 def _is_overtaken(marts: Path, version: str, done: threading.Event) -> bool:

@@ -40,11 +40,11 @@ def server(world: World) -> Iterator[Served]:
 
 
 def of_kind(world: World, kind: str) -> list[Artifact]:
-    found = [
+    artifacts = [
         artifact for artifact in world.published().manifest().artifacts if artifact.kind == kind
     ]
-    assert found
-    return found
+    assert artifacts
+    return artifacts
 
 
 def path_of(artifact: Artifact) -> str:
@@ -103,11 +103,11 @@ def test_head_says_how_long_a_file_is(server: Served, world: World) -> None:
     ],
 )
 def test_a_part_is_206(
-    server: Served, world: World, asked: str, start: int, end: int | None
+    server: Served, world: World, byte_range: str, start: int, end: int | None
 ) -> None:
     path = path_of(of_kind(world, "open-panel")[0])
     whole = server.get(path)[2]
-    status, headers, body = server.get(path, Range=asked)
+    status, headers, body = server.get(path, Range=byte_range)
 
     assert (status, body) == (206, whole[slice(start, end)])
     first = range(len(whole))[start]
@@ -119,8 +119,8 @@ def test_a_part_of_a_licensed_file_is_charged_to_the_month_as_the_whole_is(
     server: Served, world: World
 ) -> None:
     path, left = path_of(of_kind(world, "licensed")[0]), []
-    for asked, expected in (("bytes=0-3", 206), ("lines=0-1", 200), ("bytes=0-3", 206)):
-        status, headers, _ = server.get(path, world.paid, Range=asked)
+    for byte_range, expected in (("bytes=0-3", 206), ("lines=0-1", 200), ("bytes=0-3", 206)):
+        status, headers, _ = server.get(path, world.paid, Range=byte_range)
         assert status == expected
         left.append(int(headers["RateLimit"].partition('"monthly";r=')[2].partition(";")[0]))
     assert left == [left[0], left[0] - 1, left[0] - 2]
@@ -128,8 +128,8 @@ def test_a_part_of_a_licensed_file_is_charged_to_the_month_as_the_whole_is(
 
 def test_a_part_that_is_not_there_is_416(server: Served, world: World) -> None:
     artifact = of_kind(world, "open-panel")[0]
-    for asked in (f"bytes={artifact.size_bytes}-", "bytes=-0"):
-        status, headers, body = server.get(path_of(artifact), Range=asked)
+    for byte_range in (f"bytes={artifact.size_bytes}-", "bytes=-0"):
+        status, headers, body = server.get(path_of(artifact), Range=byte_range)
         assert (status, json.loads(body)["code"]) == (416, "range_not_satisfiable")
         assert headers["Content-Range"] == f"bytes */{artifact.size_bytes}"
         assert headers["Cache-Control"] == "no-store"
@@ -137,8 +137,8 @@ def test_a_part_that_is_not_there_is_416(server: Served, world: World) -> None:
 
 def test_what_is_no_single_range_is_answered_with_the_whole(server: Served, world: World) -> None:
     path = path_of(of_kind(world, "open-panel")[0])
-    for asked in ("bytes=0-1,4-5", "lines=0-1", "bytes=5-1", "bytes=-", "bytes=a-b"):
-        assert server.get(path, Range=asked)[0] == 200
+    for byte_range in ("bytes=0-1,4-5", "lines=0-1", "bytes=5-1", "bytes=-", "bytes=a-b"):
+        assert server.get(path, Range=byte_range)[0] == 200
 
 
 def test_a_part_of_other_bytes_is_answered_with_the_whole(server: Served, world: World) -> None:
@@ -151,8 +151,8 @@ def test_a_part_of_other_bytes_is_answered_with_the_whole(server: Served, world:
 def test_what_a_client_holds_is_304(server: Served, world: World) -> None:
     path = path_of(of_kind(world, "open-panel")[0])
     etag = server.get(path)[1]["ETag"]
-    for held in (etag, f"W/{etag}", f'"x", {etag}', "*"):
-        status, headers, body = server.get(path, If_None_Match=held)
+    for if_none_match in (etag, f"W/{etag}", f'"x", {etag}', "*"):
+        status, headers, body = server.get(path, If_None_Match=if_none_match)
         assert (status, body, headers["ETag"]) == (304, b"", etag)
     assert server.get(path, If_None_Match='"x"')[0] == 200
 
@@ -163,8 +163,10 @@ def test_a_browser_of_any_origin_may_read_parts(server: Served, world: World) ->
     assert headers["Access-Control-Allow-Origin"] == "*"
     exposed = {part.strip() for part in headers["Access-Control-Expose-Headers"].split(",")}
     assert {"Content-Range", "Accept-Ranges", "Content-Length", "ETag"} <= exposed
-    asked = {"Access_Control_Request_Method": "GET", "Access_Control_Request_Headers": "range"}
-    status, headers, _ = server.get(path, method="OPTIONS", Origin="https://example.org", **asked)
+    preflight = {"Access_Control_Request_Method": "GET", "Access_Control_Request_Headers": "range"}
+    status, headers, _ = server.get(
+        path, method="OPTIONS", Origin="https://example.org", **preflight
+    )
     assert status == 200 and "range" in headers["Access-Control-Allow-Headers"].lower()
 
 
@@ -229,8 +231,8 @@ def test_duckdb_reads_open_files_by_their_address(server: Served, world: World) 
     engine.register_filesystem(Unchanging())
     for artifact in of_kind(world, "open-panel"):
         address = f"{server.address}{path_of(artifact)}"
-        (found,) = engine.sql(f"SELECT count(*) FROM read_parquet('{address}')").fetchall()
-        assert found == (artifact.rows,)
+        (counted,) = engine.sql(f"SELECT count(*) FROM read_parquet('{address}')").fetchall()
+        assert counted == (artifact.rows,)
     engine.close()
 
 
@@ -306,7 +308,7 @@ def test_a_suffix_is_the_end_of_the_file(size: int, length: int) -> None:
 def test_any_header_is_a_part_or_the_whole(header: str, size: int) -> None:
     for text in (header, f"bytes={header}"):
         try:
-            found = requested_range(text, size)
+            byte_range = requested_range(text, size)
         except RangeNotSatisfiable:
             continue
-        assert found is None or 0 <= found[0] <= found[1] < size
+        assert byte_range is None or 0 <= byte_range[0] <= byte_range[1] < size

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fuzz.judged import Judge, names_a_person
 from tests.fuzz.run import run
-from tests.fuzz.service import Answer, Known, Request, Service
+from tests.fuzz.service import Answer, FuzzInputs, Request, Service
 from tests.helpers import installation
 from tests.helpers.seed import seed_of_this_run
 
@@ -30,43 +30,45 @@ def service(home: Path) -> Service:
 
 
 @pytest.fixture(scope="module")
-def known(service: Service) -> Known:
-    return service.known()
+def inputs(service: Service) -> FuzzInputs:
+    return service.inputs()
 
 
-def test_no_request_is_answered_outside_the_contract(home: Path, known: Known) -> None:
-    done = run(home, known, seed_of_this_run(), REQUESTS)
+def test_no_request_is_answered_outside_the_contract(home: Path, inputs: FuzzInputs) -> None:
+    done = run(home, inputs, seed_of_this_run(), REQUESTS)
     assert done.wrong == []
     assert {200, 304, 400, 401, 402, 404, 405, 406, 414} <= set(done.statuses)
 
 
-def test_the_judge_sees_a_row_of_another_tier(service: Service, known: Known) -> None:
-    judge, sample, paid = Judge(service, known), known.keys["sample"], known.keys["starter"]
+def test_the_judge_sees_a_row_of_another_tier(service: Service, inputs: FuzzInputs) -> None:
+    judge, sample, paid = Judge(service, inputs), inputs.keys["sample"], inputs.keys["starter"]
     holder = next(
-        value for value in known.values["service_id"] if _withheld(service, value, sample)
+        value for value in inputs.values["service_id"] if _withheld(service, value, sample)
     )
     for path, query, rule in (
         ("/v1/tenders", "limit=26", "more rows than the cap were given"),
         (f"/v1/crosswalk/{holder}", "", "the paid crosswalk was given"),
         ("/v1/crosswalk", "id_type=registry&id_value=x", "the paid crosswalk was given"),
     ):
-        given = service.ask(Request(path, query, paid))
-        assert rule in judge.wrong(Request(path, query, sample), given)
+        answer = service.ask(Request(path, query, paid))
+        assert rule in judge.wrong(Request(path, query, sample), answer)
 
 
-def test_the_judge_sees_a_failure_a_key_a_cursor_and_a_file(service: Service, known: Known) -> None:
-    judge, paid = Judge(service, known), known.keys["professional"]
-    asked = Request("/v1/tenders", "", paid)
-    given = service.ask(asked)
-    assert judge.wrong(asked, given) == []
-    assert judge.wrong(asked, replace(given, status=500)) == ["status 500"]
-    assert judge.wrong(replace(asked, key=known.revoked), given)
-    assert judge.wrong(replace(asked, query="cursor=x"), given)
-    assert judge.wrong(asked, Answer(404, given.headers, given.raw))
-    file = Request(f"/exports/latest/{min(known.licensed_files)}", "", paid)
-    held = service.ask(file)
-    assert held.status == 200 and judge.wrong(file, held) == []
-    assert judge.wrong(replace(file, key=known.keys["sample"]), held)
+def test_the_judge_sees_a_failure_a_key_a_cursor_and_a_file(
+    service: Service, inputs: FuzzInputs
+) -> None:
+    judge, paid = Judge(service, inputs), inputs.keys["professional"]
+    request = Request("/v1/tenders", "", paid)
+    answer = service.ask(request)
+    assert judge.wrong(request, answer) == []
+    assert judge.wrong(request, replace(answer, status=500)) == ["status 500"]
+    assert judge.wrong(replace(request, key=inputs.revoked), answer)
+    assert judge.wrong(replace(request, query="cursor=x"), answer)
+    assert judge.wrong(request, Answer(404, answer.headers, answer.raw))
+    file = Request(f"/exports/latest/{min(inputs.licensed_files)}", "", paid)
+    answer = service.ask(file)
+    assert answer.status == 200 and judge.wrong(file, answer) == []
+    assert judge.wrong(replace(file, key=inputs.keys["sample"]), answer)
 
 
 def test_the_judge_knows_the_people_of_the_world_who_are_in_its_documents(home: Path) -> None:

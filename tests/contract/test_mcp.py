@@ -48,10 +48,10 @@ def test_a_client_of_each_generation_lists_and_calls_every_tool(agents: Agents, 
 
 
 def stdio(agents: Agents, key: str) -> StdioServerParameters:
-    places = ["--marts", str(agents.world.marts), "--keys", str(agents.world.keys)]
+    stores = ["--marts", str(agents.world.marts), "--keys", str(agents.world.keys)]
     return StdioServerParameters(
         command=sys.executable,
-        args=["-m", "mcp_server", "--stdio", *places],
+        args=["-m", "mcp_server", "--stdio", *stores],
         env={"SANKOFA_API_KEY": key},
     )
 
@@ -96,7 +96,7 @@ def test_digits_survive_to_the_agent_on_every_transport(agents: Agents) -> None:
         answer = call(agents.server, agents.world.paid, "get_fundamentals", arguments, mode)
         assert wanted.encode() in answer.structured
         assert wanted in answer.result["content"][0]["text"]
-    asked = request("tools/call", {"name": "get_fundamentals", "arguments": arguments}, "b")
+    tool_call = request("tools/call", {"name": "get_fundamentals", "arguments": arguments}, "b")
     begun = request("initialize", {**_CLIENT, "protocolVersion": "2025-06-18"}, "a")
     command = stdio(agents, agents.world.paid)
     with subprocess.Popen(
@@ -106,12 +106,14 @@ def test_digits_survive_to_the_agent_on_every_transport(agents: Agents) -> None:
         env={**os.environ, **(command.env or {})},
     ) as process:
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(b"".join(json.dumps(item).encode() + b"\n" for item in (begun, asked)))
+        process.stdin.write(
+            b"".join(json.dumps(item).encode() + b"\n" for item in (begun, tool_call))
+        )
         process.stdin.flush()
         process.stdout.readline()
-        said = process.stdout.readline()
+        line = process.stdout.readline()
         process.stdin.close()
-    assert wanted.encode() in said and wanted in json.loads(said)["result"]["content"][0]["text"]
+    assert wanted.encode() in line and wanted in json.loads(line)["result"]["content"][0]["text"]
 
 
 _CLIENT = {"capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}}

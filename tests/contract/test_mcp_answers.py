@@ -79,19 +79,19 @@ ASKED = st.one_of(
 IN_PATH = {"get_entity": "service_id", "get_fundamentals": "service_id"}
 
 
-@given(asked=ASKED, mode=st.sampled_from(MODES), sample=st.booleans())
+@given(operation=ASKED, mode=st.sampled_from(MODES), sample=st.booleans())
 @settings(max_examples=80)
 def test_a_tool_gives_the_bytes_of_rest(
-    agents: Agents, asked: Any, mode: str, sample: bool
+    agents: Agents, operation: Any, mode: str, sample: bool
 ) -> None:
-    tool, path, of_path, query = asked
+    tool, path, of_path, query = operation
     key = agents.world.sample if sample else agents.world.paid
     arguments = query if of_path is None else {IN_PATH.get(tool, "sku"): of_path, **query}
     answer = call(agents.server, key, tool, arguments, mode)
     served = agents.get(path.format(of_path), key, **query)
     if answer.result["isError"]:
-        told, problem = json.loads(answer.structured), json.loads(served)
-        assert {**told, "instance": ""} == {**problem, "instance": ""}
+        result, problem = json.loads(answer.structured), json.loads(served)
+        assert {**result, "instance": ""} == {**problem, "instance": ""}
     elif tool == "get_fundamentals":
         # REST has no limit here: paid keys get all rows.
         assert_begins(rows_of(answer.structured), rows_of(served))
@@ -157,14 +157,14 @@ def test_cursors_are_good_on_both_surfaces(agents: Agents) -> None:
 
 def test_what_is_searched_is_narrowed(agents: Agents) -> None:
     key = agents.world.paid
-    asked: dict[str, Any] = {"country": "ZA", "category": "works", "buyer": "Agency 1"}
-    pages = walk(agents, key, **asked, limit=2, to="2018-01-05")
+    filters: dict[str, Any] = {"country": "ZA", "category": "works", "buyer": "Agency 1"}
+    pages = walk(agents, key, **filters, limit=2, to="2018-01-05")
     rows = [row for page in pages for row in page["data"]]
     assert rows and all(row["category"] == "works" for row in rows)
     assert all(row["buyer"]["name"].endswith(" 1") and row["date"] <= "2018-01-05" for row in rows)
     title = rows[0]["tender"]["title"]
-    found = call(agents.server, key, "search_tenders", {"query": title, "limit": 100})
-    assert rows[0]["ocid"] in {row["ocid"] for row in json.loads(found.structured)["data"]}
+    matches = call(agents.server, key, "search_tenders", {"query": title, "limit": 100})
+    assert rows[0]["ocid"] in {row["ocid"] for row in json.loads(matches.structured)["data"]}
 
 
 def test_no_word_of_a_search_is_left_out(agents: Agents) -> None:
@@ -183,33 +183,33 @@ def test_no_word_of_a_search_is_left_out(agents: Agents) -> None:
 
 
 def test_a_result_that_is_cut_links_to_the_file_with_all_rows(agents: Agents) -> None:
-    asked = {"service_id": "DCMANY"}
-    result = call(agents.server, agents.world.paid, "get_fundamentals", asked).result
+    arguments = {"service_id": "DCMANY"}
+    result = call(agents.server, agents.world.paid, "get_fundamentals", arguments).result
     text, link = result["content"]
     assert 20 < result["structuredContent"]["count"] < 100
     assert result["structuredContent"]["truncated"] and text["type"] == "text"
     assert link["type"] == "resource_link" and link["name"] == "af-fund-facts"
     manifest = json.loads(agents.get("/v1/export", agents.world.paid))
     assert link["uri"] in [artifact["url"] for artifact in manifest["artifacts"]]
-    few = call(agents.server, agents.world.paid, "get_fundamentals", {**asked, "limit": 200})
-    lines = {**asked, "line_items": ["item007", "item008"]}
+    few = call(agents.server, agents.world.paid, "get_fundamentals", {**arguments, "limit": 200})
+    lines = {**arguments, "line_items": ["item007", "item008"]}
     two = call(agents.server, agents.world.paid, "get_fundamentals", lines).result
     assert two["structuredContent"]["count"] == 2 and len(two["content"]) == 1
     assert few.result["structuredContent"]["limit"] == 200
 
 
 def test_a_sample_key_is_linked_to_what_it_may_read(agents: Agents) -> None:
-    asked = {"series": "FX.EUR.ZAR", "limit": 1}
+    arguments = {"series": "FX.EUR.ZAR", "limit": 1}
     names = [
-        call(agents.server, key, "get_macro", asked).result["content"][1]["name"]
+        call(agents.server, key, "get_macro", arguments).result["content"][1]["name"]
         for key in (agents.world.sample, agents.world.paid)
     ]
     assert names == ["macro-series", "af-macro-series"]
 
 
 def test_a_tier_serves_no_more_rows_here_than_over_rest(agents: Agents) -> None:
-    asked = {"country": "ZA", "limit": 26}
-    result = call(agents.server, agents.world.sample, "search_tenders", asked).result
+    arguments = {"country": "ZA", "limit": 26}
+    result = call(agents.server, agents.world.sample, "search_tenders", arguments).result
     problem = result["structuredContent"]
     assert result["isError"] and problem["code"] == "row_cap_exceeded" and problem["upgrade_url"]
     left_out = call(agents.server, agents.world.sample, "search_tenders", {"country": "ZA"})
@@ -217,11 +217,13 @@ def test_a_tier_serves_no_more_rows_here_than_over_rest(agents: Agents) -> None:
 
 
 def test_a_pinned_data_version_holds_and_an_unknown_one_is_refused(agents: Agents) -> None:
-    key, asked = agents.world.paid, {"service_id": "DCA1"}
-    version = json.loads(call(agents.server, key, "get_entity", asked).structured)["data_version"]
-    pinned = call(agents.server, key, "get_entity", asked, X_Data_Version=version)
+    key, arguments = agents.world.paid, {"service_id": "DCA1"}
+    version = json.loads(call(agents.server, key, "get_entity", arguments).structured)[
+        "data_version"
+    ]
+    pinned = call(agents.server, key, "get_entity", arguments, X_Data_Version=version)
     assert json.loads(pinned.structured)["data_version"] == version
-    gone = call(agents.server, key, "get_entity", asked, X_Data_Version="20200101.1").result
+    gone = call(agents.server, key, "get_entity", arguments, X_Data_Version="20200101.1").result
     assert gone["isError"] and gone["structuredContent"]["parameter"] == "X-Data-Version"
-    wrong = call(agents.server, key, "get_entity", asked, X_Data_Version="yesterday")
+    wrong = call(agents.server, key, "get_entity", arguments, X_Data_Version="yesterday")
     assert wrong.status == 400 and wrong.json()["error"]["data"]["code"] == "parameter_invalid"

@@ -34,9 +34,9 @@ class Counting:
         return create(KeyStore(self.world.keys), "starter")
 
     def used(self, key: str) -> int:
-        found = find(KeyStore(self.world.keys), key)
-        assert found is not None
-        return self.usage.used(found.key_id, self.usage._month.name)
+        api_key = find(KeyStore(self.world.keys), key)
+        assert api_key is not None
+        return self.usage.used(api_key.key_id, self.usage._month.name)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def counting(agents: Agents, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             yield Counting(world, server, Usage(counts))
 
 
-def asked(counting: Counting, key: str, body: str, mode: str) -> Posted:
+def post_in_mode(counting: Counting, key: str, body: str, mode: str) -> Posted:
     headers = {"MCP_Protocol_Version": "2025-11-25"}
     if mode == MODERN:
         headers = {"MCP_Protocol_Version": MODERN, "Mcp_Method": "tools/call"}
@@ -69,10 +69,10 @@ def test_what_is_no_json_is_never_run(counting: Counting, mode: str, value: str)
     params = f'{{"name":"get_entity","arguments":{arguments},"_meta":{meta}}}'
     body = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}'
     key = counting.key()
-    answer = asked(counting, key, body, mode)
+    answer = post_in_mode(counting, key, body, mode)
     assert answer.status == 400 and answer.json()["error"]["code"] == -32700
     assert answer.json()["id"] is None and counting.used(key) == 0
-    whole = asked(counting, key, body.replace(value, "1"), mode)
+    whole = post_in_mode(counting, key, body.replace(value, "1"), mode)
     assert not whole.result["isError"] and counting.used(key) == 1
 
 

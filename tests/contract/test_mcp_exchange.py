@@ -100,11 +100,11 @@ def test_a_search_does_not_stop_the_others(
 ) -> None:
     options = Options(marts=str(agents.world.marts), keys=str(agents.world.keys))
     service, ran = options.service(), []
-    told = service.run
+    original_run = service.run
 
-    def run(*given: Any) -> Any:
+    def run(*arguments: Any) -> Any:
         ran.append(threading.current_thread() is not threading.main_thread())
-        return told(*given)
+        return original_run(*arguments)
 
     monkeypatch.setattr(service, "run", run)
 
@@ -115,9 +115,9 @@ def test_a_search_does_not_stop_the_others(
         scope[IN_SCOPE].is_tool = is_tool
         service.admit(scope[IN_SCOPE], agents.world.paid)
         body = json.dumps(request("tools/call", params)).encode()
-        said = await exchange.answer(scope, "2025-11-25", body)
-        assert said is not None
-        return json.loads(said[1])
+        response = await exchange.answer(scope, "2025-11-25", body)
+        assert response is not None
+        return json.loads(response[1])
 
     assert not anyio.run(ask, True)["result"]["isError"]
     assert ran == [in_a_thread]
@@ -134,10 +134,10 @@ def test_the_short_way_answers_as_the_sdk_does(agents: Agents, version: str) -> 
                 scope = scope_of(method, params, version)
                 body = json.dumps(request(method, sent, "an id")).encode()
                 short = await exchange.answer(scope, version, body)
-                status, said = await by_sdk(sessions, scope, body)
+                status, response = await by_sdk(sessions, scope, body)
                 if short is not None:
                     assert short[0] == status, method
-                    assert json.loads(short[1]) == json.loads(said), method
+                    assert json.loads(short[1]) == json.loads(response), method
                 else:
                     assert status == 400, method
 

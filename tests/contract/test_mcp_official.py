@@ -105,8 +105,8 @@ def test_the_typescript_client_lists_and_calls_every_tool(
 
 @contextmanager
 def fixtures_served(agents: Agents) -> Iterator[int]:
-    places = [str(agents.world.marts), str(agents.world.keys)]
-    command = [sys.executable, "-m", "tests.helpers.mcp_conformance_server", *places]
+    stores = [str(agents.world.marts), str(agents.world.keys)]
+    command = [sys.executable, "-m", "tests.helpers.mcp_conformance_server", *stores]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
         try:
@@ -124,6 +124,6 @@ def test_the_official_suite_passes_where_it_applies(
         command = ["node_modules/.bin/node", script, "server", "--url", f"{address}/mcp"]
         command += ["--suite", "all", "--spec-version", version]
         done = subprocess.run(command, cwd=npm, capture_output=True, text=True, timeout=500)
-    said = re.findall(r"^[✓✗] ([\w-]+): (\d+) passed, (\d+) failed", done.stdout, re.MULTILINE)
-    passed = {name for name, right, wrong in said if int(right) and not int(wrong)}
+    results = re.findall(r"^[✓✗] ([\w-]+): (\d+) passed, (\d+) failed", done.stdout, re.MULTILINE)
+    passed = {name for name, right, wrong in results if int(right) and not int(wrong)}
     assert PASSED[version] <= passed, (PASSED[version] - passed, done.stdout[-3_000:])

@@ -31,8 +31,8 @@ class Pipe:
         self.ran, self._mode, self._send, self._receive = ran, mode, send, receive
 
     async def say(self, message: dict[str, Any]) -> None:
-        held = jsonrpc_message_adapter.validate_json(json.dumps(message), by_name=False)
-        await self._send.send(SessionMessage(held))
+        validated = jsonrpc_message_adapter.validate_json(json.dumps(message), by_name=False)
+        await self._send.send(SessionMessage(validated))
 
     async def ask(self, number: int, name: str, arguments: dict[str, Any]) -> None:
         meta = {"_meta": META} if self._mode == MODERN else {}
@@ -42,10 +42,10 @@ class Pipe:
     async def read(self) -> dict[str, Any]:
         with anyio.fail_after(30):
             item = await self._receive.receive()
-        told: dict[str, Any] = json.loads(
+        message: dict[str, Any] = json.loads(
             item.message.model_dump_json(by_alias=True, exclude_unset=True)
         )
-        return told
+        return message
 
 
 @asynccontextmanager
@@ -54,9 +54,9 @@ async def piped(agents: Agents, mode: str) -> AsyncIterator[Pipe]:
     ran: list[str] = []
     run: Callable[..., Any] = service.run
 
-    def noted(tool: Any, *given: Any) -> Any:
+    def noted(tool: Any, *arguments: Any) -> Any:
         ran.append(tool.name)
-        return run(tool, *given)
+        return run(tool, *arguments)
 
     setattr(service, "run", noted)  # noqa: B010
     send, read = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
@@ -93,11 +93,11 @@ def test_answers_that_are_read_late_are_whole(agents: Agents, mode: str) -> None
             assert len(pipe.ran) == AT_ONCE
             seen = set()
             for _ in range(MANY):
-                told = await pipe.read()
-                seen.add(told["id"])
-                held = told["result"]["structuredContent"]
-                assert held["count"] == len(held["data"]) and not told["result"]["isError"]
-                assert json.loads(told["result"]["content"][0]["text"]) == held
+                message = await pipe.read()
+                seen.add(message["id"])
+                content = message["result"]["structuredContent"]
+                assert content["count"] == len(content["data"]) and not message["result"]["isError"]
+                assert json.loads(message["result"]["content"][0]["text"]) == content
             assert seen == set(range(MANY))
 
     anyio.run(work)
@@ -121,8 +121,8 @@ def test_calls_that_are_given_up_leave_room_for_others(agents: Agents, mode: str
                 await pipe.ask(number_item, "get_entity", {"service_id": "DCA1"})
             left = set(range(1000, 1000 + 2 * AT_ONCE))
             while left:
-                told = await pipe.read()
-                assert "data" in told["result"]["structuredContent"]
-                left.discard(told["id"])
+                message = await pipe.read()
+                assert "data" in message["result"]["structuredContent"]
+                left.discard(message["id"])
 
     anyio.run(work)

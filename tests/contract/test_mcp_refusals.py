@@ -25,11 +25,11 @@ def no_traceback(agents: Agents) -> Any:
     """Hold the server to its word: whatever is asked, nothing unforeseen is logged."""
     before = len(agents.server.log.read_text())
     yield
-    said = agents.server.log.read_text()[before:]
+    log = agents.server.log.read_text()[before:]
     assert (
-        "Traceback" not in said
-        and "unforeseen" not in said
-        and "sk_live_" not in said.replace('"key":"sk_live_', "")
+        "Traceback" not in log
+        and "unforeseen" not in log
+        and "sk_live_" not in log.replace('"key":"sk_live_', "")
     )
 
 
@@ -154,10 +154,10 @@ def raw(agents: Agents, head: str, body: bytes = b"") -> bytes:
     """Send bytes as they are; give what comes back until the server closes."""
     with socket.create_connection(("127.0.0.1", agents.server.port), timeout=20) as connection:
         connection.sendall(head.replace("\n", "\r\n").encode() + body)
-        held = b""
+        received = b""
         while piece := connection.recv(65_536):
-            held += piece
-        return held
+            received += piece
+        return received
 
 
 def test_a_body_without_a_stated_length_is_bounded_too(agents: Agents) -> None:
@@ -274,18 +274,18 @@ NAMES = sorted({parameter.name for tool in TOOLS.values() for parameter in tool.
 
 @given(
     tool=st.sampled_from(sorted(TOOLS)),
-    given=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=3),
+    arguments=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=3),
     right=st.booleans(),
 )
 @settings(max_examples=60)
 def test_whatever_is_sent_is_answered_or_refused_in_words(
-    agents: Agents, tool: str, given: dict[str, Any], right: bool
+    agents: Agents, tool: str, arguments: dict[str, Any], right: bool
 ) -> None:
-    arguments = {**EXAMPLES[tool], **given} if right else given
+    arguments = {**EXAMPLES[tool], **arguments} if right else arguments
     result = call(agents.server, agents.world.paid, tool, arguments).result
-    told = result["structuredContent"]
-    assert told["detail"] if result["isError"] else told["count"] >= 0
-    assert told.get("status", 200) < 500
+    content = result["structuredContent"]
+    assert content["detail"] if result["isError"] else content["count"] >= 0
+    assert content.get("status", 200) < 500
 
 
 @given(st.binary(max_size=200), st.sampled_from(["2025-11-25", MODERN, ""]))

@@ -29,7 +29,7 @@ def test_the_command_becomes_the_server_and_hides_its_places(
     monkeypatch.setenv("SANKOFA_KEYS", "redis://:secret@keys/0")
     monkeypatch.setenv("SANKOFA_MARTS", "unused")
     monkeypatch.setenv("SANKOFA_USAGE", "unused")
-    monkeypatch.setattr(os, "execv", lambda path, given: became.extend(given[1:]))
+    monkeypatch.setattr(os, "execv", lambda path, command: became.extend(command[1:]))
     options = ["--port", "1234", "--allowed-host", "a", "--allowed-host", "b", "--workers", "2"]
     assert CliRunner().invoke(sankofa, ["mcp", *options]).exit_code == 0
     assert became[:2] == ["-m", "mcp_server"] and "secret" not in " ".join(became)
@@ -48,9 +48,11 @@ def test_several_processes_answer_at_one_port(agents: Agents) -> None:
 
 
 def test_an_address_that_is_told_is_answered_and_no_other() -> None:
-    told = security(Options("m", "k", bases=("https://mcp.example.com/",), hosts=("other:1",)))
-    assert {"mcp.example.com", "other:1", "localhost:*"} <= set(told.allowed_hosts)
-    assert "https://mcp.example.com" in told.allowed_origins
+    transport_security = security(
+        Options("m", "k", bases=("https://mcp.example.com/",), hosts=("other:1",))
+    )
+    assert {"mcp.example.com", "other:1", "localhost:*"} <= set(transport_security.allowed_hosts)
+    assert "https://mcp.example.com" in transport_security.allowed_origins
     with pytest.raises(SankofaError, match="no address"):
         security(Options("m", "k", bases=("mcp.example.com",)))
 

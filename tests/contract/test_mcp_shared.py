@@ -40,9 +40,9 @@ def test_a_call_here_and_a_call_there_count_together(
         return answer.status_code
 
     def used(key: str) -> int:
-        found = find(store, key)
-        assert found is not None
-        return usage.used(found.key_id, usage._month.name)
+        api_key = find(store, key)
+        assert api_key is not None
+        return usage.used(api_key.key_id, usage._month.name)
 
     with mcp_served(world, "--usage", str(counts)) as server:
         # A call of a tool counts once, wherever; a problem of the caller's does too.

@@ -41,19 +41,19 @@ def test_every_check_of_schemathesis_passes(
         )
         hooks = {"SCHEMATHESIS_HOOKS": "tests.helpers.schemathesis_hooks", "PYTHONPATH": str(ROOT)}
         issuers = api.mart.build().rows("SELECT DISTINCT service_id FROM fundamentals")
-        known = ",".join(str(each) for (each,) in issuers)
-        told = subprocess.run(
+        known_ids = ",".join(str(service_id) for (service_id,) in issuers)
+        completed = subprocess.run(
             [
                 *(Path(sys.executable).with_name("schemathesis"), "--config-file", config),
                 *("run", f"{api.server.address}/openapi.json", "--checks", "all", "--no-color"),
                 *("--max-examples", str(EXAMPLES), "--phases", "examples,coverage,fuzzing"),
                 *("--seed", str(seed_of_this_run())),
             ],
-            env={**os.environ, **hooks, "KNOWN_IDS": known},
+            env={**os.environ, **hooks, "KNOWN_IDS": known_ids},
             cwd=tmp_path,
             capture_output=True,
             text=True,
         )
-    shown = "\n".join(line[:300] for line in told.stdout.splitlines())
-    assert told.returncode == 0, f"{shown}\n{told.stderr}"
-    assert "No issues found" in told.stdout or "passed" in told.stdout
+    shown = "\n".join(line[:300] for line in completed.stdout.splitlines())
+    assert completed.returncode == 0, f"{shown}\n{completed.stderr}"
+    assert "No issues found" in completed.stdout or "passed" in completed.stdout

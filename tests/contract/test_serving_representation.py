@@ -56,13 +56,13 @@ def test_a_connection_outlives_a_304(server: Served, world: World) -> None:
     _, headers, _ = server.get(FACTS, world.paid)
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     connection.connect()
-    held = connection.sock
+    kept_socket = connection.sock
     for etag, status in ((headers["ETag"], 304), ("", 200), (headers["ETag"], 304)):
         connection.request("GET", FACTS, headers={"X-API-Key": world.paid, "If-None-Match": etag})
         answer = connection.getresponse()
         answer.read()
         assert (answer.status, answer.headers["Connection"]) == (status, None)
-        assert connection.sock is held
+        assert connection.sock is kept_socket
     connection.close()
 
 
@@ -96,13 +96,13 @@ def test_each_coding_has_the_same_content_and_an_etag_of_its_own(
 
 
 def test_small_answers_files_and_refused_codings_travel_plain(server: Served, world: World) -> None:
-    asked = {"Accept_Encoding": "gzip, zstd"}
+    accept = {"Accept_Encoding": "gzip, zstd"}
     parquet = next(
         artifact for artifact in world.published().manifest().artifacts if not artifact.requires_key
     )
     path = parquet.url[parquet.url.index("/exports/") :]
     for item in ("/health", path):
-        assert server.get(item, **asked)[1]["Content-Encoding"] is None
+        assert server.get(item, **accept)[1]["Content-Encoding"] is None
     refused = {"Accept_Encoding": "gzip;q=0, zstd;q=0.0"}
     assert server.get(FACTS, world.paid, **refused)[1]["Content-Encoding"] is None
 

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from tests.fuzz.run import run
-from tests.fuzz.service import Known, Service, published
+from tests.fuzz.service import FuzzInputs, Service, published
 
 _PIECE = 10_000
 _SHOWN = 40
@@ -22,17 +22,17 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=1_000_000)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0, help="of the first piece")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = published(Path(folder) / "home")
-        return _told(home, Service(home).known(), asked)
+        return run_all(home, Service(home).inputs(), options)
 
 
-def _told(home: Path, known: Known, asked: argparse.Namespace) -> int:
+def run_all(home: Path, inputs: FuzzInputs, options: argparse.Namespace) -> int:
     began, statuses, wrong = time.monotonic(), Counter[int](), 0
-    pieces = range(asked.seed, asked.seed + -(-asked.requests // _PIECE))
-    with ProcessPoolExecutor(asked.processes, get_context("spawn")) as pool:
-        begun = {pool.submit(run, home, known, seed, _PIECE): seed for seed in pieces}
+    pieces = range(options.seed, options.seed + -(-options.requests // _PIECE))
+    with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
+        begun = {pool.submit(run, home, inputs, seed, _PIECE): seed for seed in pieces}
         for item in as_completed(begun):
             done = item.result()
             statuses += done.statuses

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from assets.sample.organisations import person_name
-from tests.fuzz.service import Answer, Known, Request, Service
+from tests.fuzz.service import Answer, FuzzInputs, Request, Service
 from warehouse.contract.problems import PROBLEMS
 from warehouse.read.crosswalk import FREE_ID_TYPES, MAX_MATCHES
 from warehouse.tiers import TIERS
@@ -35,11 +35,11 @@ def names_a_person(text: bytes) -> bool:
 class Judge:
     """Says what is wrong with an answer; it asks again with a paid key to know what is right."""
 
-    def __init__(self, service: Service, known: Known) -> None:
-        self._service, self._known = service, known
-        self._sample, self._paid = known.keys["sample"], known.keys["professional"]
-        self._valid = set(known.keys.values())
-        self._cursors = {cursor: filters for filters, cursor in known.cursors.items()}
+    def __init__(self, service: Service, inputs: FuzzInputs) -> None:
+        self._service, self._inputs = service, inputs
+        self._sample, self._paid = inputs.keys["sample"], inputs.keys["professional"]
+        self._valid = set(inputs.keys.values())
+        self._cursors = {cursor: filters for filters, cursor in inputs.cursors.items()}
 
     def wrong(self, request: Request, answer: Answer) -> list[str]:
         """Give every rule that the answer breaks."""
@@ -55,9 +55,9 @@ class Judge:
         key = request.key or next((v[7:] for n, v in request.headers if n == "Authorization"), "")
         if request.path.startswith("/exports/"):
             name = unquote(request.path).rpartition("/")[2]
-            if name in self._known.licensed_files and key not in (
+            if name in self._inputs.licensed_files and key not in (
                 self._paid,
-                self._known.keys["starter"],
+                self._inputs.keys["starter"],
             ):
                 yield "a licensed file was given"
             if answer.raw.startswith(b"SQLite"):
@@ -66,13 +66,15 @@ class Judge:
             yield "rows were given without a key that holds"
 
     def _wrong_cursor(self, request: Request, answer: Answer) -> Iterator[str]:
-        asked = dict(parse_qsl(request.query))
-        cursor = asked.get("cursor")
+        parameters = dict(parse_qsl(request.query))
+        cursor = parameters.get("cursor")
         if request.path != "/v1/tenders" or cursor is None:
             return
         filters = dict(parse_qsl(self._cursors.get(cursor, "cursor=none")))
-        said = {name: asked[name] for name in ("country", "from") if name in asked}
-        if {"country": "ZA", **said} != filters:
+        filters_sent = {
+            name: parameters[name] for name in ("country", "from") if name in parameters
+        }
+        if {"country": "ZA", **filters_sent} != filters:
             yield "a cursor was taken that was not given for these filters"
 
     def _wrong_rows(self, request: Request, answer: Answer) -> Iterator[str]:
@@ -103,9 +105,9 @@ def _wrong_problem(request: Request, answer: Answer) -> Iterator[str]:
 
 def _above_the_tier(request: Request, rows: list[dict[str, Any]]) -> Iterator[str]:
     kinds = {row["id_type"] for row in rows if "id_type" in row}
-    asked = dict(parse_qsl(request.query))
+    parameters = dict(parse_qsl(request.query))
     if request.path == "/v1/crosswalk":
-        kinds.add(asked["id_type"])
+        kinds.add(parameters["id_type"])
         if len(rows) > MAX_MATCHES:
             yield "a lookup gave more than its matches"
     if not kinds <= set(FREE_ID_TYPES):

@@ -7,7 +7,7 @@ from urllib.parse import quote, quote_from_bytes
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
 from assets.sample.organisations import person_name
-from tests.fuzz.service import Known, Request
+from tests.fuzz.service import FuzzInputs, Request
 from warehouse.contract.parameter_types import Choice
 
 KEYED = [endpoint for endpoint in ENDPOINTS if endpoint.needs_key]
@@ -53,10 +53,10 @@ _HEADERS: dict[str, tuple[str, ...]] = {
 class Maker:
     """Makes one request after the other from a seed."""
 
-    def __init__(self, seed: int, known: Known) -> None:
-        self._random, self._known = Random(seed), known
-        self._pool = [value for values in known.values.values() for value in values]
-        self._cursors = list(known.cursors.items())
+    def __init__(self, seed: int, inputs: FuzzInputs) -> None:
+        self._random, self._inputs = Random(seed), inputs
+        self._pool = [value for values in inputs.values.values() for value in values]
+        self._cursors = list(inputs.cursors.items())
         self._ways: tuple[Callable[[], Request], ...] = (
             *(self._of_endpoint,) * 12,
             *(self._with_a_cursor,) * 4,
@@ -87,7 +87,7 @@ class Maker:
     def _with_a_wrong_key(self) -> Request:
         endpoint = self._random.choice(KEYED)
         wrong = self._random.choice(
-            (None, "", self._known.revoked, self._altered(self._key()), self._text())
+            (None, "", self._inputs.revoked, self._altered(self._key()), self._text())
         )
         header = None if wrong is None else wrong.encode(errors="replace").decode("latin-1")
         if header is not None and self._random.random() < 0.3:
@@ -96,11 +96,11 @@ class Maker:
         return Request(self._path(endpoint), self._query(endpoint), header)
 
     def _of_a_file(self) -> Request:
-        files = (*self._known.licensed_files, *self._known.open_files, "manifest.json")
+        files = (*self._inputs.licensed_files, *self._inputs.open_files, "manifest.json")
         name, version = self._random.choice(files), self._random.choice(self._versions())
         if self._random.random() < 0.3:
             name = self._altered(name)
-        key = self._random.choice((None, self._known.keys["sample"], self._known.revoked))
+        key = self._random.choice((None, self._inputs.keys["sample"], self._inputs.revoked))
         written = quote(name, safe=self._random.choice(("", "/.")), errors="replace")
         span = self._random.choice(((), (("Range", self._random.choice(_HEADERS["Range"])),)))
         return Request(f"/exports/{quote(version)}/{written}", "", key, headers=span)
@@ -129,7 +129,7 @@ class Maker:
 
     def _value(self, name: str) -> str:
         random, dice = self._random, self._random.random()
-        right = self._known.values.get(name) or _RIGHT.get(name)
+        right = self._inputs.values.get(name) or _RIGHT.get(name)
         if dice < 0.6 and right:
             return random.choice(right)
         if dice < 0.8:
@@ -142,7 +142,7 @@ class Maker:
 
     def _key(self) -> str:
         tier = self._random.choice(("sample", "sample", "sample", "starter", "professional"))
-        return self._known.keys[tier]  # type: ignore[index]
+        return self._inputs.keys[tier]  # type: ignore[index]
 
     def _headers(self) -> tuple[tuple[str, str], ...]:
         if self._random.random() < 0.85:
@@ -151,17 +151,17 @@ class Maker:
         return tuple((name, self._random.choice(_HEADERS[name])) for name in names)
 
     def _versions(self) -> list[str]:
-        return [*self._known.values["version"], "..", "20000101.1", "%2e%2e", "latest/.."]
+        return [*self._inputs.values["version"], "..", "20000101.1", "%2e%2e", "latest/.."]
 
     def _altered(self, text: str) -> str:
         """Change one character, or the length, or the case."""
-        place = self._random.randrange(len(text) or 1)
-        before, after = text[:place], text[place + 1 :]
+        position = self._random.randrange(len(text) or 1)
+        before, after = text[:position], text[position + 1 :]
         return self._random.choice(
             (
                 f"{before}{self._random.choice(_URL_SAFE)}{after}",
                 f"{before}{chr(self._random.randrange(1, 0x2FF))}{after}",
-                f"{before}{self._random.choice(_URL_SAFE)}{text[place:]}",
+                f"{before}{self._random.choice(_URL_SAFE)}{text[position:]}",
                 before,
                 before + after,
                 text + text,

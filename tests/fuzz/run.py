@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.fuzz.judged import Judge
 from tests.fuzz.made import Maker
-from tests.fuzz.service import Known, Request, Service
+from tests.fuzz.service import FuzzInputs, Request, Service
 
 
 @dataclass
@@ -17,18 +17,18 @@ class Run:
     wrong: list[tuple[str, Request]] = field(default_factory=list)
 
 
-def run(home: Path, known: Known, seed: int, requests: int) -> Run:
+def run(home: Path, inputs: FuzzInputs, seed: int, requests: int) -> Run:
     """Ask and judge; an error that leaves the app is wrong too."""
     service, done = Service(home), Run()
-    maker, judge = Maker(seed, known), Judge(service, known)
+    maker, judge = Maker(seed, inputs), Judge(service, inputs)
     for _ in range(requests):
         request = maker.request()
         try:
             answer = service.ask(request)
-            found = judge.wrong(request, answer)
+            violations = judge.wrong(request, answer)
         except Exception as error:  # whatever leaves the app, or cannot be read of its answer
             done.wrong.append((f"{type(error).__name__}: {error}", request))
             continue
         done.statuses[answer.status] += 1
-        done.wrong += [(item, request) for item in found]
+        done.wrong += [(violation, request) for violation in violations]
     return done

@@ -56,7 +56,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Known:
+class FuzzInputs:
     """Real values of the world by the parameter they belong to, keys, cursors and files."""
 
     values: dict[str, Sequence[str]]
@@ -81,20 +81,20 @@ class Service:
 
     def ask(self, request: Request) -> Answer:
         """Ask as a server would."""
-        told: list[tuple[str, list[tuple[str, str]]]] = []
+        started: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start(status: str, headers: list[tuple[str, str]], error: object = None, /) -> Any:
-            told.append((status, headers))
+            started.append((status, headers))
 
         body = self._app(_environ(request), start)
         try:
             raw = b"".join(body)
         finally:
             getattr(body, "close", lambda: None)()
-        ((status, headers),) = told
+        ((status, headers),) = started
         return Answer(int(status[:3]), {name.lower(): value for name, value in headers}, raw)
 
-    def known(self) -> Known:
+    def inputs(self) -> FuzzInputs:
         """Make keys, and read what the world holds."""
         keys: dict[TierName, str] = {tier: create(self._keys, tier) for tier in TIERS}
         revoked = create(self._keys, "professional")
@@ -104,7 +104,7 @@ class Service:
         files: dict[bool, set[str]] = {True: set(), False: set()}
         for artifact in artifacts:
             files[artifact.requires_key].add(artifact.url.rpartition("/")[2])
-        return Known(
+        return FuzzInputs(
             {**self._values(), "version": [version, "latest"]},
             keys,
             revoked,
@@ -125,18 +125,18 @@ class Service:
         }
         build = self._mart.build()
         return {
-            name: sorted(str(value) for (value,) in build.rows(asked) if value)
-            for name, asked in columns.items()
+            name: sorted(str(value) for (value,) in build.rows(statement) if value)
+            for name, statement in columns.items()
         }
 
     def _cursors(self, key: str) -> dict[str, str]:
         """Give cursors by the filters they are valid for, as a query."""
-        found = {}
+        cursors = {}
         for filters in ("country=ZA", "country=KE", "country=CO", "country=ZA&from=2024-01-01"):
             answer = self.ask(Request("/v1/tenders", f"{filters}&limit=3", key))
             if cursor := answer.body["next_cursor"]:
-                found[filters] = cursor
-        return found
+                cursors[filters] = cursor
+        return cursors
 
 
 def published(home: Path) -> Path:
