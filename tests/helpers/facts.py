@@ -1,4 +1,4 @@
-"""Small sightings for tests, and the answer of an independent model to compare with."""
+"""Reported figures for tests: rows, and the Arrow table that ``append`` takes."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal

@@ -1,7 +1,6 @@
-"""Load batches in a child and kill it, again and again, a little later each time.
+"""Load batches in a child process and kill it, a little later each time, until it finishes.
 
-Run as ``python -m tests.helpers.killed_loads FOLDER``: prints how many children were killed and
-how many came to their end.
+Run as ``python -m tests.helpers.killed_loads FOLDER``: prints how many children were killed.
 """
 
 import os
@@ -37,7 +36,7 @@ def batch(number: int) -> pa.Table:
     )
 
 
-def refused(number: int) -> list[RejectedRow]:
+def rejected_rows(number: int) -> list[RejectedRow]:
     return [RejectedRow("d0", f"d0#/{number}", "not a number")]
 
 
@@ -45,11 +44,11 @@ def load_all(folder: str) -> None:
     record = Record(folder)
     for number in range(BATCHES):
         load = Load("test", (f"document {number}",))
-        append(record, FUNDAMENTALS, batch(number), load, rejected=refused(number))
+        append(record, FUNDAMENTALS, batch(number), load, rejected=rejected_rows(number))
 
 
 def kill_after(folder: str, seconds: float) -> bool:
-    """Load in a child; tell whether it had to be killed."""
+    """Load in a child process; return whether it was killed before it finished."""
     child = os.fork()
     if not child:
         load_all(folder)

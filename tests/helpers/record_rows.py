@@ -1,4 +1,4 @@
-"""Rows of every table of the record, and the shortest way to load them."""
+"""Rows of every table of the record, and a short way to load them."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -41,14 +41,14 @@ def sighting(available_at: date | None = FIRST, **others: Any) -> dict[str, Any]
 
 def observation(value: str | None, day: date, **others: Any) -> dict[str, Any]:
     shared = {"country": "ZA", "country_iso3": "ZAF", "period_start": day, "period_end": day}
-    held = {"unit": None, "base_period": None, "obs_status": None}
+    empty = {"unit": None, "base_period": None, "obs_status": None}
     number = None if value is None else Decimal(value)
-    return sighting(**{**shared, **held, "value": number, **others})
+    return sighting(**{**shared, **empty, "value": number, **others})
 
 
 def series_row(value: str, day: date, **others: Any) -> dict[str, Any]:
-    named = {"series": "FX.EUR.ZAR", "series_type": "fx", "frequency": "daily"}
-    return observation(value, day, **{**named, **others})
+    series = {"series": "FX.EUR.ZAR", "series_type": "fx", "frequency": "daily"}
+    return observation(value, day, **{**series, **others})
 
 
 def release_row(number: int, **others: Any) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def release_row(number: int, **others: Any) -> dict[str, Any]:
             "source_url",
         )
     )
-    made = {
+    defaults = {
         "ocid": f"ocds-{number:04}",
         "release_id": "r1",
         "country": "ZA",
@@ -75,11 +75,11 @@ def release_row(number: int, **others: Any) -> dict[str, Any]:
         "release": '{"tender":{"value":{"amount":1500000.10,"currency":"ZAR"}},"buyer":null}',
         "parties_withheld": 1,
     }
-    return sighting(**{**empty, **made, **others})
+    return sighting(**{**empty, **defaults, **others})
 
 
 def party_row(**others: Any) -> dict[str, Any]:
-    made = {
+    defaults = {
         "ocid": "ocds-0001",
         "release_id": "r1",
         "country": "ZA",
@@ -91,11 +91,11 @@ def party_row(**others: Any) -> dict[str, Any]:
         "org_evidence": "legal_form:(pty) ltd",
         "released_on": date(2026, 1, 1),
     }
-    return sighting(**{**made, **others})
+    return sighting(**{**defaults, **others})
 
 
 def entity_row(**others: Any) -> dict[str, Any]:
-    made = {
+    defaults = {
         "service_id": "DCTEST1",
         "legal_name": "Ubuntu Fictional Mining Ltd",
         "other_names": '["UFM"]',
@@ -107,7 +107,7 @@ def entity_row(**others: Any) -> dict[str, Any]:
         "lei_status": None,
         "same_as": None,
     }
-    return sighting(**{**made, **others})
+    return sighting(**{**defaults, **others})
 
 
 def restated(record: Record) -> None:

@@ -1,4 +1,4 @@
-"""What the record must answer, worked out the slow and obvious way."""
+"""What the record must return, computed in the slow and obvious way."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -11,8 +11,8 @@ Answer = set[tuple[str, Decimal | None, int, date]]
 
 
 @dataclass(frozen=True)
-class Said:
-    """One publication said that a line item had a value; None is a withdrawal."""
+class ModelSighting:
+    """The value of a line item in one publication; None is a withdrawal."""
 
     item: str
     available_at: date
@@ -20,26 +20,26 @@ class Said:
     value: str | None
 
 
-def answer(history: list[Said], as_of: date | None, vintages: Vintages) -> Answer:
-    """Give (item, value, vintage, available_at) of all that is known on ``as_of``."""
-    known = [said for said in history if as_of is None or said.available_at <= as_of]
-    found: Answer = set()
-    for _, group in groupby(sorted(known, key=lambda s: s.item), key=lambda s: s.item):
-        ordered = sorted(group, key=lambda s: (s.available_at, s.publication))
-        runs = [next(run) for _, run in groupby(ordered, key=lambda s: s.value)]
-        rows = [(said, number) for number, said in enumerate(runs, 1)]
+def answer(history: list[ModelSighting], as_of: date | None, vintages: Vintages) -> Answer:
+    """Return (item, value, vintage, available_at) of all that was known on ``as_of``."""
+    published = [row for row in history if as_of is None or row.available_at <= as_of]
+    expected: Answer = set()
+    for _, group in groupby(sorted(published, key=lambda row: row.item), key=lambda row: row.item):
+        ordered = sorted(group, key=lambda row: (row.available_at, row.publication))
+        changes = [next(run) for _, run in groupby(ordered, key=lambda row: row.value)]
+        rows = [(sighting, number) for number, sighting in enumerate(changes, 1)]
         if vintages == "latest":
             rows = rows[-1:]
         if vintages == "as_reported":
             rows = rows[:1]
-        found |= {
+        expected |= {
             (
-                said.item,
-                None if said.value is None else Decimal(said.value),
+                sighting.item,
+                None if sighting.value is None else Decimal(sighting.value),
                 number,
-                said.available_at,
+                sighting.available_at,
             )
-            for said, number in rows
-            if vintages == "all" or said.value is not None
+            for sighting, number in rows
+            if vintages == "all" or sighting.value is not None
         }
-    return found
+    return expected

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.helpers.arrivals import DAYS, MODES, arrivals, row
 from tests.helpers.facts import fact, facts
 from tests.helpers.thoroughness import times
-from tests.models.record_model import Answer, Said, answer
+from tests.models.record_model import Answer, ModelSighting, answer
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import Vintages, vintages_query
 from warehouse.record.store import Record
@@ -19,19 +19,19 @@ from warehouse.record.tables import FUNDAMENTALS
 from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.tables import LoadEntry
 
-several = settings(
+few_examples = settings(
     max_examples=times(12), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 
-def load(record: Record, batch: list[Said]) -> LoadEntry:
+def load(record: Record, batch: list[ModelSighting]) -> LoadEntry:
     entry = append(record, FUNDAMENTALS, facts(*map(row, batch)), Load("test", ("d",)))
     assert entry.read == len(batch)
     assert entry.read == entry.appended + entry.held + entry.quarantined
     return entry
 
 
-def answered(
+def query_answer(
     record: Record, as_of: date | None, vintages: Vintages, load_seq: int | None = None
 ) -> Answer:
     statement = vintages_query(
@@ -43,9 +43,12 @@ def answered(
         columns=["line_item", "value_reported", "available_at"],
     )
     rows = record.query(statement).to_pylist()
-    found = {(r["line_item"], r["value_reported"], r["vintage"], r["available_at"]) for r in rows}
-    assert len(found) == len(rows)
-    return found
+    distinct = {
+        (row["line_item"], row["value_reported"], row["vintage"], row["available_at"])
+        for row in rows
+    }
+    assert len(distinct) == len(rows)
+    return distinct
 
 
 def with_record(work: Callable[[Record], None]) -> None:
@@ -53,10 +56,10 @@ def with_record(work: Callable[[Record], None]) -> None:
         work(Record(str(Path(folder))))
 
 
-@several
+@few_examples
 @given(arrivals())
 def test_any_arrival_order_ends_in_the_same_answers(
-    arrived: tuple[list[Said], list[list[Said]]],
+    arrived: tuple[list[ModelSighting], list[list[ModelSighting]]],
 ) -> None:
     history, batches = arrived
 
@@ -65,35 +68,35 @@ def test_any_arrival_order_ends_in_the_same_answers(
             load(record, batch)
         for as_of in (None, DAYS[1], DAYS[3]):
             for mode in MODES:
-                assert answered(record, as_of, mode) == answer(history, as_of, mode)
+                assert query_answer(record, as_of, mode) == answer(history, as_of, mode)
 
     with_record(work)
 
 
-@several
+@few_examples
 @given(arrivals(), st.sampled_from(DAYS))
 def test_what_arrives_after_as_of_never_changes_the_answer(
-    arrived: tuple[list[Said], list[list[Said]]], as_of: date
+    arrived: tuple[list[ModelSighting], list[list[ModelSighting]]], as_of: date
 ) -> None:
     _, batches = arrived
 
     def work(record: Record) -> None:
         for batch in batches:
-            before = [said for said in batch if said.available_at <= as_of]
+            before = [sighting for sighting in batch if sighting.available_at <= as_of]
             if before:
                 load(record, before)
-        knew = {mode: answered(record, as_of, mode) for mode in MODES}
+        answers_before = {mode: query_answer(record, as_of, mode) for mode in MODES}
         for batch in batches:
             load(record, batch)
-            assert {mode: answered(record, as_of, mode) for mode in MODES} == knew
+            assert {mode: query_answer(record, as_of, mode) for mode in MODES} == answers_before
 
     with_record(work)
 
 
-@several
+@few_examples
 @given(arrivals())
 def test_loading_everything_twice_appends_nothing(
-    arrived: tuple[list[Said], list[list[Said]]],
+    arrived: tuple[list[ModelSighting], list[list[ModelSighting]]],
 ) -> None:
     _, batches = arrived
 
@@ -101,28 +104,28 @@ def test_loading_everything_twice_appends_nothing(
         for batch in batches:
             load(record, batch)
         for batch in reversed(batches):
-            again = load(record, batch)
-            assert (again.appended, again.held) == (0, len(batch))
+            entry = load(record, batch)
+            assert (entry.appended, entry.held) == (0, len(batch))
 
     with_record(work)
 
 
-@several
+@few_examples
 @given(arrivals())
 def test_a_pinned_version_answers_the_same_after_any_number_of_later_loads(
-    arrived: tuple[list[Said], list[list[Said]]],
+    arrived: tuple[list[ModelSighting], list[list[ModelSighting]]],
 ) -> None:
     _, batches = arrived
 
     def work(record: Record) -> None:
-        then: dict[str, list[Answer]] = {}
+        answers_of: dict[str, list[Answer]] = {}
         for batch in batches:
             load(record, batch)
             version = name_version(record)
-            then[version] = [answered(record, None, mode) for mode in MODES]
-        for version, answers in then.items():
-            seq = load_seqs_of(record, version)["fundamentals"]
-            assert [answered(record, None, mode, seq) for mode in MODES] == answers
+            answers_of[version] = [query_answer(record, None, mode) for mode in MODES]
+        for version, answers in answers_of.items():
+            load_seq = load_seqs_of(record, version)["fundamentals"]
+            assert [query_answer(record, None, mode, load_seq) for mode in MODES] == answers
 
     with_record(work)
 
@@ -132,26 +135,28 @@ readings = st.lists(
 )
 
 
-@several
+@few_examples
 @given(readings)
 def test_a_silent_edit_is_known_from_the_day_we_read_it_and_not_before(
     read: list[tuple[int, str]],
 ) -> None:
-    """One publication, dated 2019, is read on several days and says this or that."""
+    """One publication, dated 2019, is read on few_examples days with different values."""
 
     def work(record: Record) -> None:
         last_of_day: dict[date, str] = {}
         for number, (day, value) in enumerate(sorted(read, key=lambda item: item[0])):
-            seen = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(days=day, minutes=number)
-            reading = fact(value, observed_at=seen, document=f"read {number}")
+            observed_at = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(days=day, minutes=number)
+            reading = fact(value, observed_at=observed_at, document=f"read {number}")
             append(record, FUNDAMENTALS, facts(reading), Load("test", (f"{number}",)))
-            last_of_day[seen.date()] = value
+            last_of_day[observed_at.date()] = value
         first_value = sorted(read, key=lambda item: item[0])[0][1]
         for as_of in (date(2019, 3, 28), date(2019, 3, 29), date(2026, 2, 28), *last_of_day):
-            seen_by_then = [value for day, value in last_of_day.items() if day <= as_of]
-            expected = (seen_by_then or [first_value])[-1:] if as_of >= date(2019, 3, 29) else []
+            read_by_then = [value for day, value in last_of_day.items() if day <= as_of]
+            expected = (read_by_then or [first_value])[-1:] if as_of >= date(2019, 3, 29) else []
             values = [
-                str(item[1].normalize()) for item in answered(record, as_of, "latest") if item[1]
+                str(item[1].normalize())
+                for item in query_answer(record, as_of, "latest")
+                if item[1]
             ]
             assert values == expected
 

@@ -23,7 +23,7 @@ def rows(record: Record) -> list[dict[str, object]]:
 
 def test_a_load_killed_at_many_points_ends_in_the_same_rows(tmp_path: Path) -> None:
     killed, whole = Record(str(tmp_path / "killed")), Record(str(tmp_path / "whole"))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.helpers.killed_loads", killed.root],
         capture_output=True,
         text=True,
@@ -32,7 +32,7 @@ def test_a_load_killed_at_many_points_ends_in_the_same_rows(tmp_path: Path) -> N
     )
     load_all(whole.root)
 
-    assert int(done.stdout) >= 5, "the load was never killed in the middle"
+    assert int(process.stdout) >= 5, "the load was never killed midway"
     assert rows(killed) == rows(whole)
     assert len(rows(killed)) == BATCHES * ROWS
 
@@ -47,5 +47,6 @@ def test_a_load_killed_at_many_points_ends_in_the_same_rows(tmp_path: Path) -> N
         BATCHES,
         BATCHES,
     ]
-    kept = killed.query(f"SELECT quarantine_id FROM {killed.relation('quarantine')}")
-    assert len(kept) == len(set(kept["quarantine_id"].to_pylist())) == BATCHES
+    quarantined = killed.query(f"SELECT quarantine_id FROM {killed.relation('quarantine')}")
+    ids = quarantined["quarantine_id"].to_pylist()
+    assert len(ids) == len(set(ids)) == BATCHES

@@ -1,4 +1,4 @@
-"""Writers at the same time: nothing twice, nothing missing, every count right."""
+"""Concurrent writers: no row twice, none missing, every count right."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from warehouse.record.store import Record
 WRITERS = 3
 
 
-def test_writers_at_the_same_time_append_each_row_once(tmp_path: Path) -> None:
+def test_concurrent_writers_append_each_row_once(tmp_path: Path) -> None:
     script = "import sys; from tests.helpers.killed_loads import load_all; load_all(sys.argv[1])"
     writers = [
         subprocess.Popen(
@@ -23,15 +23,15 @@ def test_writers_at_the_same_time_append_each_row_once(tmp_path: Path) -> None:
         for _ in range(WRITERS)
     ]
     for writer in writers:
-        _, said = writer.communicate()
-        assert writer.returncode == 0, said
+        _, stderr = writer.communicate()
+        assert writer.returncode == 0, stderr
 
     record = Record(str(tmp_path))
-    held = record.query(
+    rows = record.query(
         f"SELECT count(*), count(DISTINCT (sighting, content)), count(DISTINCT load_seq) "
         f"FROM {record.relation('fundamentals')}"
     )
-    assert [column[0].as_py() for column in held.columns] == [
+    assert [column[0].as_py() for column in rows.columns] == [
         BATCHES * ROWS,
         BATCHES * ROWS,
         BATCHES,

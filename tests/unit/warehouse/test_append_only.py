@@ -1,4 +1,4 @@
-"""The table format itself refuses to change or remove what is recorded."""
+"""The storage format itself rejects updates and deletes."""
 
 import pytest
 from deltalake import write_deltalake
@@ -18,7 +18,7 @@ def filled(record: Record) -> Record:
     return record
 
 
-def everything(record: Record) -> list[dict[str, object]]:
+def all_vintages(record: Record) -> list[dict[str, object]]:
     statement = vintages_query(FUNDAMENTALS, record.relation("fundamentals"), vintages="all")
     return sorted(record.query(statement).to_pylist(), key=lambda row: str(row["period_end"]))
 
@@ -50,15 +50,15 @@ def test_a_merge_that_updates_is_refused(filled: Record) -> None:
 
 
 def test_compaction_is_allowed_and_changes_no_row(filled: Record) -> None:
-    before, files = everything(filled), len(filled.table("fundamentals").file_uris())
+    before, files = all_vintages(filled), len(filled.table("fundamentals").file_uris())
     filled.compact_if_fragmented("fundamentals", max_small_files=1)
     assert len(filled.table("fundamentals").file_uris()) == 1 < files
     filled.cluster(FUNDAMENTALS)
-    assert everything(filled) == before
-    again = append(filled, FUNDAMENTALS, facts(fact("1", year=2010)), Load("test", ("2010",)))
-    assert (again.appended, again.held) == (0, 1)
+    assert all_vintages(filled) == before
+    entry = append(filled, FUNDAMENTALS, facts(fact("1", year=2010)), Load("test", ("2010",)))
+    assert (entry.appended, entry.held) == (0, 1)
 
 
-@pytest.mark.parametrize("name", [*(t.name for t in RECORD_TABLES), "loads", "quarantine"])
+@pytest.mark.parametrize("name", [*(table.name for table in RECORD_TABLES), "loads", "quarantine"])
 def test_every_table_of_the_record_is_append_only(record: Record, name: str) -> None:
     assert record.table(name).metadata().configuration["delta.appendOnly"] == "true"

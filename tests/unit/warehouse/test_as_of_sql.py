@@ -1,4 +1,4 @@
-"""The one definition of as_of is SQL that DuckDB and Spark both take."""
+"""The one definition of as_of is SQL that DuckDB and Spark both run."""
 
 import shutil
 from datetime import UTC, date, datetime
@@ -22,17 +22,17 @@ def test_the_statement_means_the_same_in_duckdb_and_in_spark(
     table: RecordTable, vintages: Vintages
 ) -> None:
     statement = vintages_query(
-        table, "held", as_of=date(2020, 1, 31), vintages=vintages, load_seq=7
+        table, "sightings", as_of=date(2020, 1, 31), vintages=vintages, load_seq=7
     )
-    meant_by_duckdb = sqlglot.parse_one(statement, read="duckdb").sql("spark")
-    meant_by_spark = sqlglot.parse_one(statement, read="spark").sql("spark")
-    assert meant_by_duckdb == meant_by_spark
+    parsed_as_duckdb = sqlglot.parse_one(statement, read="duckdb").sql("spark")
+    parsed_as_spark = sqlglot.parse_one(statement, read="spark").sql("spark")
+    assert parsed_as_duckdb == parsed_as_spark
 
 
-def test_spark_answers_as_duckdb_does(record: Record) -> None:
-    sql = pytest.importorskip("pyspark.sql", reason="left out: pyspark is missing (extra: spark)")
+def test_spark_returns_the_same_rows_as_duckdb(record: Record) -> None:
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is missing (extra: spark)")
     if shutil.which("java") is None:
-        pytest.skip("left out: Spark needs Java")
+        pytest.skip("Spark needs Java")
     for number, value in enumerate(["1", "2", "2", None, "1"]):
         published = date(2020, 1, 1 + number)
         row = fact(value, available_at=published, publication=f"p{number}")
@@ -47,19 +47,19 @@ def test_spark_answers_as_duckdb_does(record: Record) -> None:
     )
     try:
         files = record.table("fundamentals").file_uris()
-        spark.read.parquet(*files).createOrReplaceTempView("held")
+        spark.read.parquet(*files).createOrReplaceTempView("sightings")
         columns = ["line_item", "value_reported", "available_at"]
         for as_of in (None, date(2020, 1, 3)):
             for vintages in MODES:
-                ours, theirs = (
+                for_duckdb, for_spark = (
                     vintages_query(
-                        FUNDAMENTALS, where, as_of=as_of, vintages=vintages, columns=columns
+                        FUNDAMENTALS, relation, as_of=as_of, vintages=vintages, columns=columns
                     )
-                    for where in (record.relation("fundamentals"), "held")
+                    for relation in (record.relation("fundamentals"), "sightings")
                 )
-                answered = [tuple(row) for row in spark.sql(theirs).collect()]
-                expected = [tuple(row.values()) for row in record.query(ours).to_pylist()]
-                assert sorted(answered, key=str) == sorted(expected, key=str)
-                assert answered
+                spark_rows = [tuple(row) for row in spark.sql(for_spark).collect()]
+                duckdb_rows = [tuple(row.values()) for row in record.query(for_duckdb).to_pylist()]
+                assert sorted(spark_rows, key=str) == sorted(duckdb_rows, key=str)
+                assert spark_rows
     finally:
         spark.stop()

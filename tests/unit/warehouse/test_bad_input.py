@@ -23,28 +23,28 @@ def load(record: Record, table: pa.Table) -> LoadEntry:
 
 
 def reasons(record: Record) -> list[str]:
-    found = record.query(f"SELECT reason FROM {record.relation('quarantine')} ORDER BY reason")
-    return list(found["reason"].to_pylist())
+    rows = record.query(f"SELECT reason FROM {record.relation('quarantine')} ORDER BY reason")
+    return list(rows["reason"].to_pylist())
 
 
-def replaced(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
     return table.set_column(table.schema.get_field_index(name), name, values)
 
 
-def untouched(record: Record) -> bool:
+def is_empty(record: Record) -> bool:
     return not any(record.table(table.name).file_uris() for table in RECORD_TABLES)
 
 
 def test_a_missing_column_is_named(record: Record) -> None:
     with pytest.raises(BadTable, match="fundamentals: column 'period_end' is missing"):
         load(record, facts(fact()).drop_columns(["period_end"]))
-    assert untouched(record)
+    assert is_empty(record)
 
 
 def test_an_unknown_column_is_named(record: Record) -> None:
     with pytest.raises(BadTable, match="column 'fiscal_year' is unknown"):
         load(record, facts(fact()).append_column("fiscal_year", pa.array([2018])))
-    assert untouched(record)
+    assert is_empty(record)
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,15 @@ def test_an_unknown_column_is_named(record: Record) -> None:
 )
 def test_a_wrong_type_is_named_with_its_column(record: Record, name: str, values: Any) -> None:
     with pytest.raises(BadTable, match=f"column '{name}' is .*the record keeps"):
-        load(record, replaced(facts(fact()), name, values))
-    assert untouched(record)
+        load(record, with_column(facts(fact()), name, values))
+    assert is_empty(record)
 
 
 @pytest.mark.parametrize("name", ["service_id", "publication", "period_end", "license_class"])
 def test_a_null_key_is_quarantined_with_its_row(record: Record, name: str) -> None:
-    good, bad = fact("1", year=2017), fact("2", year=2018)
-    table = facts(good, bad)
-    holed = pa.array([table[name][0].as_py(), None], table.schema.field(name).type)
-    entry = load(record, replaced(table, name, holed))
+    table = facts(fact("1", year=2017), fact("2", year=2018))
+    with_null = pa.array([table[name][0].as_py(), None], table.schema.field(name).type)
+    entry = load(record, with_column(table, name, with_null))
     assert (entry.read, entry.appended, entry.quarantined) == (2, 1, 1)
     assert reasons(record) == [f"row 1, {name}: is missing"]
 
@@ -85,7 +84,7 @@ def test_an_impossible_date_is_quarantined(record: Record, name: str, day: date)
     ]
 
 
-def test_a_publication_after_we_read_it_is_quarantined(record: Record) -> None:
+def test_a_publication_date_after_the_reading_is_quarantined(record: Record) -> None:
     read = datetime(2026, 1, 1, 23, 59, tzinfo=UTC)
     load(record, facts(fact("1", observed_at=read, available_at=date(2026, 1, 2))))
     assert reasons(record) == [
@@ -96,7 +95,7 @@ def test_a_publication_after_we_read_it_is_quarantined(record: Record) -> None:
 def test_a_value_with_sixty_digits_is_quarantined(record: Record) -> None:
     table = facts(fact("1", item="profit"), fact("2"))
     wide = pa.array([Decimal("1.5"), SIXTY_DIGITS], pa.decimal256(76, 10))
-    entry = load(record, replaced(table, "value_reported", wide))
+    entry = load(record, with_column(table, "value_reported", wide))
     assert (entry.appended, entry.quarantined) == (1, 1)
     [reason] = reasons(record)
     assert reason.startswith("row 1, value_reported: 1111111111")
@@ -107,7 +106,7 @@ def test_a_parsed_row_that_does_not_fit_is_named_and_the_others_go_on() -> None:
     rows = [fact("1"), fact(str(SIXTY_DIGITS), item="profit"), fact("0.1", item="tax")]
     table, rejected = to_arrow(FUNDAMENTALS, rows)
     assert table["line_item"].to_pylist() == ["revenue", "tax"]
-    assert [(each.row, each.reason.split(":")[0]) for each in rejected] == [(1, "value_reported")]
+    assert [(row.row, row.reason.split(":")[0]) for row in rejected] == [(1, "value_reported")]
     assert rejected[0].source_ref == "d0#/profit/2018"
 
 
@@ -117,21 +116,21 @@ def test_a_float_never_becomes_a_reported_value() -> None:
     assert rejected.reason.startswith("value_reported: 0.1")
 
 
-def test_a_licence_that_forbids_redistribution_does_not_enter(record: Record) -> None:
+def test_a_row_whose_licence_forbids_redistribution_is_quarantined(record: Record) -> None:
     load(record, facts(fact("1", license_class="restricted")))
     assert reasons(record) == ["row 0, license_class: 'restricted' may not be served"]
-    assert untouched(record)
+    assert is_empty(record)
 
 
-def test_two_values_for_one_figure_in_one_document_are_both_set_aside(record: Record) -> None:
-    one = fact("1") | {"source_ref": "d0#/1"}
-    two = fact("2") | {"source_ref": "d0#/2"}
-    entry = load(record, facts(one, two, fact("3", item="profit")))
+def test_two_values_for_one_figure_in_one_document_are_both_quarantined(record: Record) -> None:
+    first = fact("1") | {"source_ref": "d0#/1"}
+    second = fact("2") | {"source_ref": "d0#/2"}
+    entry = load(record, facts(first, second, fact("3", item="profit")))
     assert (entry.read, entry.appended, entry.quarantined) == (3, 1, 2)
     assert all("gives two contents for one figure" in reason for reason in reasons(record))
 
 
-def test_the_same_refusal_is_kept_once(record: Record) -> None:
+def test_the_same_rejection_is_quarantined_once(record: Record) -> None:
     for _ in range(2):
         assert load(record, facts(fact("1", license_class="restricted"))).quarantined == 1
     assert len(reasons(record)) == 1
@@ -146,19 +145,21 @@ def test_reported_digits_survive(record: Record, digits: str) -> None:
     assert value == Decimal(digits)
 
 
-def test_an_empty_load_is_entered_and_appends_nothing(record: Record) -> None:
+def test_an_empty_load_gets_a_ledger_entry_and_appends_nothing(record: Record) -> None:
     entry = load(record, facts())
     assert (entry.read, entry.appended, entry.load_seq) == (0, 0, 0)
-    assert untouched(record)
+    assert is_empty(record)
 
 
-def test_a_day_or_a_moment_that_no_calendar_has_is_quarantined(record: Record) -> None:
+def test_a_date_or_time_outside_the_calendar_is_quarantined(record: Record) -> None:
     table = facts(fact("1"), fact("2", item="profit"), fact("3", item="tax"))
     days = pa.array([17000, 2**31 - 1, 17000], pa.int32()).cast(pa.date32())
-    moments = pa.array([1_767_000_000_000_000, 1_767_000_000_000_000, 2**60], pa.int64())
-    table = replaced(table, "period_end", days)
-    table = replaced(table, "period_start", pa.nulls(3, pa.date32()))
-    entry = load(record, replaced(table, "observed_at", moments.cast(pa.timestamp("us", "UTC"))))
+    timestamps = pa.array([1_767_000_000_000_000, 1_767_000_000_000_000, 2**60], pa.int64())
+    table = with_column(table, "period_end", days)
+    table = with_column(table, "period_start", pa.nulls(3, pa.date32()))
+    entry = load(
+        record, with_column(table, "observed_at", timestamps.cast(pa.timestamp("us", "UTC")))
+    )
     assert (entry.appended, entry.quarantined) == (1, 2)
     assert [reason.split(":")[0] for reason in reasons(record)] == [
         "row 1, period_end",
@@ -166,7 +167,7 @@ def test_a_day_or_a_moment_that_no_calendar_has_is_quarantined(record: Record) -
     ]
 
 
-def test_a_withdrawal_with_a_value_and_a_period_backwards_are_quarantined(record: Record) -> None:
+def test_a_withdrawal_with_a_value_and_a_backward_period_are_quarantined(record: Record) -> None:
     entry = load(
         record,
         facts(fact("1", withdrawn=True), fact("2", item="tax", period_start=date(2019, 2, 1))),
@@ -178,13 +179,13 @@ def test_a_withdrawal_with_a_value_and_a_period_backwards_are_quarantined(record
     )
 
 
-def test_rows_are_numbered_as_they_came_and_none_is_dropped(record: Record) -> None:
+def test_rows_keep_their_number_and_none_is_dropped(record: Record) -> None:
     rows = facts(fact("0", license_class="restricted"), fact("1"), fact("2"))
     assert load(record, rows).quarantined == 3
     assert [reason.split(",")[0] for reason in reasons(record)] == ["row 0", "row 1", "row 2"]
 
 
-def test_a_column_that_the_table_has_not_is_refused_always() -> None:
+def test_a_column_that_the_table_does_not_have_is_always_refused() -> None:
     table, [rejected] = to_arrow(FUNDAMENTALS, [fact("1") | {"fiscal_year": 2018}])
     assert len(table) == 0
     assert rejected.reason == "fiscal_year: no such column"

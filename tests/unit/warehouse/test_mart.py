@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sqlmodel import SQLModel
 
 from tests.helpers.arrivals import DAYS, MODES, arrivals
-from tests.helpers.arrivals import row as said_row
+from tests.helpers.arrivals import row as sighting_row
 from tests.helpers.facts import fact, facts
 from tests.helpers.record_rows import (
     FIRST,
@@ -32,7 +32,7 @@ from tests.helpers.record_rows import (
     series_row,
     sighting,
 )
-from tests.models.record_model import Answer, Said, answer
+from tests.models.record_model import Answer, ModelSighting, answer
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.json_encoding import encode
 from warehouse.mart.audit import AuditFailed, refuse_unservable_rows
@@ -398,13 +398,13 @@ def test_an_answer_reads_what_is_asked_by_an_index(
 @settings(max_examples=15, deadline=None)
 @given(arrivals())
 def test_a_build_answers_any_history_as_the_model_does(
-    arrived: tuple[list[Said], list[list[Said]]],
+    arrived: tuple[list[ModelSighting], list[list[ModelSighting]]],
 ) -> None:
     history, batches = arrived
     with tempfile.TemporaryDirectory() as root:
         record, folder = Record(f"{root}/record"), Path(root) / "mart"
         for batch in batches:
-            load(record, FUNDAMENTALS, *map(said_row, batch))
+            load(record, FUNDAMENTALS, *map(sighting_row, batch))
         publish(record, folder)
         for as_of in (None, *DAYS):
             for mode in MODES:

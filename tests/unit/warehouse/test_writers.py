@@ -1,4 +1,4 @@
-"""Writers, compactions and caches at the same time: nothing twice, nothing lost."""
+"""Concurrent writers, compactions and indexes: no row twice, none lost."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 
-MANY = """
+LOAD_MANY = """
 import sys
 from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
@@ -42,11 +42,11 @@ def counts(record: Record) -> list[object]:
     return [int(column[0].as_py()) for column in record.query(statement).columns]
 
 
-def test_writers_that_compact_at_the_same_time_double_nothing(tmp_path: Path) -> None:
+def test_concurrent_writers_that_compact_duplicate_nothing(tmp_path: Path) -> None:
     """Each writer makes more files than a table may have before it is compacted."""
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", MANY, str(tmp_path), item],
+            [sys.executable, "-c", LOAD_MANY, str(tmp_path), item],
             cwd=ROOT,
             stderr=subprocess.PIPE,
             text=True,
@@ -54,25 +54,25 @@ def test_writers_that_compact_at_the_same_time_double_nothing(tmp_path: Path) ->
         for item in ("revenue", "profit")
     ]
     for writer in writers:
-        _, said = writer.communicate()
-        assert writer.returncode == 0, said
+        _, stderr = writer.communicate()
+        assert writer.returncode == 0, stderr
     record = Record(str(tmp_path))
     assert counts(record) == [72, 72, 72, 72, 72]
     assert len(record.files("fundamentals")) < 72
 
 
-def test_threads_that_share_a_record_double_nothing(record: Record) -> None:
+def test_threads_that_share_a_record_duplicate_nothing(record: Record) -> None:
     def load(number: int) -> int:
         rows = facts(*(fact("1", year=1950 + year) for year in range(number % 4, 20)))
         return append(record, FUNDAMENTALS, rows, Load("test", (f"{number}",))).appended
 
     with ThreadPoolExecutor(4) as threads:
         assert sum(threads.map(load, range(8))) == 20
-    held = record.query(f"SELECT count(*) AS n FROM {record.relation('fundamentals')}")
-    assert held["n"].to_pylist() == [20]
+    rows = record.query(f"SELECT count(*) AS n FROM {record.relation('fundamentals')}")
+    assert rows["n"].to_pylist() == [20]
 
 
-def test_a_load_that_was_committed_and_not_entered_is_entered_by_whoever_comes_next(
+def test_a_committed_load_without_a_ledger_entry_is_entered_by_the_next_writer(
     record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as killed:
@@ -81,11 +81,13 @@ def test_a_load_that_was_committed_and_not_entered_is_entered_by_whoever_comes_n
             rows = facts(fact("1", year=1950 + number))
             append(record, FUNDAMENTALS, rows, Load("test", (f"{number}",)))
     assert len(record.query(f"SELECT * FROM {record.relation('loads')}")) == 0
-    held = append(Record(record.root), FUNDAMENTALS, facts(fact("1", year=1950)), Load("t", ("x",)))
-    assert held.appended == 0
+    entry = append(
+        Record(record.root), FUNDAMENTALS, facts(fact("1", year=1950)), Load("t", ("x",))
+    )
+    assert entry.appended == 0
     append(Record(record.root), FUNDAMENTALS, facts(fact("1", year=1960)), Load("t", ("y",)))
-    entered = record.query(f"SELECT load_seq, appended FROM {record.relation('loads')}")
-    assert sorted(zip(*(column.to_pylist() for column in entered.columns), strict=True)) == [
+    entries = record.query(f"SELECT load_seq, appended FROM {record.relation('loads')}")
+    assert sorted(zip(*(column.to_pylist() for column in entries.columns), strict=True)) == [
         (1, 1),
         (2, 1),
         (3, 0),
@@ -95,7 +97,7 @@ def test_a_load_that_was_committed_and_not_entered_is_entered_by_whoever_comes_n
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "empty"])
-def test_an_index_that_is_missing_or_damaged_is_made_again(record: Record, damage: str) -> None:
+def test_a_missing_or_damaged_index_is_written_again(record: Record, damage: str) -> None:
     rows = facts(*(fact("1", year=1950 + year) for year in range(20)))
     append(record, FUNDAMENTALS, rows, Load("test", ("d",)))
     for path in record.index_folder("fundamentals").glob("*.marks"):
@@ -103,12 +105,12 @@ def test_an_index_that_is_missing_or_damaged_is_made_again(record: Record, damag
         path.unlink()
         if damage != "missing":
             path.write_bytes(content[: len(content) // 2] if damage == "cut" else b"")
-    again = append(record, FUNDAMENTALS, rows, Load("test", ("d",)))
-    assert (again.appended, again.held) == (0, 20)
+    entry = append(record, FUNDAMENTALS, rows, Load("test", ("d",)))
+    assert (entry.appended, entry.held) == (0, 20)
 
 
 @pytest.mark.parametrize("name", ["with space", "it's", "über", "all*"])
-def test_a_record_may_lie_in_any_ordinary_folder(tmp_path: Path, name: str) -> None:
+def test_a_record_works_in_any_ordinary_folder(tmp_path: Path, name: str) -> None:
     record = Record(str(tmp_path / name))
     append(record, FUNDAMENTALS, facts(fact("1")), Load("test", ("d",)))
     statement = vintages_query(
@@ -119,6 +121,6 @@ def test_a_record_may_lie_in_any_ordinary_folder(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("name", ["a[1]", "100%", "back\\slash", "a#b", "what?"])
-def test_a_folder_that_cannot_hold_a_record_is_refused_in_words(tmp_path: Path, name: str) -> None:
+def test_an_unusable_folder_is_refused_with_the_reason(tmp_path: Path, name: str) -> None:
     with pytest.raises(SankofaError, match="the path of a record cannot contain"):
         Record(str(tmp_path / name))
