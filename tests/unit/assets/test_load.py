@@ -1,4 +1,4 @@
-"""From landed documents to the record: each read once, late ones in their place."""
+"""From landed documents to the record: every document is read once, late ones in order."""
 
 import hashlib
 from dataclasses import replace
@@ -33,8 +33,8 @@ def parse(document: Document, body: bytes) -> Parsed:
     return parsed
 
 
-def row(document: Document, place: str, item: str, value: str) -> dict[str, object]:
-    return provenance(document, place, "file") | {
+def row(document: Document, location: str, item: str, value: str) -> dict[str, object]:
+    return provenance(document, location, "file") | {
         "available_at": date(2019, 3, 29),
         "publication": "the only one",
         "country": "ZA",
@@ -55,20 +55,20 @@ SOURCE = Source("test", "macro", "Test", "cc0", "CC0", parse, (MACRO_SERIES,), c
 
 
 class Portal:
-    """A landing, a record, and a source that shows something else every month."""
+    """A landing, a record, and a source whose content changes every month."""
 
     def __init__(self, folder: Path) -> None:
         self.landing = Landing(str(folder / "landing"))
         self.record = Record(str(folder / "record"))
         self.available_at: date | None = date(2019, 3, 29)
-        self.mend: dict[str, object] = {}
+        self.corrections: dict[str, object] = {}
         self.source = replace(SOURCE, parse=self.parse)
 
     def parse(self, document: Document, body: bytes) -> Parsed:
         parsed = parse(document, body)
-        for each in parsed.rows.get("macro_series", []):
-            each["available_at"] = self.available_at
-            each.update(self.mend)
+        for parsed_row in parsed.rows.get("macro_series", []):
+            parsed_row["available_at"] = self.available_at
+            parsed_row.update(self.corrections)
         return parsed
 
     def shows(self, month: int, body: bytes, path: str = "a", day: int = 1, hour: int = 6) -> None:
@@ -79,7 +79,7 @@ class Portal:
     def load(self) -> dict[str, int]:
         entries = load_source(self.record, self.landing, self.source)
         names = ("read", "appended", "held", "quarantined", "withdrawn")
-        sums = {name: sum(getattr(each, name) for each in entries) for name in names}
+        sums = {name: sum(getattr(entry, name) for entry in entries) for name in names}
         assert sums["read"] == sums["appended"] + sums["held"] + sums["quarantined"]
         return {name: number for name, number in sums.items() if number}
 
@@ -102,7 +102,7 @@ def test_a_document_is_read_once(portal: Portal) -> None:
     assert portal.load() == {}
 
 
-def test_an_edit_and_a_withdrawal_are_known_from_the_month_they_were_seen(portal: Portal) -> None:
+def test_an_edit_and_a_withdrawal_are_known_from_the_day_they_were_observed(portal: Portal) -> None:
     portal.shows(1, b"revenue=1 profit=2")
     portal.shows(2, b"revenue=3")
     assert portal.load() == {"read": 3, "appended": 3, "withdrawn": 1}
@@ -110,7 +110,7 @@ def test_an_edit_and_a_withdrawal_are_known_from_the_month_they_were_seen(portal
     assert portal.values(date(2026, 2, 1)) == {"revenue": 3}
 
 
-def test_what_one_address_does_not_show_may_stand_at_another(portal: Portal) -> None:
+def test_a_figure_missing_at_one_url_may_be_shown_at_another(portal: Portal) -> None:
     portal.shows(1, b"revenue=1", path="a")
     portal.shows(1, b"profit=2", path="b")
     portal.shows(2, b"revenue=1 tax=3", path="a")
@@ -119,13 +119,13 @@ def test_what_one_address_does_not_show_may_stand_at_another(portal: Portal) -> 
 
 
 @pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
-def test_a_document_that_turns_up_late_is_read_in_its_place(
+def test_a_late_document_is_read_in_the_order_of_observation(
     portal: Portal, order: tuple[int, ...]
 ) -> None:
     """The portal showed 1, then 2, then 1 again; the documents reach us in any order."""
-    shown = {1: b"revenue=1", 2: b"revenue=2", 3: b"revenue=1 "}
+    bodies = {1: b"revenue=1", 2: b"revenue=2", 3: b"revenue=1 "}
     for month in order:
-        portal.shows(month, shown[month])
+        portal.shows(month, bodies[month])
         portal.load()
     assert portal.values(date(2026, 1, 31)) == {"revenue": 1}
     assert portal.values(date(2026, 2, 28)) == {"revenue": 2}
@@ -142,7 +142,7 @@ def test_a_value_that_comes_back_in_the_same_bytes_is_known_again(portal: Portal
 
 @pytest.mark.parametrize("order", list(permutations((6, 12, 18))))
 @pytest.mark.parametrize("available_at", [None, date(2026, 1, 5)])
-def test_of_readings_of_one_day_or_without_a_date_the_last_made_stands(
+def test_the_last_reading_of_a_day_or_without_a_date_counts(
     portal: Portal, order: tuple[int, ...], available_at: date | None
 ) -> None:
     portal.available_at = available_at
@@ -154,17 +154,17 @@ def test_of_readings_of_one_day_or_without_a_date_the_last_made_stands(
 
 @pytest.mark.parametrize("first", ["a", "b"])
 @pytest.mark.parametrize("together", [True, False])
-def test_documents_of_one_moment_that_disagree_end_the_same_in_any_order(
+def test_contradicting_documents_of_one_moment_end_the_same_in_any_order(
     portal: Portal, first: str, together: bool
 ) -> None:
-    shown = {"a": b"revenue=1", "b": b"revenue=2"}
+    bodies = {"a": b"revenue=1", "b": b"revenue=2"}
     for path in (first, "b" if first == "a" else "a"):
-        portal.shows(1, shown[path], path=path)
+        portal.shows(1, bodies[path], path=path)
         if not together:
             portal.load()
     portal.load()
-    stands = max(shown.values(), key=lambda body: hashlib.sha256(body).hexdigest())
-    assert portal.values() == {"revenue": int(stands[-1:])}
+    winner = max(bodies.values(), key=lambda body: hashlib.sha256(body).hexdigest())
+    assert portal.values() == {"revenue": int(winner[-1:])}
 
 
 def test_an_unreadable_part_is_quarantined_and_withdraws_nothing(portal: Portal) -> None:
@@ -174,24 +174,26 @@ def test_an_unreadable_part_is_quarantined_and_withdraws_nothing(portal: Portal)
     assert portal.values() == {"revenue": 3, "profit": 2}
 
 
-def test_a_parser_that_fails_loses_nothing_and_stops_nothing(portal: Portal) -> None:
+def test_a_failing_parser_loses_nothing_and_stops_nothing(portal: Portal) -> None:
     portal.shows(1, b"boom", path="a")
     portal.shows(2, b"revenue=1", path="b")
     assert portal.load() == {"read": 2, "appended": 1, "quarantined": 1}
-    kept = portal.record.query(f"SELECT reason FROM {portal.record.relation('quarantine')}")
-    assert kept["reason"].to_pylist() == ["the parser failed (RuntimeError: a bug); report it"]
+    quarantined = portal.record.query(f"SELECT reason FROM {portal.record.relation('quarantine')}")
+    assert quarantined["reason"].to_pylist() == [
+        "the parser failed (RuntimeError: a bug); report it"
+    ]
 
 
-def test_mended_code_replaces_what_it_read_of_a_document(
+def test_corrected_code_replaces_the_rows_of_a_document(
     portal: Portal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first version of a parser took the wrong day, the wrong country and wrong values."""
     portal.available_at = date(2019, 9, 30)
     portal.shows(1, b"revenue=1 profit=2")
     portal.load()
-    monkeypatch.setattr(ledger, "code_version", lambda: "mended")
+    monkeypatch.setattr(ledger, "code_version", lambda: "corrected")
     portal.available_at = date(2019, 3, 29)
-    portal.mend = {"country": "ZW", "value": Decimal(5)}
+    portal.corrections = {"country": "ZW", "value": Decimal(5)}
     assert portal.load() == {"read": 2, "appended": 2}
     assert portal.load() == {}
     relation = portal.record.relation("macro_series")
