@@ -27,11 +27,10 @@ BindKey = Callable[[bytes], tuple[Parse, Stream]]
 class Source:
     """One source of documents; one parser reads all of them into its tables.
 
-    ``complete`` says that an address always shows all it has, and that nothing moves from one
-    address to another, so that what it showed before and shows no more was withdrawn. An
-    address that shows a page or a difference is not. The identity of a figure in its tables
-    must name the source: nobody withdraws for another. ``stream`` reads a large body in parts,
-    so that memory stays flat however long it is.
+    ``complete``: every URL always shows all it has, and nothing moves from one URL to another, so
+    what a URL no longer shows was withdrawn. A URL that shows a page or a diff is not complete.
+    The identity columns of its tables must then include the source: no source withdraws for
+    another. ``stream`` reads a large body in parts, so that memory stays flat.
 
     A source without ``fetch`` can only be read from a folder. ``cadence`` says by which parts a
     source can be fetched, of days or of issuers; without it every fetch gets everything.
@@ -60,7 +59,7 @@ class Source:
 
     @property
     def permitted(self) -> bool:
-        """Say whether its licence permits that anything of it is kept and served."""
+        """True if the licence permits storing and serving its documents."""
         return self.license_class != "restricted"
 
 
@@ -76,10 +75,10 @@ def base_url_of(source: Source, settings: Settings) -> str:
 
 
 def refuse_restricted(source: Source) -> None:
-    """Refuse a source whose licence does not permit serving, before anything is asked of it."""
+    """Raise LicenceError for a source that may not be served, before any request is sent."""
     if not source.permitted:
         raise LicenceError(
             f"{source.key} is refused: its licence ({source.license_name}) does not permit "
-            "serving it; nothing was asked of it and nothing is kept. Once redistribution is "
-            "cleared with the publisher, give the source its licence class in sources.py"
+            "serving it; nothing was fetched and nothing is stored. Once redistribution is "
+            "cleared with the publisher, set its licence class in sources.py"
         )

@@ -1,7 +1,7 @@
-"""One polite client: limits, retries, time-outs and words for whatever goes wrong.
+"""The HTTP client of all fetchers: rate limits, retries, timeouts, and readable errors.
 
-What a source answers is not read here. Keys in an address never reach an error, a log or a
-record.
+Bodies are checked for completeness, not interpreted. API keys in a URL never reach an error, a
+log or the record.
 """
 
 import contextlib
@@ -37,8 +37,8 @@ StoredHeaders = Callable[[str], Mapping[str, str] | None]
 REDIRECTS = 5
 LARGE = BodyLimits(received=16 << 30, opened=16 << 30)
 
-# Headers of the transfer, not of the document, and what is meant for this client alone.
-_NOT_KEPT = (
+# Headers of the transfer rather than the document, and cookies: not landed with the body.
+_UNSTORED_HEADERS = (
     "connection",
     "content-encoding",
     "content-length",
@@ -47,15 +47,15 @@ _NOT_KEPT = (
     "transfer-encoding",
 )
 _NO_CONTACT = (
-    "no contact is set, and sources refuse or block whoever does not say who asks: "
-    "set SANKOFA_CONTACT to an e-mail address or a web page of yours"
+    "no contact is set, and sources block clients that do not identify themselves: "
+    "set SANKOFA_CONTACT to your e-mail address or web page"
 )
 
 
 class FetchError(SankofaError):
-    """An answer did not arrive, or is not what was asked for.
+    """A response did not arrive, or is not what was requested.
 
-    ``status`` where one came; ``retryable`` says whether asking again later may help.
+    ``status`` is None if there was no response; ``retryable``: a later attempt may succeed.
     """
 
     def __init__(self, message: str, status: int | None = None, retryable: bool = False) -> None:
@@ -65,7 +65,7 @@ class FetchError(SankofaError):
 
 @dataclass(frozen=True)
 class SourceResponse:
-    """What a source answered; ``url`` as asked, without keys."""
+    """The response of a source; ``url`` as requested, without API keys."""
 
     url: str
     status: int
@@ -75,13 +75,13 @@ class SourceResponse:
 
     @property
     def changed(self) -> bool:
-        """Say whether there is a body; False means: as it was when last kept."""
+        """False for 304: the body is the one that was landed last."""
         return self.status != 304
 
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Seconds to connect, between two pieces of an answer, and for the whole of it."""
+    """Seconds to connect, between two chunks, for a whole response, for a download."""
 
     connect: float = 15.0
     read: float = 60.0
@@ -90,7 +90,7 @@ class Timeouts:
 
 
 @dataclass(frozen=True)
-class _Ask:
+class _RequestSpec:
     method: str
     url: str
     expects: ExpectedFormat
@@ -101,24 +101,23 @@ class _Ask:
 
 
 class Client:
-    """Asks politely and gives whole answers, or a FetchError that says why not.
+    """Fetches complete responses, or raises a FetchError that says why not.
 
-    ``kept`` gives the headers kept of the last answer of an address, for requests that ask
-    only for what changed. How often a host is asked holds for all clients of this machine that
-    share the folder ``turns``.
+    ``stored_headers`` looks up the headers landed for a URL, for conditional requests. All
+    clients on this machine that share ``rate_folder`` share the rate limits.
     """
 
     def __init__(
         self,
         contact: str,
-        turns: Path,
+        rate_folder: Path,
         *,
         rates: Mapping[str, float] = RATES,
         limits: BodyLimits | None = None,
         timeouts: Timeouts | None = None,
         attempts: int = 5,
         longest_wait: float = 120.0,
-        kept: StoredHeaders | None = None,
+        stored_headers: StoredHeaders | None = None,
         progress: Progress | None = None,
         verify: ssl.SSLContext | bool = True,
         clock: Callable[[], float] = time.monotonic,
@@ -128,9 +127,9 @@ class Client:
         self._limits, self._times = limits or BodyLimits(), timeouts or Timeouts()
         self._attempts, self._longest = attempts, longest_wait
         self._backoff = tenacity.wait_exponential_jitter(initial=1, max=longest_wait, jitter=2)
-        self._kept, self._progress = kept, progress
+        self._stored_headers, self._progress = stored_headers, progress
         self._clock, self._sleep = clock, sleep
-        self._turns = RateLimiter(rates, clock, sleep, turns)
+        self._rate_limiter = RateLimiter(rates, clock, sleep, rate_folder)
         logging.getLogger("httpx2").addFilter(log_without_secrets)
         self._http = httpx2.Client(
             verify=verify,
@@ -152,16 +151,20 @@ class Client:
     def get(
         self, url: str, expects: ExpectedFormat = "any", *, conditional: bool = False
     ) -> SourceResponse:
-        """Get an address; with ``conditional`` an unchanged one has no body."""
+        """GET a URL; with ``conditional``, an unchanged document has no body."""
         headers = self._conditions(url) if conditional else {}
-        return self._whole(_Ask("GET", url, expects, self._limits, self._times.whole, headers))
+        return self._whole(
+            _RequestSpec("GET", url, expects, self._limits, self._times.whole, headers)
+        )
 
     def post(
         self, url: str, content: bytes, headers: Mapping[str, str], expects: ExpectedFormat = "json"
     ) -> SourceResponse:
-        """Post a question that changes nothing at the source, so that it may be repeated."""
-        seconds, given = self._times.whole, dict(headers)
-        return self._whole(_Ask("POST", url, expects, self._limits, seconds, given, content))
+        """POST a query; it must change nothing at the source, because it may be retried."""
+        spec = _RequestSpec(
+            "POST", url, expects, self._limits, self._times.whole, dict(headers), content
+        )
+        return self._whole(spec)
 
     def download(
         self,
@@ -170,22 +173,25 @@ class Client:
         expects: ExpectedFormat = "any",
         limits: BodyLimits = LARGE,
     ) -> SourceResponse:
-        """Write a body of any size to an empty file; the answer itself carries none."""
+        """Write a body of any size to an empty file; the returned response carries none."""
         headers = self._conditions(url)
-        return self._fetch(_Ask("GET", url, expects, limits, self._times.download, headers), target)
+        return self._fetch(
+            _RequestSpec("GET", url, expects, limits, self._times.download, headers), target
+        )
 
     def _conditions(self, url: str) -> dict[str, str]:
-        kept = (self._kept(without_secrets(url)) if self._kept else None) or {}
-        asked = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
-        return {asked[name]: kept[name] for name in asked if name in kept}
+        lookup = self._stored_headers
+        stored = (lookup(without_secrets(url)) if lookup else None) or {}
+        conditions = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
+        return {conditions[name]: stored[name] for name in conditions if name in stored}
 
-    def _whole(self, ask: _Ask) -> SourceResponse:
+    def _whole(self, spec: _RequestSpec) -> SourceResponse:
         sink = io.BytesIO()
-        answer = self._fetch(ask, sink)
-        return replace(answer, body=sink.getvalue())
+        response = self._fetch(spec, sink)
+        return replace(response, body=sink.getvalue())
 
-    def _fetch(self, ask: _Ask, sink: IO[bytes]) -> SourceResponse:
-        self._refuse_address(ask.url)
+    def _fetch(self, spec: _RequestSpec, sink: IO[bytes]) -> SourceResponse:
+        self._refuse_address(spec.url)
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception(lambda error: getattr(error, "retryable", False)),
             stop=tenacity.stop_after_attempt(self._attempts),
@@ -194,18 +200,20 @@ class Client:
             reraise=True,
         )
         try:
-            return retrying(self._once, ask, sink)
+            return retrying(self._once, spec, sink)
         except AttemptFailed as failed:
-            tried = retrying.statistics["attempt_number"]
-            # the cause may carry the address with its key
-            raise _error(ask.url, failed, tried) from None
+            attempts = retrying.statistics["attempt_number"]
+            # "from None": the cause may carry the URL with its API key
+            raise _error(spec.url, failed, attempts) from None
 
     def _refuse_address(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise FetchError(f"{without_secrets(url)!r} is no web address: give one with https://")
+            raise FetchError(
+                f"{without_secrets(url)!r} is not a web address: use one with https://"
+            )
         if not self._contact and parts.hostname not in LOOPBACK:
-            raise FetchError(f"{without_secrets(url)} was not asked: {_NO_CONTACT}")
+            raise FetchError(f"{without_secrets(url)} was not fetched: {_NO_CONTACT}")
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
@@ -213,63 +221,65 @@ class Client:
             return min(error.after, self._longest)
         return self._backoff(state)
 
-    def _once(self, ask: _Ask, sink: IO[bytes]) -> SourceResponse:
+    def _once(self, spec: _RequestSpec, sink: IO[bytes]) -> SourceResponse:
         sink.seek(0)
         sink.truncate()
-        deadline = self._clock() + ask.seconds
+        deadline = self._clock() + spec.seconds
 
-        def in_time() -> None:
+        def check_deadline() -> None:
             if self._clock() > deadline:
-                raise AttemptFailed(f"it took longer than {ask.seconds:g} s", LATER, retryable=True)
+                raise AttemptFailed(
+                    f"it took longer than {spec.seconds:g} s", LATER, retryable=True
+                )
 
-        def heard(received: int, length: int | None) -> None:
-            in_time()
+        def on_chunk(received: int, length: int | None) -> None:
+            check_deadline()
             if self._progress is not None:
                 self._progress(received, length)
 
         try:
-            with contextlib.closing(self._send(ask)) as response:
+            with contextlib.closing(self._send(spec)) as response:
                 if response.status_code != 304:
-                    refuse_status(response, in_time)
-                    receive(response, ask.expects, ask.limits, sink, heard)
-                return _answer(ask, response)
+                    refuse_status(response, check_deadline)
+                    receive(response, spec.expects, spec.limits, sink, on_chunk)
+                return _source_response(spec, response)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             _explain(error)
 
-    def _send(self, ask: _Ask) -> httpx2.Response:
-        """Send, and follow redirects as far as they are safe."""
+    def _send(self, spec: _RequestSpec) -> httpx2.Response:
+        """Send the request and follow safe redirects; each hop counts against the rate limit."""
         request = self._http.build_request(
-            ask.method, ask.url, headers=ask.headers, content=ask.content
+            spec.method, spec.url, headers=spec.headers, content=spec.content
         )
         for _ in range(REDIRECTS + 1):
-            self._turns.take(request.url.host)
+            self._rate_limiter.wait(request.url.host)
             response = self._http.send(request, stream=True)
             if response.next_request is None:
                 return response
             response.close()
-            request = _redirected(request, response.next_request, ask)
+            request = _redirected(request, response.next_request, spec)
         raise AttemptFailed(f"it redirects more than {REDIRECTS} times", "check the address")
 
 
-def _answer(ask: _Ask, response: httpx2.Response) -> SourceResponse:
-    named = ((name.lower(), value) for name, value in response.headers.items())
-    headers = {name: value for name, value in named if name not in _NOT_KEPT}
+def _source_response(spec: _RequestSpec, response: httpx2.Response) -> SourceResponse:
+    lowercase = ((name.lower(), value) for name, value in response.headers.items())
+    headers = {name: value for name, value in lowercase if name not in _UNSTORED_HEADERS}
     return SourceResponse(
-        without_secrets(ask.url), response.status_code, headers, b"", datetime.now(UTC)
+        without_secrets(spec.url), response.status_code, headers, b"", datetime.now(UTC)
     )
 
 
-def _error(url: str, failed: AttemptFailed, tried: int) -> FetchError:
+def _error(url: str, failed: AttemptFailed, attempts: int) -> FetchError:
     why = failed.why
     for key in secrets_in(url):
         why = why.replace(key, "…")
-    times = "once" if tried == 1 else f"{tried} times"
+    times = "once" if attempts == 1 else f"{attempts} times"
     words = f"{without_secrets(url)}: {why} (tried {times}); {failed.advice}"
     return FetchError(words, failed.status, failed.retryable)
 
 
 def _explain(error: Exception) -> NoReturn:
-    """Say in our words what a failure of the connection was."""
+    """Raise AttemptFailed with a readable reason for an error of the HTTP library."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
         cause = cause.__cause__ or cause.__context__
@@ -280,9 +290,9 @@ def _explain(error: Exception) -> NoReturn:
         )
     retryable = isinstance(error, httpx2.TransportError)
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
-        raise AttemptFailed("it is, or leads to, no web address", "check the address")
+        raise AttemptFailed("it is not, or does not lead to, a web address", "check the address")
     if isinstance(error, httpx2.TimeoutException):
-        raise AttemptFailed("it did not answer in time", LATER, retryable)
+        raise AttemptFailed("it did not response in time", LATER, retryable)
     if isinstance(error, httpx2.ConnectError):
         raise AttemptFailed(
             f"no connection ({error})", "check the network and the address", retryable
@@ -290,14 +300,19 @@ def _explain(error: Exception) -> NoReturn:
     raise AttemptFailed(f"the connection broke ({error})", LATER, retryable)
 
 
-def _redirected(request: httpx2.Request, following: httpx2.Request, ask: _Ask) -> httpx2.Request:
-    """Refuse a step down from https; what was told one host is not told another."""
+def _redirected(
+    request: httpx2.Request, following: httpx2.Request, spec: _RequestSpec
+) -> httpx2.Request:
+    """Return the redirected request; refuse a downgrade from https.
+
+    Another host does not get our headers: they may contain an API key.
+    """
     if request.url.scheme == "https" and following.url.scheme != "https":
         target = without_secrets(str(following.url))
         raise AttemptFailed(
             f"it redirects to {target}, which is not encrypted", "check the address"
         )
     if following.url.host != request.url.host:
-        for name in ask.headers:
+        for name in spec.headers:
             following.headers.pop(name, None)
     return following

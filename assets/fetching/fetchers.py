@@ -1,6 +1,6 @@
-"""What every fetcher shares: its shape, its base address, its lists, its failures.
+"""What all fetchers share: their signature, URL and JSON helpers, partial failures.
 
-A fetcher only asks and hands on; what an answer says is read by the parser of its source.
+A fetcher only makes requests and passes responses on; parsers read what they say.
 """
 
 import json
@@ -24,9 +24,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Window:
-    """What is asked for: the days of publication, both included, or batches of issuers.
+    """What to fetch: days of publication (both ends included), or batches of issuers.
 
-    None is without end; no batch is all of them.
+    None means unbounded; no batches means all issuers.
     """
 
     from_: date | None = None
@@ -41,40 +41,40 @@ class Window:
 Fetch = Callable[[Client, str, Window, Settings], Iterator[FetchedResponse]]
 
 
-def build_url(base: str, path: str, asked: Mapping[str, str | int] | None = None) -> str:
-    """Put an address together."""
-    query = urlencode(asked or {}, safe=":")
+def build_url(base: str, path: str, parameters: Mapping[str, str | int] | None = None) -> str:
+    """Join base, path and query string."""
+    query = urlencode(parameters or {}, safe=":")
     return f"{base}/{path}?{query}" if query else f"{base}/{path}"
 
 
 def fetched_response(
     source: str,
     license_class: LicenseClass,
-    answer: SourceResponse,
-    more: Mapping[str, str] | None = None,
+    response: SourceResponse,
+    extra_headers: Mapping[str, str] | None = None,
 ) -> FetchedResponse:
-    """Make an answer a document; ``more`` are headers that its parser needs."""
+    """Convert a response for landing; ``extra_headers`` are needed by its parser."""
     return FetchedResponse(
         source=source,
-        url=answer.url,
-        body=answer.body,
+        url=response.url,
+        body=response.body,
         license_class=license_class,
-        observed_at=answer.observed_at,
-        status=answer.status,
-        headers=answer.headers | dict(more or {}),
+        observed_at=response.observed_at,
+        status=response.status,
+        headers=response.headers | dict(extra_headers or {}),
     )
 
 
-def response_json(answer: SourceResponse) -> Any:
-    """Read the JSON of an answer, to see how it goes on."""
+def response_json(response: SourceResponse) -> Any:
+    """Decode a JSON response, for example to find the next page."""
     try:
-        return json.loads(answer.body)
+        return json.loads(response.body)
     except ValueError as error:
-        raise FetchError(f"{answer.url}: the answer is no JSON ({error}); report it") from None
+        raise FetchError(f"{response.url}: the response is not JSON ({error}); report it") from None
 
 
 def json_member(value: Any, *names: str) -> Any:
-    """Follow names into a decoded answer; None where one is missing."""
+    """Return the member at a path of names; None where one is missing."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
@@ -83,27 +83,28 @@ def json_member(value: Any, *names: str) -> Any:
 def fetch_all(
     source: str, names: Sequence[str], fetch_one: Callable[[str], Iterator[FetchedResponse]]
 ) -> Iterator[FetchedResponse]:
-    """Fetch one after another; what failed is told at the end, when the others have come.
+    """Fetch item after item; raise one error for all failures when the rest has arrived.
 
-    After three failures in a row the rest is not asked for.
+    After three failures in a row the remaining items are skipped: the source is down.
     """
-    failed: list[str] = []
-    row, retryable = 0, False
+    failures: list[str] = []
+    failures_in_a_row, retryable = 0, False
     for name in names:
         try:
             yield from fetch_one(name)
         except FetchError as error:
             _log.warning("%s, %s: %s", source, name, error)
-            failed.append(f"{name}: {error}")
-            row, retryable = row + 1, retryable or error.retryable
+            failures.append(f"{name}: {error}")
+            failures_in_a_row += 1
+            retryable = retryable or error.retryable
         else:
-            row = 0
-        if row == 3:
-            failed.append("three failed in a row, so the rest was not asked for")
+            failures_in_a_row = 0
+        if failures_in_a_row == 3:
+            failures.append("three failed in a row, so the rest was skipped")
             break
-    if failed:
+    if failures:
         raise FetchError(
-            f"{source} did not arrive whole. " + ". ".join(failed), retryable=retryable
+            f"{source} did not arrive complete. " + ". ".join(failures), retryable=retryable
         )
 
 
@@ -114,20 +115,26 @@ def download_file(
     url: str,
     expects: ExpectedFormat,
 ) -> Iterator[FetchedResponse]:
-    """Download a large file to a temporary one, open until the next document is asked for.
+    """Download a large file to a temporary one; yield nothing if it has not changed.
 
-    Nothing if it has not changed.
+    The temporary file is deleted when the caller asks for the next document.
     """
     with tempfile.TemporaryFile() as body:
-        answer = client.download(url, body, expects)
-        if answer.changed:
+        response = client.download(url, body, expects)
+        if response.changed:
             body.seek(0)
             yield FetchedResponse(
-                source, answer.url, body, license_class, answer.observed_at, 200, answer.headers
+                source,
+                response.url,
+                body,
+                license_class,
+                response.observed_at,
+                200,
+                response.headers,
             )
 
 
 def stored_headers(landing: Landing, source: str) -> StoredHeaders:
-    """Give what was kept of the last answer of each address of a source."""
+    """Return a lookup: the headers landed with the latest document of a URL."""
     latest = {document.url: document.headers for document in landing.documents(source)}
     return latest.get

@@ -1,4 +1,4 @@
-"""How a host is asked: how often, by whom, after how long again, and without a key shown."""
+"""Rate limits per host, shared by all processes of this machine, and Retry-After."""
 
 import os
 import re
@@ -10,13 +10,13 @@ from pathlib import Path
 from warehouse.errors import SankofaError
 from warehouse.locks import file_lock
 
-# Requests a second that a host is asked at most; the longest ending that fits counts.
+# Most requests per second to a host; the longest matching domain suffix applies.
 RATES: dict[str, float] = {
     "sec.gov": 8.0,
     "worldbank.org": 2.0,
     "stlouisfed.org": 2.0,
     "filings.xbrl.org": 1.0,
-    # 25 a minute without a key
+    # 25 a minute without an API key
     "openfigi.com": 0.4,
     # 60 a minute
     "api.gleif.org": 1.0,
@@ -28,11 +28,11 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class HostRateLimit:
-    """The turns of one host, ``rate`` a second, for all processes of this machine.
+    """The rate limit of one host, ``rate`` requests a second over all processes.
 
-    Its file holds the moment of the last turn. Whoever takes the next one waits while holding
-    the file's lock, which the kernel releases when its holder dies; so nobody waits longer than
-    one gap for a turn of his own, whatever a file left behind or a changed clock says.
+    Its file contains the time of the last request. The next process sleeps while it has the
+    file lock, which the kernel releases when that process dies. Nobody sleeps longer than one
+    interval, whatever a stale file or a changed clock says.
     """
 
     def __init__(
@@ -42,22 +42,22 @@ class HostRateLimit:
         sleep: Callable[[float], None],
         file: Path,
     ) -> None:
-        self._gap, self._clock, self._sleep, self._file = 1 / rate, clock, sleep, file
+        self._interval, self._clock, self._sleep, self._file = 1 / rate, clock, sleep, file
 
-    def take(self) -> None:
-        """Wait for the next turn."""
+    def wait(self) -> None:
+        """Sleep until the next request is allowed."""
         with file_lock(self._file) as file:
-            last = _moment(file.read())
-            wait = min(self._gap, last + self._gap - self._clock())
-            if wait > 0:
-                self._sleep(wait)
+            last = _timestamp(file.read())
+            seconds = min(self._interval, last + self._interval - self._clock())
+            if seconds > 0:
+                self._sleep(seconds)
             file.seek(0)
             file.truncate()
             file.write(repr(self._clock()))
 
 
 class RateLimiter:
-    """The buckets of all hosts; names under one ending share one."""
+    """The rate limits of all hosts; hosts with the same domain suffix share one."""
 
     def __init__(
         self,
@@ -69,12 +69,16 @@ class RateLimiter:
         self._rates, self._clock, self._sleep = {"": RATES[""], **rates}, clock, sleep
         self._folder = _owned(folder)
 
-    def take(self, host: str) -> None:
-        """Wait for the next turn of a host."""
-        fits = [end for end in self._rates if not end or host == end or host.endswith(f".{end}")]
-        name = max(fits, key=len)
+    def wait(self, host: str) -> None:
+        """Sleep until the next request to a host is allowed."""
+        suffixes = [
+            suffix
+            for suffix in self._rates
+            if not suffix or host == suffix or host.endswith(f".{suffix}")
+        ]
+        name = max(suffixes, key=len)
         file = self._folder / re.sub(r"[^a-z0-9.-]", "_", (name or host).lower())
-        HostRateLimit(self._rates[name], self._clock, self._sleep, file).take()
+        HostRateLimit(self._rates[name], self._clock, self._sleep, file).wait()
 
 
 def _owned(folder: Path) -> Path:
@@ -87,21 +91,21 @@ def _owned(folder: Path) -> Path:
     return folder
 
 
-def _moment(written: str) -> float:
+def _timestamp(content: str) -> float:
     try:
-        return float(written)
+        return float(content)
     except ValueError:
         return float("-inf")
 
 
 def retry_after(value: str | None, now: datetime) -> float | None:
-    """Read how many seconds to wait; given as a number, or as a date."""
+    """Return the seconds of a Retry-After header, which is a number or a date."""
     if value is None:
         return None
     if value.strip().isdecimal():
         return float(value)
     try:
-        moment = parsedate_to_datetime(value)
+        retry_at = parsedate_to_datetime(value)
     except ValueError:
         return None
-    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
+    return max(0.0, (retry_at.replace(tzinfo=retry_at.tzinfo or UTC) - now).total_seconds())

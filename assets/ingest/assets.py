@@ -1,7 +1,7 @@
-"""From a source to its Dagster assets: what it shows is landed, what is landed is loaded.
+"""The Dagster assets of a source: one that lands its documents, one per table that loads them.
 
-Landing is partitioned as the source can be asked, so that a past span can be fetched again;
-loading is not: it reads whatever is landed and not read yet, once for all tables of a source.
+Landing is partitioned the way a source can be queried, so that a past span can be fetched again.
+Loading is not: it reads whatever is landed and unread, once for all tables of a source.
 """
 
 import warnings
@@ -24,49 +24,48 @@ from warehouse.errors import SankofaError, WriteConflict
 from warehouse.record.tables import RecordTable
 from warehouse.settings import Settings
 
-# Issuers come in batches with fixed names, each issuer always in the same one: a new issuer
-# makes no batch stale, a backfill of all is the range from the first to the last, and nothing
-# but the definitions has to know them, as it would have to if the instance kept a list.
+# Issuers are hashed into a fixed set of batches: a new issuer makes no batch stale, a backfill of
+# all is one range of partitions, and the Dagster instance need not store a dynamic list.
 _PARTITIONS: Mapping[str, dg.PartitionsDefinition[str]] = {
     "daily": dg.DailyPartitionsDefinition(start_date="2015-01-01", end_offset=1),
     "monthly": dg.MonthlyPartitionsDefinition(start_date="2015-01-01", end_offset=1),
     "by issuer": dg.StaticPartitionsDefinition(BATCHES),
 }
-_FETCH_AGAIN = dg.RetryPolicy(
+_FETCH_RETRIES = dg.RetryPolicy(
     max_retries=3, delay=60, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS
 )
-_LOAD_AGAIN = dg.RetryPolicy(max_retries=3, delay=5, backoff=dg.Backoff.EXPONENTIAL)
+_LOAD_RETRIES = dg.RetryPolicy(max_retries=3, delay=5, backoff=dg.Backoff.EXPONENTIAL)
 FRESHNESS_POLICY = dg.FreshnessPolicy.time_window(
     fail_window=timedelta(hours=48), warn_window=timedelta(hours=30)
 )
 
 
 def source_assets(sources: Iterable[Source], settings: Settings) -> list[dg.AssetsDefinition]:
-    """Make the assets of sources; one whose licence does not permit serving has none."""
+    """Return the assets of all sources whose licence permits serving them."""
     permitted = [source for source in sources if source.permitted]
     landed = [landed_asset(source, settings) for source in permitted if source.fetch is not None]
     return [*landed, *(loaded_assets(source, settings) for source in permitted)]
 
 
 def landed_key(source: Source) -> dg.AssetKey:
-    """Name the asset of what is landed of a source."""
+    """Return the key of the asset that lands a source."""
     return dg.AssetKey(f"{_name(source)}_landed")
 
 
 def table_key(source: Source, table: RecordTable) -> dg.AssetKey:
-    """Name the asset of one table of a source."""
+    """Return the key of the asset that loads one table of a source."""
     return dg.AssetKey(f"{_name(source)}_{table.name}")
 
 
 def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
-    """Make the asset that fetches what a source shows; a range of partitions is one run."""
+    """Return the asset that fetches a source; a range of partitions is one run."""
 
     @dg.asset(
         key=landed_key(source),
         group_name=source.subject,
-        description=f"Documents of {source.title}, as they came.",
+        description=f"Documents of {source.title}, unchanged.",
         partitions_def=_PARTITIONS.get(source.cadence or ""),
-        retry_policy=_FETCH_AGAIN,
+        retry_policy=_FETCH_RETRIES,
         freshness_policy=FRESHNESS_POLICY,
         pool=source.key,
         kinds={"http"},
@@ -79,12 +78,14 @@ def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
     def landed(
         context: dg.AssetExecutionContext, storage: IngestResource
     ) -> dg.MaterializeResult[None]:
-        with _failing_in_words():
-            came, new = land_live(storage.landing(), source, _window(context), settings)
+        with _dagster_failures():
+            documents, documents_new = land_live(
+                storage.landing(), source, _window(context), settings
+            )
         return dg.MaterializeResult(
             metadata={
-                "documents": came,
-                "documents_new": new,
+                "documents": documents,
+                "documents_new": documents_new,
                 "landing": dg.MetadataValue.path(f"{storage.landing_url}/documents/{source.key}"),
             }
         )
@@ -95,7 +96,7 @@ def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
 
 
 def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
-    """Make the assets that bring what is landed of a source into its tables."""
+    """Return the multi-asset that loads the landed documents of a source into its tables."""
     source = source.with_withheld_key(settings.withheld_key)
     specs = [
         dg.AssetSpec(
@@ -111,17 +112,17 @@ def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
         for table in source.tables
     ]
 
-    @dg.multi_asset(name=_name(source), specs=specs, retry_policy=_LOAD_AGAIN, pool=source.key)
+    @dg.multi_asset(name=_name(source), specs=specs, retry_policy=_LOAD_RETRIES, pool=source.key)
     def loaded(
         context: dg.AssetExecutionContext, storage: IngestResource
     ) -> Iterator[dg.MaterializeResult[None]]:
         landing, record = storage.landing(), storage.record()
-        with _failing_in_words():
+        with _dagster_failures():
             files = fetch_folder(Path(storage.documents), storage.base_url, source)
-            came, new = land_all(landing, files)
+            documents, documents_new = land_all(landing, files)
             entries = load_source(record, landing, source)
         for table in source.tables:
-            counts = {"documents": came, "documents_new": new}
+            counts = {"documents": documents, "documents_new": documents_new}
             counts |= load_metadata(record, source, table, entries)
             yield dg.MaterializeResult(asset_key=table_key(source, table), metadata=counts)
 
@@ -129,7 +130,7 @@ def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
 
 
 def _window(context: dg.AssetExecutionContext) -> Window:
-    """Read from the partitions of a run what is to be asked for."""
+    """Translate the partitions of a run into a window."""
     if not context.has_partition_key and not context.has_partition_key_range:
         return Window()
     if isinstance(context.assets_def.partitions_def, dg.TimeWindowPartitionsDefinition):
@@ -139,8 +140,8 @@ def _window(context: dg.AssetExecutionContext) -> Window:
 
 
 @contextmanager
-def _failing_in_words() -> Iterator[None]:
-    """Let a failure say what happened; only what may pass is tried again."""
+def _dagster_failures() -> Iterator[None]:
+    """Turn our errors into Dagster failures; allow retries only where they may help."""
     try:
         yield
     except SankofaError as error:

@@ -1,4 +1,8 @@
-"""The live way of a source: from its configured address to the landing."""
+"""Documents into the landing: fetched live, or read from a folder.
+
+The folder is ``<source>/<day we read it>/<path at the source>``. Response headers that a parser
+needs are in a JSON file beside the document, named like it plus ``.headers.json``.
+"""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +25,7 @@ def land_live(
     settings: Settings,
     progress: Progress | None = None,
 ) -> tuple[int, int]:
-    """Fetch what a source shows of a window and land it; say how many came and were new."""
+    """Fetch a window of a source and land it; return how many documents came and were new."""
     refuse_restricted(source)
     base_url = base_url_of(source, settings)
     if source.fetch is None:
@@ -29,28 +33,28 @@ def land_live(
     with Client(
         settings.contact,
         settings.turns,
-        kept=stored_headers(landing, source.key),
+        stored_headers=stored_headers(landing, source.key),
         progress=progress,
     ) as client:
         return land_all(landing, source.fetch(client, base_url, window, settings))
 
 
-# Where the documents of the sample world say they come from: a host that can never exist.
+# Base URL of the sample documents: a host name that can never exist.
 SAMPLE_URL = "https://fictional.example"
 _HEADERS = ".headers.json"
 
 
 def fetch_folder(folder: Path, base: str, source: Source) -> Iterator[FetchedResponse]:
-    """Give every document of a source in the order of the days on which it was read."""
-    for day in sorted(path for path in (folder / source.key).glob("*") if path.is_dir()):
-        observed_at = datetime.combine(_day(day), time(6), UTC)
-        for path in sorted(each for each in day.rglob("*") if each.is_file()):
+    """Yield the documents of a source in a folder, in the order in which they were read."""
+    for day_folder in sorted(path for path in (folder / source.key).glob("*") if path.is_dir()):
+        observed_at = datetime.combine(_day(day_folder), time(6), UTC)
+        for path in sorted(path for path in day_folder.rglob("*") if path.is_file()):
             if path.name.endswith(_HEADERS):
                 continue
             with path.open("rb") as body:
                 yield FetchedResponse(
                     source=source.key,
-                    url=f"{base}/{source.key}/{path.relative_to(day).as_posix()}",
+                    url=f"{base}/{source.key}/{path.relative_to(day_folder).as_posix()}",
                     body=body,
                     license_class=source.license_class,
                     observed_at=observed_at,
@@ -60,14 +64,14 @@ def fetch_folder(folder: Path, base: str, source: Source) -> Iterator[FetchedRes
 
 def _headers(path: Path) -> dict[str, str]:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        headers = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise SankofaError(f"{path}: not JSON ({error}); mend it or remove it") from None
-    if not isinstance(found, dict):
-        raise SankofaError(f"{path}: give one JSON object of header names and their values")
-    return {str(name).lower(): str(value) for name, value in found.items()}
+        raise SankofaError(f"{path}: not JSON ({error}); correct it or remove it") from None
+    if not isinstance(headers, dict):
+        raise SankofaError(f"{path}: write one JSON object of header names and values")
+    return {str(name).lower(): str(value) for name, value in headers.items()}
 
 
 def _day(folder: Path) -> date:
@@ -75,5 +79,5 @@ def _day(folder: Path) -> date:
         return date.fromisoformat(folder.name)
     except ValueError:
         raise SankofaError(
-            f"{folder}: the folder must be named by the day its documents were read, YYYY-MM-DD"
+            f"{folder}: name the folder after the day its documents were read, YYYY-MM-DD"
         ) from None

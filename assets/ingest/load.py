@@ -1,8 +1,7 @@
-"""From landed documents to the record: parse, append, and say what happened.
+"""From landed documents to the record: parse, append, and report the counts.
 
-Documents are read in the order in which they were observed. One that turns up late is read
-in its place: what was observed after it is read again, which appends nothing unless the late
-one made a difference.
+Documents are read in the order in which they were observed. When one turns up late, everything
+observed after it is read again, which appends nothing unless the late one made a difference.
 """
 
 import logging
@@ -19,7 +18,9 @@ from warehouse.record.merge import CompleteScope
 from warehouse.record.store import Record
 from warehouse.tables import LoadEntry
 
+# Documents per append: each append is one Delta commit, which costs more than parsing a page.
 BATCH = 64
+# Larger bodies are streamed, if their source can.
 LARGE = 16 << 20
 
 _log = logging.getLogger(__name__)
@@ -28,14 +29,14 @@ Progress = Callable[[int, int], None]
 
 
 def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int, int]:
-    """Land every body; give how many came and how many were new."""
-    new = [landing.land(each)[1] for each in fetched]
-    return len(new), sum(new)
+    """Land every response; return how many came and how many were new."""
+    is_new = [landing.land(response)[1] for response in fetched]
+    return len(is_new), sum(is_new)
 
 
 @dataclass(frozen=True)
 class Reread:
-    """Documents to read although they were read, by key; all refusals met are gathered."""
+    """Keys of documents to read again; ``refused`` collects all refusals of that reading."""
 
     documents: frozenset[str] = frozenset()
     refused: set[str] = field(default_factory=set)
@@ -46,26 +47,28 @@ def load_source(
     landing: Landing,
     source: Source,
     progress: Progress | None = None,
-    again: Reread | None = None,
+    reread: Reread | None = None,
 ) -> list[LoadEntry]:
-    """Read the documents of a source that this version of the code has not read yet."""
+    """Load the documents of a source that this version of the code has not read yet."""
     landed = landing.documents(source.key)
     if not landed:
         return []
-    again = again or Reread()
+    reread = reread or Reread()
     read_now, read_ever = loaded_documents(record, source.key, source.tables[-1])
-    read_now -= again.documents
+    read_now -= reread.documents
     pending = _pending(landed, read_now)
-    reread = not (read_ever - read_now).isdisjoint(document.key for document in pending)
+    is_reread = not (read_ever - read_now).isdisjoint(document.key for document in pending)
     first_read = {document.url: document.observed_at for document in reversed(landed)}
     entries: list[LoadEntry] = []
     done = 0
     for batch in _batches(source, pending, first_read):
-        load = Load(source.key, tuple(each.key for each in batch), quarantine_ids=again.refused)
+        load = Load(
+            source.key, tuple(document.key for document in batch), quarantine_ids=reread.refused
+        )
         if source.stream is not None and batch[0].size > LARGE:
             entries += _load_stream(record, landing, source, source.stream, batch[0], load)
         else:
-            entries += _load(record, landing, source, batch, first_read, reread, load)
+            entries += _load(record, landing, source, batch, first_read, is_reread, load)
         done += len(batch)
         if progress is not None:
             progress(done, len(pending))
@@ -73,7 +76,7 @@ def load_source(
 
 
 def has_unread(record: Record, landing: Landing, source: Source) -> bool:
-    """Say whether anything is landed that this version of the code has not read."""
+    """Return whether a landed document has not been read by this version of the code."""
     landed = landing.keys(source.key)
     return bool(landed) and bool(
         landed - loaded_documents(record, source.key, source.tables[-1])[0]
@@ -81,7 +84,7 @@ def has_unread(record: Record, landing: Landing, source: Source) -> bool:
 
 
 def _pending(landed: list[Document], done: set[str]) -> list[Document]:
-    """Give the unread documents, and with a late one all that were observed after it."""
+    """Return the unread documents, and all that were observed after the first of them."""
     unread = [document for document in landed if document.key not in done]
     if not unread:
         return []
@@ -95,16 +98,16 @@ def _pending(landed: list[Document], done: set[str]) -> list[Document]:
 def _batches(
     source: Source, pending: list[Document], first_read: dict[str, datetime]
 ) -> Iterator[list[Document]]:
-    """Group documents; one that is large or may withdraw something is alone."""
+    """Group documents; one that is large or may withdraw something gets its own batch."""
     batch: list[Document] = []
     for document in pending:
         large = source.stream is not None and document.size > LARGE
-        alone = large or _may_withdraw(source, document, first_read)
-        if batch and (alone or len(batch) == BATCH):
+        own_batch = large or _may_withdraw(source, document, first_read)
+        if batch and (own_batch or len(batch) == BATCH):
             yield batch
             batch = []
         batch.append(document)
-        if alone:
+        if own_batch:
             yield batch
             batch = []
     if batch:
@@ -121,14 +124,14 @@ def _load(
     source: Source,
     batch: list[Document],
     first_read: dict[str, datetime],
-    reread: bool,
+    is_reread: bool,
     load: Load,
 ) -> list[LoadEntry]:
     parsed = [_parsed(landing, source, document) for document in batch]
     complete = None
     if _may_withdraw(source, batch[0], first_read):
-        complete = _all_of(source, batch[0])
-    return _append(record, source, parsed, load, complete, reread)
+        complete = _complete_address(source, batch[0])
+    return _append(record, source, parsed, load, complete, is_reread)
 
 
 def _load_stream(
@@ -139,11 +142,14 @@ def _load_stream(
     document: Document,
     load: Load,
 ) -> list[LoadEntry]:
-    """Load a large document part by part; it counts as read with its last part."""
-    partly, entries = replace(load, documents=()), []
+    """Load a large document part by part; the last append marks it as read.
+
+    A load that dies half-way is repeated: its parts are appended without the document key.
+    """
+    partial_load, entries = replace(load, documents=()), []
     with landing.open(document) as body:
         for part in stream(document, body):
-            entries += _append(record, source, [part], partly)
+            entries += _append(record, source, [part], partial_load)
     return entries + _append(record, source, [], load)
 
 
@@ -153,19 +159,19 @@ def _append(
     parsed: list[Parsed],
     load: Load,
     complete: CompleteScope | None = None,
-    reread: bool = False,
+    is_reread: bool = False,
 ) -> list[LoadEntry]:
-    """Append to every table; what was unreadable for one of them withdraws from none."""
+    """Append to every table; if anything was unreadable, nothing is withdrawn."""
     tables = [(table, *to_table(table, parsed)) for table in source.tables]
     if any(rejected for _, _, rejected in tables):
         complete = None
     return [
-        append(record, table, rows, load, rejected=rejected, complete=complete, reread=reread)
+        append(record, table, rows, load, rejected=rejected, complete=complete, reread=is_reread)
         for table, rows, rejected in tables
     ]
 
 
-def _all_of(source: Source, document: Document) -> CompleteScope:
+def _complete_address(source: Source, document: Document) -> CompleteScope:
     return CompleteScope(
         {"source": source.key},
         document.observed_at,
@@ -180,7 +186,7 @@ def _parsed(landing: Landing, source: Source, document: Document) -> Parsed:
     try:
         return source.parse(document, body)
     except Exception as error:
-        # A parser must not fail; if it does, the document is kept and the others go on.
+        # A parser must not raise. If it does, quarantine its document and go on with the others.
         _log.exception("%s: the parser failed", document.url)
         parsed = Parsed()
         reason = f"the parser failed ({type(error).__name__}: {error}); report it"

@@ -1,4 +1,4 @@
-"""What an asset tells of its table: counts, some rows, what was quarantined and why."""
+"""Dagster metadata of a loaded table: counts, sample rows, reasons for quarantine."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -19,14 +19,14 @@ _CELL = 60
 
 def total_counts(entries: Iterable[LoadEntry]) -> dict[str, int]:
     """Add up the counts of several loads."""
-    listed = list(entries)
-    return {name: sum(getattr(entry, name) for entry in listed) for name in COUNT_NAMES}
+    entries_list = list(entries)
+    return {name: sum(getattr(entry, name) for entry in entries_list) for name in COUNT_NAMES}
 
 
 def load_metadata(
     record: Record, source: Source, table: RecordTable, entries: Iterable[LoadEntry]
 ) -> dict[str, Any]:
-    """Give the metadata of what was loaded of a source into one of its tables."""
+    """Return the metadata of a load of one table of a source."""
     return {
         **total_counts(entry for entry in entries if entry.table_name == table.name),
         "sample": dg.MetadataValue.md(_sample(record, source, table)),
@@ -36,7 +36,7 @@ def load_metadata(
 
 
 def column_metadata(row: type[SQLModel]) -> dict[str, Any]:
-    """Give the metadata that says what each column of a table means."""
+    """Return the column schema of a table, with descriptions, as metadata."""
     columns = [
         dg.TableColumn(
             field.name,
@@ -50,25 +50,25 @@ def column_metadata(row: type[SQLModel]) -> dict[str, Any]:
 
 
 def _sample(record: Record, source: Source, table: RecordTable) -> str:
-    """Show some rows of the newest load of a source."""
+    """Return a Markdown table of rows from the newest load of a source."""
     columns = [*table.identity, *table.content, "available_at", "license_class", "source_ref"]
-    named = ", ".join(column for column in dict.fromkeys(columns) if column != "source")
-    held = f"{record.relation(table.name)} WHERE source = '{source.key}'"
-    found = record.query(
-        f"SELECT {named} FROM {held} "
-        f"AND load_seq = (SELECT max(load_seq) FROM {held}) LIMIT {_ROWS}"
+    selected = ", ".join(column for column in dict.fromkeys(columns) if column != "source")
+    rows_of_source = f"{record.relation(table.name)} WHERE source = '{source.key}'"
+    result = record.query(
+        f"SELECT {selected} FROM {rows_of_source} "
+        f"AND load_seq = (SELECT max(load_seq) FROM {rows_of_source}) LIMIT {_ROWS}"
     )
-    return _markdown(found.column_names, found.to_pylist())
+    return _markdown(result.column_names, result.to_pylist())
 
 
 def _reasons(record: Record, source: Source, table: RecordTable) -> str:
-    """Show the commonest reasons why records were quarantined."""
-    found = record.query(
+    """Return a Markdown table of the most frequent reasons for quarantine."""
+    result = record.query(
         f"SELECT count(*) AS records, reason AS why FROM {record.relation('quarantine')} "
         f"WHERE source = '{source.key}' AND table_name = '{table.name}' "
         f"GROUP BY reason ORDER BY records DESC, reason LIMIT {_ROWS}"
     )
-    return _markdown(found.column_names, found.to_pylist(), 200)
+    return _markdown(result.column_names, result.to_pylist(), 200)
 
 
 def _markdown(

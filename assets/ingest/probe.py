@@ -1,4 +1,4 @@
-"""Whether a source answers us: its own first question, and not a byte more than needed."""
+"""Check that a source responds: send its first request, read no more than one chunk."""
 
 from datetime import UTC, datetime, timedelta
 from typing import IO, Any
@@ -11,35 +11,35 @@ from warehouse.settings import Settings
 _TIMES = Timeouts(connect=5.0, read=10.0, whole=20.0, download=20.0)
 
 
-class _Answered(Exception):
-    """The first piece of a good answer has come: there is nothing more to know."""
+class _Responded(Exception):
+    """The first chunk of a good response has arrived: nothing more to learn."""
 
 
-class _Refused(Exception):
-    """The first question was refused; those that would follow are not asked."""
+class _RequestFailed(Exception):
+    """The first request failed; do not send those that would follow."""
 
     def __init__(self, error: FetchError) -> None:
         self.error = error
 
 
 class Prober(Client):
-    """A client that asks each source one question."""
+    """A client that sends one request per source, then raises what came of it."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(
             settings.contact, settings.turns, attempts=1, timeouts=_TIMES, progress=_stop
         )
 
-    def _fetch(self, ask: Any, sink: IO[bytes]) -> SourceResponse:
+    def _fetch(self, spec: Any, sink: IO[bytes]) -> SourceResponse:
         try:
-            answer = super()._fetch(ask, sink)
+            response = super()._fetch(spec, sink)
         except FetchError as error:
-            raise _Refused(error) from error
-        raise _Answered(answer.url)
+            raise _RequestFailed(error) from error
+        raise _Responded(response.url)
 
 
 def probe(client: Prober, source: Source, settings: Settings) -> None:
-    """Ask a source what it would be asked first; raise FetchError unless it answers well."""
+    """Send the first request of a source's fetcher; raise FetchError unless it succeeds."""
     refuse_restricted(source)
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     base_url = base_url_of(source, settings)
@@ -48,11 +48,11 @@ def probe(client: Prober, source: Source, settings: Settings) -> None:
     try:
         for _ in source.fetch(client, base_url, Window(yesterday, yesterday), settings):
             return
-    except _Answered:
+    except _Responded:
         return
-    except _Refused as refused:
-        raise refused.error from None
+    except _RequestFailed as failed:
+        raise failed.error from None
 
 
 def _stop(received: int, length: int | None) -> None:
-    raise _Answered
+    raise _Responded

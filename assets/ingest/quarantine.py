@@ -1,4 +1,4 @@
-"""Quarantined records beside their documents: an excerpt of one, and another try at many."""
+"""Quarantined records: show the excerpt of the document, and retry with the current code."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -18,37 +18,41 @@ from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES
 from warehouse.tables import RetryEntry, RetryOutcome
 
-# Tables whose documents state figures, and name nobody but issuers and countries.
-_OF_FIGURES = frozenset(table.name for table in (FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES))
+# Tables whose documents contain figures and name only issuers and countries.
+_TABLES_WITHOUT_PEOPLE = frozenset(
+    table.name for table in (FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES)
+)
 _LARGEST = 32 << 20
-_SHOWN = 600
+_EXCERPT = 600
 _LINE = re.compile(r"line ([0-9]+)")
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def may_name_people(source: Source | None) -> bool:
-    """Say whether a document can hold personal data; one of an unknown source can."""
-    return source is None or not {table.name for table in source.tables} <= _OF_FIGURES
+    """Return whether documents of a source can contain personal data; True if unknown."""
+    return source is None or not {table.name for table in source.tables} <= _TABLES_WITHOUT_PEOPLE
 
 
 def document_of(landing: Landing, refusal: QuarantinedRow) -> Document | None:
-    """Find the document in which a refused record stands; None if it is not landed."""
-    landed = [each for each in landing.documents(refusal.source) if each.sha256 == refusal.document]
-    named = [each for each in landed if refusal.source_ref.startswith(each.url)]
-    return next(iter((*named, *landed)), None)
+    """Return the document of a refused record; None if it is not landed."""
+    landed = landing.documents(refusal.source)
+    same_body = [document for document in landed if document.sha256 == refusal.document]
+    # One body may have been landed from several URLs: prefer the one that the refusal names.
+    same_url = [document for document in same_body if refusal.source_ref.startswith(document.url)]
+    return next(iter((*same_url, *same_body)), None)
 
 
 def excerpt(landing: Landing, document: Document, refusal: QuarantinedRow) -> str | None:
-    """Give what stands at the place of a refused record; None if the body is no short text."""
+    """Return the text at the location of a refused record; None if the body is large or binary."""
     if document.size > _LARGEST:
         return None
     body = landing.read(document)
-    if b"\0" in body[:_SHOWN]:
+    if b"\0" in body[:_EXCERPT]:
         return None
-    place = refusal.source_ref.removeprefix(document.url).removeprefix("#")
-    found = _at(body.decode("utf-8", "replace"), place)
-    return found if len(found) <= _SHOWN else f"{found[:_SHOWN]}…"
+    location = refusal.source_ref.removeprefix(document.url).removeprefix("#")
+    text = _at(body.decode("utf-8", "replace"), location)
+    return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
 
 
 def retry(
@@ -58,58 +62,65 @@ def retry(
     chosen: Sequence[QuarantinedRow],
     progress: Progress | None = None,
 ) -> list[RetryEntry]:
-    """Read the documents of refusals again with the code of today; say what became of each.
+    """Read the documents of refusals again with the current code; return each outcome.
 
-    What was observed after them is read again too, as for a document that turns up late. Nothing
-    is deleted: what is understood now is appended, and so is what became of each.
+    Documents observed after them are read again too, as for one that turns up late. Nothing is
+    deleted: what can be read now is appended, and so is the outcome of each retry.
     """
     refuse_restricted(source)
-    bodies = {each.document for each in chosen}
-    landed = [each for each in landing.documents(source.key) if each.sha256 in bodies]
-    again = Reread(frozenset(each.key for each in landed))
+    bodies = {refusal.document for refusal in chosen}
+    landed = [document for document in landing.documents(source.key) if document.sha256 in bodies]
+    reread = Reread(frozenset(document.key for document in landed))
     if landed:
-        load_source(record, landing, source, progress, again)
-    met = [
-        each for each in quarantined_rows(record, source.key) if each.quarantine_id in again.refused
+        load_source(record, landing, source, progress, reread)
+    refused_now = [
+        refusal
+        for refusal in quarantined_rows(record, source.key)
+        if refusal.quarantine_id in reread.refused
     ]
-    now, held = datetime.now(UTC), {each.sha256 for each in landed}
+    retried_at, landed_bodies = datetime.now(UTC), {document.sha256 for document in landed}
     rows = [
         RetryEntry(
-            quarantine_id=each.quarantine_id,
-            became=_became(each, met) if each.document in held else "not landed",
+            quarantine_id=refusal.quarantine_id,
+            became=_outcome(refusal, refused_now)
+            if refusal.document in landed_bodies
+            else "not landed",
             code_version=code_version(),
-            retried_at=now,
+            retried_at=retried_at,
         )
-        for each in chosen
+        for refusal in chosen
     ]
     add_retries(record, rows)
     return rows
 
 
-def _became(refusal: QuarantinedRow, met: Collection[QuarantinedRow]) -> RetryOutcome:
-    """Compare with all refusals of the new reading; one of a whole document is of every place."""
-    same = [each for each in met if each.document == refusal.document]
-    if any(each.quarantine_id == refusal.quarantine_id for each in same):
+def _outcome(refusal: QuarantinedRow, refused_now: Collection[QuarantinedRow]) -> RetryOutcome:
+    """Compare a refusal with those of the new reading.
+
+    A refusal of the whole document counts for every location in it.
+    """
+    same_body = [other for other in refused_now if other.document == refusal.document]
+    if any(other.quarantine_id == refusal.quarantine_id for other in same_body):
         return "refused again"
-    whole = refusal.source_ref.partition("#")[0]
-    if any(each.source_ref in (refusal.source_ref, whole) for each in same):
+    whole_document = refusal.source_ref.partition("#")[0]
+    if any(other.source_ref in (refusal.source_ref, whole_document) for other in same_body):
         return "refused otherwise"
     return "read"
 
 
-def _at(text: str, place: str) -> str:
-    """Follow a place, a line or a JSON pointer, into a body; else give how it begins."""
+def _at(text: str, location: str) -> str:
+    """Return the text at a line or JSON pointer; the whole text if the location is neither."""
     lines = text.splitlines()
-    if (line := _LINE.match(place)) and 0 < int(line[1]) <= len(lines):
+    if (line := _LINE.match(location)) and 0 < int(line[1]) <= len(lines):
         return lines[int(line[1]) - 1]
-    if place.startswith("/"):
+    if location.startswith("/"):
         with suppress(msgspec.DecodeError, ValueError, LookupError, TypeError):
-            found = _encode(_pointed(_decode(text), place))
-            return msgspec.json.format(found, indent=1).decode()
+            member = _encode(_resolve(_decode(text), location))
+            return msgspec.json.format(member, indent=1).decode()
     return text
 
 
-def _pointed(value: Any, pointer: str) -> Any:
+def _resolve(value: Any, pointer: str) -> Any:
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         value = value[int(name)] if isinstance(value, list) else value[name]

@@ -1,4 +1,4 @@
-"""Where the assets find documents, the landing and the record."""
+"""The Dagster resource that opens the landing and the record."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from warehouse.record.store import Record
 
 
 class IngestResource(dg.ConfigurableResource[Any]):
-    """Where documents come from, and where they and their figures are kept."""
+    """Folder of sample documents, and storage URLs of landing and record."""
 
     documents: str
     base_url: str

@@ -1,4 +1,4 @@
-"""Every source, of all subjects."""
+"""All sources, of all subjects."""
 
 from assets.entities.sources import SOURCES as ENTITIES
 from assets.filings.sources import SOURCES as FILINGS

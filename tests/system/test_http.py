@@ -348,7 +348,7 @@ def test_what_has_not_changed_is_not_sent_again(server: Replay) -> None:
     def headers(address: str) -> dict[str, str] | None:
         return kept[address].headers if address in kept else None
 
-    with http_client(kept=headers) as client:
+    with http_client(stored_headers=headers) as client:
         kept[url] = client.get(url, "json", conditional=True)
         again = client.get(url, "json", conditional=True)
 
@@ -359,7 +359,7 @@ def test_what_has_not_changed_is_not_sent_again(server: Replay) -> None:
 
 def test_the_day_of_the_last_change_is_asked_with(server: Replay) -> None:
     day = "Wed, 21 Oct 2015 07:28:00 GMT"
-    with http_client(kept=lambda _: {"last-modified": day}) as client:
+    with http_client(stored_headers=lambda _: {"last-modified": day}) as client:
         client.get(server.on("/a", Reply(status=304)), conditional=True)
         client.get(server.base + "/a")
 
@@ -448,10 +448,10 @@ def test_a_host_is_asked_no_more_often_than_its_rate(server: Replay, tmp_path: P
     assert clock.now == pytest.approx(2.0)
 
 
-def test_threads_share_the_turns_of_a_host(tmp_path: Path) -> None:
+def test_threads_share_the_rate_limit_of_a_host(tmp_path: Path) -> None:
     bucket = HostRateLimit(50, time.monotonic, time.sleep, tmp_path / "host")
     began = time.monotonic()
-    threads = [threading.Thread(target=bucket.take) for _ in range(11)]
+    threads = [threading.Thread(target=bucket.wait) for _ in range(11)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -460,11 +460,11 @@ def test_threads_share_the_turns_of_a_host(tmp_path: Path) -> None:
     assert time.monotonic() - began >= 10 / 50
 
 
-def test_hosts_of_one_owner_share_their_turns_and_others_do_not(tmp_path: Path) -> None:
+def test_hosts_of_one_owner_share_a_rate_limit_and_others_do_not(tmp_path: Path) -> None:
     clock = Clock()
-    turns = RateLimiter(RATES, clock, clock.sleep, tmp_path)
+    limiter = RateLimiter(RATES, clock, clock.sleep, tmp_path)
     for host in ("data.sec.gov", "www.sec.gov", "data.sec.gov", "example.org", "example.net"):
-        turns.take(host)
+        limiter.wait(host)
 
     assert clock.now == pytest.approx(2 / 8)
 
@@ -472,18 +472,18 @@ def test_hosts_of_one_owner_share_their_turns_and_others_do_not(tmp_path: Path) 
 TAKES_TURNS = """
 import sys, time
 from pathlib import Path
-from assets.fetching.rate_limit import Turns
-turns = Turns({"sec.gov": 100.0}, time.monotonic, time.sleep, Path(sys.argv[1]))
+from assets.fetching.rate_limit import RateLimiter
+limiter = RateLimiter({"sec.gov": 100.0}, time.monotonic, time.sleep, Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
 began = time.monotonic()
 for host in ("data.sec.gov", "www.sec.gov") * 10:
-    turns.take(host)
+    limiter.wait(host)
 print(began, time.monotonic())
 """
 
 
-def test_processes_of_one_machine_share_the_turns_of_a_host(tmp_path: Path) -> None:
+def test_processes_of_one_machine_share_the_rate_limit_of_a_host(tmp_path: Path) -> None:
     asking = [
         subprocess.Popen(
             [sys.executable, "-c", TAKES_TURNS, str(tmp_path)],
@@ -509,13 +509,13 @@ def test_processes_of_one_machine_share_the_turns_of_a_host(tmp_path: Path) -> N
 
 
 @given(left=st.one_of(st.floats().map(repr), st.text(st.characters(codec="ascii"), max_size=20)))
-def test_whatever_a_file_of_turns_says_nobody_waits_longer_than_one_gap(
+def test_whatever_a_rate_limit_file_says_nobody_waits_longer_than_one_interval(
     tmp_path_factory: pytest.TempPathFactory, left: str
 ) -> None:
     file = tmp_path_factory.getbasetemp() / "left"
     file.write_text(left)
     clock = Clock()
-    HostRateLimit(4, clock, clock.sleep, file).take()
+    HostRateLimit(4, clock, clock.sleep, file).wait()
 
     assert 0 <= clock.now <= 1 / 4
     assert float(file.read_text()) == clock.now
