@@ -56,9 +56,9 @@ def prepare(settings: Settings, say: Say) -> None:
 
 def greeting(settings: Settings, at: Addresses) -> str:
     """Say where everything answers, with a key that works and three commands to try."""
-    from warehouse import keys
+    from warehouse.keys.store import KeyStore, sandbox
 
-    key = keys.sandbox(keys.KeyStore(settings.keys))
+    key = sandbox(KeyStore(settings.keys))
     places = {
         "Pages": f"{at.rest}/",
         "REST": f"{at.rest}/docs",

@@ -59,8 +59,8 @@ def _add_measures(
     sql: duckdb.DuckDBPyConnection, panel: str, scope: Sequence[str], where: str = "TRUE"
 ) -> None:
     _create_concentrated(sql, scope, where)
-    keys = ", ".join((*scope, "currency", "month_no"))
-    _create_top_suppliers(sql, keys)
+    currency_month = ", ".join((*scope, "currency", "month_no"))
+    _create_top_suppliers(sql, currency_month)
     if "buyer" in scope:
         dimension = "buyer AS party_no, 'buyer' AS dimension, NULL AS dimension_value"
     else:
@@ -69,7 +69,7 @@ def _add_measures(
     rows = f"""
 SELECT concentrated.*, CASE WHEN month_no >= {TRAILING - 1} THEN total ELSE 0 END AS denominator,
     top1, top3, {dimension}
-FROM concentrated LEFT JOIN top_suppliers USING ({keys}, closing_no)"""
+FROM concentrated LEFT JOIN top_suppliers USING ({currency_month}, closing_no)"""
     columns = _DIMENSIONS | {"currency": "currency", "n_withheld": "n_withheld"}
     add_measure(sql, panel, "supplier_hhi", rows, **columns, **_HHI)
     add_measure(sql, panel, "top1_share", rows, **columns, term1="top1")
@@ -91,7 +91,7 @@ def _create_concentrated(sql: duckdb.DuckDBPyConnection, scope: Sequence[str], w
     eligible = changes_of("awarded_processes", scope, "process_id", {"n_eligible": PRESENT})
     withheld = changes_of("withheld_totals", scope, "supplier", {"n_withheld": PRESENT})
     scope_month = ", ".join((*scope, "month_no"))
-    keys = ", ".join((*scope, "currency", "month_no"))
+    currency_month = ", ".join((*scope, "currency", "month_no"))
     sql.execute(f"""
 CREATE OR REPLACE TEMP TABLE concentrated AS
 WITH money AS ({money}),
@@ -117,16 +117,16 @@ steps AS (
     UNION ALL BY NAME SELECT * FROM withheld JOIN currencies USING ({scope_month})
 ),
 per_closing AS (
-    SELECT {keys}, closing_no, bool_or(coalesce(is_home, FALSE)) AS is_home,
+    SELECT {currency_month}, closing_no, bool_or(coalesce(is_home, FALSE)) AS is_home,
         {_for_all_sums("CAST(coalesce(sum({name}), 0) AS HUGEINT) AS {name}")}
     FROM steps GROUP BY ALL
 ),
 running AS (
-    SELECT {keys}, closing_no,
+    SELECT {currency_month}, closing_no,
         -- a currency has rows from the first closing at which an award was observed in it
         bool_or(is_home OR n_observed > 0) OVER so_far AS has_row,
         {_for_all_sums("CAST(sum({name}) OVER so_far AS HUGEINT) AS {name}")}
-    FROM per_closing WINDOW so_far AS (PARTITION BY {keys} ORDER BY closing_no)
+    FROM per_closing WINDOW so_far AS (PARTITION BY {currency_month} ORDER BY closing_no)
 )
 SELECT * EXCLUDE (has_row) FROM running WHERE has_row""")
 
