@@ -5,8 +5,8 @@ from contextlib import suppress
 import falcon
 
 from warehouse.contract.pagination import pinned_at
+from warehouse.data_version import DATA_VERSION
 from warehouse.errors import SankofaError
-from warehouse.exports.published import VERSION
 from warehouse.read.mart import Mart
 
 _STATUSES_WITH_VERSION = (400, 402, 404, 406)
@@ -30,7 +30,7 @@ class VersionHeadersMiddleware:
             return
         # A pinned version that does not exist may be the error itself: name the current one then.
         pin = req.get_header("X-Data-Version")
-        candidates = (pin, None) if pin and VERSION.fullmatch(pin) else (None,)
+        candidates = (pin, None) if pin and DATA_VERSION.fullmatch(pin) else (None,)
         for version in candidates:
             with suppress(SankofaError):
                 data_version = pinned_at(self._mart, version).build().data_version

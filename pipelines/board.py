@@ -19,7 +19,7 @@ def board(settings: Settings) -> list[QualityMetric]:
     current = builds.current()
     if current is None:
         raise NothingPublished("nothing has been published yet; run `sankofa publish`")
-    return _ROWS.validate_json(builds.about(current).get(MEASURED, "[]"))
+    return _ROWS.validate_json(builds.metadata(current).get(MEASURED, "[]"))
 
 
 def measured(settings: Settings, builds: int) -> list[QualityMetric]:

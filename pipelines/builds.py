@@ -4,8 +4,9 @@ import shutil
 from pathlib import Path
 
 from assets.exports.export import switch_latest
+from warehouse.data_version import DATA_VERSION
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.exports.published import VERSION, PublishedExports
+from warehouse.exports.published import PublishedExports
 from warehouse.mart.build import delete_old_builds
 from warehouse.mart.builds import builds_at
 from warehouse.read.mart import Mart
@@ -18,7 +19,7 @@ def roll_back(settings: Settings, data_version: str | None = None, drop: bool = 
     With ``drop`` the one that was read until now is taken away, its exports and pages too.
     """
     builds = builds_at(settings.marts)
-    with builds.alone():
+    with builds.publishing_lock():
         left = builds.current()
         name = data_version or _before(builds.names(), builds.current())
         if name in builds.names():
@@ -76,7 +77,7 @@ def let_go(marts: str, exports: str, docs: Path, keep: int) -> list[str]:
 
 def _clear_docs(docs: Path, held: set[str]) -> None:
     for folder in docs.glob("*"):
-        if VERSION.fullmatch(folder.name) and folder.name not in held:
+        if DATA_VERSION.fullmatch(folder.name) and folder.name not in held:
             shutil.rmtree(folder, ignore_errors=True)
 
 

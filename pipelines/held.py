@@ -35,7 +35,9 @@ def held_builds(settings: Settings) -> list[Held]:
     """Give the builds that are held, the newest first."""
     builds = builds_at(settings.marts)
     current = builds.current()
-    return [_held(name, name == current, builds.about(name)) for name in reversed(builds.names())]
+    return [
+        _held(name, name == current, builds.metadata(name)) for name in reversed(builds.names())
+    ]
 
 
 def _held(name: str, current: bool, about: Mapping[str, str]) -> Held:

@@ -74,9 +74,9 @@ class Publication:
     def _settle(self, record: Record) -> None:
         """Do what follows a switch; what a killed publisher did not come to, the next one does."""
         builds = builds_at(self.marts)
-        with builds.alone():
+        with builds.publishing_lock():
             current = str(builds.current())
-            told = builds.about(current)
+            told = builds.metadata(current)
             if MEASURED in told:
                 append_history(record, _MEASUREMENTS.validate_json(told[MEASURED]))
             if current in PublishedExports(self.exports).versions():
@@ -92,7 +92,7 @@ class Publication:
 
     def _audit(self, snapshot: Snapshot, before: str | None) -> DerivedTables:
         """Measure, and refuse what must not be published; ``audit`` stages what it measured."""
-        told = {} if before is None else builds_at(self.marts).about(before)
+        told = {} if before is None else builds_at(self.marts).metadata(before)
         self.report = audit(
             snapshot,
             measured_at=datetime.now(UTC),

@@ -30,7 +30,7 @@ def is_ready(settings: Settings) -> bool:
     current = builds.current()
     if current is None:
         return False
-    made = json.loads(builds.about(current).get("made_from", "{}"))
+    made = json.loads(builds.metadata(current).get("made_from", "{}"))
     ours = MART_SCHEMA_VERSION, [each.version for each in DERIVATIONS]
     return (made.get("layout"), made.get("rules")) == ours
 
@@ -82,9 +82,9 @@ def greeting(settings: Settings, at: Addresses) -> str:
 def first_questions(mart: Mart) -> list[tuple[str, str]]:
     """Give three questions that this build can answer, each in words and as a path."""
     build = mart.build()
-    restated = build.rows(
+    restated = build.query(
         "SELECT service_id, available_at FROM fundamentals "
-        "WHERE vintage = 1 AND latest = 0 AND available_at > '' ORDER BY place LIMIT 1"
+        "WHERE vintage = 1 AND latest = 0 AND available_at > '' ORDER BY row_number LIMIT 1"
     )
     questions = [("How the service is", "/status")]
     for service_id, day in restated:
@@ -93,8 +93,8 @@ def first_questions(mart: Mart) -> list[tuple[str, str]]:
             (f"What was known of an issuer on {day}, before it restated", f"{known}?as_of={day}"),
             ("Every vintage of its figures", f"{known}?vintages=all"),
         ]
-    series = build.rows(
-        "SELECT series, frequency FROM macro_series WHERE latest = 1 ORDER BY place LIMIT 1"
+    series = build.query(
+        "SELECT series, frequency FROM macro_series WHERE latest = 1 ORDER BY row_number LIMIT 1"
     )
     questions += [
         ("A macroeconomic series", f"/macro?series={name}&frequency={frequency}&limit=5")

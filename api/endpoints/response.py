@@ -55,7 +55,7 @@ def send_rows_between(
         **after,
     }
     start = encode(before)[:-1] + b"," if before else b"{"
-    chunks = [start, encode(member), b":[", *rows.pieces(), b"],", encode(envelope)[1:]]
+    chunks = [start, encode(member), b":[", *rows.json_chunks(), b"],", encode(envelope)[1:]]
     send_without_rows(resp, b"".join(chunks), rows.data_version)
 
 

@@ -18,6 +18,7 @@ from assets.exports import describe
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.signing import SigningKey
 from assets.exports.write_artifact import failed_artifact, write_artifact
+from warehouse.data_version import DATA_VERSION
 from warehouse.errors import SankofaError, UnknownVersion
 from warehouse.exports.file_store import FileStore
 from warehouse.exports.published import (
@@ -27,7 +28,6 @@ from warehouse.exports.published import (
     MANIFEST_FILE,
     PUBLIC_KEY,
     SIGNATURE,
-    VERSION,
     Artifact,
     Manifest,
     PublishedExports,
@@ -101,17 +101,17 @@ def export(
 def switch_latest(destination: str, data_version: str) -> None:
     """Let every reader of ``latest`` see another complete version from now on."""
     place = FileStore.of(destination)
-    if not VERSION.fullmatch(data_version) or not place.exists(data_version, MANIFEST_FILE):
+    if not DATA_VERSION.fullmatch(data_version) or not place.exists(data_version, MANIFEST_FILE):
         raise UnknownVersion(f"{data_version!r} has no complete export; export it first")
     place.put(data_version.encode("ascii"), LATEST)
 
 
 def _make_room(place: FileStore, version: str) -> None:
     """Refuse to write a version twice, and clear what killed exports left."""
-    if not VERSION.fullmatch(version):
+    if not DATA_VERSION.fullmatch(version):
         raise UnknownVersion(f"{version!r} is not a data_version")
     for name in place.folders():
-        if VERSION.fullmatch(name) and not place.exists(name, MANIFEST_FILE):
+        if DATA_VERSION.fullmatch(name) and not place.exists(name, MANIFEST_FILE):
             place.remove(name)
     if place.exists(version, MANIFEST_FILE):
         raise AlreadyExported(f"{version} is exported already and never changes; name a new one")

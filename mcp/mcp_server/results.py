@@ -48,7 +48,7 @@ def bounded(found: Found, tier: Tier, rule: RowRule) -> Answer:
     found = replace(found, rows=capped, limit=limit)
     rows = found.rows.rows
     room = LARGEST - _AROUND - 2 * len(found.rows.notice.encode())
-    whole = b"".join(found.rows.pieces())
+    whole = b"".join(found.rows.json_chunks())
     if shown_size(whole) <= room:
         return _answer(found, whole, len(rows), len(rows))
     fitting = _fitting(rows, room)

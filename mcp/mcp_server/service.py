@@ -63,7 +63,7 @@ class Service:
         self.mart, self._keys, self._usage, self._upgrade_url = mart, keys, usage, upgrade_url
         # When it is first needed: the service starts while its key store is away.
         self._secret = cache(lambda: signing_secret(keys, "cursor"))
-        self.is_near = not is_postgres_url(mart.place)
+        self.is_near = not is_postgres_url(mart.url)
         self._manifests: dict[str, dict[str, _File]] = {}
 
     def admit(self, call: Call, sent: str | None) -> None:

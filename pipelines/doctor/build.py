@@ -22,7 +22,7 @@ def build(asked: Asked) -> Iterator[Finding]:
             "`sankofa publish` bring in the real one",
         )
         return
-    about = builds_at(asked.settings.marts).about(current.data_version)
+    about = builds_at(asked.settings.marts).metadata(current.data_version)
     if held[0] != current:
         # Whoever rolled back did not want what was loaded since.
         says = f"readers see {current.data_version}, rolled back from {held[0].data_version}"

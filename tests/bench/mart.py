@@ -115,7 +115,7 @@ def ours(folder: str) -> object:
     beside = TemporaryDirectory(dir=place)
     snapshot = Snapshot(place, Record(str(place / "record")), {}, "20260101.1")
     for name in (*(table.name for table in RECORD_TABLES), *DERIVED):
-        snapshot._show(name)
+        snapshot.create_view(name)
 
     def work() -> str:
         global _BEGUN

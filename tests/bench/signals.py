@@ -96,7 +96,7 @@ def panels(folder: str) -> Work:
     """Derive every panel from what is staged."""
     snapshot = Snapshot(Path(folder), Record(f"{folder}/none"), {}, "bench")
     for name in ("tender_releases", "tender_parties", *_EMPTY):
-        snapshot._show(name)
+        snapshot.create_view(name)
     return lambda: signals(snapshot)["signals"].num_rows
 
 

@@ -47,7 +47,7 @@ def call(operation: str, **arguments: Any) -> Any:
 
 
 def test_a_generated_client_reads_rows_pages_and_problems(api: Contract, client: Any) -> None:
-    issuer = api.mart.build().rows("SELECT service_id FROM metrics ORDER BY 1")[0][0]
+    issuer = api.mart.build().query("SELECT service_id FROM metrics ORDER BY 1")[0][0]
 
     assert call("service.get_status", client=client).status.value == "ok"
     facts = call("fundamentals.get_fundamentals", service_id=issuer, client=client)

@@ -11,14 +11,14 @@ DAY = "2024-06-30"
 def bearer(api: Contract, id_type: str) -> tuple[str, str]:
     """Give an organisation with an identifier of a kind, and that identifier."""
     statement = "SELECT organisation, id_match FROM identifiers WHERE id_type = ? ORDER BY place"
-    service_id, value = api.mart.build().rows(statement, id_type)[0]
+    service_id, value = api.mart.build().query(statement, id_type)[0]
     return str(service_id), str(value)
 
 
 @pytest.fixture
 def issuer(api: Contract) -> str:
     """Give an issuer with metrics."""
-    return str(api.mart.build().rows("SELECT service_id FROM metrics ORDER BY 1")[0][0])
+    return str(api.mart.build().query("SELECT service_id FROM metrics ORDER BY 1")[0][0])
 
 
 @pytest.mark.every_store
@@ -106,7 +106,7 @@ def test_lookup_of_a_number_of_two_registries_is_ambiguous(api: Contract) -> Non
         "SELECT id_match FROM identifiers WHERE id_type = 'registry' "
         "GROUP BY 1 HAVING count(DISTINCT organisation) > 1"
     )
-    number = api.mart.build().rows(shared)[0][0]
+    number = api.mart.build().query(shared)[0][0]
     answer = api.get(f"/v1/crosswalk?id_type=registry&id_value={number}")
     assert answer.body["ambiguous"] is True and answer.body["count"] == len(answer.rows) > 1
     _, lei = bearer(api, "lei")

@@ -16,7 +16,7 @@ def restated(api: Contract) -> str:
     most = (
         "SELECT service_id FROM fundamentals WHERE vintage = 2 GROUP BY 1 ORDER BY count(*) DESC, 1"
     )
-    return str(api.mart.build().rows(most)[0][0])
+    return str(api.mart.build().query(most)[0][0])
 
 
 def _figure(row: dict[str, Any]) -> tuple[object, ...]:
@@ -131,7 +131,7 @@ def test_tenders_cursor_gives_the_next_page_and_an_altered_one_400(api: Contract
         days += [row["date"] or "" for row in page["data"]]
         assert page["truncated"] is (page["next_cursor"] is not None)
         last, cursor = cursor, page["next_cursor"]
-    counted = api.mart.build().rows(
+    counted = api.mart.build().query(
         "SELECT count(*) FROM tender_releases WHERE latest = 1 AND country = 'ZA'"
     )
     assert len(met) == len(set(met)) == counted[0][0]
@@ -143,7 +143,7 @@ def test_tenders_cursor_gives_the_next_page_and_an_altered_one_400(api: Contract
 @pytest.fixture
 def winner(api: Contract) -> str:
     """Give an issuer that won awards."""
-    return str(api.mart.build().rows("SELECT service_id FROM award_facts ORDER BY 1")[0][0])
+    return str(api.mart.build().query("SELECT service_id FROM award_facts ORDER BY 1")[0][0])
 
 
 def test_shared_facts_take_exactly_one_of_entity_id_and_country(api: Contract) -> None:

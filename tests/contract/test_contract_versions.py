@@ -94,7 +94,7 @@ def test_9_4_a_pinned_data_version_answers_and_an_unknown_one_is_named(
     api: Contract, path: str
 ) -> None:
     build = api.mart.build()
-    (someone,) = build.rows("SELECT service_id FROM metrics ORDER BY 1 LIMIT 1")[0]
+    (someone,) = build.query("SELECT service_id FROM metrics ORDER BY 1 LIMIT 1")[0]
     url = address(path).replace("DCNOBODY", str(someone))
     pinned = api.get(url, X_Data_Version=build.data_version)
     assert (pinned.status, pinned.headers["X-Data-Version"]) == (200, build.data_version)

@@ -40,7 +40,7 @@ def test_every_check_of_schemathesis_passes(
             f"[checks.negative_data_rejection]\nexpected-statuses = {REFUSED}\n"
         )
         hooks = {"SCHEMATHESIS_HOOKS": "tests.helpers.schemathesis_hooks", "PYTHONPATH": str(ROOT)}
-        issuers = api.mart.build().rows("SELECT DISTINCT service_id FROM fundamentals")
+        issuers = api.mart.build().query("SELECT DISTINCT service_id FROM fundamentals")
         known_ids = ",".join(str(service_id) for (service_id,) in issuers)
         completed = subprocess.run(
             [

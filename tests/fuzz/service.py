@@ -125,7 +125,7 @@ class Service:
         }
         build = self._mart.build()
         return {
-            name: sorted(str(value) for (value,) in build.rows(statement) if value)
+            name: sorted(str(value) for (value,) in build.query(statement) if value)
             for name, statement in columns.items()
         }
 

@@ -156,7 +156,7 @@ def test_figures_are_those_of_the_file_on_any_day(world: World) -> None:
     """Figures of an organisation are those of every id that was found to be it."""
     compared = 0
     pointed: dict[Any, Any] = dict(
-        world.mart.build().rows("SELECT service_id, same_as FROM same_as")
+        world.mart.build().query("SELECT service_id, same_as FROM same_as")
     )
     for day in days(8):
         exported = world.known("af-fund-facts", day)

@@ -249,7 +249,7 @@ def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:
     assert state.latest == version
     assert state.exported == state.pages == [story.first, version]
     assert not verify_export(at(story.home).exports, version)
-    why = json.loads(builds_at(at(story.home).marts).about(version)[CONFIRMED])
+    why = json.loads(builds_at(at(story.home).marts).metadata(version)[CONFIRMED])
     assert why["why"] == WHY and "listings fell from 11 to 0" in why["losses"][0]
     assert story.told["confirmed"] != story.answers
 

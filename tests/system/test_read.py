@@ -210,11 +210,11 @@ def test_a_page_may_begin_before_within_and_behind_the_rows_of_a_name(
     published: Published, table: str
 ) -> None:
     build = published.mart.build()
-    names = [name for (name,) in build.rows(f"SELECT DISTINCT name FROM {table}_packs")]
+    names = [name for (name,) in build.query(f"SELECT DISTINCT pack_key FROM {table}_packs")]
     assert len(names) > 1
     for name in names:
         rows, _ = latest_rows(build, table, name, None, None)
-        numbers = [rows.place(index) for index in range(len(rows))]
+        numbers = [rows.row_number(index) for index in range(len(rows))]
         for after in {1, *(number + step for number in numbers[:2] for step in (-2, -1, 0, 1))}:
             later = [row for row, number in zip(rows, numbers, strict=True) if number > after]
             found, more = latest_rows(build, table, name, None, 1, after)
@@ -490,7 +490,7 @@ def test_a_build_held_no_more_cannot_be_read(somewhere: Callable[[], str], tmp_p
     with pytest.raises(UnknownVersion):
         check_readable(mart.at(first))
     with pytest.raises(DatastoreUnavailable):
-        mart.build().rows("SELECT nothing FROM nowhere")
+        mart.build().query("SELECT nothing FROM nowhere")
     assert check_readable(mart) == second
     mart.close()
 
@@ -529,7 +529,7 @@ def test_a_schema_that_is_not_in_the_list_is_no_build_and_is_dropped(
 
     with pytest.raises(UnknownVersion):
         check_readable(mart.at("20990101.1"))
-    with builds_at(place).alone():
+    with builds_at(place).publishing_lock():
         pass
 
     with psycopg.connect(place) as sql:
@@ -549,15 +549,15 @@ def test_a_schema_and_its_place_in_the_list_are_written_at_once(server: Any) -> 
         pytest.raises(RuntimeError, match="killed"),
         PostgresLoader(place, "20260101.1") as loader,
     ):
-        loader.tell({"notice": "n"})
+        loader.write_metadata({"notice": "n"})
         raise RuntimeError("killed")
     assert builds.names() == []
 
     loader = PostgresLoader(place, "20260101.1")
     with loader:
-        loader.tell({"notice": "n"})
+        loader.write_metadata({"notice": "n"})
         with psycopg.connect(place) as sql:
             assert sql.execute("SELECT to_regclass('build_20260101_1.about')").fetchone() == (None,)
             assert builds.names() == []
 
-    assert builds.names() == ["20260101.1"] and builds.about("20260101.1") == {"notice": "n"}
+    assert builds.names() == ["20260101.1"] and builds.metadata("20260101.1") == {"notice": "n"}

@@ -158,7 +158,7 @@ def test_a_page_explains_every_field_as_its_definition_does(world: World) -> Non
 
 def test_the_board_shows_every_measurement_of_the_build(world: World) -> None:
     page = (folder(world) / "quality/index.html").read_text("utf-8")
-    told = builds_at(world.marts).about(world.published().latest())["measured"]
+    told = builds_at(world.marts).metadata(world.published().latest())["measured"]
     measured = json.loads(told)
     badges = re.findall(r'<td><span class="badge ([a-z]+)">', page)
     assert sorted(badges) == sorted(row["status"].lower() for row in measured)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from warehouse.data_version import DATA_VERSION
 from warehouse.errors import DatastoreUnavailable, NothingPublished, SankofaError, UnknownVersion
-from warehouse.exports.published import VERSION
 from warehouse.keys.backends import KeyStoreUnavailable
 
 
@@ -112,7 +112,7 @@ def in_order(from_: date | None, to: date | None) -> None:
 
 def check_pin(version: str | None) -> None:
     """Refuse what cannot be a data_version."""
-    if version is not None and not VERSION.fullmatch(version):
+    if version is not None and not DATA_VERSION.fullmatch(version):
         expected = "a data_version that an answer named, such as 20261114.3"
         raise invalid("X-Data-Version", version, expected)
 

@@ -4,13 +4,13 @@ Versions never change, so that what was read of one is kept. Only files that a m
 names can be opened.
 """
 
-import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import BinaryIO, Literal
 
 import msgspec
 
+from warehouse.data_version import DATA_VERSION, version_key
 from warehouse.errors import NothingPublished, UnknownVersion
 from warehouse.exports.file_store import FileStore
 from warehouse.tiers import TierName
@@ -23,7 +23,6 @@ DATAPACKAGE = "datapackage.json"
 CROISSANT = "croissant.json"
 PARQUET = "application/vnd.apache.parquet"
 
-VERSION = re.compile(r"[0-9]{8}\.[0-9]+")
 _ABOUT = {
     MANIFEST_FILE: "application/json",
     SIGNATURE: "application/octet-stream",
@@ -147,9 +146,9 @@ class PublishedExports:
 
     def versions(self) -> list[str]:
         """Name every complete version, the oldest first."""
-        names = [name for name in self._place.folders() if VERSION.fullmatch(name)]
+        names = [name for name in self._place.folders() if DATA_VERSION.fullmatch(name)]
         complete = [name for name in names if self._place.exists(name, MANIFEST_FILE)]
-        return sorted(complete, key=lambda name: tuple(map(int, name.split("."))))
+        return sorted(complete, key=version_key)
 
     def remove(self, data_version: str) -> None:
         """Hold a version no more."""
@@ -191,7 +190,9 @@ class PublishedExports:
     def _read(self, data_version: str | None) -> tuple[bytes, Manifest]:
         version = self.latest() if data_version in (None, LATEST) else str(data_version)
         if version not in self._held:
-            if not VERSION.fullmatch(version) or not self._place.exists(version, MANIFEST_FILE):
+            if not DATA_VERSION.fullmatch(version) or not self._place.exists(
+                version, MANIFEST_FILE
+            ):
                 raise UnknownVersion(f"{version!r} has no exports; see `sankofa builds`")
             body = self._place.read(version, MANIFEST_FILE)
             self._held[version] = body, decode_manifest(body)

@@ -1,4 +1,4 @@
-"""What no served row may lack. One row that does stops the whole publication."""
+"""Checks that every served row must pass. One row that fails stops the whole publication."""
 
 from collections.abc import Mapping
 
@@ -8,19 +8,28 @@ from warehouse.errors import SankofaError
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.tables import LICENSE_CLASSES
 
-_SERVED = ", ".join(f"'{each}'" for each in LICENSE_CLASSES if each != "restricted")
+_SERVABLE_CLASSES = ", ".join(f"'{name}'" for name in LICENSE_CLASSES if name != "restricted")
 _DERIVED = ("metrics", "signals")
-_PARTS = "['awards', 'buyer', 'contracts', 'tender']"
-_ODD = "NOT (starts_with(release, '{\"') OR release = '{}')"
-_MORE = f"NOT list_has_all({_PARTS}, coalesce(json_keys(release), []))"
-_OF_TABLE = {
+# A release is served byte for byte, so it must be an object with only these members.
+_RELEASE_MEMBERS = "['awards', 'buyer', 'contracts', 'tender']"
+_NOT_AN_OBJECT = "NOT (starts_with(release, '{\"') OR release = '{}')"
+_OTHER_MEMBERS = f"NOT list_has_all({_RELEASE_MEMBERS}, coalesce(json_keys(release), []))"
+
+# SQL conditions that no row may meet, each with the words for the error message.
+_ALL_TABLES = {
+    "coalesce(source_ref, '') = ''": "has no source_ref",
+    f"coalesce(license_class, '') NOT IN ({_SERVABLE_CLASSES})": (
+        "has a license_class under which it may not be served"
+    ),
+}
+_ONE_TABLE = {
     "tender_parties": {
         "name IS NOT NULL AND coalesce(org_evidence, '') = ''": (
             "names a party without evidence that it is an organisation"
         )
     },
     "tender_releases": {
-        f"release IS NOT NULL AND ({_ODD} OR {_MORE})": (
+        f"release IS NOT NULL AND ({_NOT_AN_OBJECT} OR {_OTHER_MEMBERS})": (
             "is a release with members that may not be served"
         )
     },
@@ -28,29 +37,27 @@ _OF_TABLE = {
 
 
 class AuditFailed(SankofaError):
-    """What must hold does not; nothing was published, and what was staged is kept."""
+    """A check failed; nothing was published, and the snapshot is kept for inspection."""
 
 
 def refuse_unservable_rows(sql: duckdb.DuckDBPyConnection) -> None:
-    """Refuse rows without their source or a licence to serve them, and unestablished parties."""
-    every = {
-        "coalesce(source_ref, '') = ''": "has no source_ref",
-        f"coalesce(license_class, '') NOT IN ({_SERVED})": (
-            "has a license_class under which it may not be served"
-        ),
-    }
-    for table in (*(each.name for each in RECORD_TABLES), *_DERIVED):
-        _look_through(sql, table, every | _OF_TABLE.get(table, {}))
+    """Raise ``AuditFailed`` if any row of a snapshot may not be served."""
+    for table in (*(table.name for table in RECORD_TABLES), *_DERIVED):
+        _check_table(sql, table, _ALL_TABLES | _ONE_TABLE.get(table, {}))
 
 
-def _look_through(sql: duckdb.DuckDBPyConnection, table: str, reasons: Mapping[str, str]) -> None:
-    """Look once through a table for rows that any of the reasons holds of."""
-    asked = ", ".join(
-        f"count(*) FILTER ({which}), any_value(source_ref) FILTER ({which})" for which in reasons
+def _check_table(sql: duckdb.DuckDBPyConnection, table: str, refused: Mapping[str, str]) -> None:
+    """Check all conditions in one scan of the table."""
+    counts = ", ".join(
+        f"count(*) FILTER ({condition}), any_value(source_ref) FILTER ({condition})"
+        for condition in refused
     )
-    (counted,) = sql.execute(f"SELECT {asked} FROM {table}").fetchall()
-    for why, number, place in zip(reasons.values(), counted[::2], counted[1::2], strict=True):
-        if number:
+    (results,) = sql.execute(f"SELECT {counts} FROM {table}").fetchall()
+    for reason, count, source_ref in zip(
+        refused.values(), results[::2], results[1::2], strict=True
+    ):
+        if count:
             raise AuditFailed(
-                f"{table}: {place or 'a row'} {why} ({number} such rows); nothing was published"
+                f"{table}: {source_ref or 'a row'} {reason} ({count} such rows); "
+                "nothing was published"
             )

@@ -1,4 +1,8 @@
-"""The awards that known organisations won, staged once for whoever asks."""
+"""Awards in release JSON: the one reader that mart, exports and signals share, and their table.
+
+Awards are parsed here and not in SQL: DuckDB's JSON functions read a number as a double, which
+would lose digits of large amounts.
+"""
 
 import re
 from collections.abc import Iterator
@@ -16,6 +20,69 @@ from warehouse.mart.award_facts import AWARD_VINTAGES, STATEMENTS, VINTAGES
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.tables import DECIMAL
 
+# Amounts that fit DECIMAL(38, 18) as they are written; nearly all do.
+_FITS_DECIMAL = re.compile(rb"-?[0-9]{1,20}(\.[0-9]{1,18})?")
+_STEP, _EXACT = Decimal(1).scaleb(-18), Context(prec=38, traps=[Inexact, InvalidOperation])
+# Sources write years such as 1900 for "no date"; no award in the data is older than this.
+_FIRST_YEAR = 1980
+
+
+class AwardValue(msgspec.Struct, gc=False):
+    """An amount, as the bytes in the JSON, and its currency."""
+
+    amount: msgspec.Raw = msgspec.Raw(b"null")
+    currency: str | None = None
+
+
+class SupplierName(msgspec.Struct, gc=False):
+    """A supplier of an award, of which only the name is read."""
+
+    name: str | None = None
+
+
+class AwardStatement(msgspec.Struct, gc=False):
+    """One award as one release states it."""
+
+    id: str | int | None = None
+    date: str | None = None
+    status: str | None = None
+    value: AwardValue | None = None
+    suppliers: list[SupplierName] | None = None
+
+    def supplier_names(self) -> list[str]:
+        """Return the names of its suppliers; withheld suppliers have none."""
+        return [supplier.name for supplier in self.suppliers or () if supplier.name is not None]
+
+
+class _Release(msgspec.Struct, gc=False):
+    awards: list[AwardStatement] | None = None
+
+
+NO_VALUE = AwardValue()
+_DECODE = msgspec.json.Decoder(_Release).decode
+
+
+def parse_awards(release: str | bytes | memoryview) -> list[AwardStatement]:
+    """Return the awards of a release in their order."""
+    return _DECODE(release).awards or []
+
+
+def exact_amount(number: bytes) -> str | None:
+    """Return an amount as decimal text; None if DECIMAL(38, 18) cannot hold it exactly."""
+    if _FITS_DECIMAL.fullmatch(number):
+        return number.decode()
+    try:
+        return format(Decimal(number.decode()).quantize(_STEP, context=_EXACT), "f")
+    except ArithmeticError:
+        return None
+
+
+def award_day(text: str) -> date | None:
+    """Return the UTC day of an award date; None if it is not a plausible date."""
+    days = stated_and_utc_day(text)
+    return days[1] if days and days[0].year >= _FIRST_YEAR else None
+
+
 _BATCH = 10_000
 _SCHEMA = pa.schema(
     [
@@ -28,14 +95,15 @@ _SCHEMA = pa.schema(
         ("names", pa.list_(pa.string())),
     ]
 )
-# Of a process in which an organisation that is known ever supplied, every release counts.
-_ASKED = """
-WITH known AS (
+# Only processes in which a resolved organisation ever was a supplier have award facts; of those
+# every release counts, since a later release may change an award.
+_RELEASES_WITH_AWARDS = """
+WITH resolved AS (
     SELECT DISTINCT source, country, party_key FROM party_matches WHERE service_id IS NOT NULL
 ),
 supplied AS (
     SELECT DISTINCT source, ocid FROM tender_parties
-    SEMI JOIN known USING (source, country, party_key)
+    SEMI JOIN resolved USING (source, country, party_key)
     WHERE role = 'supplier'
 )
 SELECT row_id, release FROM tender_releases SEMI JOIN supplied USING (source, ocid)
@@ -44,106 +112,48 @@ WHERE NOT withdrawn AND contains(release, '"awards"')
 
 
 def add_awards(snapshot: Snapshot) -> None:
-    """Stage what releases state of awards, a batch at a time, and the facts of it; only once."""
+    """Add the award statements and the award vintages to a snapshot, unless they are there."""
     if snapshot.path(VINTAGES).exists():
         return
-    place = snapshot.path(STATEMENTS)
-    with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(place, _SCHEMA) as writer:
-        for batch in sql.sql(_ASKED).to_arrow_reader(_BATCH):
-            writer.write_table(_read(batch))
-    quoted = str(place).replace("'", "''")
-    snapshot.sql.execute(f"CREATE OR REPLACE VIEW {STATEMENTS} AS FROM read_parquet('{quoted}')")
+    path = snapshot.path(STATEMENTS)
+    with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(path, _SCHEMA) as writer:
+        for batch in sql.sql(_RELEASES_WITH_AWARDS).to_arrow_reader(_BATCH):
+            writer.write_table(_statements(batch))
+    snapshot.create_view(STATEMENTS)
     snapshot.write(VINTAGES, AWARD_VINTAGES)
 
 
-def _read(batch: pa.RecordBatch) -> pa.Table:
+def _statements(releases: pa.RecordBatch) -> pa.Table:
     rows = [
         row
-        for row_id, release in zip(*batch.to_pydict().values(), strict=True)
-        for row in _of(row_id, release)
+        for row_id, release in zip(*releases.to_pydict().values(), strict=True)
+        for row in _statements_of(row_id, release)
     ]
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(_SCHEMA)
     arrays = [
-        pa.array(each, pa.string()).cast(DECIMAL)
+        pa.array(values, pa.string()).cast(DECIMAL)
         if field.type == DECIMAL
-        else pa.array(each, field.type)
-        for each, field in zip(columns, _SCHEMA, strict=True)
+        else pa.array(values, field.type)
+        for values, field in zip(columns, _SCHEMA, strict=True)
     ]
     return pa.Table.from_arrays(arrays, schema=_SCHEMA)
 
 
-def _of(row_id: str, release: str) -> Iterator[tuple[Any, ...]]:
-    """Give the awards of a release; of two with one id the first."""
+def _statements_of(row_id: str, release: str) -> Iterator[tuple[Any, ...]]:
+    """Yield a row for each award of a release; if an id repeats, the first award counts."""
     awards: dict[str, AwardStatement] = {}
-    for place, award in enumerate(parse_awards(release)):
-        awards.setdefault(f"#{place}" if award.id is None else str(award.id), award)
-    for name, award in awards.items():
-        money = award.value or NO_VALUE
-        amount = exact_amount(bytes(money.amount))
+    for position, award in enumerate(parse_awards(release)):
+        awards.setdefault(f"#{position}" if award.id is None else str(award.id), award)
+    for award_id, award in awards.items():
+        value = award.value or NO_VALUE
+        amount = exact_amount(bytes(value.amount))
+        # An amount without a currency says nothing, nor does a currency without an amount.
         yield (
             row_id,
-            name,
+            award_id,
             award.date and award_day(award.date),
             award.status and award.status.lower(),
-            None if money.currency is None else amount,
-            None if amount is None else money.currency,
-            [each.name for each in award.suppliers or () if each.name is not None],
+            None if value.currency is None else amount,
+            None if amount is None else value.currency,
+            award.supplier_names(),
         )
-
-
-_PLAIN = re.compile(rb"-?[0-9]{1,20}(\.[0-9]{1,18})?")
-_STEP, _EXACT = Decimal(1).scaleb(-18), Context(prec=38, traps=[Inexact, InvalidOperation])
-# Nothing was awarded before; a year that a source writes for "none" lies before it.
-_FIRST_YEAR = 1980
-
-
-class AwardValue(msgspec.Struct, gc=False):
-    """An amount as it is written, and its currency."""
-
-    amount: msgspec.Raw = msgspec.Raw(b"null")
-    currency: str | None = None
-
-
-class SupplierName(msgspec.Struct, gc=False):
-    """A supplier by its name."""
-
-    name: str | None = None
-
-
-class AwardStatement(msgspec.Struct, gc=False):
-    """One award of a release."""
-
-    id: str | int | None = None
-    date: str | None = None
-    status: str | None = None
-    value: AwardValue | None = None
-    suppliers: list[SupplierName] | None = None
-
-
-class _Release(msgspec.Struct, gc=False):
-    awards: list[AwardStatement] | None = None
-
-
-NO_VALUE = AwardValue()
-_DECODE = msgspec.json.Decoder(_Release).decode
-
-
-def parse_awards(release: str | bytes | memoryview) -> list[AwardStatement]:
-    """Give the awards of a release, in its order."""
-    return _DECODE(release).awards or []
-
-
-def exact_amount(number: bytes) -> str | None:
-    """Give an amount that has an exact place in the column; any other is in the release."""
-    if _PLAIN.fullmatch(number):
-        return number.decode()
-    try:
-        return format(Decimal(number.decode()).quantize(_STEP, context=_EXACT), "f")
-    except ArithmeticError:
-        return None
-
-
-def award_day(text: str) -> date | None:
-    """Give the day of a date in UTC; None for one that is impossible."""
-    found = stated_and_utc_day(text)
-    return found[1] if found and found[0].year >= _FIRST_YEAR else None

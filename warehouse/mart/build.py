@@ -1,8 +1,4 @@
-"""Publishing: stage, derive, audit, export, write, and only then one atomic switch.
-
-What is derived, what must hold and what is exported is given by whoever publishes. Killed at
-any point, the build before still answers and publishing again is all that is needed.
-"""
+"""Publish a build. Start reading at ``publish``."""
 
 import os
 import shutil
@@ -21,81 +17,95 @@ from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.tables import DERIVED
 
 FAILED = "failed"
-_FAILED_KEPT = 3
+# Rejected builds that are kept for inspection; older ones are deleted.
+_MAX_FAILED = 3
 
 
-def _nothing(_: Snapshot, __: str | None) -> DerivedTables:
+def _no_audit(_: Snapshot, __: str | None) -> DerivedTables:
     return {}
 
 
-def _told_nothing(_: Snapshot, __: str | None) -> Mapping[str, str]:
+def _no_export(_: Snapshot, __: str | None) -> Mapping[str, str]:
     return {}
 
 
 def publish(
     record: Record,
-    place: str | Path,
+    mart_url: str | Path,
     notice: str = NOTICE,
     *,
     derivations: Sequence[Derivation] = (),
-    audit: Callable[[Snapshot, str | None], DerivedTables] = _nothing,
-    export: Callable[[Snapshot, str | None], Mapping[str, str]] = _told_nothing,
+    audit: Callable[[Snapshot, str | None], DerivedTables] = _no_audit,
+    export: Callable[[Snapshot, str | None], Mapping[str, str]] = _no_export,
     work: Path | None = None,
 ) -> str:
-    """Publish what the record holds now and give its data_version.
+    """Publish what the record contains now and return its data_version.
 
-    With nothing new the current build stays and costs no work. ``audit`` gives the tables
-    that tell what was measured, or raises ``AuditFailed``: the build is then kept under
-    ``failed`` of the folder ``work`` and is never readable. ``export`` gives what the build
-    says of its exports. Both are also told the version before.
+    The steps, in this order:
+
+    1. Take the publishing lock; a killed publisher's leftovers are deleted.
+    2. Compare the record, the notice and the derivations with those of the current build. If
+       nothing changed, return its data_version.
+    3. Name the data_version and fix which loads of each table belong to it.
+    4. Copy every vintage of the record into a snapshot (Parquet files in ``work``).
+    5. Run each derivation; its tables join the snapshot, so that later ones can read them.
+    6. Run ``audit``, which returns tables of measurements, and the checks of ``audit.py``. On
+       ``AuditFailed`` the snapshot moves to ``work/failed`` with the reason in ``why.txt``.
+    7. Run ``export``, which writes the bulk files and returns metadata for the build.
+    8. Write the mart: a SQLite file or a PostgreSQL schema that no reader sees yet.
+    9. Switch the pointer: from their next read on, readers see the new build.
+
+    ``audit`` and ``export`` also get the data_version of the build before. A process killed
+    before step 9 leaves the old build current; publishing again is all that is needed.
     """
-    builds, rules = builds_at(place), [each.version for each in derivations]
-    with builds.alone():
+    builds, rules = builds_at(mart_url), [derivation.version for derivation in derivations]
+    with builds.publishing_lock():
         before = builds.current()
-        if before is not None and _unchanged(record, builds.about(before), notice, rules):
+        if before is not None and _unchanged(record, builds.metadata(before), notice, rules):
             return before
         data_version = name_version(record)
-        with _new_snapshot(work or _beside(place), record, data_version) as snapshot:
+        with _new_snapshot(work or _default_work(mart_url), record, data_version) as snapshot:
             snapshot.copy_record()
+            # Every derived table exists, also when nothing derives it.
             snapshot.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
             for derivation in derivations:
                 snapshot.add(derivation.derive(snapshot))
             snapshot.add(audit(snapshot, before))
             refuse_unservable_rows(snapshot.sql)
-            made = {"notice": notice, "made_from": made_from(snapshot.loads, rules)}
-            write_mart(snapshot, place, {**made, **export(snapshot, before)})
+            metadata = {"notice": notice, "made_from": made_from(snapshot.loads, rules)}
+            write_mart(snapshot, mart_url, {**metadata, **export(snapshot, before)})
         builds.switch(data_version)
         return data_version
 
 
-def _beside(place: str | Path) -> Path:
-    """Give where to stage if nobody says so."""
-    if is_postgres_url(place):
-        return Path(tempfile.gettempdir(), f"sankofa-stage-{os.getuid()}")
-    return sqlite_folder(place) / "stage"
+def delete_old_builds(mart_url: str | Path, keep: int) -> list[str]:
+    """Delete all but the newest ``keep`` builds and the current one; return the deleted."""
+    builds = builds_at(mart_url)
+    with builds.publishing_lock():
+        return list(_delete_old(builds, max(keep, 1)))
 
 
-def delete_old_builds(place: str | Path, keep: int) -> list[str]:
-    """Hold no more than the newest builds and the current one; name those let go of."""
-    builds = builds_at(place)
-    with builds.alone():
-        return list(_retired(builds, max(keep, 1)))
-
-
-def _retired(builds: Builds, keep: int) -> Iterator[str]:
+def _delete_old(builds: Builds, keep: int) -> Iterator[str]:
     for name in builds.names()[:-keep]:
         if name != builds.current():
             builds.remove(name)
             yield name
 
 
+def _default_work(mart_url: str | Path) -> Path:
+    """Return where snapshots are written if the caller names no folder."""
+    if is_postgres_url(mart_url):
+        return Path(tempfile.gettempdir(), f"sankofa-stage-{os.getuid()}")
+    return sqlite_folder(mart_url) / "stage"
+
+
 @contextmanager
 def _new_snapshot(work: Path, record: Record, data_version: str) -> Iterator[Snapshot]:
-    """Give a stage of its own; what a killed publisher left is cleared away first."""
+    """Open an empty snapshot; delete it at the end, and before that those of killed publishers."""
     work.mkdir(parents=True, exist_ok=True)
-    for left in work.iterdir():
-        if left.is_dir() and left.name != FAILED:
-            shutil.rmtree(left)
+    for leftover in work.iterdir():
+        if leftover.is_dir() and leftover.name != FAILED:
+            shutil.rmtree(leftover)
     folder = work / data_version
     try:
         loads = load_seqs_of(record, data_version)
@@ -108,15 +118,17 @@ def _new_snapshot(work: Path, record: Record, data_version: str) -> Iterator[Sna
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _keep_failed(work: Path, folder: Path, why: str) -> None:
-    kept = work / FAILED
-    kept.mkdir(exist_ok=True)
-    (folder / "why.txt").write_text(why + "\n", encoding="utf-8")
-    folder.rename(kept / folder.name)
-    for old in sorted(kept.iterdir(), key=lambda path: path.stat().st_mtime)[:-_FAILED_KEPT]:
+def _keep_failed(work: Path, folder: Path, reason: str) -> None:
+    failed = work / FAILED
+    failed.mkdir(exist_ok=True)
+    (folder / "why.txt").write_text(reason + "\n", encoding="utf-8")
+    folder.rename(failed / folder.name)
+    for old in sorted(failed.iterdir(), key=lambda path: path.stat().st_mtime)[:-_MAX_FAILED]:
         shutil.rmtree(old)
 
 
-def _unchanged(record: Record, about: Mapping[str, str], notice: str, rules: Sequence[str]) -> bool:
+def _unchanged(
+    record: Record, metadata: Mapping[str, str], notice: str, rules: Sequence[str]
+) -> bool:
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
-    return (about.get("made_from"), about.get("notice")) == (made_from(loads, rules), notice)
+    return (metadata.get("made_from"), metadata.get("notice")) == (made_from(loads, rules), notice)

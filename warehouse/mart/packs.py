@@ -1,8 +1,9 @@
-"""Rows of a table in packs: many rows that are asked for together, as one piece of bytes.
+"""Rows of a mart table in packs: many rows that are read together, as one BLOB.
 
-A pack holds neighbours of one name, each row followed by a comma, so that any run of rows can
-be cut out and sent as it lies. Beside them stand three numbers a row: the day from which it was
-known, the day from which it was not the latest any more, and where it begins.
+A pack holds neighbouring rows of one key (an issuer, a country, a series). Each row ends with a
+comma, so that any run of rows can be cut out and sent as it is. ``row_index`` has three numbers
+for each row: the day from which it was known, the day from which it was no longer the latest, and
+its offset in ``rows``.
 """
 
 from collections.abc import Iterator
@@ -17,114 +18,122 @@ import pyarrow.compute as pc
 from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY
 from warehouse.mart.tables import Columns
 
-_DAY = f"coalesce(date_diff('day', DATE '1970-01-01', {{}}), {NEVER_DAY})"
+_DAY_NUMBER = f"coalesce(date_diff('day', DATE '1970-01-01', {{}}), {NEVER_DAY})"
+# A withdrawn row is never an answer: it is known from after every day, until before every day.
 KNOWN_FROM = f"""CAST(CASE WHEN withdrawn THEN {LATEST_DAY}
-    ELSE {_DAY.format("available_at")} END AS INTEGER)"""
+    ELSE {_DAY_NUMBER.format("available_at")} END AS INTEGER)"""
 KNOWN_UNTIL = f"""CAST(CASE WHEN latest THEN {LATEST_DAY} WHEN withdrawn THEN 0
-    ELSE {_DAY.format("superseded_at")} END AS INTEGER)"""
+    ELSE {_DAY_NUMBER.format("superseded_at")} END AS INTEGER)"""
 
 PACK_COLUMNS: Columns = {
-    "name": "text",
-    "more": "integer",
-    "whole": "integer",
-    "spans": "bytes",
+    "pack_key": "text",
+    "has_next": "integer",
+    "all_latest": "integer",
+    "row_index": "bytes",
     "rows": "bytes",
 }
-PACK_INDEXES = ("(name, place)",)
+PACK_INDEXES = ("(pack_key, first_row)",)
 _SCHEMA = pa.schema(
     [
-        ("place", pa.int64()),
-        ("name", pa.string()),
-        ("more", pa.int32()),
-        ("whole", pa.int32()),
-        ("spans", pa.binary()),
+        ("first_row", pa.int64()),
+        ("pack_key", pa.string()),
+        ("has_next", pa.int32()),
+        ("all_latest", pa.int32()),
+        ("row_index", pa.binary()),
         ("rows", pa.binary()),
     ]
 )
-_AT_ONCE = 32
+# Packs buffered before they are written to the file: one record batch.
+_PACKS_PER_BATCH = 32
 Days = npt.NDArray[np.int32]
-Written = tuple[int, str, int, int, bytes, bytes]
+PackRow = tuple[int, str, int, int, bytes, bytes]
 
 
 @dataclass
-class _Pack:
-    """A pack while it is filled: its first place, and pieces of whole batches."""
+class _OpenPack:
+    """A pack while it is filled; a slice is (known from, known until, row sizes, row bytes)."""
 
-    place: int
-    name: str
-    pieces: list[tuple[Days, Days, Days, bytes]]
+    first_row: int
+    key: str
+    slices: list[tuple[Days, Days, Days, bytes]]
     count: int = 0
 
-    def written(self, more: bool) -> Written:
-        """Give the row of the pack: whether more of the name follow, whether all are the latest."""
-        known = [np.concatenate([piece[at] for piece in self.pieces]) for at in (0, 1)]
-        sizes = np.concatenate([piece[2] for piece in self.pieces])
-        begins = np.concatenate([[0], np.cumsum(sizes)])
-        spans = np.concatenate([*known, begins]).astype("<i4").tobytes()
-        whole = bool((known[1] == LATEST_DAY).all())
-        rows = b"".join(piece[3] for piece in self.pieces)
-        return self.place, self.name, int(more), int(whole), spans, rows
+    def finish(self, has_next: bool) -> PackRow:
+        """Return the table row of the pack; ``has_next``: another pack of its key follows."""
+        known_from, known_until, sizes = (
+            np.concatenate([part[column] for part in self.slices]) for column in (0, 1, 2)
+        )
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        row_index = np.concatenate([known_from, known_until, offsets]).astype("<i4").tobytes()
+        all_latest = bool((known_until == LATEST_DAY).all())
+        rows = b"".join(part[3] for part in self.slices)
+        return self.first_row, self.key, int(has_next), int(all_latest), row_index, rows
 
 
 class Packer:
-    """Packs the rows of a table while they pass, into a file beside."""
+    """Packs the rows of a table as they stream past, into a temporary Arrow file.
 
-    def __init__(self, path: Path, most: int) -> None:
-        self._path, self._most = path, most
+    The file exists because the packs can only be loaded after the table itself: both go through
+    one connection.
+    """
+
+    def __init__(self, path: Path, max_rows: int) -> None:
+        self._path, self._max_rows = path, max_rows
         self._writer = pa.ipc.new_file(
             str(path), _SCHEMA, options=pa.ipc.IpcWriteOptions(compression="lz4")
         )
-        self._open: _Pack | None = None
-        self._done: list[Written] = []
+        self._open: _OpenPack | None = None
+        self._finished: list[PackRow] = []
 
-    def take(self, place: int, names: pa.Array, known: tuple[Days, Days], rows: pa.Array) -> None:
-        """Take the next rows, the first of them at ``place``; each ends with a comma."""
+    def add(self, first_row: int, keys: pa.Array, known: tuple[Days, Days], rows: pa.Array) -> None:
+        """Add the next rows, of which the first has the number ``first_row``."""
+        # Slices of the Arrow buffers: copying each row to Python costs more than all the rest.
         offsets = np.frombuffer(rows.buffers()[1], np.int32)[rows.offset :][: len(rows) + 1]
         data = memoryview(rows.buffers()[2] or b"")
-        runs, begin = pc.run_end_encode(names), 0
-        for name, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-            while begin < end:
-                pack = self._filling(place + begin, name)
-                to = min(end, begin + self._most - pack.count)
-                piece = offsets[begin : to + 1]
-                held = bytes(data[int(piece[0]) : int(piece[-1])])
-                days = (known[0][begin:to], known[1][begin:to])
-                pack.pieces.append((*days, np.diff(piece), held))
-                pack.count += to - begin
-                begin = to
+        runs, begin = pc.run_end_encode(keys), 0
+        for key, run_end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            while begin < run_end:
+                pack = self._pack_for(first_row + begin, key)
+                end = min(run_end, begin + self._max_rows - pack.count)
+                bounds = offsets[begin : end + 1]
+                body = bytes(data[int(bounds[0]) : int(bounds[-1])])
+                days = (known[0][begin:end], known[1][begin:end])
+                pack.slices.append((*days, np.diff(bounds), body))
+                pack.count += end - begin
+                begin = end
 
     def packs(self) -> pa.RecordBatchReader:
-        """Give every pack, once the last row was taken."""
+        """Return every pack; call it once, after the last row was added."""
         if self._open is not None:
-            self._done.append(self._open.written(more=False))
+            self._finished.append(self._open.finish(has_next=False))
         self._write()
         self._writer.close()
 
         def batches() -> Iterator[pa.RecordBatch]:
-            with pa.memory_map(str(self._path)) as file, pa.ipc.open_file(file) as held:
-                for number in range(held.num_record_batches):
-                    yield held.get_batch(number)
+            with pa.memory_map(str(self._path)) as file, pa.ipc.open_file(file) as reader:
+                for number in range(reader.num_record_batches):
+                    yield reader.get_batch(number)
             self._path.unlink()
 
         return pa.RecordBatchReader.from_batches(_SCHEMA, batches())
 
-    def _filling(self, place: int, name: str) -> _Pack:
-        """Give the pack that the row at a place belongs to."""
+    def _pack_for(self, row_number: int, key: str) -> _OpenPack:
+        """Return the open pack if it takes a row of this key; otherwise start the next one."""
         pack = self._open
-        if pack is not None and pack.name == name and pack.count < self._most:
+        if pack is not None and pack.key == key and pack.count < self._max_rows:
             return pack
         if pack is not None:
-            self._done.append(pack.written(more=pack.name == name))
-            if len(self._done) >= _AT_ONCE:
+            self._finished.append(pack.finish(has_next=pack.key == key))
+            if len(self._finished) >= _PACKS_PER_BATCH:
                 self._write()
-        self._open = pack = _Pack(place, name, [])
+        self._open = pack = _OpenPack(row_number, key, [])
         return pack
 
     def _write(self) -> None:
-        if self._done:
+        if self._finished:
             columns = [
-                pa.array(each, field.type)
-                for each, field in zip(zip(*self._done, strict=True), _SCHEMA, strict=True)
+                pa.array(values, field.type)
+                for values, field in zip(zip(*self._finished, strict=True), _SCHEMA, strict=True)
             ]
             self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_SCHEMA))
-            self._done = []
+            self._finished = []

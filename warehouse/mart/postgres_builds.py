@@ -1,4 +1,8 @@
-"""The builds of a PostgreSQL database: a schema each, and one row that says which is read."""
+"""Builds in a PostgreSQL database: a schema each, and one row that names the current one.
+
+The schema ``sankofa`` has the list of complete builds and the pointer. A build is added to the
+list in the transaction that writes its schema, so that there is never one without the other.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,10 +10,10 @@ from dataclasses import dataclass
 
 import psycopg
 
+from warehouse.data_version import check_data_version, version_key
 from warehouse.errors import DatastoreUnavailable, UnknownVersion
-from warehouse.mart.sqlite_builds import checked
 
-# Names of the builds and the pointer stand apart from the builds.
+# `current` has at most one row: its key can only be 1.
 _PREPARE = """
 CREATE SCHEMA IF NOT EXISTS sankofa;
 CREATE TABLE IF NOT EXISTS sankofa.builds (
@@ -23,60 +27,57 @@ CREATE TABLE IF NOT EXISTS sankofa.current (
 CURRENT_BUILD_SQL = "SELECT data_version FROM sankofa.current"
 BUILD_EXISTS_SQL = "SELECT 1 FROM sankofa.builds WHERE data_version = %s"
 _SCHEMAS = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^build_[0-9]+_[0-9]+$'"
-# Any number that nobody else of the database takes.
-_LOCK = 7_265_632
+# Keys of the advisory locks: any two numbers that no other user of the database takes.
+_PUBLISHING_LOCK = 7_265_632
+_PREPARING_LOCK = _PUBLISHING_LOCK + 1
 
 
 def schema_of(data_version: str) -> str:
-    """Give the schema of a build by its data_version."""
-    return "build_" + checked(data_version).replace(".", "_")
+    """Return the name of a build's schema."""
+    return "build_" + check_data_version(data_version).replace(".", "_")
 
 
 def register_build_sql(data_version: str) -> str:
-    """Write the statement that takes a build among those that can be read.
-
-    It belongs into the transaction that writes the schema: there is never one without the other.
-    """
-    named = f"INSERT INTO sankofa.builds VALUES ('{checked(data_version)}')"
-    return f"{named} ON CONFLICT DO NOTHING"
+    """Return the statement that adds a build to the list; run it with the build's transaction."""
+    insert = f"INSERT INTO sankofa.builds VALUES ('{check_data_version(data_version)}')"
+    return f"{insert} ON CONFLICT DO NOTHING"
 
 
 @dataclass(frozen=True)
 class PostgresBuilds:
-    """A database of builds."""
+    """The builds of a database; implements ``warehouse.mart.builds.Builds``."""
 
     url: str
 
     def prepare(self) -> None:
-        """Make the list of builds where there is none."""
+        """Create the list of builds if there is none."""
         with self._connected() as sql, sql.transaction():
-            sql.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK + 1,))
+            # Two CREATE … IF NOT EXISTS at once can still collide.
+            sql.execute("SELECT pg_advisory_xact_lock(%s)", (_PREPARING_LOCK,))
             sql.execute(_PREPARE)
 
     def names(self) -> list[str]:
-        """Name every complete build that is held, the oldest first."""
+        """Return the data_version of every complete build, oldest first."""
         with self._connected() as sql:
             try:
-                held = sql.execute("SELECT data_version FROM sankofa.builds").fetchall()
+                rows = sql.execute("SELECT data_version FROM sankofa.builds").fetchall()
             except psycopg.errors.UndefinedTable:
                 return []
-        return sorted(
-            (str(name) for (name,) in held), key=lambda name: tuple(map(int, name.split(".")))
-        )
+        return sorted((str(name) for (name,) in rows), key=version_key)
 
     def current(self) -> str | None:
-        """Name the build that is read now; None before the first."""
+        """Return the data_version of the current build; None before the first."""
         with self._connected() as sql:
             try:
-                found = sql.execute(CURRENT_BUILD_SQL).fetchone()
+                row = sql.execute(CURRENT_BUILD_SQL).fetchone()
             except psycopg.errors.UndefinedTable:
                 return None
-        return None if found is None else str(found[0])
+        return None if row is None else str(row[0])
 
     def switch(self, name: str) -> None:
-        """Let every reader see another complete build from its next read on."""
+        """Make a complete build the current one; readers follow with their next read."""
         if name not in self.names():
-            raise UnknownVersion(f"{name!r} is not a build that is held; see `sankofa builds`")
+            raise UnknownVersion(f"there is no build {name!r}; see `sankofa builds`")
         with self._connected() as sql:
             sql.execute(
                 "INSERT INTO sankofa.current VALUES (1, %s) "
@@ -84,29 +85,30 @@ class PostgresBuilds:
                 (name,),
             )
 
-    def about(self, name: str) -> dict[str, str]:
-        """Read what a build says of itself; one that cannot be read says nothing."""
+    def metadata(self, name: str) -> dict[str, str]:
+        """Return the metadata of a build; empty if it cannot be read."""
         with self._connected() as sql:
             try:
-                told = sql.execute(f"SELECT name, value FROM {schema_of(name)}.about".encode())
-                return {str(each): str(value) for each, value in told.fetchall()}
+                rows = sql.execute(f"SELECT name, value FROM {schema_of(name)}.about".encode())
+                return {str(key): str(value) for key, value in rows.fetchall()}
             except psycopg.errors.UndefinedTable:
                 return {}
 
     def remove(self, name: str) -> None:
-        """Hold a build no more."""
+        """Delete a build."""
         with self._connected() as sql, sql.transaction():
             sql.execute("DELETE FROM sankofa.builds WHERE data_version = %s", (name,))
             sql.execute(f"DROP SCHEMA IF EXISTS {schema_of(name)} CASCADE".encode())
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Let one publisher work at a time, and drop schemas that are no build in the list."""
+    def publishing_lock(self) -> Iterator[None]:
+        """Hold the publishing lock, and drop schemas that are not in the list of builds."""
         with self._connected() as sql:
-            sql.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
-            held = {schema_of(name) for name in self.names()}
+            # A session lock: the server releases it if this process dies.
+            sql.execute("SELECT pg_advisory_lock(%s)", (_PUBLISHING_LOCK,))
+            complete = {schema_of(name) for name in self.names()}
             for (schema,) in sql.execute(_SCHEMAS).fetchall():
-                if schema not in held:
+                if schema not in complete:
                     sql.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
             yield
 
@@ -115,9 +117,9 @@ class PostgresBuilds:
         try:
             connection = psycopg.connect(self.url, autocommit=True)
         except psycopg.Error as error:
-            # What is said of a connection never repeats the password.
-            why = str(error).splitlines()[0]
-            raise DatastoreUnavailable(f"the database of the builds: {why}") from error
+            # The first line of a connection error never repeats the password.
+            reason = str(error).splitlines()[0]
+            raise DatastoreUnavailable(f"the database of the builds: {reason}") from error
         try:
             yield connection
         finally:

@@ -1,4 +1,4 @@
-"""A build as one schema of a PostgreSQL database, named among the builds when complete."""
+"""Write a build as one schema of a PostgreSQL database, in one transaction."""
 
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -7,23 +7,23 @@ import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 
 from warehouse.mart.postgres_builds import PostgresBuilds, register_build_sql, schema_of
-from warehouse.mart.tables import Columns
+from warehouse.mart.tables import ROW_NUMBERS, Columns
 
-# In the order of bytes, as SQLite has it, whatever the language of the database.
+# Text in byte order, as in SQLite, whatever the locale of the database.
 _TYPES = {"text": 'TEXT COLLATE "C" NOT NULL', "integer": "INTEGER", "bytes": "BYTEA NOT NULL"}
 
 
 class PostgresLoader:
-    """Writes the schema of one data_version in one transaction."""
+    """Writes the schema of one data_version; implements ``warehouse.mart.write.Loader``."""
 
     def __init__(self, url: str, data_version: str) -> None:
-        self._database = PostgresBuilds(url)
+        self._builds = PostgresBuilds(url)
         self._data_version = data_version
         self._schema = schema_of(data_version)
 
     def __enter__(self) -> Self:
-        self._database.prepare()
-        self._mart = dbapi.connect(self._database.url)
+        self._builds.prepare()
+        self._mart = dbapi.connect(self._builds.url)
         self._sql = self._mart.cursor()
         self._sql.execute(f"DROP SCHEMA IF EXISTS {self._schema} CASCADE")
         self._sql.execute(f"CREATE SCHEMA {self._schema}")
@@ -41,25 +41,26 @@ class PostgresLoader:
             self._sql.close()
             self._mart.close()
 
-    def tell(self, about: Mapping[str, str]) -> None:
-        """Keep what the build says of itself."""
+    def write_metadata(self, metadata: Mapping[str, str]) -> None:
+        """Write the metadata of the build."""
         columns: Columns = {"name": "text", "value": "text"}
-        told = pa.table({"name": list(about), "value": list(about.values())})
-        self.load("about", columns, told.to_reader(), ())
+        rows = pa.table({"name": list(metadata), "value": list(metadata.values())})
+        self.load("about", columns, rows.to_reader(), ())
 
     def load(
         self, table: str, columns: Columns, rows: pa.RecordBatchReader, indexes: Sequence[str]
     ) -> None:
-        """Make a table of rows, in their order, and then its indexes."""
-        place = f"{self._schema}.{table}"
+        """Create a table, load its rows in order, then create its indexes."""
+        qualified = f"{self._schema}.{table}"
         declared = [f'"{name}" {_TYPES[kind]}' for name, kind in columns.items()]
-        if "place" in rows.schema.names:
-            declared.insert(0, "place BIGINT PRIMARY KEY")
-        self._sql.execute(f"CREATE TABLE {place} ({', '.join(declared)})")
+        first = rows.schema.names[0]
+        if first in ROW_NUMBERS:
+            declared.insert(0, f"{first} BIGINT PRIMARY KEY")
+        self._sql.execute(f"CREATE TABLE {qualified} ({', '.join(declared)})")
         if "rows" in columns:
-            # A pack is read whole and often: to unpack it each time would take most of the read.
-            self._sql.execute(f"ALTER TABLE {place} ALTER COLUMN rows SET STORAGE EXTERNAL")
+            # A pack is read whole and often: decompressing it would take most of the read.
+            self._sql.execute(f"ALTER TABLE {qualified} ALTER COLUMN rows SET STORAGE EXTERNAL")
         self._sql.adbc_ingest(table, rows, mode="append", db_schema_name=self._schema)
-        for number, asked in enumerate(indexes):
-            self._sql.execute(f"CREATE INDEX {table}_{number} ON {place} {asked}")
-        self._sql.execute(f"ANALYZE {place}")
+        for number, index in enumerate(indexes):
+            self._sql.execute(f"CREATE INDEX {table}_{number} ON {qualified} {index}")
+        self._sql.execute(f"ANALYZE {qualified}")

@@ -1,4 +1,8 @@
-"""The tables that searches read: names of organisations, and words with their places."""
+"""The two search tables of a build: names of organisations, and words with the rows they occur in.
+
+A word's rows are stored as one list of row numbers, four bytes each; the same table serves both
+database engines.
+"""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -14,124 +18,142 @@ from warehouse.mart.words import folded, words
 
 NAMES, WORDS = "names", "words"
 NAMES_SCHEMA = pa.schema(
-    [("folded", pa.string()), ("country", pa.string()), ("entity", pa.int32())]
+    [("folded", pa.string()), ("country", pa.string()), ("entity_row", pa.int32())]
 )
 WORDS_SCHEMA = pa.schema(
-    [("field", pa.string()), ("word", pa.string()), ("places", pa.large_binary())]
+    [("field", pa.string()), ("word", pa.string()), ("row_numbers", pa.large_binary())]
 )
 _BATCH = 50_000
-# Of a description its beginning says what is bought.
-_LONGEST = 400
+# Characters of a description that are indexed: its beginning says what is bought.
+_DESCRIPTION_LENGTH = 400
 
-_NAMED = """
-WITH held AS (SELECT row_number() OVER (ORDER BY service_id) AS entity, * FROM ({entities}))
-SELECT entity, coalesce(country, '') AS country, legal_name AS name FROM held
+# entity_row is the row number of the table `entities`, which is ordered by service_id.
+_ENTITY_NAMES = """
+WITH numbered AS (
+    SELECT row_number() OVER (ORDER BY service_id) AS entity_row, * FROM ({entities})
+)
+SELECT entity_row, coalesce(country, '') AS country, legal_name AS name FROM numbered
 WHERE legal_name IS NOT NULL
-UNION SELECT entity, coalesce(country, ''), unnest(CAST(other_names AS VARCHAR[])) FROM held
+UNION SELECT entity_row, coalesce(country, ''), unnest(CAST(other_names AS VARCHAR[]))
+FROM numbered
 """
 
-
-# Of a release its buyer, its title and its description.
-_SAID = f"""
-WITH placed AS (
-    SELECT CAST(row_number() OVER (ORDER BY {RELEASES_ORDER}) AS INTEGER) AS place, latest,
+# The searchable texts of a release: its buyer alone, and buyer, title and description together.
+# Row numbers are counted over every vintage, as in the table; only the latest are searchable.
+_RELEASE_TEXTS = f"""
+WITH numbered AS (
+    SELECT CAST(row_number() OVER (ORDER BY {RELEASES_ORDER}) AS INTEGER) AS row_number, latest,
         json_extract_string(release, ['$.buyer.name', '$.tender.title', '$.tender.description'])
             AS texts
     FROM tender_releases
 )
-SELECT place, coalesce(texts[1], '') AS buyer,
-    concat_ws(' ', texts[1], texts[2], left(texts[3], {_LONGEST})) AS tender
-FROM placed WHERE latest AND texts IS NOT NULL
+SELECT row_number, coalesce(texts[1], '') AS buyer,
+    concat_ws(' ', texts[1], texts[2], left(texts[3], {_DESCRIPTION_LENGTH})) AS tender
+FROM numbered WHERE latest AND texts IS NOT NULL
 """
 
 
 def names(sql: duckdb.DuckDBPyConnection, entities: str) -> pa.Table:
-    """Give every name of every organisation, folded, with the place of its record."""
-    found = sql.sql(_NAMED.format(entities=entities)).to_arrow_table()
-    told = pa.array(folded(found["name"].to_pylist()), pa.string())
+    """Return every name of every organisation, normalised, with its row in ``entities``."""
+    rows = sql.sql(_ENTITY_NAMES.format(entities=entities)).to_arrow_table()
+    normalised = pa.array(folded(rows["name"].to_pylist()), pa.string())
     table = pa.Table.from_arrays(
-        [told, found["country"].cast(pa.string()), found["entity"].cast(pa.int32())],
+        [normalised, rows["country"].cast(pa.string()), rows["entity_row"].cast(pa.int32())],
         schema=NAMES_SCHEMA,
     )
-    return table.sort_by([("folded", "ascending"), ("entity", "ascending")])
+    return table.sort_by([("folded", "ascending"), ("entity_row", "ascending")])
 
 
-def postings(sql: duckdb.DuckDBPyConnection, named: pa.Table) -> Iterator[pa.RecordBatch]:
-    """Give each word of a field with the places of the rows that have it, sorted."""
+def postings(sql: duckdb.DuckDBPyConnection, names: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Yield each word of each searchable field with its row numbers, sorted by word."""
     fields = {name: Postings() for name in ("buyer", "entity", "tender")}
-    fields["entity"].add(named["entity"].to_numpy(), named["folded"].to_pylist())
-    for batch in sql.sql(_SAID).to_arrow_reader(_BATCH):
-        for name in ("buyer", "tender"):
-            fields[name].add(batch["place"].to_numpy(), batch[name].to_pylist())
-    for name, held in fields.items():
-        for asked, packed in held.packed(_BATCH):
-            columns = [pa.repeat(name, len(asked)), pa.array(asked, pa.string()), packed]
+    fields["entity"].add(names["entity_row"].to_numpy(), names["folded"].to_pylist())
+    for batch in sql.sql(_RELEASE_TEXTS).to_arrow_reader(_BATCH):
+        for field in ("buyer", "tender"):
+            fields[field].add(batch["row_number"].to_numpy(), batch[field].to_pylist())
+    for field, index in fields.items():
+        for batch_words, row_numbers in index.packed(_BATCH):
+            columns = [
+                pa.repeat(field, len(batch_words)),
+                pa.array(batch_words, pa.string()),
+                row_numbers,
+            ]
             yield pa.RecordBatch.from_arrays(columns, schema=WORDS_SCHEMA)
 
 
-_BETWEEN = {ord(each): " " for each in punctuation + whitespace}
+_SEPARATORS = {ord(char): " " for char in punctuation + whitespace}
 
 
-class _Numbers(dict[str, int]):
-    """Gives each piece a number when it is first met."""
+class _TokenNumbers(dict[str, int]):
+    """Numbers each token when it is first looked up."""
 
-    def __missing__(self, piece: str) -> int:
-        self[piece] = number = len(self)
+    def __missing__(self, token: str) -> int:
+        self[token] = number = len(self)
         return number
 
 
 class Postings:
-    """The words of one field, and the places of the rows that have them."""
+    """The words of one field and the numbers of the rows they occur in.
+
+    Texts are split at ASCII separators, which is fast. Each distinct token is then split and
+    normalised with ``words``, once: a million texts have few distinct tokens.
+    """
 
     def __init__(self) -> None:
-        self._numbers = _Numbers()
-        self._met = array("i")
-        self._places: list[Any] = []
+        self._token_numbers = _TokenNumbers()
+        # Parallel lists: the n-th occurrence is of which token, and in which row.
+        self._occurrences = array("i")
+        self._rows: list[Any] = []
 
-    def add(self, places: Any, texts: Sequence[str]) -> None:
-        """Add texts with the place of the row of each."""
+    def add(self, row_numbers: Any, texts: Sequence[str]) -> None:
+        """Add texts, each with the number of its row."""
         counts = np.empty(len(texts), np.int32)
-        number_of, met = self._numbers.__getitem__, self._met
-        for at, text in enumerate(texts):
-            pieces = set(text.lower().translate(_BETWEEN).split(" "))
-            met.extend(map(number_of, pieces))
-            counts[at] = len(pieces)
-        self._places.append(np.repeat(places.astype(np.int32), counts))
+        number_of, occurrences = self._token_numbers.__getitem__, self._occurrences
+        for index, text in enumerate(texts):
+            tokens = set(text.lower().translate(_SEPARATORS).split(" "))
+            occurrences.extend(map(number_of, tokens))
+            counts[index] = len(tokens)
+        self._rows.append(np.repeat(row_numbers.astype(np.int32), counts))
 
-    def packed(self, most: int) -> Iterator[tuple[list[str], pa.Array]]:
-        """Give the words in their order and their places, sorted, four bytes each."""
-        if not self._met:
+    def packed(self, batch_size: int) -> Iterator[tuple[list[str], pa.Array]]:
+        """Yield batches of sorted words and their sorted row numbers, four bytes each."""
+        if not self._occurrences:
             return
-        asked, begins, counts, of_piece = self._vocabulary()
-        met = np.frombuffer(self._met, np.int32)
-        several = counts[met]
-        # A piece mostly is one word; where it is more, its place is taken for each of them.
-        first = np.repeat(begins[met], several)
-        inside = np.arange(len(first)) - np.repeat(np.cumsum(several) - several, several)
-        keys = of_piece[first + inside] << 32
-        keys |= np.repeat(np.concatenate(self._places), several)
-        del met, several, first, inside
+        vocabulary, first_word, word_counts, word_numbers = self._vocabulary()
+        occurrences = np.frombuffer(self._occurrences, np.int32)
+        counts = word_counts[occurrences]
+        # A token mostly is one word; if it has several, its row is repeated for each of them.
+        first = np.repeat(first_word[occurrences], counts)
+        within = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+        # Word number and row number in one 64-bit integer: one sort orders by both.
+        pairs = word_numbers[first + within] << 32
+        pairs |= np.repeat(np.concatenate(self._rows), counts)
+        del occurrences, counts, first, within
         # np.unique hashes, which takes six times as long as sorting.
-        keys.sort()
-        fresh = np.ones(len(keys), bool)
-        fresh[1:] = keys[1:] != keys[:-1]
-        keys = keys[fresh]
-        ends = np.searchsorted(keys, np.arange(len(asked) + 1, dtype=np.int64) << 32) * 4
-        held = pa.py_buffer((keys & 0xFFFFFFFF).astype("<i4").tobytes())
-        for begin in range(0, len(asked), most):
-            some = asked[begin : begin + most]
-            offsets = pa.py_buffer(ends[begin : begin + len(some) + 1].astype(np.int64).tobytes())
-            lists = [None, offsets, held]
-            yield some, pa.Array.from_buffers(pa.large_binary(), len(some), lists)
+        pairs.sort()
+        is_new = np.ones(len(pairs), bool)
+        is_new[1:] = pairs[1:] != pairs[:-1]
+        pairs = pairs[is_new]
+        ends = np.searchsorted(pairs, np.arange(len(vocabulary) + 1, dtype=np.int64) << 32) * 4
+        rows = pa.py_buffer((pairs & 0xFFFFFFFF).astype("<i4").tobytes())
+        for begin in range(0, len(vocabulary), batch_size):
+            batch = vocabulary[begin : begin + batch_size]
+            offsets = pa.py_buffer(ends[begin : begin + len(batch) + 1].astype(np.int64).tobytes())
+            buffers = [None, offsets, rows]
+            yield batch, pa.Array.from_buffers(pa.large_binary(), len(batch), buffers)
 
     def _vocabulary(self) -> tuple[list[str], Any, Any, Any]:
-        """Give the words, sorted, and for each piece which of them it has."""
-        of_piece = [
-            [word for each in words(piece) if (word := each.replace("\0", ""))]
-            for piece in self._numbers
+        """Return the sorted words, and for each token its words.
+
+        The words of token t are ``word_numbers[first_word[t]:][: word_counts[t]]``.
+        """
+        # PostgreSQL cannot store a NUL in text.
+        words_of_tokens = [
+            [clean for word in words(token) if (clean := word.replace("\0", ""))]
+            for token in self._token_numbers
         ]
-        asked = sorted({word for several in of_piece for word in several})
-        number = {word: place for place, word in enumerate(asked)}
-        counts = np.fromiter(map(len, of_piece), np.int64, len(of_piece))
-        flat = [number[word] for several in of_piece for word in several]
-        return asked, np.cumsum(counts) - counts, counts, np.array(flat, np.int64)
+        vocabulary = sorted({word for token_words in words_of_tokens for word in token_words})
+        number = {word: index for index, word in enumerate(vocabulary)}
+        counts = np.fromiter(map(len, words_of_tokens), np.int64, len(words_of_tokens))
+        flat = [number[word] for token_words in words_of_tokens for word in token_words]
+        return vocabulary, np.cumsum(counts) - counts, counts, np.array(flat, np.int64)

@@ -1,12 +1,16 @@
-"""Tender releases as they are served, with what they are asked by: buyer and words."""
+"""SQL of served rows: parties, releases, organisations and identifiers, from snapshot tables.
+
+Only SQL: the surfaces load this module through ``tables``.
+"""
 
 from warehouse.mart.row_json import PROVENANCE
 
+# What a release states about a party; two statements that agree in all of it are one party.
 _STATED = ("source", "country", "party_key", "name", "identifier_scheme", "identifier_id")
 SAME_PARTY = " AND ".join(f"matched.{name} IS NOT DISTINCT FROM party.{name}" for name in _STATED)
 PARTY_ID = "md5(concat_ws('/', source, country, party_key, role, coalesce(service_id, '-')))"
 
-# What the newest release says of the party, and where.
+# Members taken from the newest release that names the party.
 _SHOWN = (
     "name",
     "identifier_scheme",
@@ -16,14 +20,16 @@ _SHOWN = (
     *PROVENANCE,
 )
 
-# Each party of the latest releases with who it is, where that is known. Who it is, is what
-# the data_version knows and follows no ``as_of``. Withheld ones have no name and are left out.
+# Each named party of the latest releases with its organisation, where that is resolved. The
+# resolution is that of the data_version; it does not depend on ``as_of``. Withheld parties have
+# no name and are left out.
 RESOLVED = f"""
 SELECT party.*, matched.service_id, matched.match_method
 FROM tender_parties AS party LEFT JOIN party_matches AS matched ON {SAME_PARTY}
 WHERE party.latest AND party.name IS NOT NULL
 """.strip()
 
+# One row for each party, role and organisation.
 PARTIES = f"""
 WITH grouped AS (
     SELECT source, country, party_key, role, service_id, count(*) AS releases,
@@ -31,15 +37,15 @@ WITH grouped AS (
         arg_max(
             {{{", ".join(f"'{name}': {name}" for name in _SHOWN)}}},
             concat_ws('/', coalesce(released_on, DATE '0001-01-01'), ocid, release_id)
-        ) AS shown
+        ) AS newest
     FROM ({RESOLVED}) GROUP BY ALL
 )
 SELECT
     {PARTY_ID} AS party_id,
     source, country, party_key, role, service_id, releases, first_release, last_release,
-    unnest(shown),
-    CASE WHEN shown.identifier_id IS NOT NULL
-        THEN {{'scheme': shown.identifier_scheme, 'id': shown.identifier_id}}
+    unnest(newest),
+    CASE WHEN newest.identifier_id IS NOT NULL
+        THEN {{'scheme': newest.identifier_scheme, 'id': newest.identifier_id}}
     END AS identifier
 FROM grouped
 """.strip()
@@ -51,24 +57,24 @@ RELEASES_ORDER = (
 )
 
 RELEASES = f"""
-WITH bought AS (
+WITH buyers AS (
     SELECT source, ocid, release_id, min(service_id) AS buyer_id
     FROM ({RESOLVED}) WHERE role = 'buyer' AND service_id IS NOT NULL GROUP BY ALL
 )
 SELECT released.* REPLACE (string_split(tag, ',') AS tag), released_on AS date,
-    json_keys(release) AS release_members, bought.buyer_id
+    json_keys(release) AS release_members, buyers.buyer_id
 FROM tender_releases AS released
-LEFT JOIN bought ON bought.source = released.source AND bought.ocid = released.ocid
-    AND bought.release_id = released.release_id
+LEFT JOIN buyers ON buyers.source = released.source AND buyers.ocid = released.ocid
+    AND buyers.release_id = released.release_id
 """.strip()
 
 
-# Where several registers speak of one, the record with an LEI goes first, then the newest;
-# members of two registers are never mixed, since a row has one source. Of two ids found to
-# be one organisation both have their record, and ``same_as`` of the one names the other; the
-# listings and the datasets are those of the organisation.
+# One record for each service_id. If several registers describe it, the record with an LEI goes
+# first, then the newest; members of two registers are never mixed, since a row has one source.
+# Two ids that are the same organisation both have a record, and ``same_as`` of one names the
+# other; listings and datasets are those of the organisation.
 CURRENT_ENTITIES = """
-WITH listed AS (
+WITH tickers AS (
     SELECT DISTINCT coalesce(same_as, service_id) AS organisation, id_value, status
     FROM identifiers LEFT JOIN same_as USING (service_id) WHERE latest AND id_type = 'ticker'
 ),
@@ -78,16 +84,17 @@ listings AS (
         'ticker': substr(id_value, strpos(id_value, ':') + 1),
         'status': status
     } ORDER BY id_value, status) AS listings
-    FROM listed GROUP BY organisation
+    FROM tickers GROUP BY organisation
 ),
-spoken AS (
+-- which datasets have rows of the organisation
+mentions AS (
     SELECT service_id, 'AF-FUND' AS dataset FROM fundamentals WHERE latest
     UNION SELECT service_id, 'AF-TENDER' FROM party_matches WHERE service_id IS NOT NULL
 ),
 datasets AS (
     SELECT coalesce(same_as, service_id) AS organisation,
         list(DISTINCT dataset ORDER BY dataset) AS datasets
-    FROM spoken LEFT JOIN same_as USING (service_id) GROUP BY 1
+    FROM mentions LEFT JOIN same_as USING (service_id) GROUP BY 1
 )
 SELECT
     entity.* REPLACE (
@@ -108,10 +115,10 @@ QUALIFY row_number() OVER (
 ) = 1
 """.strip()
 
-# Each identifier of an organisation once: also those of the ids that point to it, and the
-# LEI of its own record where no file maps it.
+# Each identifier of an organisation once, including those of ids that point to it, and the LEI
+# of its own record if no mapping file has it.
 CURRENT_IDENTIFIERS = f"""
-WITH held AS (
+WITH all_identifiers AS (
     SELECT service_id, id_type, id_value, issuer, status, available_at, source, source_ref,
         license_class, observed_at
     FROM identifiers WHERE latest
@@ -120,12 +127,15 @@ WITH held AS (
         source, source_ref, license_class, observed_at
     FROM ({CURRENT_ENTITIES}) WHERE lei IS NOT NULL
 ),
-owned AS (
-    SELECT held.*, coalesce(pointing.same_as, held.service_id) AS organisation,
+-- id_match: upper case of a to z only, as the reader does it
+of_organisations AS (
+    SELECT all_identifiers.*,
+        coalesce(pointing.same_as, all_identifiers.service_id) AS organisation,
         translate(id_value, 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ') AS id_match
-    FROM held LEFT JOIN same_as AS pointing ON pointing.service_id = held.service_id
+    FROM all_identifiers
+    LEFT JOIN same_as AS pointing ON pointing.service_id = all_identifiers.service_id
 )
-SELECT * FROM owned
+SELECT * FROM of_organisations
 QUALIFY row_number() OVER (
     PARTITION BY organisation, id_type, id_match, CASE WHEN id_type <> 'lei' THEN issuer END
     ORDER BY service_id <> organisation, issuer IS NULL, available_at DESC NULLS LAST, source

@@ -1,8 +1,7 @@
-"""The tables of a build while it is made: each a Parquet file, read in SQL by its name.
+"""The snapshot a build is made from: Parquet tables, each a view of a DuckDB connection.
 
-First every vintage of every table of the record is staged; what is derived from those is
-staged beside them. The audit, the mart and the exports all read what is staged, so that none
-of them can see something else than the others.
+First every vintage of every table of the record is copied; derived tables are added beside them.
+The audit, the mart and the exports all read the snapshot, so that they always see the same rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,10 +20,10 @@ from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, record_schema
 from warehouse.tables import DERIVED
 
-# Rows of a group: what a reader of the exported file skips or reads at once.
+# Rows in a row group: the unit that a reader of a Parquet file skips or reads.
 GROUP = 100_000
-# The order of each table's bulk file. Sorted once, here: the exports only read, and the mart,
-# whose orders begin alike, sorts what is nearly sorted.
+# The sort order of each table's bulk file. Tables are sorted once, here: the exports only copy,
+# and the mart, whose orders begin alike, sorts what is nearly sorted.
 ORDERS: Mapping[str, tuple[str, ...]] = {
     "fundamentals": ("service_id", "period_end", "line_item", "vintage", "row_id"),
     "tender_releases": ("country", "released_on", "ocid", "release_id", "vintage", "row_id"),
@@ -36,7 +35,11 @@ _ORDERED_BY = "ordered_by"
 
 @dataclass
 class Snapshot:
-    """A folder of staged tables and an engine in which each is a view of its name."""
+    """A folder of Parquet tables and a DuckDB connection in which each is a view.
+
+    ``loads`` is the last load of each record table that belongs to the ``data_version``; rows
+    loaded later are not in the snapshot.
+    """
 
     folder: Path
     record: Record
@@ -55,67 +58,68 @@ class Snapshot:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.sql.close()
 
     def path(self, name: str) -> Path:
-        """Give the file of a staged table."""
+        """Return the file of a table."""
         return self.folder / f"{name}.parquet"
 
     def copy_record(self) -> None:
-        """Stage every vintage of the record, as the snapshot sees it."""
+        """Write every vintage of every record table."""
         for table in RECORD_TABLES:
             relation = self.record.relation(table.name)
             loads = self.loads[table.name]
             self.write(table.name, all_vintages(table, relation, loads), ORDERS.get(table.name, ()))
 
     def write(self, name: str, statement: str, order: Sequence[str] = ()) -> None:
-        """Stage what a statement over the staged tables gives; the file says its own order."""
-        place = str(self.path(name)).replace("'", "''")
-        named = ", ".join(order)
-        rows = f"SELECT * FROM ({statement}) ORDER BY {named}" if order else statement
+        """Write the result of a statement as a table; the file's metadata has its sort order."""
+        path = str(self.path(name)).replace("'", "''")
+        columns = ", ".join(order)
+        rows = f"SELECT * FROM ({statement}) ORDER BY {columns}" if order else statement
         self.sql.execute(
-            f"COPY ({rows}) TO '{place}' (FORMAT parquet, COMPRESSION lz4_raw, "
+            f"COPY ({rows}) TO '{path}' (FORMAT parquet, COMPRESSION lz4_raw, "
             f"ROW_GROUP_SIZE {GROUP}, "
-            f"KV_METADATA {{{_ORDERED_BY}: '{named}'}})"
+            f"KV_METADATA {{{_ORDERED_BY}: '{columns}'}})"
         )
-        self._show(name)
+        self.create_view(name)
 
     def order(self, name: str) -> tuple[str, ...]:
-        """Name the columns by which a staged table lies in order; none where it says nothing."""
-        said = pq.read_metadata(self.path(name)).metadata or {}
-        named = said.get(_ORDERED_BY.encode(), b"").decode()
-        return tuple(named.split(", ")) if named else ()
+        """Return the columns by which a table is sorted; none if its file does not say."""
+        metadata = pq.read_metadata(self.path(name)).metadata or {}
+        columns = metadata.get(_ORDERED_BY.encode(), b"").decode()
+        return tuple(columns.split(", ")) if columns else ()
 
     def add(self, tables: Mapping[str, pa.Table]) -> None:
-        """Stage derived tables; one of another shape than it is described with is refused."""
+        """Add derived tables; raise ``BadTable`` for one that does not fit its declared schema."""
         for name, rows in tables.items():
             if name not in DERIVED:
-                raise BadTable(f"{name!r} is no derived table; one of {', '.join(DERIVED)}")
+                raise BadTable(f"{name!r} is not a derived table; use one of {', '.join(DERIVED)}")
             pq.write_table(
                 cast_to_schema(name, DERIVED[name], rows), self.path(name), row_group_size=GROUP
             )
-            self._show(name)
+            self.create_view(name)
 
     def read(self, statement: str) -> pa.Table:
-        """Ask the staged tables."""
+        """Run a query over the tables."""
         cursor = self.sql.cursor()
         try:
             return cursor.sql(statement).to_arrow_table()
         finally:
             cursor.close()
 
-    def _show(self, name: str) -> None:
-        place = str(self.path(name)).replace("'", "''")
-        self.sql.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM read_parquet('{place}')")
+    def create_view(self, name: str) -> None:
+        """Make the file of a table readable by its name."""
+        path = str(self.path(name)).replace("'", "''")
+        self.sql.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM read_parquet('{path}')")
 
 
 def all_vintages(table: RecordTable, relation: str, load_seq: int) -> str:
-    """Write the query for every vintage that had been loaded by ``load_seq``.
+    """Return the query for every vintage that had been loaded by ``load_seq``.
 
     ``latest`` is true for the last vintage of a figure unless that was a withdrawal.
-    ``row_id`` is the same as long as the figure, the publication and its day are; a place in
-    a document has one ``provenance_id``.
+    ``row_id`` stays the same as long as figure, publication and its day do; ``provenance_id``
+    identifies a position in a document.
     """
     columns = record_schema(table).names
     vintages = vintages_query(table, relation, vintages="all", load_seq=load_seq, columns=columns)
@@ -129,22 +133,23 @@ FROM ({vintages})
 
 
 def cast_to_schema(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
-    """Give rows typed as they are described; say what does not fit."""
+    """Return rows cast to the declared schema; raise ``BadTable`` with what does not fit."""
     schema = arrow_schema(row)
     try:
         return rows.select(schema.names).cast(schema)
     except (KeyError, ValueError, pa.ArrowException) as error:
-        raise BadTable(f"{name}: does not have the columns it is described with: {error}") from None
+        raise BadTable(f"{name}: does not fit its declared schema: {error}") from None
 
 
+# Derived tables by name; ``warehouse.tables.DERIVED`` declares which there are and their rows.
 DerivedTables = Mapping[str, pa.Table]
 
 
 @dataclass(frozen=True)
 class Derivation:
-    """How some of the derived tables are made from what is staged before them.
+    """A function that computes derived tables from a snapshot.
 
-    With another ``version`` an unchanged record is published anew.
+    Changing ``version`` forces a rebuild of an unchanged record.
     """
 
     version: str

@@ -1,17 +1,66 @@
-"""Which build is read: one small file that names it, replaced at once."""
+"""Builds in a folder: one SQLite file each, and a pointer file that names the current one.
+
+A file appears under its final name only when it is complete, and the pointer is replaced
+atomically: a reader sees the old build or the new one, never half of one.
+"""
 
 import os
-import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from warehouse.data_version import DATA_VERSION, check_data_version, version_key
 from warehouse.errors import UnknownVersion
+from warehouse.locks import file_lock
 
 _POINTER = "current"
-_NAME = re.compile(r"[0-9]{8}\.[0-9]+")
+
+
+@dataclass(frozen=True)
+class SqliteBuilds:
+    """The builds of a folder; implements ``warehouse.mart.builds.Builds``."""
+
+    path: Path
+
+    def names(self) -> list[str]:
+        """Return the data_version of every complete build, oldest first."""
+        return build_names(self.path)
+
+    def current(self) -> str | None:
+        """Return the data_version of the current build; None before the first."""
+        file = current_build_file(self.path)
+        return None if file is None else file.stem
+
+    def switch(self, name: str) -> None:
+        """Make a complete build the current one; readers follow with their next read."""
+        switch_pointer(self.path, name)
+
+    def metadata(self, name: str) -> dict[str, str]:
+        """Return the metadata of a build; empty if it cannot be read."""
+        uri = f"{build_file(self.path, name).absolute().as_uri()}?mode=ro"
+        try:
+            with closing(sqlite3.connect(uri, uri=True)) as mart:
+                return dict(mart.execute("SELECT name, value FROM about"))
+        except sqlite3.Error:
+            return {}
+
+    def remove(self, name: str) -> None:
+        """Delete a build; a reader that has it open finishes its read."""
+        build_file(self.path, name).unlink(missing_ok=True)
+
+    @contextmanager
+    def publishing_lock(self) -> Iterator[None]:
+        """Hold the publishing lock, and delete the partial files of a killed publisher."""
+        with file_lock(self.path / "publish.lock"):
+            for partial in self.path.glob("*.partial"):
+                partial.unlink()
+            yield
 
 
 def current_build_file(folder: Path) -> Path | None:
-    """Give the file of the build that is read now; None before the first."""
+    """Return the file of the current build; None before the first."""
     try:
         name = pointer_file(folder).read_text("ascii").strip()
     except FileNotFoundError:
@@ -20,42 +69,36 @@ def current_build_file(folder: Path) -> Path | None:
 
 
 def pointer_file(folder: Path) -> Path:
-    """Give the file that names the build; each switch puts another file in its place."""
+    """Return the file that names the current build; every switch replaces it by a new file."""
     return folder / _POINTER
 
 
 def switch_pointer(folder: Path, name: str) -> None:
-    """Let every reader see another complete build from its next request on."""
+    """Point to another complete build; readers follow with their next request."""
     if not build_file(folder, name).is_file():
-        raise UnknownVersion(f"{name!r} is not a build that is held; see `sankofa builds`")
-    beside = folder / f"{_POINTER}.partial"
-    beside.write_text(name, "ascii")
-    move_into_place(beside, pointer_file(folder))
+        raise UnknownVersion(f"there is no build {name!r}; see `sankofa builds`")
+    partial = folder / f"{_POINTER}.partial"
+    partial.write_text(name, "ascii")
+    move_into_place(partial, pointer_file(folder))
 
 
 def build_names(folder: Path) -> list[str]:
-    """Name every complete build that is held, the oldest first."""
-    names = [path.stem for path in folder.glob("*.sqlite") if _NAME.fullmatch(path.stem)]
-    return sorted(names, key=lambda name: tuple(map(int, name.split("."))))
+    """Return the data_version of every complete build, oldest first."""
+    names = [path.stem for path in folder.glob("*.sqlite") if DATA_VERSION.fullmatch(path.stem)]
+    return sorted(names, key=version_key)
 
 
 def build_file(folder: Path, name: str) -> Path:
-    """Give the file of a build by its data_version."""
-    return folder / f"{checked(name)}.sqlite"
+    """Return the file of a build, by its data_version."""
+    return folder / f"{check_data_version(name)}.sqlite"
 
 
-def checked(name: str) -> str:
-    """Give a data_version that is written as one; it becomes the name of a file or a schema."""
-    if not _NAME.fullmatch(name):
-        raise UnknownVersion(f"{name!r} is not a data_version")
-    return name
-
-
-def move_into_place(beside: Path, place: Path) -> None:
-    """Move a finished file to its place; it is on disk before it can be seen."""
-    _sync(beside)
-    beside.replace(place)
-    _sync(place.parent)
+def move_into_place(partial: Path, target: Path) -> None:
+    """Rename a finished file to its final name; it is on disk before it can be seen."""
+    _sync(partial)
+    partial.replace(target)
+    # The rename itself is durable only once the folder is synced too.
+    _sync(target.parent)
 
 
 def _sync(path: Path) -> None:

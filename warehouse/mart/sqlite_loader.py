@@ -1,4 +1,4 @@
-"""A build as one SQLite file: written beside, and in its place only when complete."""
+"""Write a build as one SQLite file, which gets its final name only when it is complete."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,10 +8,10 @@ import pyarrow as pa
 from adbc_driver_sqlite import dbapi
 
 from warehouse.mart.sqlite_builds import build_file, move_into_place
-from warehouse.mart.tables import Columns
+from warehouse.mart.tables import ROW_NUMBERS, Columns
 
 _TYPES = {"text": "TEXT NOT NULL", "integer": "INTEGER", "bytes": "BLOB NOT NULL"}
-# The file is nobody's until it is settled: a half-written one is thrown away.
+# No journal and no fsync: nobody reads the partial file, and one left by a crash is deleted.
 _PRAGMAS = (
     "page_size = 8192",
     "journal_mode = OFF",
@@ -23,16 +23,16 @@ _PRAGMAS = (
 
 
 class SqliteLoader:
-    """Writes the file of one data_version."""
+    """Writes the file of one data_version; implements ``warehouse.mart.write.Loader``."""
 
     def __init__(self, folder: Path, data_version: str) -> None:
-        self._place = build_file(folder, data_version)
-        self._beside = self._place.with_suffix(".partial")
+        self._target = build_file(folder, data_version)
+        self._partial = self._target.with_suffix(".partial")
 
     def __enter__(self) -> Self:
-        self._beside.parent.mkdir(parents=True, exist_ok=True)
-        self._beside.unlink(missing_ok=True)
-        self._mart = dbapi.connect(str(self._beside), autocommit=True)
+        self._partial.parent.mkdir(parents=True, exist_ok=True)
+        self._partial.unlink(missing_ok=True)
+        self._mart = dbapi.connect(str(self._partial), autocommit=True)
         self._sql = self._mart.cursor()
         for pragma in _PRAGMAS:
             self._sql.execute(f"PRAGMA {pragma}")
@@ -40,28 +40,30 @@ class SqliteLoader:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is None:
+            # Statistics for the query planner.
             self._sql.execute("ANALYZE")
         self._sql.close()
         self._mart.close()
         if error is None:
-            move_into_place(self._beside, self._place)
+            move_into_place(self._partial, self._target)
         else:
-            self._beside.unlink(missing_ok=True)
+            self._partial.unlink(missing_ok=True)
 
-    def tell(self, about: Mapping[str, str]) -> None:
-        """Keep what the build says of itself."""
+    def write_metadata(self, metadata: Mapping[str, str]) -> None:
+        """Write the metadata of the build."""
         self._sql.execute("CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-        told = pa.table({"name": list(about), "value": list(about.values())})
-        self._sql.adbc_ingest("about", told, mode="append")
+        rows = pa.table({"name": list(metadata), "value": list(metadata.values())})
+        self._sql.adbc_ingest("about", rows, mode="append")
 
     def load(
         self, table: str, columns: Columns, rows: pa.RecordBatchReader, indexes: Sequence[str]
     ) -> None:
-        """Make a table of rows, in their order, and then its indexes."""
+        """Create a table, load its rows in order, then create its indexes."""
         declared = [f'"{name}" {_TYPES[kind]}' for name, kind in columns.items()]
-        if "place" in rows.schema.names:
-            declared.insert(0, "place INTEGER PRIMARY KEY")
+        first = rows.schema.names[0]
+        if first in ROW_NUMBERS:
+            declared.insert(0, f"{first} INTEGER PRIMARY KEY")
         self._sql.execute(f"CREATE TABLE {table} ({', '.join(declared)})")
         self._sql.adbc_ingest(table, rows, mode="append")
-        for number, asked in enumerate(indexes):
-            self._sql.execute(f"CREATE INDEX {table}_{number} ON {table} {asked}")
+        for number, index in enumerate(indexes):
+            self._sql.execute(f"CREATE INDEX {table}_{number} ON {table} {index}")

@@ -1,7 +1,8 @@
-"""The tables of a build as data: what is asked by, in which order, in which form.
+"""The tables of a build as data: key columns, order, indexes and the members of a served row.
 
-Rows lie in the order in which they are served, so that what is asked together is read
-together: ``place`` numbers them. Writing them belongs to ``write``.
+Rows are stored in the order in which they are served, so that rows read together lie together;
+``row_number`` counts them from 1. ``write`` writes them; the SQL of the rows is in
+``served_rows`` and ``award_facts``. Nothing here imports Arrow: the surfaces load this module.
 """
 
 from dataclasses import dataclass
@@ -18,10 +19,11 @@ from warehouse.mart.served_rows import (
 )
 
 _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
-# What an organisation is asked by, whichever of its ids is given: the id that is pointed to.
-_OWNED = (
-    "SELECT held.*, coalesce(pointing.same_as, held.service_id) AS organisation "
-    "FROM ({}) AS held LEFT JOIN same_as AS pointing ON pointing.service_id = held.service_id"
+# `organisation` is the id under which all rows of an organisation are found: the one that its
+# other ids point to with same_as.
+_WITH_ORGANISATION = (
+    "SELECT facts.*, coalesce(pointing.same_as, facts.service_id) AS organisation "
+    "FROM ({}) AS facts LEFT JOIN same_as AS pointing ON pointing.service_id = facts.service_id"
 )
 _OBSERVED = (
     *("period_start", "period_end", "value", "unit", "base_period", "obs_status"),
@@ -30,31 +32,31 @@ _OBSERVED = (
 )
 
 
-# A number for the form of a build: one of another form is not read, and with another number an
-# unchanged record is published anew.
-MART_SCHEMA_VERSION = 6
-
+# Mart schema version. Readers refuse other versions; bump it to force a rebuild.
+MART_SCHEMA_VERSION = 7
 
 # Column types of the mart tables, as both engines have them.
 ColumnKind = Literal["text", "integer", "bytes"]
 Columns = dict[str, ColumnKind]
+# Columns that number rows; the first column of a table with one of these names is its primary key.
+ROW_NUMBERS = ("row_number", "first_row")
 
 
 @dataclass(frozen=True)
-class Packed:
-    """By which column neighbours are packed together, and how many at most."""
+class Packing:
+    """Pack neighbouring rows with the same value of the column ``by``, at most so many."""
 
     by: str
-    most: int
+    max_rows: int
 
 
 @dataclass(frozen=True)
 class MartTable:
-    """One table of a build, made by a statement over what is staged.
+    """One table of a build: ``rows`` is a SELECT over the snapshot.
 
-    ``members`` are those of a served row; of a release also ``inside``. ``keys`` stand beside
-    the row to be asked by. Without members there are keys only. Rows that are ``packed`` lie
-    in a table of packs, and only their keys in the table itself.
+    ``keys`` are columns to filter by. ``members`` are the members of a served row, in order;
+    without them the table has keys only. ``inside`` are members taken over from the release JSON.
+    Packed rows are stored in a table of packs, and this table has their keys only.
     """
 
     name: str
@@ -64,29 +66,29 @@ class MartTable:
     indexes: tuple[str, ...]
     members: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
-    packed: Packed | None = None
+    packed: Packing | None = None
 
     @property
     def packs(self) -> str:
-        """Name the table of its packs."""
+        """The name of its table of packs."""
         return f"{self.name}_packs"
 
 
 MART_TABLES = (
     MartTable(
         "fundamentals",
-        _OWNED.format("SELECT *, row_id AS fact_id FROM fundamentals"),
+        _WITH_ORGANISATION.format("SELECT *, row_id AS fact_id FROM fundamentals"),
         "organisation, period_end DESC, line_item, period_start DESC, unit, basis, service_id, "
         "vintage",
         ("organisation", "service_id", "period_type", "line_item", *_VINTAGE),
-        ("(organisation, place)",),
+        ("(organisation, row_number)",),
         (
             *("fact_id", "service_id", "line_item", "statement", "value_reported"),
             *("currency_reported", "unit", "period_type", "period_start", "period_end"),
             *("fiscal_label", "basis", "accounting_standard", "vintage", "available_at"),
             *PROVENANCE,
         ),
-        packed=Packed("organisation", 1_000),
+        packed=Packing("organisation", 1_000),
     ),
     MartTable(
         "tender_releases",
@@ -97,26 +99,26 @@ MART_TABLES = (
             *("tender_value", "tender_currency", "row_id", *_VINTAGE),
         ),
         (
-            "(country, released_on DESC, place)",
-            "(country, category, released_on DESC, place) WHERE latest = 1",
-            "(country, buyer_id, released_on DESC, place) WHERE buyer_id <> ''",
-            "(country, released_on DESC, place) WHERE tender_value <> ''",
+            "(country, released_on DESC, row_number)",
+            "(country, category, released_on DESC, row_number) WHERE latest = 1",
+            "(country, buyer_id, released_on DESC, row_number) WHERE buyer_id <> ''",
+            "(country, released_on DESC, row_number) WHERE tender_value <> ''",
         ),
         (
             *("ocid", "release_id", "date", "tag", "country", "category", "parties_withheld"),
             *("vintage", "available_at", "source_url", *PROVENANCE),
         ),
         ("buyer", "tender", "awards", "contracts"),
-        packed=Packed("country", 100),
+        packed=Packing("country", 100),
     ),
     MartTable(
         "tender_parties",
-        _OWNED.format(PARTIES),
+        _WITH_ORGANISATION.format(PARTIES),
         "country, role, releases DESC, name, party_id",
         ("country", "role", "organisation", "service_id"),
         (
-            *("(country, role, place)", "(country, place)", "(role, place)"),
-            "(organisation, place)",
+            *("(country, role, row_number)", "(country, row_number)", "(role, row_number)"),
+            "(organisation, row_number)",
         ),
         (
             *("party_id", "service_id", "name", "role", "country", "identifier", "releases"),
@@ -125,10 +127,10 @@ MART_TABLES = (
     ),
     MartTable(
         "award_facts",
-        _OWNED.format(AWARD_FACTS),
+        _WITH_ORGANISATION.format(AWARD_FACTS),
         "organisation, released_on DESC, fact_id, vintage",
         ("organisation", "service_id", "measure", *_VINTAGE),
-        ("(organisation, place)",),
+        ("(organisation, row_number)",),
         (
             *("fact_id", "entity_id", "entity_name", "country_iso3", "dataset", "measure"),
             *("value", "unit", "period_end", "period_type", "available_at", "vintage"),
@@ -140,7 +142,7 @@ MART_TABLES = (
         "SELECT *, NULL::VARCHAR AS series_type, 'annual' AS frequency FROM macro_annual",
         "indicator, country_iso3, source, unit, base_period, period_end DESC, vintage",
         ("country", "country_iso3", "indicator", "period_end", "row_id", *_VINTAGE),
-        ("(indicator, place)", "(country, place)", "(country_iso3, place)"),
+        ("(indicator, row_number)", "(country, row_number)", "(country_iso3, row_number)"),
         ("country", "country_iso3", "indicator", "series_type", "frequency", *_OBSERVED),
     ),
     MartTable(
@@ -152,11 +154,11 @@ MART_TABLES = (
             *("row_id", *_VINTAGE),
         ),
         (
-            *("(series, place)", "(country, place)", "(country_iso3, place)"),
-            "(series_type, place)",
+            *("(series, row_number)", "(country, row_number)", "(country_iso3, row_number)"),
+            "(series_type, row_number)",
         ),
         ("country", "country_iso3", "series", "series_type", "frequency", *_OBSERVED),
-        packed=Packed("series", 1_000),
+        packed=Packing("series", 1_000),
     ),
     MartTable(
         "entities",
@@ -175,7 +177,7 @@ MART_TABLES = (
         CURRENT_IDENTIFIERS,
         "organisation, id_type, id_value, issuer, source",
         ("organisation", "id_type", "id_match", "issuer"),
-        ("(organisation, place)", "(id_match, id_type, place)"),
+        ("(organisation, row_number)", "(id_match, id_type, row_number)"),
         ("id_type", "id_value", "issuer", "status", "source_ref", "license_class", "observed_at"),
     ),
     MartTable(
@@ -194,14 +196,14 @@ MART_TABLES = (
     ),
     MartTable(
         "metrics",
-        _OWNED.format(
-            "SELECT held.* REPLACE (CAST(inputs AS JSON) AS inputs, CAST(value AS JSON) AS value), "
-            "CAST(value AS DOUBLE) AS size, legal_name, country "
-            f"FROM metrics AS held LEFT JOIN ({CURRENT_ENTITIES}) AS entity USING (service_id)"
+        _WITH_ORGANISATION.format(
+            "SELECT metrics.* REPLACE (CAST(inputs AS JSON) AS inputs, "
+            "CAST(value AS JSON) AS value), CAST(value AS DOUBLE) AS size, legal_name, country "
+            f"FROM metrics LEFT JOIN ({CURRENT_ENTITIES}) AS entity USING (service_id)"
         ),
         "metric, size DESC, service_id, period_end DESC, basis, currency",
         ("metric", "organisation", "service_id", "country", "answers_from", "answers_until"),
-        ("(metric, place)", "(organisation, place)"),
+        ("(metric, row_number)", "(organisation, row_number)"),
         (
             *("service_id", "legal_name", "country", "metric", "value", "unit", "period_type"),
             *("period_start", "period_end", "published_at", "available_at", "methodology_ref"),
@@ -210,11 +212,11 @@ MART_TABLES = (
     ),
     MartTable(
         "metrics_absent",
-        f"SELECT held.*, country "
-        f"FROM metrics_absent AS held LEFT JOIN ({CURRENT_ENTITIES}) AS entity USING (service_id)",
+        f"SELECT metrics_absent.*, country "
+        f"FROM metrics_absent LEFT JOIN ({CURRENT_ENTITIES}) AS entity USING (service_id)",
         "metric, service_id, period_end DESC, reason",
         ("metric", "service_id", "country", "reason", "holds_from", "holds_until"),
-        ("(metric, place)",),
+        ("(metric, row_number)",),
     ),
     MartTable(
         "signals",
@@ -225,7 +227,7 @@ MART_TABLES = (
             *("signal_key", "country", "month", "closed_at", "dimension", "dimension_value"),
             *("available_at", "superseded_at"),
         ),
-        ("(signal_key, country, place)", "(signal_key, place)"),
+        ("(signal_key, country, row_number)", "(signal_key, row_number)"),
         (
             *("signal_key", "country", "month", "closed_at", "dimension", "dimension_value"),
             *("service_id", "measure", "value", "unit", "currency", "n_eligible", "n_observed"),
@@ -235,13 +237,14 @@ MART_TABLES = (
     ),
     MartTable(
         "quality",
+        # A value that was not measured is served as the text UNMEASURED, not as null.
         "SELECT * RENAME (value AS measured), CAST(CASE WHEN value IS NULL OR "
         "status = 'UNMEASURED' THEN '\"UNMEASURED\"' ELSE "
         "rtrim(rtrim(CAST(value AS VARCHAR), '0'), '.') END AS JSON) AS value FROM quality "
         "WHERE data_version = this_version()",
         "sku, dimension, metric, scope, unit, measured_at",
         ("sku",),
-        ("(sku, place)",),
+        ("(sku, row_number)",),
         (
             *("sku", "dimension", "metric", "scope", "value", "unit", "floor", "status"),
             *("n_checked", "n_passed", "measured_at", "data_version"),

@@ -1,31 +1,33 @@
-"""Words for searching: folded alike when a build is written and when it is asked.
+"""Words for searching: normalised the same way when a build is written and when it is searched.
 
-Which rows have a word is kept as one list of their places, four bytes each; the same table
-serves every engine.
+Free of Arrow and numpy, so that the surfaces can import it.
 """
 
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-_LETTERS = ("L", "N", "M")
-# What sorts after every word that begins alike.
+# First letters of the Unicode categories a word is made of: letters, numbers, marks.
+_WORD_CATEGORIES = ("L", "N", "M")
+# Sorts after every word with the same prefix: the last code point.
 PREFIX_END = "\U0010ffff"
 
 
 def words(text: str) -> list[str]:
-    """Give the words of a text in their order, folded."""
-    spaced = "".join(each if unicodedata.category(each)[0] in _LETTERS else " " for each in text)
+    """Return the words of a text in order, normalised."""
+    spaced = "".join(
+        char if unicodedata.category(char)[0] in _WORD_CATEGORIES else " " for char in text
+    )
     return [word for word in map(fold, spaced.split(" ")) if word]
 
 
 @lru_cache(maxsize=1 << 14)
 def fold(word: str) -> str:
-    """Give a word without its case and its accents."""
-    plain = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(each for each in plain if not unicodedata.combining(each))
+    """Return a word without case and accents."""
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
 def folded(texts: Iterable[str]) -> list[str]:
-    """Give each text as its folded words, one space between them."""
+    """Return each text as its normalised words, separated by single spaces."""
     return [" ".join(words(text)) for text in texts]

@@ -1,4 +1,4 @@
-"""The manifest of what a build exported, as it was written."""
+"""What a build says about itself: its export manifest and its quality measurements."""
 
 import msgspec
 
@@ -6,32 +6,35 @@ from warehouse.json_encoding import encode, encode_object
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import RowPage, equal, fetch_page
 
-# Where the writer of a build keeps the manifest in what the build says of itself.
+# Key of the manifest in the metadata of a build.
 EXPORT_MANIFEST_KEY = "export_manifest"
 
-_MEMBERS = ("generated_at", "signature_url", "datapackage_url")
-_RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_NULL_MEMBERS = ("generated_at", "signature_url", "datapackage_url")
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ARTIFACTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def export_manifest(mart: Mart) -> bytes | None:
-    """Give the manifest as JSON; None if the build exported nothing."""
-    told = mart.build().about.get(EXPORT_MANIFEST_KEY)
-    return None if told is None else told.encode()
+    """Return the export manifest as JSON; None if the build exported nothing."""
+    manifest = mart.build().metadata.get(EXPORT_MANIFEST_KEY)
+    return None if manifest is None else manifest.encode()
 
 
 def export_body(build: Build) -> bytes:
-    """Give the manifest with the licence notice; an empty list of files if there are none."""
-    told = build.about.get(EXPORT_MANIFEST_KEY, "{}")
-    held = {name: bytes(each) for name, each in _RAW.decode(told).items()}
-    artifacts = held.pop("artifacts", b"[]")
+    """Return the manifest with count and licence notice, as the surfaces serve it.
+
+    Its artifacts are copied byte for byte. A build without exports has an empty list.
+    """
+    manifest = build.metadata.get(EXPORT_MANIFEST_KEY, "{}")
+    members = {name: bytes(value) for name, value in _MEMBERS.decode(manifest).items()}
+    artifacts = members.pop("artifacts", b"[]")
     return encode_object(
         {
             "data_version": encode(build.data_version),
-            **dict.fromkeys(_MEMBERS, b"null"),
+            **dict.fromkeys(_NULL_MEMBERS, b"null"),
             "artifacts": artifacts,
             "failed": b"[]",
-            **held,
+            **members,
             "count": encode(len(_ARTIFACTS.decode(artifacts))),
             "_license": encode(build.notice),
         }
@@ -39,6 +42,6 @@ def export_body(build: Build) -> bytes:
 
 
 def quality_metrics(mart: Mart, sku: str) -> RowPage | None:
-    """Give the measurements of a dataset, named in any case; None if there is no such one."""
-    rows = fetch_page(mart.build(), "quality", equal(sku=sku.upper()), None)
-    return rows if rows.rows else None
+    """Return the quality measurements of a dataset, in any case; None if there is none."""
+    page = fetch_page(mart.build(), "quality", equal(sku=sku.upper()), None)
+    return page if page.rows else None

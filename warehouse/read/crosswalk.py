@@ -1,4 +1,7 @@
-"""Identifiers that others gave to organisations, in both directions; current ones only."""
+"""Ids of organisations: which ids are the same one, and the identifiers that others gave them.
+
+Current identifiers only, in both directions.
+"""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -9,14 +12,14 @@ from warehouse.read.rows import RowPage, equal, fetch_page, fetch_rows, one_of, 
 
 IdType = Literal["lei", "ticker", "registry", "aggregator", "isin", "figi"]
 ID_TYPES: tuple[str, ...] = get_args(IdType)
-# The others are the paid crosswalk.
+# All other types are the paid crosswalk.
 FREE_ID_TYPES = ("lei", "ticker")
 MAX_MATCHES = 20
 
 
 @dataclass(frozen=True)
 class Crosswalk:
-    """Every identifier of one organisation; the kinds that are not shown are named."""
+    """The identifiers of one organisation; ``withheld_id_types`` need a paid key."""
 
     service_id: str
     legal_name: str | None
@@ -27,91 +30,99 @@ class Crosswalk:
 
 @dataclass(frozen=True)
 class Matches:
-    """Organisations that bear an identifier, 20 at most."""
+    """Organisations with an identifier, at most 20; ``ambiguous`` if there is more than one."""
 
     rows: RowPage
     ambiguous: bool
 
 
-def identifiers(mart: Mart, service_id: str, paid: bool) -> Crosswalk | None:
-    """Give the identifiers of an organisation, None if nobody has that id.
+def same_as_id(build: Build, service_id: str) -> str | None:
+    """Return the id that an id points to with ``same_as``; None if it points to none."""
+    rows = build.query("SELECT same_as FROM same_as WHERE service_id = ?", storable(service_id))
+    return str(rows[0][0]) if rows else None
 
-    Those of ids that point to it, or of the one it points to, are its own as well.
+
+def organisation_id(build: Build, service_id: str) -> str:
+    """Return the id under which all rows of an organisation are found."""
+    return same_as_id(build, service_id) or service_id
+
+
+def is_known_id(build: Build, service_id: str) -> bool:
+    """Return whether a register describes an id, or it points to another or is pointed to."""
+    statement = (
+        "SELECT 1 FROM entities WHERE service_id = ? "
+        "UNION ALL SELECT 1 FROM same_as WHERE service_id = ? "
+        "UNION ALL SELECT 1 FROM same_as WHERE same_as = ? LIMIT 1"
+    )
+    return bool(build.query(statement, *[storable(service_id)] * 3))
+
+
+def identifiers(mart: Mart, service_id: str, paid: bool) -> Crosswalk | None:
+    """Return the identifiers of an organisation, None if the id is unknown.
+
+    Identifiers of ids that point to it, or of the one it points to, count as its own.
     """
     build = mart.build()
     owner = organisation_id(build, service_id)
-    own = equal(organisation=owner)
-    held = [str(each) for (each,) in _kinds(build, owner)]
-    name = _named(build, service_id) or _named(build, owner)
-    if not held and name is None:
+    id_types = [str(id_type) for (id_type,) in _id_types(build, owner)]
+    name = _name_and_jurisdiction(build, service_id) or _name_and_jurisdiction(build, owner)
+    if not id_types and name is None:
         return None
-    shown = [each for each in held if paid or each in FREE_ID_TYPES]
-    where = [*own, one_of("id_type", shown)] if shown else [*own, *equal(id_type="")]
+    served = [id_type for id_type in id_types if paid or id_type in FREE_ID_TYPES]
+    # IN () is no valid SQL; no identifier has the type ''.
+    of_types = [one_of("id_type", served)] if served else equal(id_type="")
     return Crosswalk(
         service_id,
         None if name is None else name[0] or None,
-        bool(build.rows("SELECT 1 FROM identifiers LIMIT 1")),
-        fetch_page(build, "identifiers", where, None),
-        [each for each in held if each not in shown],
+        bool(build.query("SELECT 1 FROM identifiers LIMIT 1")),
+        fetch_page(build, "identifiers", [*equal(organisation=owner), *of_types], None),
+        [id_type for id_type in id_types if id_type not in served],
     )
 
 
 def lookup(mart: Mart, id_type: IdType, id_value: str) -> Matches:
-    """Find the organisations that bear an identifier, in any case of its letters."""
+    """Return the organisations with an identifier; its letters may be in any case."""
     build = mart.build()
-    where = equal(id_type=id_type, id_match=_upper(id_value))
-    held = fetch_rows(build, "organisation, issuer", "identifiers", where)
-    borne: dict[str, str] = {str(each): str(issuer) for each, issuer in reversed(held)}
-    ids = sorted(borne)
+    where = equal(id_type=id_type, id_match=_ascii_upper(id_value))
+    bearers = fetch_rows(build, "organisation, issuer", "identifiers", where)
+    # Reversed, so that the first row of an organisation wins.
+    issuers: dict[str, str] = {str(owner): str(issuer) for owner, issuer in reversed(bearers)}
+    ids = sorted(issuers)
     rows = []
     for service_id in ids[:MAX_MATCHES]:
-        name, jurisdiction = _named(build, service_id) or ("", "")
-        shown = {"legal_name": name or None, "jurisdiction": jurisdiction or None}
-        issuer = borne[service_id] or None
-        rows.append(encode({"service_id": service_id, **shown, "issuer": issuer}))
+        name, jurisdiction = _name_and_jurisdiction(build, service_id) or ("", "")
+        rows.append(
+            encode(
+                {
+                    "service_id": service_id,
+                    "legal_name": name or None,
+                    "jurisdiction": jurisdiction or None,
+                    "issuer": issuers[service_id] or None,
+                }
+            )
+        )
     truncated = len(ids) > MAX_MATCHES
     return Matches(RowPage(rows, truncated, build.data_version, build.notice), len(ids) > 1)
 
 
 def ids_with_identifier(build: Build, id_type: str, id_value: str) -> list[str]:
-    """Give the ids of those that bear an identifier."""
-    where = equal(id_type=id_type, id_match=_upper(id_value))
-    held = fetch_rows(build, "organisation", "identifiers", where)
-    return list(dict.fromkeys(str(each) for (each,) in held))
+    """Return the ids of the organisations with an identifier."""
+    where = equal(id_type=id_type, id_match=_ascii_upper(id_value))
+    rows = fetch_rows(build, "organisation", "identifiers", where)
+    return list(dict.fromkeys(str(owner) for (owner,) in rows))
 
 
-def _kinds(build: Build, owner: str) -> list[tuple[str]]:
-    asked = "SELECT DISTINCT id_type FROM identifiers WHERE organisation = ? ORDER BY id_type"
-    return build.rows(asked, owner)
+def _id_types(build: Build, owner: str) -> list[tuple[str]]:
+    statement = "SELECT DISTINCT id_type FROM identifiers WHERE organisation = ? ORDER BY id_type"
+    return build.query(statement, owner)
 
 
-def _named(build: Build, service_id: str) -> tuple[str, str] | None:
-    asked = "SELECT legal_name, jurisdiction FROM entities WHERE service_id = ?"
-    held = build.rows(asked, service_id)
-    return (str(held[0][0]), str(held[0][1])) if held else None
+def _name_and_jurisdiction(build: Build, service_id: str) -> tuple[str, str] | None:
+    statement = "SELECT legal_name, jurisdiction FROM entities WHERE service_id = ?"
+    rows = build.query(statement, service_id)
+    return (str(rows[0][0]), str(rows[0][1])) if rows else None
 
 
-def _upper(text: str) -> str:
-    """Raise the letters a to z, and no others, as the build does."""
+def _ascii_upper(text: str) -> str:
+    """Return the text with a to z, and no other letters, in upper case, as the build has it."""
     return storable(text).encode().upper().decode()
-
-
-def same_as_id(build: Build, service_id: str) -> str | None:
-    """Give the id that another points to."""
-    held = build.rows("SELECT same_as FROM same_as WHERE service_id = ?", storable(service_id))
-    return str(held[0][0]) if held else None
-
-
-def organisation_id(build: Build, service_id: str) -> str:
-    """Give the id under which everything of an organisation is found."""
-    return same_as_id(build, service_id) or service_id
-
-
-def is_known_id(build: Build, service_id: str) -> bool:
-    """Say whether a register describes who has an id, or it points to another."""
-    asked = (
-        "SELECT 1 FROM entities WHERE service_id = ? "
-        "UNION ALL SELECT 1 FROM same_as WHERE service_id = ? "
-        "UNION ALL SELECT 1 FROM same_as WHERE same_as = ? LIMIT 1"
-    )
-    return bool(build.rows(asked, *[storable(service_id)] * 3))

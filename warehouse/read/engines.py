@@ -1,4 +1,7 @@
-"""Reading a build by SQL, the same on both engines: ``?`` for a value, rows as tuples."""
+"""SQL over a build, the same on both engines: ``?`` for a value, rows as tuples.
+
+The SQLite engine is here, the PostgreSQL engine in ``postgres``; ``mart`` chooses.
+"""
 
 import os
 import sqlite3
@@ -13,68 +16,71 @@ from warehouse.mart.sqlite_builds import build_file, current_build_file, pointer
 SqlRows = list[tuple[Any, ...]]
 RunQuery = Callable[[str, Sequence[object]], SqlRows]
 
-NOTHING = "nothing has been published yet; run `sankofa publish`"
+NOTHING_PUBLISHED = "nothing has been published yet; run `sankofa publish`"
 
 
 class Engine(Protocol):
-    """The builds of a place, as one thread reads them."""
+    """The builds at a mart URL, as one thread reads them."""
 
     def current(self) -> str:
-        """Name the build to read now."""
+        """Return the data_version of the current build."""
 
     def open(self, data_version: str) -> RunQuery:
-        """Open a build for asking; the same ``Ask`` as long as it stays open."""
+        """Open a build for queries; returns the same function as long as it stays open."""
 
     def close(self) -> None:
-        """Let go of what is open; the next read opens it again."""
+        """Close what is open; the next read opens it again."""
 
 
-# The current build, and the ones that walks by cursor still read.
-_HELD_OPEN = 4
-# As much as SQLite maps; what lies beyond is read page by page.
-_MAPPED = 0x7FFF0000
+# The current build, and older ones that clients still page through by cursor.
+_MAX_OPEN = 4
+# The most that SQLite can map; what lies beyond is read page by page.
+_MMAP_SIZE = 0x7FFF0000
 
 
 class SqliteEngine:
-    """Files of a folder, each opened read-only and immutable."""
+    """Builds in a folder; each file is opened read-only and immutable."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pointer = str(pointer_file(folder))
-        self._seen: tuple[int, int] | None = None
+        self._pointer_seen: tuple[int, int] | None = None
         self._current = ""
         self._open: dict[str, tuple[sqlite3.Connection, RunQuery]] = {}
 
     def current(self) -> str:
-        """Name the build that the pointer names; its file is read when it is another one."""
+        """Return the data_version of the current build."""
+        # Called for every request: stat the pointer, and read it only after it was replaced.
         try:
             stat = os.stat(self._pointer)  # noqa: PTH116
         except FileNotFoundError:
-            raise NothingPublished(NOTHING) from None
+            raise NothingPublished(NOTHING_PUBLISHED) from None
         seen = (stat.st_ino, stat.st_mtime_ns)
-        if seen != self._seen:
+        if seen != self._pointer_seen:
             build = current_build_file(self._folder)
             if build is None:
-                raise NothingPublished(NOTHING)
-            self._current, self._seen = build.stem, seen
+                raise NothingPublished(NOTHING_PUBLISHED)
+            self._current, self._pointer_seen = build.stem, seen
         return self._current
 
     def open(self, data_version: str) -> RunQuery:
-        """Open the file of a build, or take the one that is open."""
-        held = self._open.pop(data_version, None)
-        if held is None or data_version != self._current:
+        """Open the file of a build, or return the query function of the one that is open."""
+        # Popped and put back: the dictionary is ordered by last use.
+        opened = self._open.pop(data_version, None)
+        if opened is None or data_version != self._current:
+            # An old build may have been deleted since; SQLite could still read the open file.
             path = build_file(self._folder, data_version)
             if not path.is_file():
-                if held is not None:
-                    held[0].close()
-                raise UnknownVersion(f"{data_version!r} is not held any more")
-        if held is None:
-            connection = _opened(path)
-            held = connection, _asking(connection)
-        self._open[data_version] = held
-        while len(self._open) > _HELD_OPEN:
+                if opened is not None:
+                    opened[0].close()
+                raise UnknownVersion(f"{data_version!r} is no longer available")
+        if opened is None:
+            connection = _connect(path)
+            opened = connection, _query_function(connection)
+        self._open[data_version] = opened
+        while len(self._open) > _MAX_OPEN:
             self._open.pop(next(iter(self._open)))[0].close()
-        return held[1]
+        return opened[1]
 
     def close(self) -> None:
         """Close every file that is open."""
@@ -82,36 +88,34 @@ class SqliteEngine:
             self._open.popitem()[1][0].close()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+def _connect(path: Path) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     with translate_errors(sqlite3.Error):
-        connection = sqlite3.connect(
-            address, uri=True, isolation_level=None, check_same_thread=False
-        )
-        connection.execute(f"PRAGMA mmap_size = {_MAPPED}")
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        connection.execute(f"PRAGMA mmap_size = {_MMAP_SIZE}")
         return connection
 
 
-def _asking(connection: sqlite3.Connection) -> RunQuery:
+def _query_function(connection: sqlite3.Connection) -> RunQuery:
     execute = connection.execute
 
-    def ask(statement: str, values: Sequence[object]) -> SqlRows:
+    def query(statement: str, values: Sequence[object]) -> SqlRows:
         try:
             return execute(statement, values).fetchall()
-        except sqlite3.Error as failed:
-            raise _unreadable(failed) from failed
+        except sqlite3.Error as error:
+            raise _unreadable(error) from error
 
-    return ask
+    return query
 
 
 @contextmanager
-def translate_errors(error: type[Exception]) -> Iterator[None]:
-    """Say of an engine's own error that the build cannot be read."""
+def translate_errors(error_type: type[Exception]) -> Iterator[None]:
+    """Raise ``DatastoreUnavailable`` for an engine's own errors."""
     try:
         yield
-    except error as failed:
-        raise _unreadable(failed) from failed
+    except error_type as error:
+        raise _unreadable(error) from error
 
 
-def _unreadable(failed: Exception) -> DatastoreUnavailable:
-    return DatastoreUnavailable(f"the build cannot be read: {failed}")
+def _unreadable(error: Exception) -> DatastoreUnavailable:
+    return DatastoreUnavailable(f"the build cannot be read: {error}")

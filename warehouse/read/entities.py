@@ -1,4 +1,4 @@
-"""Organisations: one by its id, or those that a name, an LEI or a ticker finds."""
+"""Organisations: one by its id, or a search by name, LEI or ticker."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,82 +8,87 @@ from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import RowPage, equal, fetch_rows, make_page, one_of, storable
 from warehouse.read.word_index import rows_with_words
 
-_AT_ONCE = 500
-_BY_NAME = (
-    "SELECT entity FROM names WHERE folded {} {} GROUP BY entity ORDER BY min(folded), entity {}"
+_CHUNK = 500
+_ROWS_BY_NAME = (
+    "SELECT entity_row FROM names WHERE folded {condition} {in_country} "
+    "GROUP BY entity_row ORDER BY min(folded), entity_row {limit}"
 )
-# Who was found before by name or by identifier is found again, and must not use up the limit.
-_AGAIN = 2
+# An organisation that an earlier step found is found again by later ones: each step reads this
+# many times the limit, so that repeats cannot use it up.
+_REPEATS = 2
 
 
 def entity(mart: Mart, service_id: str) -> RowPage | None:
-    """Give the current record of an organisation, None if nobody has that id.
+    """Return the current record of an organisation, None if the id is unknown.
 
-    An id that points to another keeps its own record, whose ``same_as`` names the other. Where
-    no register describes it, the record of the one it points to answers, under that one's id.
+    An id that points to another has its own record, whose ``same_as`` names the other. If no
+    register describes it, the record of the one it points to is returned, under that one's id.
     """
     build = mart.build()
-    rows = _record(build, service_id)
-    if not rows.rows and (other := same_as_id(build, service_id)):
-        rows = _record(build, other)
-    return rows if rows.rows else None
+    page = _record(build, service_id)
+    if not page.rows and (other := same_as_id(build, service_id)):
+        page = _record(build, other)
+    return page if page.rows else None
 
 
 def search(mart: Mart, query: str, country: str | None = None, limit: int | None = None) -> RowPage:
-    """Give the organisations that a name, an LEI or EXCHANGE:TICKER finds, the nearest first.
+    """Return the organisations that a name, an LEI or EXCHANGE:TICKER finds, best match first.
 
-    First who bears the identifier, then who has exactly this name, then whose name begins with
-    it, then whose names have all its words.
+    First those with the identifier, then with exactly this name, then with a name that begins
+    with it, then with all its words in their names.
     """
     build = mart.build()
-    place = None if country is None else country.upper()
-    held: dict[int, bytes] = {}
-    most = None if limit is None else limit + 1
-    for some in _chunks(_candidates(build, query, place, most), most):
-        asked = [one_of("place", some), *equal(country=place)]
-        rows: dict[int, bytes] = dict(fetch_rows(build, "place, row", "entities", asked))
-        held |= {each: rows[each] for each in some if each in rows}
-        if most is not None and len(held) >= most:
+    country = None if country is None else country.upper()
+    one_more = None if limit is None else limit + 1
+    matches: dict[int, bytes] = {}
+    for chunk in _chunks(_candidates(build, query, country, one_more), one_more):
+        where = [one_of("row_number", chunk), *equal(country=country)]
+        rows: dict[int, bytes] = dict(fetch_rows(build, "row_number, row", "entities", where))
+        matches |= {number: rows[number] for number in chunk if number in rows}
+        if one_more is not None and len(matches) >= one_more:
             break
-    return make_page(build, [(row,) for row in held.values()], limit)
+    return make_page(build, [(row,) for row in matches.values()], limit)
 
 
 def _record(build: Build, service_id: str) -> RowPage:
-    held = build.rows("SELECT row FROM entities WHERE service_id = ?", storable(service_id))
-    return make_page(build, held, 1)
+    statement = "SELECT row FROM entities WHERE service_id = ?"
+    return make_page(build, build.query(statement, storable(service_id)), 1)
 
 
-def _candidates(build: Build, query: str, country: str | None, most: int | None) -> Iterator[int]:
+def _candidates(build: Build, query: str, country: str | None, limit: int | None) -> Iterator[int]:
+    """Yield row numbers of ``entities``, best match first, with repeats."""
     for id_type in ("lei", "ticker"):
         for service_id in ids_with_identifier(build, id_type, query.strip()):
-            rows = fetch_rows(build, "place", "entities", equal(service_id=service_id))
-            yield from (place for (place,) in rows)
+            rows = fetch_rows(build, "row_number", "entities", equal(service_id=service_id))
+            yield from (number for (number,) in rows)
     name = " ".join(words(query))
     if not name:
         return
-    within = "" if country is None else "AND country = ?"
-    values = () if country is None else (country,)
-    cap = "" if most is None else f"LIMIT {_AGAIN * most + MAX_MATCHES:d}"
-    for statement, asked in (
-        (_BY_NAME.format("= ?", within, cap), (name,)),
-        (_BY_NAME.format("> ? AND folded < ?", within, cap), (name, name + PREFIX_END)),
+    in_country = "" if country is None else "AND country = ?"
+    country_values = () if country is None else (country,)
+    limited = "" if limit is None else f"LIMIT {_REPEATS * limit + MAX_MATCHES:d}"
+    for condition, name_values in (
+        ("= ?", (name,)),
+        ("> ? AND folded < ?", (name, name + PREFIX_END)),
     ):
-        yield from (place for (place,) in build.rows(statement, *asked, *values))
+        statement = _ROWS_BY_NAME.format(condition=condition, in_country=in_country, limit=limited)
+        rows = build.query(statement, *name_values, *country_values)
+        yield from (number for (number,) in rows)
     yield from rows_with_words(build, "entity", query) or ()
 
 
-def _chunks(found_places: Iterable[int], first: int | None) -> Iterator[list[int]]:
-    """Give places in their order, each once, some at a time; none is looked for in advance."""
-    some: list[int] = []
+def _chunks(row_numbers: Iterable[int], first_size: int | None) -> Iterator[list[int]]:
+    """Yield distinct row numbers in order, in chunks; nothing is searched ahead of need."""
+    chunk: list[int] = []
     seen: set[int] = set()
-    most = min(first or _AT_ONCE, _AT_ONCE)
-    for place in found_places:
-        if place in seen:
+    size = min(first_size or _CHUNK, _CHUNK)
+    for number in row_numbers:
+        if number in seen:
             continue
-        seen.add(place)
-        some.append(place)
-        if len(some) == most:
-            yield some
-            some, most = [], _AT_ONCE
-    if some:
-        yield some
+        seen.add(number)
+        chunk.append(number)
+        if len(chunk) == size:
+            yield chunk
+            chunk, size = [], _CHUNK
+    if chunk:
+        yield chunk

@@ -18,34 +18,35 @@ def facts_known(
     limit: int | None = None,
     line_items: Sequence[str] = (),
 ) -> RowPage | None:
-    """Give the figures anyone could have known on ``as_of``, the newest period first.
+    """Return the figures anyone could have known on ``as_of``, newest period first.
 
     ``latest`` is the newest vintage of each figure unless it was withdrawn, ``as_reported`` the
-    first, ``all`` every one. Ids that are one organisation answer as one, each row under its
-    own. None if nobody of that id is known at all.
+    first, ``all`` every one. Rows of all ids of the organisation are returned, each under its own
+    id. None if the id is unknown.
     """
     build = mart.build()
     owner = organisation_id(build, service_id)
-    own = equal(organisation=owner)
+    of_owner = equal(organisation=owner)
     if vintages == "latest" and period_type is None and not line_items:
-        rows = latest_on(build, "fundamentals", owner, as_of, limit)
+        # The common case: whole runs from the packs, without looking at single rows.
+        page = latest_on(build, "fundamentals", owner, as_of, limit)
     else:
-        where = [*own, *equal(period_type=period_type), *known_on(as_of, vintages)]
+        where = [*of_owner, *equal(period_type=period_type), *known_on(as_of, vintages)]
         where += [one_of("line_item", line_items)] if line_items else []
-        rows = fetch_page(build, "fundamentals", where, limit)
+        page = fetch_page(build, "fundamentals", where, limit)
     if (
-        rows.rows
+        page.rows
         or is_known_id(build, service_id)
-        or fetch_rows(build, "1", "fundamentals", own, limit=1)
+        or fetch_rows(build, "1", "fundamentals", of_owner, limit=1)
     ):
-        return rows
+        return page
     return None
 
 
 def issuers(mart: Mart, limit: int) -> list[str]:
-    """Name organisations that have reported figures."""
-    held = mart.build().rows(
+    """Return organisations that have reported figures."""
+    rows = mart.build().query(
         "SELECT DISTINCT organisation FROM fundamentals WHERE latest = 1 "
         f"ORDER BY organisation LIMIT {limit:d}"
     )
-    return [service_id for (service_id,) in held]
+    return [service_id for (service_id,) in rows]

@@ -17,12 +17,12 @@ def series_known(
     to: date | None = None,
     limit: int | None = None,
 ) -> RowPage:
-    """Give the observations known on ``as_of``, series by series, the newest period first.
+    """Return the observations known on ``as_of``, series by series, newest period first.
 
-    ``from_`` and ``to`` bound the day on which a period ends.
+    ``from_`` and ``to`` bound the last day of a period.
     """
-    others = (country, series_type, frequency, from_, to)
-    if series is not None and all(each is None for each in others):
+    filters = (country, series_type, frequency, from_, to)
+    if series is not None and all(value is None for value in filters):
         return latest_on(mart.build(), "macro_series", series, as_of, limit)
     where = [
         *in_country(country),
@@ -41,9 +41,9 @@ def annual(
     to: date | None = None,
     limit: int | None = None,
 ) -> RowPage:
-    """Give annual indicators as they stand today, the newest year first.
+    """Return annual indicators as they are known now, newest year first.
 
-    Their source gives no evidence of when a value became public: there is no ``as_of`` here.
+    There is no ``as_of``: the source does not say when a value became public.
     """
     where = [
         *in_country(country),

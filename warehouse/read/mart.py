@@ -1,7 +1,7 @@
 """The published build as a process reads it: read-only, and always a complete one.
 
-Each thread has its own connection. Which build is current is looked up once for each read, so
-that a new one is seen by the next request and no answer mixes two.
+Each thread has its own connection. The current build is looked up once for each read, so that the
+next request sees a new one and no answer mixes two.
 """
 
 import copy
@@ -15,91 +15,94 @@ from warehouse.mart.builds import is_postgres_url, sqlite_folder
 from warehouse.mart.tables import MART_SCHEMA_VERSION
 from warehouse.read.engines import Engine, RunQuery, SqliteEngine, SqlRows
 
-_ABOUT_KEPT = 16
+_MAX_CACHED_METADATA = 16
 
 
 @dataclass(frozen=True)
 class Build:
-    """One open build: how to ask it, its data_version and what it says of itself."""
+    """One open build: its query function, its data_version and its metadata."""
 
-    ask: RunQuery
+    run: RunQuery
     data_version: str
-    about: Mapping[str, str]
+    metadata: Mapping[str, str]
 
     @property
     def notice(self) -> str:
-        """Give the licence notice that goes with every answer."""
-        return self.about["notice"]
+        """The licence notice that goes with every response."""
+        return self.metadata["notice"]
 
-    def rows(self, statement: str, *values: object) -> SqlRows:
-        """Ask by SQL, ``?`` for each value."""
-        return self.ask(statement, values)
+    def query(self, statement: str, *values: object) -> SqlRows:
+        """Run an SQL statement with a ``?`` for each value."""
+        return self.run(statement, values)
 
 
 class Mart:
-    """The builds of a place; reads are answered from the current one, or a pinned one.
+    """The builds at a mart URL; reads use the current one, or a pinned one.
 
-    A place is a folder, ``sqlite:///folder`` or ``postgresql://…``.
+    The URL is a folder, ``sqlite:///folder`` or ``postgresql://…``.
     """
 
-    def __init__(self, place: str | Path) -> None:
-        self.place = place
-        self._engine = engine_at(place)
+    def __init__(self, url: str | Path) -> None:
+        self.url = url
+        self._new_engine = _engine_factory(url)
         self._pinned: str | None = None
-        self._held = threading.local()
-        self._told: dict[str, Mapping[str, str]] = {}
+        # Per thread: its engine, and the build it read last.
+        self._thread = threading.local()
+        self._metadata: dict[str, Mapping[str, str]] = {}
 
     def at(self, data_version: str) -> "Mart":
-        """Give the same mart, answering from one data_version whatever is published."""
+        """Return the same mart, pinned to one data_version whatever is published."""
         pinned = copy.copy(self)
         pinned._pinned = data_version
         return pinned
 
     def close(self) -> None:
-        """Let go of what this thread has open; its next read opens it again."""
-        engine: Engine | None = self._held.__dict__.get("engine")
+        """Close what this thread has open; its next read opens it again."""
+        engine: Engine | None = self._thread.__dict__.get("engine")
         if engine is not None:
             engine.close()
 
     def build(self) -> Build:
-        """Give the build to read now, open for this thread."""
-        engine: Engine | None = self._held.__dict__.get("engine")
+        """Return the build to read now, open for this thread."""
+        engine: Engine | None = self._thread.__dict__.get("engine")
         if engine is None:
-            self._held.engine = engine = self._engine()
+            self._thread.engine = engine = self._new_engine()
         data_version = engine.current() if self._pinned is None else self._pinned
-        ask = engine.open(data_version)
-        last: Build | None = self._held.__dict__.get("build")
-        if last is not None and last.ask is ask:
+        run = engine.open(data_version)
+        last: Build | None = self._thread.__dict__.get("build")
+        if last is not None and last.run is run:
             return last
-        about = self._told.get(data_version)
-        if about is None:
-            about = dict(ask("SELECT name, value FROM about", ()))
-            if about.get("layout") != str(MART_SCHEMA_VERSION):
-                raise self._of_another_form(data_version)
-            while len(self._told) >= _ABOUT_KEPT:
-                self._told.pop(next(iter(self._told)), None)
-            self._told[data_version] = about
-        self._held.build = build = Build(ask, data_version, about)
+        # Metadata never changes: one copy serves all threads.
+        metadata = self._metadata.get(data_version)
+        if metadata is None:
+            metadata = dict(run("SELECT name, value FROM about", ()))
+            if metadata.get("layout") != str(MART_SCHEMA_VERSION):
+                raise self._wrong_schema(data_version)
+            while len(self._metadata) >= _MAX_CACHED_METADATA:
+                self._metadata.pop(next(iter(self._metadata)), None)
+            self._metadata[data_version] = metadata
+        self._thread.build = build = Build(run, data_version, metadata)
         return build
 
-    def _of_another_form(self, data_version: str) -> SankofaError:
-        words = f"{data_version} was written by another version of the service"
+    def _wrong_schema(self, data_version: str) -> SankofaError:
+        reason = f"{data_version} was written by another version of the service"
         if self._pinned is None:
-            return NothingPublished(f"{words}; run `sankofa publish`")
-        return UnknownVersion(f"{words} and cannot be read any more")
+            return NothingPublished(f"{reason}; run `sankofa publish`")
+        return UnknownVersion(f"{reason} and cannot be read any more")
 
 
 def check_readable(mart: Mart) -> str:
-    """Read a row of the current build and give its data_version."""
+    """Read a row of the current build and return its data_version."""
     build = mart.build()
-    build.rows("SELECT place FROM fundamentals LIMIT 1")
+    build.query("SELECT row_number FROM fundamentals LIMIT 1")
     return build.data_version
 
 
-def engine_at(place: str | Path) -> Callable[[], Engine]:
-    """Give what makes an engine for a thread that reads a place."""
-    if is_postgres_url(place):
+def _engine_factory(url: str | Path) -> Callable[[], Engine]:
+    """Return a factory: one engine per reader thread."""
+    if is_postgres_url(url):
+        # Imported here: psycopg is an optional dependency.
         from warehouse.read.postgres import PostgresEngine
 
-        return lambda: PostgresEngine(str(place))
-    return lambda: SqliteEngine(sqlite_folder(place))
+        return lambda: PostgresEngine(str(url))
+    return lambda: SqliteEngine(sqlite_folder(url))

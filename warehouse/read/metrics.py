@@ -1,4 +1,4 @@
-"""Metrics of issuers, and their ranking; only what was exactly computable on the day."""
+"""Metrics of issuers, and rankings; only what was exactly computable on the day."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -17,7 +17,7 @@ REASONS: tuple[str, ...] = get_args(AbsentReason)
 
 @dataclass(frozen=True)
 class Screen:
-    """Ranked rows, and of which issuers: how many are covered, ranked, and left out and why."""
+    """Ranked rows, and how many issuers are covered, ranked, and left out, with the reasons."""
 
     rows: RowPage
     universe: dict[str, Any]
@@ -30,12 +30,12 @@ def metrics(
     as_of: date | None = None,
     limit: int | None = None,
 ) -> RowPage:
-    """Give every metric of an issuer for its latest full year published by ``as_of``."""
+    """Return every metric of an issuer for its latest full year published by ``as_of``."""
     build = mart.build()
     owner = organisation_id(build, service_id)
-    where = [*equal(organisation=owner, metric=metric), *_answering(as_of)]
-    rows = fetch_page(build, "metrics", where, limit)
-    return rows.written([_told(row, as_of) for row in rows.rows])
+    where = [*equal(organisation=owner, metric=metric), *_current_on(as_of)]
+    page = fetch_page(build, "metrics", where, limit)
+    return page.with_rows([_with_as_of(row, as_of) for row in page.rows])
 
 
 def screen(
@@ -46,20 +46,22 @@ def screen(
     country: str | None = None,
     limit: int | None = None,
 ) -> Screen:
-    """Rank issuers on a metric; ``rank`` is the position by size and no rating."""
+    """Rank issuers by a metric; ``rank`` is the position by value, not a rating."""
     build = mart.build()
-    within = equal(metric=metric, country=None if country is None else country.upper())
-    where = [*within, *_answering(as_of)]
-    rows = fetch_page(build, "metrics", where, limit, "place" if order == "desc" else "place DESC")
-    ranked = [_told(row, as_of, rank) for rank, row in enumerate(rows.rows, 1)]
-    return Screen(rows.written(ranked), _universe(build, within, as_of))
+    universe = equal(metric=metric, country=None if country is None else country.upper())
+    where = [*universe, *_current_on(as_of)]
+    # Rows are stored in descending order of the value.
+    by_value = "row_number" if order == "desc" else "row_number DESC"
+    page = fetch_page(build, "metrics", where, limit, by_value)
+    ranked = [_with_as_of(row, as_of, rank) for rank, row in enumerate(page.rows, 1)]
+    return Screen(page.with_rows(ranked), _universe(build, universe, as_of))
 
 
-def _universe(build: Build, within: list[Condition], as_of: date | None) -> dict[str, Any]:
-    ranked = _counted(build, "1", "metrics", [*within, *_answering(as_of)]).get(1, 0)
-    absent = [*within, *_holding(as_of)]
-    counted = _counted(build, "reason", "metrics_absent", absent)
-    left_out = {reason: counted.get(reason, 0) for reason in REASONS}
+def _universe(build: Build, universe: list[Condition], as_of: date | None) -> dict[str, Any]:
+    ranked = _count_issuers(build, "1", "metrics", [*universe, *_current_on(as_of)]).get(1, 0)
+    absent = [*universe, *_absent_on(as_of)]
+    by_reason = _count_issuers(build, "reason", "metrics_absent", absent)
+    left_out = {reason: by_reason.get(reason, 0) for reason in REASONS}
     return {
         "covered": ranked + sum(left_out.values()),
         "ranked": ranked,
@@ -67,30 +69,34 @@ def _universe(build: Build, within: list[Condition], as_of: date | None) -> dict
     }
 
 
-def _counted(build: Build, by: str, table: str, where: list[Condition]) -> dict[object, int]:
-    conditions = " AND ".join(each.sql for each in where)
-    values = [value for each in where for value in each.values]
-    asked = f"SELECT {by}, count(DISTINCT service_id) FROM {table} WHERE {conditions} GROUP BY 1"
-    return dict(build.rows(asked, *values))
+def _count_issuers(
+    build: Build, group: str, table: str, where: list[Condition]
+) -> dict[object, int]:
+    conditions = " AND ".join(condition.sql for condition in where)
+    values = [value for condition in where for value in condition.values]
+    statement = (
+        f"SELECT {group}, count(DISTINCT service_id) FROM {table} WHERE {conditions} GROUP BY 1"
+    )
+    return dict(build.query(statement, *values))
 
 
-def _answering(as_of: date | None) -> list[Condition]:
+def _current_on(as_of: date | None) -> list[Condition]:
     return _interval("answers_from", "answers_until", as_of)
 
 
-def _holding(as_of: date | None) -> list[Condition]:
+def _absent_on(as_of: date | None) -> list[Condition]:
     return _interval("holds_from", "holds_until", as_of)
 
 
-def _interval(begins: str, ends: str, as_of: date | None) -> list[Condition]:
+def _interval(begin: str, end: str, as_of: date | None) -> list[Condition]:
     if as_of is None:
-        return [Condition(f"{ends} = ?", (NEVER,))]
+        return [Condition(f"{end} = ?", (NEVER,))]
     day = cap_at_today(as_of)
-    return [Condition(f"{begins} <= ? AND {ends} > ?", (day, day))]
+    return [Condition(f"{begin} <= ? AND {end} > ?", (day, day))]
 
 
-def _told(row: bytes, as_of: date | None, rank: int | None = None) -> bytes:
-    """Put in front of a row what depends on the question."""
+def _with_as_of(row: bytes, as_of: date | None, rank: int | None = None) -> bytes:
+    """Put the members that depend on the request in front of a row's others."""
     day = b"null" if as_of is None else encode(cap_at_today(as_of))
-    place = b"" if rank is None else b'"rank":%d,' % rank
-    return b"{" + place + b'"as_of":' + day + b"," + row[1:]
+    rank_member = b"" if rank is None else b'"rank":%d,' % rank
+    return b"{" + rank_member + b'"as_of":' + day + b"," + row[1:]

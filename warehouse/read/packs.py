@@ -1,4 +1,7 @@
-"""Rows out of their packs: whole runs of those known on a day, or single ones by their place."""
+"""Read rows from their packs: runs of rows known on a day, or single rows by number.
+
+``warehouse.mart.packs`` describes the format.
+"""
 
 import struct
 from collections.abc import Iterator, Sequence
@@ -15,68 +18,80 @@ from warehouse.read.engines import SqlRows
 from warehouse.read.mart import Build
 
 PACK_TABLES = {table.name: table.packs for table in MART_TABLES if table.packed is not None}
-_COLUMNS = "SELECT place, more, whole, spans, rows"
+_COLUMNS = "SELECT first_row, has_next, all_latest, row_index, rows"
 _EPOCH = date(1970, 1, 1)
-_EVERY = 1 << 31
-_NUMBER = struct.Struct("<i")
-# Where runs begin and end, one after the other, by the numbers of rows in their pack.
+_NO_LIMIT = 1 << 31
+_INT32 = struct.Struct("<i")
+# Runs of rows, as the positions in their pack where they begin and end, alternating.
 Bounds = list[int] | npt.NDArray[np.int64]
 
 
 class Pack:
     """One pack as it was read."""
 
-    __slots__ = ("_spans", "_whole", "count", "more", "place", "rows")
+    __slots__ = ("_all_latest", "_row_index", "count", "first_row", "has_next", "rows")
 
-    def __init__(self, place: int, more: int, whole: int, spans: bytes, rows: bytes) -> None:
-        self.place, self.more, self._whole = place, more, whole
-        self._spans, self.rows = spans, rows
-        self.count = len(spans) // (3 * _NUMBER.size)
+    def __init__(
+        self, first_row: int, has_next: int, all_latest: int, row_index: bytes, rows: bytes
+    ) -> None:
+        self.first_row, self.has_next, self._all_latest = first_row, has_next, all_latest
+        self._row_index, self.rows = row_index, rows
+        # The index has three numbers a row, and one more offset, for the end of the last row.
+        self.count = len(row_index) // (3 * _INT32.size)
 
-    def row(self, number: int) -> bytes:
-        """Give a row by its number in the pack."""
-        begin, end = self.begins([number, number + 1])
+    def row(self, position: int) -> bytes:
+        """Return a row by its position in the pack, without its comma."""
+        begin, end = self.offsets([position, position + 1])
         return self.rows[begin : end - 1]
 
-    def begins(self, numbers: Bounds) -> list[int]:
-        """Say where rows begin."""
+    def offsets(self, positions: Bounds) -> list[int]:
+        """Return where rows begin in ``rows``."""
         first = 2 * self.count
-        if isinstance(numbers, list):
-            return [_NUMBER.unpack_from(self._spans, 4 * (first + each))[0] for each in numbers]
-        begins: list[int] = np.frombuffer(self._spans, "<i4")[first:][numbers].tolist()
-        return begins
+        # numpy only pays off for many positions; most packs have a single run.
+        if isinstance(positions, list):
+            return [
+                _INT32.unpack_from(self._row_index, _INT32.size * (first + position))[0]
+                for position in positions
+            ]
+        offsets: list[int] = np.frombuffer(self._row_index, "<i4")[first:][positions].tolist()
+        return offsets
 
-    def known(self, day: int | None, skipped: int) -> Bounds:
-        """Give the runs of rows that were the latest known on a day, or are so now."""
-        if day is None and self._whole:
-            return [skipped, self.count] if skipped < self.count else []
-        numbers = np.frombuffer(self._spans, "<i4")
-        until = numbers[self.count : 2 * self.count]
-        flags = np.zeros(self.count + 2, np.bool_)
+    def latest_on(self, day: int | None, skip: int) -> Bounds:
+        """Return the runs of rows that were the latest known on a day; None means now.
+
+        ``skip`` is how many rows at the beginning are left out.
+        """
+        if day is None and self._all_latest:
+            return [skip, self.count] if skip < self.count else []
+        numbers = np.frombuffer(self._row_index, "<i4")
+        known_until = numbers[self.count : 2 * self.count]
+        # One False on both sides, so that a change marks the beginning and the end of every run.
+        is_latest = np.zeros(self.count + 2, np.bool_)
         if day is None:
-            np.equal(until, LATEST_DAY, out=flags[1:-1])
+            np.equal(known_until, LATEST_DAY, out=is_latest[1:-1])
         else:
-            np.logical_and(numbers[: self.count] <= day, until > day, out=flags[1:-1])
-        flags[: skipped + 1] = False
-        bounds: Bounds = np.flatnonzero(flags[1:] != flags[:-1])
+            known_from = numbers[: self.count]
+            np.logical_and(known_from <= day, known_until > day, out=is_latest[1:-1])
+        is_latest[: skip + 1] = False
+        bounds: Bounds = np.flatnonzero(is_latest[1:] != is_latest[:-1])
         return bounds
 
 
 class PackedRows(Sequence[bytes]):
-    """Rows that were not cut apart yet; whoever only sends them takes ``runs``."""
+    """Rows that are still in their packs; to send them all, use ``runs`` and split nothing."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[Pack, Bounds]] = []
         self._count = 0
 
-    def take(self, pack: Pack, bounds: Bounds, most: int) -> bool:
-        """Add at most so many of the rows of some runs; tell whether any is left."""
+    def add(self, pack: Pack, bounds: Bounds, limit: int) -> bool:
+        """Add the rows of some runs, at most ``limit``; return whether any were left out."""
         if isinstance(bounds, list):
             count = sum(bounds[1::2]) - sum(bounds[::2])
         else:
             count = int((bounds[1::2] - bounds[::2]).sum())
-        if count > most:
-            self.take(pack, _first(bounds, most), most)
+        if count > limit:
+            self.add(pack, _shortened(bounds, limit), limit)
             return True
         if count:
             self._parts.append((pack, bounds))
@@ -84,47 +99,48 @@ class PackedRows(Sequence[bytes]):
         return False
 
     def runs(self) -> list[memoryview]:
-        """Give neighbours in one piece; every row but the last has its comma."""
-        written: list[memoryview] = []
+        """Return chunks that concatenate to comma-separated rows, without copying them."""
+        chunks: list[memoryview] = []
         for pack, bounds in self._parts:
-            rows, ends = memoryview(pack.rows), iter(pack.begins(bounds))
-            written += [rows[begin:end] for begin, end in zip(ends, ends, strict=True)]
-        if written:
-            written[-1] = written[-1][:-1]
-        return written
+            rows, offsets = memoryview(pack.rows), iter(pack.offsets(bounds))
+            chunks += [rows[begin:end] for begin, end in zip(offsets, offsets, strict=True)]
+        if chunks:
+            # The last row ends with a comma too.
+            chunks[-1] = chunks[-1][:-1]
+        return chunks
 
     @cached_property
     def _rows(self) -> list[bytes]:
-        return [pack.row(number) for pack, number in self._numbers]
+        return [pack.row(position) for pack, position in self._positions]
 
     @cached_property
-    def _numbers(self) -> list[tuple[Pack, int]]:
+    def _positions(self) -> list[tuple[Pack, int]]:
         return [
-            (pack, number)
+            (pack, position)
             for pack, bounds in self._parts
             for begin, end in _pairs(bounds)
-            for number in range(begin, end)
+            for position in range(begin, end)
         ]
 
-    def place(self, at: int) -> int:
-        """Give the place of a row."""
-        if at == -1:
+    def row_number(self, index: int) -> int:
+        """Return the number of a row in its table; the last (-1) is found without a list."""
+        if index == -1:
             pack, bounds = self._parts[-1]
-            return pack.place + int(bounds[-1]) - 1
-        pack, number = self._numbers[at]
-        return pack.place + number
+            return pack.first_row + int(bounds[-1]) - 1
+        pack, position = self._positions[index]
+        return pack.first_row + position
 
     def __len__(self) -> int:
         return self._count
 
     @overload
-    def __getitem__(self, at: int) -> bytes: ...
+    def __getitem__(self, index: int) -> bytes: ...
 
     @overload
-    def __getitem__(self, at: slice) -> list[bytes]: ...
+    def __getitem__(self, index: slice) -> list[bytes]: ...
 
-    def __getitem__(self, at: int | slice) -> bytes | list[bytes]:
-        return self._rows[at]
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        return self._rows[index]
 
     def __eq__(self, other: object) -> bool:
         return self._rows == (other._rows if isinstance(other, PackedRows) else other)
@@ -133,62 +149,68 @@ class PackedRows(Sequence[bytes]):
 
 
 def latest_rows(
-    build: Build, table: str, name: str, as_of: str | None, limit: int | None, after: int = 0
+    build: Build, table: str, key: str, as_of: str | None, limit: int | None, after: int = 0
 ) -> tuple[PackedRows, bool]:
-    """Give the rows of a name known on a day, in their order, and whether there are more."""
+    """Return the rows of a key that were the latest known on a day, and whether there are more.
+
+    Only rows with a number above ``after`` are returned.
+    """
     day = None if as_of is None else (date.fromisoformat(as_of) - _EPOCH).days
-    rows, most = PackedRows(), _EVERY if limit is None else limit
-    for pack in _packs(build, PACK_TABLES[table], name, after, limit is None):
-        bounds = pack.known(day, max(0, after - pack.place + 1))
-        if rows.take(pack, bounds, most - len(rows)):
+    rows, max_rows = PackedRows(), _NO_LIMIT if limit is None else limit
+    for pack in _packs(build, PACK_TABLES[table], key, after, limit is None):
+        bounds = pack.latest_on(day, max(0, after - pack.first_row + 1))
+        if rows.add(pack, bounds, max_rows - len(rows)):
             return rows, True
     return rows, False
 
 
-def _pairs(bounds: Bounds) -> list[tuple[int, int]]:
-    plain = [int(each) for each in bounds]
-    return list(zip(plain[::2], plain[1::2], strict=True))
-
-
-def _first(bounds: Bounds, most: int) -> Bounds:
-    """Give the runs of the first rows only."""
-    kept: list[int] = []
-    for begin, end in _pairs(bounds):
-        if most > 0:
-            kept += (begin, min(end, begin + most))
-        most -= end - begin
-    return kept
-
-
-def rows_by_number(build: Build, table: str, places: Sequence[int]) -> list[bytes]:
-    """Give rows by their places; those that lie in one pack follow each other."""
-    asked = f"{_COLUMNS} FROM {PACK_TABLES[table]} WHERE place <= ? ORDER BY place DESC LIMIT 1"
+def rows_by_number(build: Build, table: str, numbers: Sequence[int]) -> list[bytes]:
+    """Return rows by their numbers; neighbours in one pack are read with one query."""
+    statement = (
+        f"{_COLUMNS} FROM {PACK_TABLES[table]} WHERE first_row <= ? ORDER BY first_row DESC LIMIT 1"
+    )
     pack, rows = None, []
-    for place in places:
-        if pack is None or not 0 <= place - pack.place < pack.count:
-            pack = Pack(*build.rows(asked, place)[0])
-        rows.append(pack.row(place - pack.place))
+    for number in numbers:
+        if pack is None or not 0 <= number - pack.first_row < pack.count:
+            pack = Pack(*build.query(statement, number)[0])
+        rows.append(pack.row(number - pack.first_row))
     return rows
 
 
-def _packs(build: Build, packs: str, name: str, after: int, every: bool) -> Iterator[Pack]:
-    """Read the packs of a name from the one in which rows after ``after`` begin, one at a time."""
-    columns = f"{_COLUMNS} FROM {packs} WHERE name = ?"
-    held: SqlRows = []
-    if every:
-        held = build.rows(f"{columns} ORDER BY place", name)
+def _pairs(bounds: Bounds) -> list[tuple[int, int]]:
+    positions = [int(position) for position in bounds]
+    return list(zip(positions[::2], positions[1::2], strict=True))
+
+
+def _shortened(bounds: Bounds, limit: int) -> Bounds:
+    """Return the runs of the first ``limit`` rows."""
+    shortened: list[int] = []
+    for begin, end in _pairs(bounds):
+        if limit > 0:
+            shortened += (begin, min(end, begin + limit))
+        limit -= end - begin
+    return shortened
+
+
+def _packs(build: Build, table: str, key: str, after: int, read_all: bool) -> Iterator[Pack]:
+    """Yield the packs of a key from the one with the first row after ``after``.
+
+    Packs are read one at a time, since a page rarely needs a second one.
+    """
+    packs_of_key = f"{_COLUMNS} FROM {table} WHERE pack_key = ?"
+    batch: SqlRows = []
+    if read_all:
+        batch = build.query(f"{packs_of_key} ORDER BY first_row", key)
     elif after:
-        asked = f"{columns} AND place <= ? ORDER BY place DESC LIMIT 1"
-        held = build.rows(asked, name, after + 1)
-    if not held and not every:
-        # Either there is no cursor, or it stands before the first row of this name.
-        held = build.rows(f"{columns} ORDER BY place LIMIT 1", name)
-    while held:
-        last = Pack(*held[-1])
-        yield from (Pack(*each) for each in held[:-1])
+        containing = f"{packs_of_key} AND first_row <= ? ORDER BY first_row DESC LIMIT 1"
+        batch = build.query(containing, key, after + 1)
+    if not batch and not read_all:
+        # Either there is no cursor, or it points before the first row of this key.
+        batch = build.query(f"{packs_of_key} ORDER BY first_row LIMIT 1", key)
+    following = f"{packs_of_key} AND first_row > ? ORDER BY first_row LIMIT 1"
+    while batch:
+        last = Pack(*batch[-1])
+        yield from (Pack(*row) for row in batch[:-1])
         yield last
-        held = _following(build, columns, name, last) if last.more and not every else []
-
-
-def _following(build: Build, columns: str, name: str, last: Pack) -> SqlRows:
-    return build.rows(f"{columns} AND place > ? ORDER BY place LIMIT 1", name, last.place)
+        has_next = last.has_next and not read_all
+        batch = build.query(following, key, last.first_row) if has_next else []

@@ -1,4 +1,4 @@
-"""What a read gives, and the few conditions that all reads share."""
+"""Pages of rows, and the conditions that queries share."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +11,15 @@ from warehouse.read.mart import Build
 from warehouse.read.packs import PACK_TABLES, PackedRows, latest_rows, rows_by_number
 from warehouse.record.as_of import Vintages
 
-_ROW = pattern(r"row\b")
+_ROW_COLUMN = pattern(r"row\b")
 
 
 @dataclass(frozen=True)
 class RowPage:
-    """Rows as JSON bytes, from one build. ``truncated`` says that there are more.
+    """Rows as JSON bytes, from one build; ``truncated`` if there are more.
 
-    ``last_key`` is the place of the last row where rows can be walked page by page.
+    ``row_keys`` has, for tables that are paginated, each row's cursor key behind the row itself;
+    ``last_key`` is the key of the last row.
     """
 
     rows: Sequence[bytes]
@@ -26,37 +27,37 @@ class RowPage:
     data_version: str
     notice: str
     last_key: tuple[str, ...] | None = None
-    keyed: Sequence[tuple[Any, ...]] | None = None
+    row_keys: Sequence[tuple[Any, ...]] | None = None
 
     def key_of(self, number: int) -> tuple[str, ...] | None:
-        """Give the place of a row, counted from 1; None where rows cannot be walked."""
-        return None if self.keyed is None else _key(self.keyed[number - 1])
+        """Return the cursor key of a row, counted from 1; None if the table has no cursors."""
+        return None if self.row_keys is None else _key(self.row_keys[number - 1])
 
-    def pieces(self) -> Sequence[bytes | memoryview]:
-        """Give what, put together, is the rows with a comma between any two."""
+    def json_chunks(self) -> Sequence[bytes | memoryview]:
+        """Return byte chunks that concatenate to comma-separated JSON rows."""
         rows = self.rows
         return rows.runs() if isinstance(rows, PackedRows) else [b",".join(rows)]
 
-    def written(self, rows: list[bytes]) -> "RowPage":
-        """Give the same answer with its rows written otherwise."""
+    def with_rows(self, rows: list[bytes]) -> "RowPage":
+        """Return the same page with other rows."""
         return replace(self, rows=rows)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition with its values."""
+    """An SQL condition with the values of its placeholders."""
 
     sql: str
     values: tuple[object, ...] = ()
 
 
 def cap_at_today(as_of: date) -> str:
-    """Give a day as it is compared; one that has not come is today, in UTC."""
+    """Return a day as it is compared in SQL; a future day counts as today, in UTC."""
     return min(as_of, datetime.now(UTC).date()).isoformat()
 
 
 def known_on(as_of: date | None, vintages: Vintages = "latest") -> list[Condition]:
-    """Keep what anyone could have known on ``as_of``; a row without a date never is."""
+    """Match rows that were known on ``as_of``; a row without a date never was."""
     published = [] if as_of is None else [Condition("available_at <= ?", (cap_at_today(as_of),))]
     if vintages == "all":
         return published
@@ -67,34 +68,34 @@ def known_on(as_of: date | None, vintages: Vintages = "latest") -> list[Conditio
     return [*published, Condition("superseded_at > ? AND withdrawn = 0", (cap_at_today(as_of),))]
 
 
-def equal(**asked: str | None) -> list[Condition]:
-    """Keep rows with the values that were asked for."""
+def equal(**values: str | None) -> list[Condition]:
+    """Match rows by column values; a column whose value is None is not filtered."""
     return [
         Condition(f"{name} = ?", (storable(value),))
-        for name, value in asked.items()
+        for name, value in values.items()
         if value is not None
     ]
 
 
 def one_of(name: str, values: Sequence[object]) -> Condition:
-    """Keep rows with one of some values."""
+    """Match rows in which a column has one of the values."""
     return Condition(f"{name} IN ({', '.join('?' * len(values))})", tuple(values))
 
 
 def storable(text: str) -> str:
-    """Give a text as it is stored: without a NUL, and of what UTF-8 can write."""
+    """Return a text as it is stored: no NUL, and only what UTF-8 can encode."""
     return text.replace("\0", "\u2400").encode(errors="replace").decode()
 
 
 def in_country(country: str | None) -> list[Condition]:
-    """Keep rows of a country, given as alpha-2 or alpha-3 in any case."""
+    """Match rows of a country, given as alpha-2 or alpha-3 in any case."""
     if country is None:
         return []
     return equal(**{"country" if len(country) == 2 else "country_iso3": country.upper()})
 
 
 def between(name: str, from_: date | None, to: date | None) -> list[Condition]:
-    """Keep days between two days, both included."""
+    """Match rows with a date between two days, both included."""
     bounds = ((f"{name} >= ?", from_), (f"{name} <= ?", to))
     return [Condition(sql, (day.isoformat(),)) for sql, day in bounds if day is not None]
 
@@ -104,29 +105,32 @@ def fetch_rows(
     columns: str,
     table: str,
     where: Iterable[Condition],
-    order: str = "place",
+    order: str = "row_number",
     limit: int | None = None,
 ) -> SqlRows:
-    """Read columns of the rows that meet every condition, in an order."""
+    """Read columns of the rows that match every condition.
+
+    ``columns`` may begin with ``row``, the JSON; if the table is packed, that comes from the packs.
+    """
     where = list(where)
-    conditions = " AND ".join(each.sql for each in where) or "1 = 1"
-    values = [value for each in where for value in each.values]
-    most = "" if limit is None else f" LIMIT {limit:d}"
-    asked = f"FROM {table} WHERE {conditions} ORDER BY {order}{most}"
-    if table not in PACK_TABLES or not _ROW.match(columns):
-        return build.rows(f"SELECT {columns} {asked}", *values)
-    held = build.rows(f"SELECT {_ROW.sub('place', columns)} {asked}", *values)
-    rows = rows_by_number(build, table, [place for place, *_ in held])
-    return [(row, *rest) for row, (_, *rest) in zip(rows, held, strict=True)]
+    conditions = " AND ".join(condition.sql for condition in where) or "1 = 1"
+    values = [value for condition in where for value in condition.values]
+    limited = "" if limit is None else f" LIMIT {limit:d}"
+    source = f"FROM {table} WHERE {conditions} ORDER BY {order}{limited}"
+    if table not in PACK_TABLES or not _ROW_COLUMN.match(columns):
+        return build.query(f"SELECT {columns} {source}", *values)
+    keys = build.query(f"SELECT {_ROW_COLUMN.sub('row_number', columns)} {source}", *values)
+    rows = rows_by_number(build, table, [number for number, *_ in keys])
+    return [(row, *others) for row, (_, *others) in zip(rows, keys, strict=True)]
 
 
 def latest_on(
-    build: Build, table: str, name: str, as_of: date | None, limit: int | None, after: int = 0
+    build: Build, table: str, key: str, as_of: date | None, limit: int | None, after: int = 0
 ) -> RowPage:
-    """Read the rows of a name that were the latest known on a day, from their packs."""
+    """Return the rows of a key that were the latest known on a day, from their packs."""
     day = None if as_of is None else cap_at_today(as_of)
-    rows, more = latest_rows(build, table, storable(name), day, limit, after)
-    return RowPage(rows, more, build.data_version, build.notice)
+    rows, truncated = latest_rows(build, table, storable(key), day, limit, after)
+    return RowPage(rows, truncated, build.data_version, build.notice)
 
 
 def fetch_page(
@@ -134,25 +138,27 @@ def fetch_page(
     table: str,
     where: Iterable[Condition],
     limit: int | None,
-    order: str = "place",
+    order: str = "row_number",
 ) -> RowPage:
-    """Read rows in an order; one more than ``limit`` is looked for and not given."""
-    return make_page(build, fetch_rows(build, "row", table, where, order, _one_more(limit)), limit)
+    """Return the rows that match every condition, at most ``limit``."""
+    # One row more than the limit tells whether the page is truncated.
+    one_more = None if limit is None else limit + 1
+    return make_page(build, fetch_rows(build, "row", table, where, order, one_more), limit)
 
 
-def make_page(build: Build, held: SqlRows, limit: int | None, keys: bool = False) -> RowPage:
-    """Give as many as were asked for of what was looked for; keys follow the row itself."""
-    kept = held if limit is None else held[:limit]
-    last = _key(kept[-1]) if kept and keys else None
-    keyed = kept if keys else None
-    rows = [row[0] for row in kept]
-    return RowPage(rows, len(held) > len(kept), build.data_version, build.notice, last, keyed)
+def make_page(build: Build, rows: SqlRows, limit: int | None, keys: bool = False) -> RowPage:
+    """Return a page of rows that were fetched with one more than ``limit``.
+
+    With ``keys``, the columns behind the JSON are each row's cursor key.
+    """
+    within = rows if limit is None else rows[:limit]
+    last_key = _key(within[-1]) if within and keys else None
+    row_keys = within if keys else None
+    bodies = [row[0] for row in within]
+    truncated = len(rows) > len(within)
+    return RowPage(bodies, truncated, build.data_version, build.notice, last_key, row_keys)
 
 
 def _key(row: tuple[Any, ...]) -> tuple[str, ...]:
-    """Give the columns behind the row itself, as a cursor keeps them."""
-    return tuple(str(each) for each in row[1:])
-
-
-def _one_more(limit: int | None) -> int | None:
-    return None if limit is None else limit + 1
+    """Return the columns behind the JSON, as text for a cursor."""
+    return tuple(str(value) for value in row[1:])

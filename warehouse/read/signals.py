@@ -1,4 +1,4 @@
-"""Signal panels: months closed by a day, in the vintage of that day."""
+"""Signal panels: the months closed by a day, in the vintage of that day."""
 
 from datetime import date
 
@@ -21,14 +21,14 @@ def panel(
     to: date | None = None,
     limit: int | None = None,
 ) -> RowPage | None:
-    """Give a panel, the newest month first; None if there is none of that key.
+    """Return a panel, newest month first; None if there is no panel of that key.
 
-    ``from_`` and ``to`` bound the month by its first day; a day within a month means that
-    month. Panels that a build announces but has no rows of are empty.
+    ``from_`` and ``to`` bound the first day of a month; any day of a month stands for it. A panel
+    that the build announces but has no rows of is empty.
     """
     build = mart.build()
-    rows = _panel(build, signal_key, country, category, as_of, from_, to, limit)
-    return rows if rows.rows or _exists(build, signal_key) else None
+    page = _panel(build, signal_key, country, category, as_of, from_, to, limit)
+    return page if page.rows or _exists(build, signal_key) else None
 
 
 def _panel(
@@ -57,7 +57,7 @@ def procurement_demand(
     to: date | None = None,
     limit: int | None = None,
 ) -> RowPage:
-    """Give category shares, buyer concentration and momentum of a country."""
+    """Return category shares, buyer concentration and momentum of a country."""
     return _panel(mart.build(), PROCUREMENT_DEMAND, country, category, as_of, from_, to, limit)
 
 
@@ -65,11 +65,11 @@ def _closed_by(as_of: date | None) -> list[Condition]:
     if as_of is None:
         return [Condition("superseded_at = ?", (NEVER,))]
     day = cap_at_today(as_of)
-    known = "closed_at <= ? AND available_at <= ? AND superseded_at > ?"
-    return [Condition(known, (day, day, day))]
+    closed_and_latest = "closed_at <= ? AND available_at <= ? AND superseded_at > ?"
+    return [Condition(closed_and_latest, (day, day, day))]
 
 
 def _exists(build: Build, signal_key: str) -> bool:
-    announced = msgspec.json.decode(build.about.get("signal_keys", "[]"), type=list[str])
-    held = "SELECT 1 FROM signals WHERE signal_key = ? LIMIT 1"
-    return signal_key in announced or bool(build.rows(held, signal_key))
+    announced = msgspec.json.decode(build.metadata.get("signal_keys", "[]"), type=list[str])
+    statement = "SELECT 1 FROM signals WHERE signal_key = ? LIMIT 1"
+    return signal_key in announced or bool(build.query(statement, signal_key))

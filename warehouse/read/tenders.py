@@ -1,4 +1,4 @@
-"""Tender releases, the newest first, walked by the key of the last one seen."""
+"""Tender releases, newest first and paginated by cursor, and the parties they name."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -23,10 +23,11 @@ from warehouse.read.rows import (
 )
 from warehouse.read.word_index import rows_with_words
 
-_COLUMNS = "row, released_on, place"
-_NEWEST_FIRST = "released_on DESC, place"
-_AT_ONCE = 500
-_ENDS = (("DESC", "ASC"), ("ASC", "DESC"))
+# The columns behind the row are the key of a cursor.
+_COLUMNS = "row, released_on, row_number"
+_NEWEST_FIRST = "released_on DESC, row_number"
+_CHUNK = 500
+_RELEASES_OF_COUNTRY = "SELECT row_number FROM tender_releases WHERE country = ?"
 
 
 def releases(
@@ -41,92 +42,41 @@ def releases(
     buyer: str | None = None,
     query: str | None = None,
 ) -> RowPage:
-    """Give the releases of a country that come after the key ``after``.
+    """Return the releases of a country that come after the cursor key ``after``.
 
-    A key is good for the data_version it came with. A release without a date comes last, and
-    is left out where ``from_`` is given. ``category`` is as the portal publishes it, ``buyer``
-    a service_id or words of the buyer's name, ``query`` words of its title, its description or
-    its buyer; the last word may be the beginning of one.
+    A key is valid for the data_version it came with. A release without a date comes last, and is
+    left out if ``from_`` or ``to`` is given. ``category`` is as the portal publishes it, ``buyer``
+    a service_id or words of the buyer's name, ``query`` words of title, description or buyer; the
+    last word may be a prefix.
     """
     build, country = mart.build(), country.upper()
-    if all(each is None for each in (from_, to, category, buyer, query)):
-        return _page(build, country, limit, 0 if after is None else int(after[1]))
-    where = equal(category=category)
-    where += between("released_on", from_, to)
+    after_row = 0 if after is None else int(after[1])
+    if all(value is None for value in (from_, to, category, buyer, query)):
+        return _unfiltered_page(build, country, limit, after_row)
+    where = [*equal(category=category), *between("released_on", from_, to)]
+    # A release without a date has '', which sorts before every day.
     where += [Condition("released_on <> ''")] if to is not None else []
     if after is not None:
-        newest, place = after
-        where.append(Condition("released_on <= ? AND place > ?", (newest, int(place))))
-    named = None
+        where.append(Condition("released_on <= ? AND row_number > ?", (after[0], after_row)))
+    with_buyer = None
     if buyer is not None and is_known_id(build, buyer):
-        where += [Condition("buyer_id <> ''"), *equal(buyer_id=organisation_id(build, buyer))]
+        # The first condition lets the planner use the partial index on buyer_id.
+        buyer_id = equal(buyer_id=organisation_id(build, buyer))
+        where += [Condition("buyer_id <> ''"), *buyer_id]
     elif buyer is not None:
-        named = rows_with_words(build, "buyer", buyer)
-    said = None if query is None else rows_with_words(build, "tender", query)
-    most = None if limit is None else limit + 1
-    chosen = _both(named, said)
-    if chosen is None:
+        with_buyer = rows_with_words(build, "buyer", buyer)
+    with_query = None if query is None else rows_with_words(build, "tender", query)
+    one_more = None if limit is None else limit + 1
+    candidates = _intersection(with_buyer, with_query)
+    if candidates is None:
         where += [Condition("latest = 1"), *equal(country=country)]
-        held = fetch_rows(build, _COLUMNS, "tender_releases", where, _NEWEST_FIRST, most)
+        rows = fetch_rows(build, _COLUMNS, "tender_releases", where, _NEWEST_FIRST, one_more)
     else:
-        seen = 0 if after is None else int(after[1])
-        within = [place for place in _within(build, country, chosen) if place > seen]
-        # By its place, and by no index: what is found lies within the country already.
-        held = _among(build, within, [Condition("+latest = 1"), *where], most)
-    return make_page(build, held, limit, keys=True)
-
-
-def _page(build: Build, country: str, limit: int | None, after: int) -> RowPage:
-    """Read on in the packs of a country, where no filter leaves anything out."""
-    rows = latest_on(build, "tender_releases", country, None, limit, after)
-    if not isinstance(rows.rows, PackedRows) or not rows.rows:
-        return rows
-    keyed = _Keyed(build, rows.rows)
-    _, newest, place = keyed[-1] if rows.truncated else (b"", "", 0)
-    return replace(rows, keyed=keyed, last_key=(newest, str(place)) if rows.truncated else None)
-
-
-@dataclass(frozen=True)
-class _Keyed(Sequence[tuple[Any, ...]]):
-    """The keys of rows, each read when it is asked for: of a page only the last one is."""
-
-    build: Build
-    rows: PackedRows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, at: Any) -> Any:
-        place = self.rows.place(at)
-        asked = "SELECT released_on FROM tender_releases WHERE place = ?"
-        return b"", str(self.build.rows(asked, place)[0][0]), place
-
-
-def _both(one: list[int] | None, other: list[int] | None) -> list[int] | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return sorted(set(one) & set(other))
-
-
-def _within(build: Build, country: str, chosen: list[int]) -> list[int]:
-    """Keep the places of a country, whose rows lie together."""
-    asked = "SELECT place FROM tender_releases WHERE country = ? ORDER BY released_on {}, place {}"
-    ends = [build.rows(f"{asked.format(*each)} LIMIT 1", country) for each in _ENDS]
-    if not all(ends):
-        return []
-    first, last = (int(end[0][0]) for end in ends)
-    return chosen[bisect_left(chosen, first) : bisect_right(chosen, last)]
-
-
-def _among(build: Build, left: list[int], where: list[Condition], most: int | None) -> SqlRows:
-    """Read rows of the places that were found, a few hundred at once; they lie in order."""
-    held: SqlRows = []
-    for begin in range(0, len(left), _AT_ONCE):
-        some = one_of("place", left[begin : begin + _AT_ONCE])
-        held += fetch_rows(build, _COLUMNS, "tender_releases", [some, *where], "place", most)
-        if most is not None and len(held) >= most:
-            break
-    return held
+        in_country = _in_country(build, country, candidates)
+        remaining = [number for number in in_country if number > after_row]
+        # The unary + keeps SQLite from using an index on latest: the row numbers are selective.
+        rows = _fetch_by_number(build, remaining, [Condition("+latest = 1"), *where], one_more)
+    return make_page(build, rows, limit, keys=True)
 
 
 def parties(
@@ -136,9 +86,71 @@ def parties(
     service_id: str | None = None,
     limit: int | None = None,
 ) -> RowPage:
-    """Give parties that are organisations, those of the most releases first in each role."""
+    """Return buyers and suppliers as they are known now, those in most releases first."""
     build = mart.build()
     owner = None if service_id is None else organisation_id(build, service_id)
-    within = None if country is None else country.upper()
-    where = equal(country=within, role=role, organisation=owner)
+    country = None if country is None else country.upper()
+    where = equal(country=country, role=role, organisation=owner)
     return fetch_page(build, "tender_parties", where, limit)
+
+
+def _unfiltered_page(build: Build, country: str, limit: int | None, after: int) -> RowPage:
+    """Return a page from the packs of a country; without a filter, whole runs can be sent."""
+    page = latest_on(build, "tender_releases", country, None, limit, after)
+    if not isinstance(page.rows, PackedRows) or not page.rows:
+        return page
+    row_keys = _LazyKeys(build, page.rows)
+    _, released_on, row_number = row_keys[-1] if page.truncated else (b"", "", 0)
+    last_key = (released_on, str(row_number)) if page.truncated else None
+    return replace(page, row_keys=row_keys, last_key=last_key)
+
+
+@dataclass(frozen=True)
+class _LazyKeys(Sequence[tuple[Any, ...]]):
+    """Cursor keys of rows, each read when it is needed: mostly only that of the last row is."""
+
+    build: Build
+    rows: PackedRows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        row_number = self.rows.row_number(index)
+        statement = "SELECT released_on FROM tender_releases WHERE row_number = ?"
+        return b"", str(self.build.query(statement, row_number)[0][0]), row_number
+
+
+def _intersection(first: list[int] | None, second: list[int] | None) -> list[int] | None:
+    """Return the sorted numbers that both have; None stands for every row."""
+    if first is None or second is None:
+        return second if first is None else first
+    return sorted(set(first) & set(second))
+
+
+def _in_country(build: Build, country: str, candidates: list[int]) -> list[int]:
+    """Return those of the sorted row numbers that belong to a country.
+
+    The rows of a country are contiguous, newest first: its first and last row bound them.
+    """
+    ends = [
+        build.query(f"{_RELEASES_OF_COUNTRY} ORDER BY {order} LIMIT 1", country)
+        for order in ("released_on DESC, row_number ASC", "released_on ASC, row_number DESC")
+    ]
+    if not all(ends):
+        return []
+    first, last = (int(end[0][0]) for end in ends)
+    return candidates[bisect_left(candidates, first) : bisect_right(candidates, last)]
+
+
+def _fetch_by_number(
+    build: Build, numbers: list[int], where: list[Condition], limit: int | None
+) -> SqlRows:
+    """Read rows by sorted numbers, in chunks, until there are enough."""
+    rows: SqlRows = []
+    for begin in range(0, len(numbers), _CHUNK):
+        chunk = one_of("row_number", numbers[begin : begin + _CHUNK])
+        rows += fetch_rows(build, _COLUMNS, "tender_releases", [chunk, *where], "row_number", limit)
+        if limit is not None and len(rows) >= limit:
+            break
+    return rows

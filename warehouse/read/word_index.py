@@ -1,4 +1,4 @@
-"""Places of the rows that have every word of a text; the last word may be its beginning."""
+"""Full-text search: the rows in which every word of a text occurs."""
 
 import sys
 from array import array
@@ -6,40 +6,43 @@ from array import array
 from warehouse.mart.words import PREFIX_END, words
 from warehouse.read.mart import Build
 
-# What a surface lets a search ask for.
+# The most words that the surfaces accept in a search.
 MAX_SEARCH_WORDS = 16
-# A beginning of fewer letters is taken as a whole word.
-_BEGINNING = 3
+# A shorter last word is matched as a whole word, not as a prefix.
+_MIN_PREFIX = 3
 
 
 def rows_with_words(build: Build, field: str, text: str) -> list[int]:
-    """Give the places of the rows that have every word, sorted; none if there is no word."""
-    asked = distinct_words(text)
-    kept: set[int] | None = None
-    for number, word in enumerate(asked):
-        last = number == len(asked) - 1 and len(word) >= _BEGINNING
-        having = _having(build, field, word, beginning=last)
-        kept = having if kept is None else kept & having
-        if not kept:
+    """Return the sorted numbers of the rows with every word; the last one may be a prefix."""
+    search_words = distinct_words(text)
+    matches: set[int] | None = None
+    for index, word in enumerate(search_words):
+        is_prefix = index == len(search_words) - 1 and len(word) >= _MIN_PREFIX
+        rows = _rows_with_word(build, field, word, is_prefix)
+        matches = rows if matches is None else matches & rows
+        if not matches:
             return []
-    return sorted(kept or ())
+    return sorted(matches or ())
 
 
 def distinct_words(text: str) -> list[str]:
-    """Give the words that are looked for, each once."""
+    """Return the words to search for, each once."""
     return list(dict.fromkeys(words(text)))
 
 
-def _having(build: Build, field: str, word: str, beginning: bool) -> set[int]:
-    asked = "SELECT places FROM words WHERE field = ? AND word >= ? AND word <= ? ORDER BY word"
-    last = word + PREFIX_END if beginning else word
-    held = build.rows(asked, field, word, last)
-    return {place for (packed,) in held for place in _unpacked(packed)}
+def _rows_with_word(build: Build, field: str, word: str, is_prefix: bool) -> set[int]:
+    statement = (
+        "SELECT row_numbers FROM words WHERE field = ? AND word >= ? AND word <= ? ORDER BY word"
+    )
+    last = word + PREFIX_END if is_prefix else word
+    rows = build.query(statement, field, word, last)
+    return {number for (packed,) in rows for number in _unpack(packed)}
 
 
-def _unpacked(packed: bytes) -> "array[int]":
-    held = array("i")
-    held.frombytes(packed)
+def _unpack(packed: bytes) -> "array[int]":
+    numbers = array("i")
+    numbers.frombytes(packed)
+    # Stored as little-endian.
     if sys.byteorder == "big":
-        held.byteswap()
-    return held
+        numbers.byteswap()
+    return numbers

@@ -60,7 +60,7 @@ def _macro(data: Data, chance: random.Random) -> Iterator[Question]:
 def _tenders(data: Data, chance: random.Random) -> Iterator[Question]:
     secret = signing_secret(KeyStore(data.keys), "cursor")
     known = sqlite3.connect(data.build)
-    asked = "SELECT country, released_on FROM tender_releases WHERE place = ?"
+    asked = "SELECT country, released_on FROM tender_releases WHERE row_number = ?"
     while True:
         place = chance.randrange(1, data.size.releases)
         country, newest = known.execute(asked, (place,)).fetchone()

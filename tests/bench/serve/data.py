@@ -187,7 +187,7 @@ def _publish(data: Data) -> None:
     place = data.folder / "stage"
     with Snapshot(place, Record(str(data.folder / "record")), {}, VERSION) as snapshot:
         for name in (*(table.name for table in RECORD_TABLES), *DERIVED):
-            snapshot._show(name)
+            snapshot.create_view(name)
         write_mart(snapshot, data.marts, {"notice": "Invented for a benchmark."})
     builds_at(data.marts).switch(VERSION)
 

@@ -181,7 +181,7 @@ def test_rows_within_the_cap_are_passed_on_as_they_are() -> None:
 
 def test_capped_rows_continue_after_the_last_one_sent() -> None:
     keyed = [(row, str(number)) for number, row in enumerate(MANY.rows)]
-    rows, _ = cap_rows(replace(MANY, keyed=keyed), TIERS["sample"], None)
+    rows, _ = cap_rows(replace(MANY, row_keys=keyed), TIERS["sample"], None)
     assert rows.last_key == ("24",)
 
 

@@ -46,7 +46,7 @@ def published(record: Record, folder: Path) -> Mart:
 
 
 def parties(mart: Mart) -> list[dict[str, Any]]:
-    rows = mart.build().rows("SELECT row FROM tender_parties ORDER BY place")
+    rows = mart.build().query("SELECT row FROM tender_parties ORDER BY row_number")
     return [json.loads(row) for (row,) in rows]
 
 

@@ -362,24 +362,24 @@ def test_before_the_first_build_the_mart_says_so(folder: Path) -> None:
 def test_a_build_cannot_be_written_by_its_readers(record: Record, folder: Path) -> None:
     publish(record, folder)
     with pytest.raises(DatastoreUnavailable, match="readonly"):
-        Mart(folder).build().rows("DELETE FROM about")
+        Mart(folder).build().query("DELETE FROM about")
 
 
 ASKED = (
-    "fundamentals WHERE organisation = 'a' AND latest = 1 ORDER BY place",
+    "fundamentals WHERE organisation = 'a' AND latest = 1 ORDER BY row_number",
     "tender_releases WHERE latest = 1 AND country = 'ZA' AND released_on >= '2020' "
-    "AND released_on <= '2021' AND place > 5 ORDER BY released_on DESC, place",
+    "AND released_on <= '2021' AND row_number > 5 ORDER BY released_on DESC, row_number",
     "tender_releases WHERE latest = 1 AND country = 'ZA' AND category = 'works' "
-    "ORDER BY released_on DESC, place",
+    "ORDER BY released_on DESC, row_number",
     "tender_releases WHERE tender_value <> '' AND country = 'ZA' AND available_at <= '2020' "
-    "ORDER BY released_on DESC, place",
-    "tender_parties WHERE country = 'ZA' AND role = 'buyer' ORDER BY place",
-    "macro_series WHERE country = 'ZA' AND latest = 1 ORDER BY place",
-    "macro_annual WHERE country_iso3 = 'ZAF' AND latest = 1 ORDER BY place",
-    "identifiers WHERE id_type = 'lei' AND id_match = 'X' ORDER BY place",
-    "metrics WHERE metric = 'net_margin' AND answers_until = '9999-12-31' ORDER BY place DESC",
-    "metrics WHERE organisation = 'a' AND answers_until = '9999-12-31' ORDER BY place",
-    "signals WHERE signal_key = 'k' AND country = 'ZA' ORDER BY place",
+    "ORDER BY released_on DESC, row_number",
+    "tender_parties WHERE country = 'ZA' AND role = 'buyer' ORDER BY row_number",
+    "macro_series WHERE country = 'ZA' AND latest = 1 ORDER BY row_number",
+    "macro_annual WHERE country_iso3 = 'ZAF' AND latest = 1 ORDER BY row_number",
+    "identifiers WHERE id_type = 'lei' AND id_match = 'X' ORDER BY row_number",
+    "metrics WHERE metric = 'net_margin' AND answers_until = '9999-12-31' ORDER BY row_number DESC",
+    "metrics WHERE organisation = 'a' AND answers_until = '9999-12-31' ORDER BY row_number",
+    "signals WHERE signal_key = 'k' AND country = 'ZA' ORDER BY row_number",
 )
 
 
@@ -389,7 +389,7 @@ def test_an_answer_reads_what_is_asked_by_an_index(
 ) -> None:
     publish(record, folder)
 
-    plan = Mart(folder).build().rows(f"EXPLAIN QUERY PLAN SELECT place FROM {statement}")
+    plan = Mart(folder).build().query(f"EXPLAIN QUERY PLAN SELECT row_number FROM {statement}")
 
     steps = [step[3] for step in plan]
     assert len(steps) == 1 and steps[0].startswith("SEARCH"), steps

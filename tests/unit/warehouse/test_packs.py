@@ -37,9 +37,9 @@ def published(folder: Path, rows: list[tuple[str, tuple[int, int]]], batch: int,
         known = np.array([span for _, span in some], np.int32)
         texts = [b'{"n":%d},' % (begin + number) for number in range(len(some))]
         names = pa.array([name for name, _ in some])
-        packer.take(begin + 1, names, (known[:, 0], known[:, 1]), pa.array(texts, pa.binary()))
+        packer.add(begin + 1, names, (known[:, 0], known[:, 1]), pa.array(texts, pa.binary()))
     with SqliteLoader(folder, "20260101.1") as loader:
-        loader.tell({"notice": "invented", "layout": str(MART_SCHEMA_VERSION)})
+        loader.write_metadata({"notice": "invented", "layout": str(MART_SCHEMA_VERSION)})
         loader.load(f"{TABLE}_packs", PACK_COLUMNS, packer.packs(), PACK_INDEXES)
     switch_pointer(folder, "20260101.1")
     return Mart(folder)
@@ -85,7 +85,7 @@ def test_packs_give_what_a_look_at_every_row_gives(
         places = [number + 1 for number, _ in held[: len(kept)]]
         assert rows_by_number(mart.build(), TABLE, places) == kept
         if places:
-            assert (found.place(0), found.place(-1)) == (places[0], places[-1])
+            assert (found.row_number(0), found.row_number(-1)) == (places[0], places[-1])
         mart.close()
 
 

@@ -63,7 +63,7 @@ READS: dict[str, Callable[[Mart], object]] = {
 # One row says what is asked, or as many as are asked for lie at the front.
 ENOUGH = (
     "SELECT 1 FROM identifiers LIMIT 1",
-    "SELECT place FROM fundamentals LIMIT 1",
+    "SELECT row_number FROM fundamentals LIMIT 1",
     "SELECT name, value FROM about",
     "SELECT DISTINCT organisation FROM fundamentals WHERE latest = 1 ORDER BY organisation LIMIT 5",
 )
@@ -82,9 +82,9 @@ class Watched(Mart):
 
         def ask(statement: str, values: Sequence[object]) -> SqlRows:
             self.asked.append((statement, values))
-            return build.ask(statement, values)
+            return build.run(statement, values)
 
-        return Build(ask, build.data_version, build.about)
+        return Build(ask, build.data_version, build.metadata)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
 
 
 def plan(mart: Mart, statement: str, values: Sequence[Any]) -> list[str]:
-    steps = mart.build().rows(f"EXPLAIN QUERY PLAN {statement}", *values)
+    steps = mart.build().query(f"EXPLAIN QUERY PLAN {statement}", *values)
     return [str(step[3]) for step in steps]
 
 
@@ -121,7 +121,7 @@ def test_a_read_finds_its_rows_through_an_index(name: str, mart: Watched, bare: 
         steps = plan(bare, statement, values)
         scanned = [step for step in steps if step.startswith("SCAN") and "CONSTANT" not in step]
         assert not scanned or statement in ENOUGH, (statement, steps)
-        if "ORDER BY place" in statement or "released_on DESC, place" in statement:
+        if "ORDER BY row_number" in statement or "released_on DESC, row_number" in statement:
             assert not [step for step in steps if "TEMP B-TREE" in step], (statement, steps)
 
 
@@ -150,7 +150,7 @@ def test_values_of_tenders_are_read_past_those_that_state_none(mart: Watched, ba
     (step,) = plan(bare, *asked)
     indexes = "SELECT sql FROM sqlite_master WHERE name = ?"
     used = step.split("INDEX ")[1].split()[0]
-    assert "tender_value <> ''" in bare.build().rows(indexes, used)[0][0]
+    assert "tender_value <> ''" in bare.build().query(indexes, used)[0][0]
 
 
 def test_a_search_that_has_enough_looks_no_further(mart: Watched) -> None:
