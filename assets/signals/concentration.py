@@ -78,13 +78,15 @@ FROM concentrated LEFT JOIN top_suppliers USING ({currency_month}, closing_no)""
 
 def _create_concentrated(sql: duckdb.DuckDBPyConnection, scope: Sequence[str], where: str) -> None:
     """Create ``concentrated``: sums and counts per scope and currency, where they change."""
-    for table, pieces, keys in (
+    for table, pieces, own_columns in (
         ("supplier_totals", "SELECT *, units AS amount FROM sales", ("currency", "supplier")),
         ("observed_processes", "SELECT *, 1 AS amount FROM sales", ("currency", "process_id")),
         ("awarded_processes", "SELECT *, 1 AS amount FROM award_lines", ("process_id",)),
         ("withheld_totals", "SELECT *, 1 AS amount FROM withheld_suppliers", ("supplier",)),
     ):
-        create_rolling_totals(sql, table, f"{pieces} WHERE {where}", (*scope, *keys), TRAILING)
+        create_rolling_totals(
+            sql, table, f"{pieces} WHERE {where}", (*scope, *own_columns), TRAILING
+        )
     by_currency = (*scope, "currency")
     money = changes_of("supplier_totals", by_currency, "supplier", _SQUARES)
     observed = changes_of("observed_processes", by_currency, "process_id", {"n_observed": PRESENT})
