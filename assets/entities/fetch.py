@@ -1,6 +1,6 @@
-"""Fetching entities: GLEIF's golden copy, API and mapping files, and OpenFIGI.
+"""Fetch GLEIF's golden copy, API and mapping files, and OpenFIGI.
 
-The golden copy and the mapping files arrive as zips of one file each, and land so.
+The golden copy and the mapping files arrive as zips of one file each, and are stored as such.
 """
 
 import json
@@ -17,10 +17,11 @@ from warehouse.settings import Settings
 COUNTRIES = ("ZA", "NG", "KE", "EG", "GH", "MA", "MU", "TN", "CI", "ZM", "BW", "NA", "TZ", "UG")
 ISINS = ("ZAE000018123", "ZAE000042164", "KE1000001402", "NGDANGCEM008")
 
-# How far back each difference of the golden copy reaches, in days.
+# How many days back each delta of the golden copy reaches.
 _DELTAS = ((1, "LastDay"), (7, "LastWeek"), (28, "LastMonth"))
-_PAGE = 200
-_MOST_RECORDS = 10_000
+_PAGE_SIZE = 200
+_MAX_RECORDS = 10_000
+# Jobs in one request to OpenFIGI.
 _JOBS = 10
 _JOBS_WITH_KEY = 100
 
@@ -28,9 +29,9 @@ _JOBS_WITH_KEY = 100
 def gleif(
     client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
-    """Fetch the golden copy of LEI records, or what of it changed since a day.
+    """Fetch the golden copy of LEI records, or its changes since a day.
 
-    Older changes than those of a month come with the whole copy.
+    Deltas reach back a month; for an earlier day the whole copy is fetched.
     """
     path = f"api/v2/golden-copies/publishes/lei2/latest.{settings.gleif_form}"
     delta = _delta(window.from_, datetime.now(UTC).date())
@@ -43,7 +44,7 @@ def gleif_api(
 ) -> Iterator[FetchedResponse]:
     """Fetch the LEI records of each country, page by page.
 
-    The API shows the first 10,000 records only: a country with more is a failure that says so.
+    The API shows only the first 10,000 records: a country with more is an error.
     """
     names = settings.gleif_countries or COUNTRIES
     return fetchers.fetch_all("gleif-api", names, partial(_country, client, base))
@@ -66,9 +67,9 @@ def oc_lei(
 def openfigi(
     client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
-    """Ask which FIGIs an ISIN has; the header ``x-jobs`` says what each answer is for.
+    """Fetch the FIGIs of ISINs; the header ``x-jobs`` says which ISIN each answer is for.
 
-    With a key in ``SANKOFA_OPENFIGI_KEY`` more is asked at once.
+    With a key in ``SANKOFA_OPENFIGI_KEY`` one request may contain more ISINs.
     """
     names = settings.isins or ISINS
     key = settings.openfigi_key
@@ -92,17 +93,20 @@ def _mapping(client: Client, base: str, name: str) -> Iterator[FetchedResponse]:
 def _country(client: Client, base: str, country: str) -> Iterator[FetchedResponse]:
     page, last = 1, 1
     while page <= last:
-        asked: dict[str, str | int] = {
+        query: dict[str, str | int] = {
             "filter[entity.legalAddress.country]": country,
-            "page[size]": _PAGE,
+            "page[size]": _PAGE_SIZE,
             "page[number]": page,
         }
-        answer = client.get(fetchers.build_url(base, "api/v1/lei-records", asked), "json")
-        told = fetchers.json_member(fetchers.response_json(answer), "meta", "pagination")
-        last, total = fetchers.json_member(told, "lastPage"), fetchers.json_member(told, "total")
+        answer = client.get(fetchers.build_url(base, "api/v1/lei-records", query), "json")
+        pagination = fetchers.json_member(fetchers.response_json(answer), "meta", "pagination")
+        last, total = (
+            fetchers.json_member(pagination, "lastPage"),
+            fetchers.json_member(pagination, "total"),
+        )
         if not isinstance(last, int) or not isinstance(total, int):
             raise FetchError(f"{answer.url}: the answer does not say how it goes on; report it")
-        if total > _MOST_RECORDS:
+        if total > _MAX_RECORDS:
             raise FetchError(
                 f"{country} has {total} records, more than the API shows: fetch the golden copy"
             )
@@ -115,8 +119,8 @@ def _figis(client: Client, base: str, key: str, isins: str) -> Iterator[FetchedR
     headers = {"Content-Type": "application/json"} | ({"X-OPENFIGI-APIKEY": key} if key else {})
     body = json.dumps(jobs).encode()
     answer = client.post(f"{base}/v3/mapping", body, headers)
-    found = fetchers.response_json(answer)
-    if not isinstance(found, list) or len(found) != len(jobs):
+    results = fetchers.response_json(answer)
+    if not isinstance(results, list) or len(results) != len(jobs):
         raise FetchError(f"{answer.url}: not one answer for each of {len(jobs)} jobs; try again")
     yield fetchers.fetched_response(
         "openfigi", "open-attribution", answer, {"x-jobs": body.decode()}

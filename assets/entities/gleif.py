@@ -1,9 +1,10 @@
-"""LEI records of GLEIF to entities and their identifiers.
+"""Parse LEI records of GLEIF into entities and their identifiers.
 
-The golden copy as JSON (scalars bare or wrapped), CSV or LEI-CDF XML, bare or zipped, and the
+Reads the golden copy as JSON (scalars bare or wrapped), CSV or LEI-CDF XML, bare or zipped, and the
 answers of api.gleif.org.
-An LEI of a natural person is rejected, and its name is kept nowhere; what an earlier record said
-of it as an organisation is withdrawn.
+
+An LEI of a natural person is rejected, and its name is stored nowhere; an earlier record of it as
+an organisation is withdrawn.
 """
 
 import io
@@ -14,7 +15,7 @@ from typing import IO, Any
 import msgspec
 
 from assets.entities.identifiers import is_isin, is_lei, mint
-from assets.entities.lei_files import records
+from assets.entities.lei_files import lei_file_records
 from assets.entities.lei_record import LeiRecord, from_api, from_cdf
 from assets.parsing.parsed import Parsed, join_parts, provenance
 from quality.persons import Withheld, drop_personal_names, judge_name
@@ -29,81 +30,81 @@ _TYPES = {
     "INTERNATIONAL_ORGANIZATION": "other",
 }
 _PERSON = "SOLE_PROPRIETOR"
-RECORDS_A_PART = 5_000
-# What is left of an LEI that was an organisation's before and now is a person's.
-_TAKEN_BACK: dict[str, Any] = dict.fromkeys(ENTITIES.content) | {"withdrawn": True}
-# Codes of the registers' list that stand for "none" and "not on the list".
+RECORDS_PER_PART = 5_000
+# The row of an LEI that was an organisation's before and now is a person's.
+_WITHDRAWN: dict[str, Any] = dict.fromkeys(ENTITIES.content) | {"withdrawn": True}
+# Codes of GLEIF's list of registers for "none" and "not on the list".
 _NO_REGISTER = frozenset({"RA888888", "RA999999"})
 
 
 def parse(document: Document, body: bytes) -> Parsed:
-    """Read every LEI record and every ISIN of an LEI in a document."""
+    """Parse every LEI record and every ISIN of an LEI in a document."""
     try:
         root = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
         return join_parts(stream(document, io.BytesIO(body)))
-    return join_parts(_parts(document, _records(root)))
+    return join_parts(_parts(document, _json_records(root)))
 
 
 def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
-    """Read a golden copy of any length, some thousand records a part.
+    """Parse a golden copy of any length, some thousand records a part.
 
-    What comes before a place from which it cannot be read is kept; the place is rejected.
+    If it is damaged, the records before the damage are accepted, and the location is rejected.
     """
-    yield from _parts(document, records(body))
+    yield from _parts(document, lei_file_records(body))
 
 
-def _parts(document: Document, found: Iterator[tuple[str, Any]]) -> Iterator[Parsed]:
-    parsed, read = Parsed(), 0
-    for read, (place, record) in enumerate(found, 1):
-        _keep(parsed, document, place, record)
-        if read % RECORDS_A_PART == 0:
+def _parts(document: Document, located: Iterator[tuple[str, Any]]) -> Iterator[Parsed]:
+    parsed, count = Parsed(), 0
+    for count, (location, record) in enumerate(located, 1):
+        _add_record(parsed, document, location, record)
+        if count % RECORDS_PER_PART == 0:
             yield parsed
             parsed = Parsed()
-    if not read:
+    if not count:
         parsed.reject(ENTITIES, document, "", "holds no LEI record")
     if parsed.rows or parsed.rejected:
         yield parsed
 
 
-def _records(root: Any) -> Iterator[tuple[str, Any]]:
+def _json_records(root: Any) -> Iterator[tuple[str, Any]]:
     member = next((name for name in ("records", "data") if _has(root, name)), None)
-    found, place = (root[member], f"/{member}") if member else (root, "")
-    if isinstance(found, list):
-        yield from ((f"{place}/{position}", each) for position, each in enumerate(found))
-    elif found is not None:
-        yield place, found
+    records, location = (root[member], f"/{member}") if member else (root, "")
+    if isinstance(records, list):
+        yield from ((f"{location}/{index}", record) for index, record in enumerate(records))
+    elif records is not None:
+        yield location, records
 
 
 def _has(root: Any, member: str) -> bool:
     return isinstance(root, dict) and member in root
 
 
-def _keep(parsed: Parsed, document: Document, place: str, record: Any) -> None:
+def _add_record(parsed: Parsed, document: Document, location: str, record: Any) -> None:
     if isinstance(record, str):
-        parsed.reject(ENTITIES, document, place, record)
+        parsed.reject(ENTITIES, document, location, record)
         return
     if isinstance(record, dict) and record.get("type") == "isins":
-        _keep_isin(parsed, document, place, record)
+        _add_isin(parsed, document, location, record)
         return
     lei = from_api(record) or from_cdf(record)
     reason = _refusal(lei)
     if lei is None or reason:
-        parsed.reject(ENTITIES, document, place, reason or "not an LEI record")
+        parsed.reject(ENTITIES, document, location, reason or "not an LEI record")
         if lei is not None and lei.category == _PERSON and is_lei(lei.lei):
-            parsed.add(ENTITIES, [_shared(document, place, lei) | _TAKEN_BACK])
+            parsed.add(ENTITIES, [_shared(document, location, lei) | _WITHDRAWN])
         return
-    shared = _shared(document, place, lei)
-    others = [each for each in dict.fromkeys(lei.other_names) if each != lei.legal_name]
+    shared = _shared(document, location, lei)
+    others = [name for name in dict.fromkeys(lei.other_names) if name != lei.legal_name]
     names, reasons = drop_personal_names(others, lei.country, lei.jurisdiction)
     for reason in reasons:
-        parsed.reject(ENTITIES, document, place, reason)
+        parsed.reject(ENTITIES, document, location, reason)
     parsed.add(ENTITIES, [shared | _entity(lei, names)])
-    parsed.add(IDENTIFIERS, [shared | each for each in _identifiers(lei)])
+    parsed.add(IDENTIFIERS, [shared | identifier for identifier in _identifiers(lei)])
 
 
 def _refusal(lei: LeiRecord | None) -> str | None:
-    """Say why a record is not kept; never with its name."""
+    """Return why a record is refused, or None; the reason never contains the name."""
     if lei is None:
         return "not an LEI record"
     if not is_lei(lei.lei):
@@ -112,20 +113,20 @@ def _refusal(lei: LeiRecord | None) -> str | None:
         return "natural person"
     if lei.legal_name is None:
         return "no legal name"
-    if lei.category is None and _unproven(lei.legal_name, lei.country):
+    if lei.category is None and _is_withheld(lei.legal_name, lei.country):
         return "no category, and nothing else that shows an organisation"
     return None
 
 
-def _unproven(name: str, country: str | None) -> bool:
+def _is_withheld(name: str, country: str | None) -> bool:
     verdict = judge_name(name, country=country, scheme=None, identifier=None)
     return isinstance(verdict, Withheld)
 
 
-def _shared(document: Document, place: str, lei: LeiRecord) -> dict[str, Any]:
+def _shared(document: Document, location: str, lei: LeiRecord) -> dict[str, Any]:
     observed_on = document.observed_at.date()
     updated = lei.updated_at
-    return provenance(document, place, lei.method) | {
+    return provenance(document, location, lei.method) | {
         "service_id": mint("lei", lei.lei),
         "available_at": min(updated.date(), observed_on) if updated else observed_on,
         "publication": (updated or document.observed_at).isoformat(timespec="milliseconds"),
@@ -159,16 +160,16 @@ def _identifier(kind: str, value: str, issuer: str | None, status: str | None) -
     return {"id_type": kind, "id_value": value, "issuer": issuer, "status": status}
 
 
-def _keep_isin(parsed: Parsed, document: Document, place: str, record: dict[str, Any]) -> None:
-    found = record.get("attributes")
-    found = found if isinstance(found, dict) else {}
-    lei, isin = str(found.get("lei")), str(found.get("isin"))
+def _add_isin(parsed: Parsed, document: Document, location: str, record: dict[str, Any]) -> None:
+    attributes = record.get("attributes")
+    attributes = attributes if isinstance(attributes, dict) else {}
+    lei, isin = str(attributes.get("lei")), str(attributes.get("isin"))
     if not is_lei(lei) or not is_isin(isin):
         parsed.reject(
-            IDENTIFIERS, document, place, f"{lei:.40} with {isin:.40}: a check digit is wrong"
+            IDENTIFIERS, document, location, f"{lei:.40} with {isin:.40}: a check digit is wrong"
         )
         return
     observed_on = document.observed_at.date()
-    row = provenance(document, place, "api") | _identifier("isin", isin, None, None)
+    row = provenance(document, location, "api") | _identifier("isin", isin, None, None)
     mapped = {"service_id": mint("lei", lei), "available_at": observed_on}
     parsed.add(IDENTIFIERS, [row | mapped | {"publication": observed_on.isoformat()}])

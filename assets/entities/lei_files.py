@@ -1,6 +1,7 @@
-"""The records of a file of GLEIF, in whichever format it comes, one after the other.
+"""Read the records of a GLEIF file one after the other: JSON, CSV or XML, bare or zipped.
 
-JSON, CSV or XML, bare or zipped. A text in place of a record says why there is none.
+Every reader yields (location, record), in the form of the golden copy's JSON whatever the format.
+A string instead of a record is the reason why there is none.
 """
 
 import io
@@ -15,51 +16,51 @@ from assets.parsing.csv_lines import has_undecoded_bytes, read_lines
 from assets.parsing.zips import LocatedRecords, located_records
 
 _BOM = b"\xef\xbb\xbf"
-_ONE = re.compile(rb'"data"\s*:\s*\{')
+_SINGLE_RECORD = re.compile(rb'"data"\s*:\s*\{')
 
 
-def records(body: IO[bytes]) -> LocatedRecords:
-    """Give each record of a file with its place, without holding more than one."""
-    return located_records(body, _plain)
+def lei_file_records(body: IO[bytes]) -> LocatedRecords:
+    """Iterate over the records of a file, with only one in memory at a time."""
+    return located_records(body, _bare_records)
 
 
-def _plain(body: "io.BufferedReader[Any]") -> LocatedRecords:
+def _bare_records(body: "io.BufferedReader[Any]") -> LocatedRecords:
     if body.peek(3)[:3] == _BOM:
         body.read(3)
     head = body.peek(1).lstrip()
     if head[:1] in (b"{", b"["):
-        yield from _json(body, head)
+        yield from _json_records(body, head)
     elif head[:1] == b"<":
         yield from xml_records(body)
     else:
         yield from csv_records(body)
 
 
-def _json(body: IO[bytes], head: bytes) -> LocatedRecords:
-    place, prefix = _member(head)
+def _json_records(body: IO[bytes], head: bytes) -> LocatedRecords:
+    location, prefix = _records_member(head)
     count = 0
     try:
         for record in ijson.items(body, prefix):
-            yield (f"{place}/{count}" if prefix.endswith("item") else place), record
+            yield (f"{location}/{count}" if prefix.endswith("item") else location), record
             count += 1
     except (ijson.JSONError, ValueError, RecursionError) as error:
-        yield f"{place}/{count}", f"not JSON from here on: {str(error).splitlines()[0]:.120}"
+        yield f"{location}/{count}", f"not JSON from here on: {str(error).splitlines()[0]:.120}"
 
 
-def _member(head: bytes) -> tuple[str, str]:
-    """Say where the records are, from how the file begins."""
+def _records_member(head: bytes) -> tuple[str, str]:
+    """Return the JSON pointer and ijson prefix of the records, from how the file begins."""
     if head[:1] == b"[":
         return "", "item"
     if b'"records"' in head:
         return "/records", "records.item"
-    return "/data", "data" if _ONE.search(head) else "data.item"
+    return "/data", "data" if _SINGLE_RECORD.search(head) else "data.item"
 
 
-_LIST = re.compile(
+_OTHER_NAME_COLUMN = re.compile(
     r"Entity\.((?:Transliterated)?OtherEntityNames)\.(?:Transliterated)?OtherEntityName\.[0-9]+"
 )
-_SUCCESSOR = re.compile(r"Entity\.SuccessorEntity(?:\.1)?\.SuccessorLEI")
-_PLAIN = frozenset(
+_SUCCESSOR_COLUMN = re.compile(r"Entity\.SuccessorEntity(?:\.1)?\.SuccessorLEI")
+_COLUMNS = frozenset(
     {
         "LEI",
         "Entity.LegalName",
@@ -73,29 +74,29 @@ _PLAIN = frozenset(
         "Registration.LastUpdateDate",
     }
 )
-_NEEDED = ("LEI", "Entity.LegalName")
+_REQUIRED_COLUMNS = ("LEI", "Entity.LegalName")
 
 
 def csv_records(body: IO[bytes]) -> Iterator[tuple[str, Any]]:
-    """Give each line with its place; a text in place of a record says why there is none."""
-    found = read_lines(body, strict=True)
-    header = next(found, ("", []))[1]
+    """Iterate over the lines of the golden copy as CSV."""
+    located_lines = read_lines(body, strict=True)
+    header = next(located_lines, ("", []))[1]
     names = [name.strip() for name in header] if isinstance(header, list) else []
-    if not set(_NEEDED) <= set(names):
+    if not set(_REQUIRED_COLUMNS) <= set(names):
         yield "", "neither JSON nor XML, nor CSV with the columns of the golden copy"
         return
-    columns = [(each, path) for each, name in enumerate(names) if (path := _path(name))]
-    for place, line in found:
-        yield place, _record(line, columns, len(names)) if isinstance(line, list) else line
+    columns = [(index, path) for index, name in enumerate(names) if (path := _json_path(name))]
+    for location, line in located_lines:
+        yield location, _record(line, columns, len(names)) if isinstance(line, list) else line
 
 
-def _path(name: str) -> tuple[str, ...] | None:
-    """Say where the JSON has what a column holds; None for what is not read."""
-    if name in _PLAIN:
+def _json_path(name: str) -> tuple[str, ...] | None:
+    """Return where the JSON has the value of a column; None for columns that are not read."""
+    if name in _COLUMNS:
         return tuple(name.split("."))
-    if _SUCCESSOR.fullmatch(name):
+    if _SUCCESSOR_COLUMN.fullmatch(name):
         return "Entity", "SuccessorEntity", "SuccessorLEI"
-    listed = _LIST.fullmatch(name)
+    listed = _OTHER_NAME_COLUMN.fullmatch(name)
     return ("Entity", listed[1], "") if listed else None
 
 
@@ -110,31 +111,35 @@ def _record(line: list[str], columns: list[tuple[int, tuple[str, ...]]], width: 
 
 
 def _put(record: dict[str, Any], path: tuple[str, ...], value: str) -> None:
-    *above, last = path
-    for member in above[:-1] if not last else above:
+    *parents, last = path
+    # an empty last part stands for the items of a list
+    for member in parents[:-1] if not last else parents:
         record = record.setdefault(member, {})
     if last:
         record[last] = value
     else:
-        record.setdefault(above[-1], []).append(value)
+        record.setdefault(parents[-1], []).append(value)
 
 
 _CHUNK = 1 << 16
 _RECORD = "LEIRecord"
-_LONGEST = 1 << 20
+_MAX_RECORD_LENGTH = 1 << 20
 
 
-class _Refused(ValueError):
-    """What is not read, and why, in words."""
+class _XmlRefused(ValueError):
+    """XML that is not read; the message is the reason."""
 
 
 def xml_records(body: IO[bytes]) -> Iterator[tuple[str, Any]]:
-    """Give each record with its place; a text in place of a record says why there is none."""
-    reader = _Reader()
+    """Iterate over the records of LEI-CDF XML, as a stream.
+
+    A document type is refused before it is read: expanding entities would need one.
+    """
+    reader = _XmlReader()
     count, reason = 0, None
     while reason is None and (chunk := body.read(_CHUNK)):
         reason = reader.feed(chunk)
-        for record in reader.taken():
+        for record in reader.take_records():
             yield f"/LEIRecords/{count}", record
             count += 1
     reason = reason or reader.feed(b"", last=True)
@@ -142,8 +147,8 @@ def xml_records(body: IO[bytes]) -> Iterator[tuple[str, Any]]:
         yield f"/LEIRecords/{count}", reason
 
 
-class _Reader:
-    """The records read so far, and the elements that are open within the next."""
+class _XmlReader:
+    """The complete records, and the open elements within the next."""
 
     def __init__(self) -> None:
         self._parser = expat.ParserCreate(namespace_separator=" ")
@@ -157,19 +162,19 @@ class _Reader:
         self._length = 0
 
     def feed(self, chunk: bytes, last: bool = False) -> str | None:
-        """Read on; give the reason where it cannot go on."""
+        """Parse a chunk; return the reason if it cannot be parsed."""
         try:
             self._parser.Parse(chunk, last)
         except expat.ExpatError as error:
             return f"not XML from here on: {error}"
-        except _Refused as refusal:
+        except _XmlRefused as refusal:
             return str(refusal)
         return None
 
-    def taken(self) -> list[dict[str, Any]]:
-        """Give the records that are complete, once."""
-        taken, self._records = self._records, []
-        return taken
+    def take_records(self) -> list[dict[str, Any]]:
+        """Return the complete records and forget them."""
+        records, self._records = self._records, []
+        return records
 
     def _start(self, name: str, _: dict[str, str]) -> None:
         local = name.rpartition(" ")[2]
@@ -180,8 +185,8 @@ class _Reader:
         if self._open:
             self._length += len(text)
             self._open[-1][2].append(text)
-        if self._length > _LONGEST or len(self._open) > 100:
-            raise _Refused("a record that is too long to be one")
+        if self._length > _MAX_RECORD_LENGTH or len(self._open) > 100:
+            raise _XmlRefused("a record that is too long to be one")
 
     def _end(self, _: str) -> None:
         if not self._open:
@@ -191,11 +196,12 @@ class _Reader:
             self._records.append(members)
             self._length = 0
             return
-        above = self._open[-1][1]
+        parent = self._open[-1][1]
         value = members or "".join(text)
-        held = above.setdefault(name, value)
-        if held is not value:
-            above[name] = [*held, value] if isinstance(held, list) else [held, value]
+        # an element that occurs again becomes a list
+        earlier = parent.setdefault(name, value)
+        if earlier is not value:
+            parent[name] = [*earlier, value] if isinstance(earlier, list) else [earlier, value]
 
     def _refuse(self, *_: object) -> None:
-        raise _Refused("a document type is declared: refused")
+        raise _XmlRefused("a document type is declared: refused")

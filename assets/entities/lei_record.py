@@ -1,4 +1,4 @@
-"""One LEI record, whichever way GLEIF writes it."""
+"""One LEI record, read from the API's or the golden copy's JSON."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class LeiRecord:
-    """What the record keeps of an LEI; absent is None."""
+    """What is stored of an LEI record; None if absent."""
 
     lei: str
     method: Literal["api", "file"]
@@ -26,37 +26,37 @@ class LeiRecord:
 
 
 def from_api(record: Any) -> LeiRecord | None:
-    """Read a resource of api.gleif.org; None where it is no LEI record."""
+    """Return the record in a resource of api.gleif.org; None if it is not an LEI record."""
     if _at(record, "type") != "lei-records":
         return None
-    found = _at(record, "attributes")
-    lei = _text(found, "lei") or _text(record, "id")
+    attributes = _at(record, "attributes")
+    lei = _text(attributes, "lei") or _text(record, "id")
     if lei is None:
         return None
     names = [
-        *_each(found, "entity", "otherNames"),
-        *_each(found, "entity", "transliteratedOtherNames"),
+        *_list(attributes, "entity", "otherNames"),
+        *_list(attributes, "entity", "transliteratedOtherNames"),
     ]
     return LeiRecord(
         lei=lei,
         method="api",
-        legal_name=_text(found, "entity", "legalName", "name"),
-        other_names=tuple(name for each in names if (name := _text(each, "name"))),
-        jurisdiction=_text(found, "entity", "jurisdiction"),
-        country=_text(found, "entity", "legalAddress", "country"),
-        category=_code(found, "entity", "category"),
-        status=_text(found, "entity", "status"),
-        lei_status=_text(found, "registration", "status"),
-        updated_at=_moment(_text(found, "registration", "lastUpdateDate")),
-        register=_text(found, "entity", "registeredAt", "id"),
-        register_number=_text(found, "entity", "registeredAs"),
-        opencorporates=_text(found, "ocid"),
-        successor=_text(found, "entity", "successorEntity", "lei"),
+        legal_name=_text(attributes, "entity", "legalName", "name"),
+        other_names=tuple(text for name in names if (text := _text(name, "name"))),
+        jurisdiction=_text(attributes, "entity", "jurisdiction"),
+        country=_text(attributes, "entity", "legalAddress", "country"),
+        category=_code(attributes, "entity", "category"),
+        status=_text(attributes, "entity", "status"),
+        lei_status=_text(attributes, "registration", "status"),
+        updated_at=_utc_time(_text(attributes, "registration", "lastUpdateDate")),
+        register=_text(attributes, "entity", "registeredAt", "id"),
+        register_number=_text(attributes, "entity", "registeredAs"),
+        opencorporates=_text(attributes, "ocid"),
+        successor=_text(attributes, "entity", "successorEntity", "lei"),
     )
 
 
 def from_cdf(record: Any) -> LeiRecord | None:
-    """Read a record of the golden copy; None where it is none."""
+    """Return a record of the golden copy; None if it is not one."""
     lei, register = _text(record, "LEI"), ("Entity", "RegistrationAuthority")
     if lei is None or not isinstance(_at(record, "Entity"), dict):
         return None
@@ -70,7 +70,7 @@ def from_cdf(record: Any) -> LeiRecord | None:
         category=_code(record, "Entity", "EntityCategory"),
         status=_text(record, "Entity", "EntityStatus"),
         lei_status=_text(record, "Registration", "RegistrationStatus"),
-        updated_at=_moment(_text(record, "Registration", "LastUpdateDate")),
+        updated_at=_utc_time(_text(record, "Registration", "LastUpdateDate")),
         register=_text(record, *register, "RegistrationAuthorityID"),
         register_number=_text(record, *register, "RegistrationAuthorityEntityID"),
         opencorporates=None,
@@ -79,15 +79,15 @@ def from_cdf(record: Any) -> LeiRecord | None:
 
 
 def _other_names(record: Any) -> list[str]:
-    """Other and transliterated names: under a plural, a list or one, wrapped or bare."""
-    found: list[str] = []
+    """Return other and transliterated names: under a plural, a list or one, wrapped or bare."""
+    names: list[str] = []
     for kind in ("OtherEntityName", "TransliteratedOtherEntityName"):
-        held = _at(record, "Entity", f"{kind}s")
-        held = held.get(kind) if isinstance(held, dict) else held
-        for each in held if isinstance(held, list) else [held]:
-            name = _text(each, kind) or _text(each)
-            found += [name] if name else []
-    return found
+        members = _at(record, "Entity", f"{kind}s")
+        members = members.get(kind) if isinstance(members, dict) else members
+        for member in members if isinstance(members, list) else [members]:
+            name = _text(member, kind) or _text(member)
+            names += [name] if name else []
+    return names
 
 
 def _at(value: Any, *path: str) -> Any:
@@ -97,26 +97,27 @@ def _at(value: Any, *path: str) -> Any:
     return value
 
 
-def _each(value: Any, *path: str) -> list[Any]:
-    found = _at(value, *path)
-    return found if isinstance(found, list) else []
+def _list(value: Any, *path: str) -> list[Any]:
+    items = _at(value, *path)
+    return items if isinstance(items, list) else []
 
 
 def _text(value: Any, *path: str) -> str | None:
-    found = _at(value, *path)
-    found = found.get("$") if isinstance(found, dict) else found
-    return (found.strip() or None) if isinstance(found, str) else None
+    text = _at(value, *path)
+    # a wrapped scalar: {"$": text}
+    text = text.get("$") if isinstance(text, dict) else text
+    return (text.strip() or None) if isinstance(text, str) else None
 
 
 def _code(value: Any, *path: str) -> str | None:
-    found = _text(value, *path)
-    return found.upper() if found else None
+    text = _text(value, *path)
+    return text.upper() if text else None
 
 
-def _moment(stated: str | None) -> datetime | None:
+def _utc_time(text: str | None) -> datetime | None:
     try:
-        found = datetime.fromisoformat(stated or "")
-        zoned = found if found.tzinfo else found.replace(tzinfo=UTC)
-        return zoned.astimezone(UTC)
+        time = datetime.fromisoformat(text or "")
+        with_zone = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return with_zone.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

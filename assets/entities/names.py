@@ -1,13 +1,13 @@
-"""When two names are the same name: written alike but for case, accents and legal form.
+"""Normalise names of organisations: two names are the same if their normalised forms are equal.
 
-A legal form spelled out is its abbreviation; two different forms are two organisations. No
-word is left out, moved or guessed: likeness is not sameness.
+Case, accents and punctuation do not matter, and a legal form spelled out is its abbreviation; two
+different forms are two organisations. No word is left out, moved or guessed.
 """
 
 import re
 import unicodedata
 
-# The short form, and how it is spelled out, both as they are after folding.
+# The short form, and how it is spelled out; both normalised.
 _FORMS = {
     "ag": ("aktiengesellschaft",),
     "bv": ("besloten vennootschap",),
@@ -36,11 +36,13 @@ _FORMS = {
     "srl": ("sociedad de responsabilidad limitada", "societa a responsabilita limitata"),
     "suarl": ("societe unipersonnelle a responsabilite limitee",),
 }
-_SHORT = {spelled: short for short, each in _FORMS.items() for spelled in each}
-_SPELLED = re.compile(
-    r"(?<!\S)(?:" + "|".join(sorted(_SHORT, key=lambda each: (-len(each), each))) + r")(?!\S)"
+_SHORT_FORMS = {spelled: short for short, forms in _FORMS.items() for spelled in forms}
+# longest first, so that a form is not cut by a shorter one within it
+_SPELLED_OUT = re.compile(
+    r"(?<!\S)(?:" + "|".join(sorted(_SHORT_FORMS, key=lambda form: (-len(form), form))) + r")(?!\S)"
 )
 _INITIALS = re.compile(r"(?<!\w)(?:\w\.){2,}(?!\w)|(?<!\w)(?:\w\.)+\w(?!\w)")
+# single letters in a row, as in "s a"
 _LETTERS = re.compile(r"(?<!\S)[^\W\d_](?: [^\W\d_])+(?!\S)")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _DROPPED = dict.fromkeys(map(ord, "'’‘ʼ`´"))
@@ -49,12 +51,12 @@ _ACCENT = 200
 
 
 def normalise_name(name: str) -> str | None:
-    """Give a name as it compares; None where nothing of it is left."""
+    """Return a name in comparable form; None if nothing of it is left."""
     text = _unaccented(name).casefold().translate(_DROPPED).replace("&", " and ")
     text = _INITIALS.sub(_joined, text) if "." in text else text
     words = " ".join(_spaced(text).split())
-    words = _LETTERS.sub(lambda hit: hit[0].replace(" ", ""), words)
-    return _SPELLED.sub(lambda hit: _SHORT[hit[0]], words) or None
+    words = _LETTERS.sub(lambda match: match[0].replace(" ", ""), words)
+    return _SPELLED_OUT.sub(lambda match: _SHORT_FORMS[match[0]], words) or None
 
 
 def _joined(initials: re.Match[str]) -> str:
@@ -65,15 +67,15 @@ def _unaccented(name: str) -> str:
     if name.isascii():
         return name
     parts = unicodedata.normalize("NFKD", name)
-    bare = "".join(each for each in parts if unicodedata.combining(each) < _ACCENT)
+    bare = "".join(char for char in parts if unicodedata.combining(char) < _ACCENT)
     return unicodedata.normalize("NFC", bare)
 
 
 def _spaced(text: str) -> str:
-    """Put a blank for what is neither letter, mark nor digit."""
+    """Replace everything but letters, marks and digits by a blank."""
     if text.isascii():
         return _NO_WORD.sub(" ", text)
-    return "".join(each if each.isalnum() or _is_mark(each) else " " for each in text)
+    return "".join(char if char.isalnum() or _is_mark(char) else " " for char in text)
 
 
 def _is_mark(character: str) -> bool:

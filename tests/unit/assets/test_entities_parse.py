@@ -243,12 +243,12 @@ def test_a_golden_copy_is_read_by_the_header_it_is_published_with() -> None:
 
 
 def test_a_long_copy_comes_in_parts_with_the_places_of_a_short_one() -> None:
-    records = [cdf()] * (gleif.RECORDS_A_PART + 1)
+    records = [cdf()] * (gleif.RECORDS_PER_PART + 1)
 
     first, second = streamed(as_json(records))
-    assert len(first.rows["entities"]) == gleif.RECORDS_A_PART
+    assert len(first.rows["entities"]) == gleif.RECORDS_PER_PART
     (row,) = second.rows["entities"]
-    assert row["source_ref"].endswith(f"#/records/{gleif.RECORDS_A_PART}")
+    assert row["source_ref"].endswith(f"#/records/{gleif.RECORDS_PER_PART}")
 
 
 @pytest.mark.parametrize("written", [as_json, as_csv, as_xml])
@@ -280,7 +280,7 @@ def test_a_line_with_broken_bytes_is_rejected_and_the_others_kept() -> None:
 
 
 def test_memory_stays_flat_however_long_the_copy_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gleif, "RECORDS_A_PART", 200)
+    monkeypatch.setattr(gleif, "RECORDS_PER_PART", 200)
 
     def peak(count: int) -> int:
         body = io.BytesIO(as_json([cdf()] * count))
