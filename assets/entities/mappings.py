@@ -11,7 +11,7 @@ from typing import IO, Any
 import pycountry
 
 from assets.entities.identifiers import is_isin, is_lei, mint
-from assets.parsing.csv_lines import read_lines
+from assets.parsing.csv_lines import decode_as_latin1, read_lines
 from assets.parsing.parsed import Parsed, join_parts, provenance
 from assets.parsing.zips import located_records
 from quality.persons import Withheld, judge_name
@@ -108,7 +108,7 @@ def _rows(body: IO[bytes], columns: tuple[str, ...]) -> Iterator[tuple[str, _Row
         elif len(line) != len(names):
             yield location, "not as many values as columns"
         else:
-            values = (as_latin(value).strip() for value in line)
+            values = (decode_as_latin1(value).strip() for value in line)
             yield location, dict(zip(names, values, strict=True))
     if empty:
         yield "", "holds no row"
