@@ -1,4 +1,4 @@
-"""Metrics of a few facts, taken the real way, and asked for a day by their intervals alone."""
+"""Metrics of a few facts, derived as in production and looked up for a day by their intervals."""
 
 import tempfile
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
 
 Row = dict[str, Any]
-Told = tuple[str, date, Decimal | None]
+Answer = tuple[str, date, Decimal | None]
 
 
 def staged(record: Record, folder: Path) -> dict[str, pa.Table]:
@@ -39,24 +39,24 @@ def derived(rows: Iterable[Row]) -> dict[str, pa.Table]:
 
 
 class Answers:
-    """The two tables, asked for a day by their intervals alone."""
+    """The two tables, looked up for a day by their intervals alone."""
 
     def __init__(self, tables: dict[str, pa.Table]) -> None:
-        self._held: dict[tuple[str, str], list[tuple[date, date, Told]]] = {}
+        self._intervals: dict[tuple[str, str], list[tuple[date, date, Answer]]] = {}
         for row in tables["metrics"].to_pylist():
-            said = ("value", row["period_end"], Decimal(row["value"]))
-            self._hold(row, row["answers_from"], row["answers_until"], said)
+            answer = ("value", row["period_end"], Decimal(row["value"]))
+            self._add_interval(row, row["answers_from"], row["answers_until"], answer)
         for row in tables["metrics_absent"].to_pylist():
             absent = (row["reason"], row["period_end"], None)
-            self._hold(row, row["holds_from"], row["holds_until"], absent)
+            self._add_interval(row, row["holds_from"], row["holds_until"], absent)
 
-    def _hold(self, row: Row, first: date, until: date | None, said: Told) -> None:
-        held = self._held.setdefault((row["service_id"], row["metric"]), [])
-        held.append((first, until or date.max, said))
+    def _add_interval(self, row: Row, first: date, until: date | None, answer: Answer) -> None:
+        intervals = self._intervals.setdefault((row["service_id"], row["metric"]), [])
+        intervals.append((first, until or date.max, answer))
 
-    def on(self, day: date, issuer: str, metric: str) -> Told | None:
-        """Give the one thing that is told for a day; nothing before the first figure."""
-        held = self._held.get((issuer, metric), [])
-        found = [said for first, until, said in held if first <= day < until]
-        assert len(found) <= 1, f"{issuer} {metric} {day}: {found}"
-        return found[0] if found else None
+    def on(self, day: date, issuer: str, metric: str) -> Answer | None:
+        """Return the one answer for a day; None before the first figure."""
+        intervals = self._intervals.get((issuer, metric), [])
+        answers = [answer for first, until, answer in intervals if first <= day < until]
+        assert len(answers) <= 1, f"{issuer} {metric} {day}: {answers}"
+        return answers[0] if answers else None

@@ -1,4 +1,4 @@
-"""How many names each rule served or withheld, counted and laid out to be read."""
+"""How many names each rule served or withheld, as a table."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -21,13 +21,15 @@ def share(rules: Mapping[str, int]) -> float:
 
 
 def table(title: str, counted: Mapping[str, Counter[str]]) -> str:
-    """Lay the counts out: a line for each list, a column for each rule."""
+    """Format the counts: a line per list, a column per rule."""
     rules = sorted({rule for item in counted.values() for rule in item}, key=_served_first)
     lines = ["", f"{title}: names by the rule that served (+) or withheld (-) them"]
     lines.append("  ".join(["list ", "names", " share", *map(_heading, rules)]))
-    for name, each in counted.items():
-        cells = [f"{each[rule]:>{len(_heading(rule))}}" for rule in rules]
-        lines.append("  ".join([f"{name:5}", f"{each.total():5}", f"{share(each):6.1%}", *cells]))
+    for name, counts in counted.items():
+        cells = [f"{counts[rule]:>{len(_heading(rule))}}" for rule in rules]
+        lines.append(
+            "  ".join([f"{name:5}", f"{counts.total():5}", f"{share(counts):6.1%}", *cells])
+        )
     return "\n".join(lines)
 
 

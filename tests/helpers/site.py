@@ -62,10 +62,10 @@ def addresses(world: World) -> list[str]:
 
 def snippets(page: str, api: str, sample: str, paid: str) -> list[Snippet]:
     """Read the snippets of a page; what its script fills in is filled in here."""
-    known = {"api": api, "mcp": MCP, "key": sample, "own-key": paid}
+    values = {"api": api, "mcp": MCP, "key": sample, "own-key": paid}
 
-    def filled(found: re.Match[str]) -> str:
-        return known[found[1]]
+    def filled(span: re.Match[str]) -> str:
+        return values[span[1]]
 
     span = re.compile(r'<span class="fill ([a-z-]+)">[^<]*</span>')
     return [

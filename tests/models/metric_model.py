@@ -173,12 +173,12 @@ _KEY = ("service_id", "line_item", "unit", "basis", "period_start", "period_end"
 
 def figures_of(rows: Iterable[Row]) -> list[Figure]:
     """Put publications in order, take repetitions together."""
-    found: dict[tuple[Any, ...], Figure] = {}
+    candidates: dict[tuple[Any, ...], Figure] = {}
     for row in sorted(rows, key=lambda row: (row["available_at"], row["publication"])):
-        figure = found.setdefault(tuple(row[name] for name in _KEY), Figure(row, []))
+        figure = candidates.setdefault(tuple(row[name] for name in _KEY), Figure(row, []))
         if not figure.vintages or figure.vintages[-1][1] != row["value_reported"]:
             figure.vintages.append((row["available_at"], row["value_reported"]))
-    return [item for item in found.values() if any(v is not None for _, v in item.vintages)]
+    return [item for item in candidates.values() if any(v is not None for _, v in item.vintages)]
 
 
 def is_year(span: Span | None) -> bool:
@@ -197,7 +197,7 @@ class Option:
 
 @dataclass
 class Issuer:
-    """All figures of one issuer, asked for one metric on one day."""
+    """All figures of one issuer; answers for one metric on one day."""
 
     figures: list[Figure]
 
@@ -242,7 +242,7 @@ class Issuer:
         return "short_period" if short else "input_not_reported", None, None
 
     def _options(self, metric: str, end: date) -> list[Option]:
-        found = []
+        candidates = []
         for span in self._spans(end):
             for basis, currency in {(f.row["basis"], f.row["unit"]) for f in self.figures}:
                 inputs = {}
@@ -251,8 +251,8 @@ class Issuer:
                     if figure is not None:
                         inputs[name] = figure
                 if len(inputs) == len(PLANS[metric].needs.split()):
-                    found.append(Option(span, basis, currency, inputs))
-        return sorted(found, key=self._preference)
+                    candidates.append(Option(span, basis, currency, inputs))
+        return sorted(candidates, key=self._preference)
 
     def _spans(self, end: date) -> set[Span]:
         spans = {figure.span for figure in self._at(end) if figure.span is not None}
@@ -262,7 +262,7 @@ class Issuer:
         """Find a figure of this year or of last year, in one currency or in any."""
         last = name.endswith("'")
         end = span[0] - timedelta(days=1) if last else span[1]
-        found = [
+        candidates = [
             figure
             for figure in self._at(end)
             if figure.row["line_item"] == name.rstrip("'")
@@ -270,8 +270,8 @@ class Issuer:
             and currency in (None, figure.row["unit"])
             and (last or figure.span in (None, span))
         ]
-        order = [(figure.first_at, figure.row["period_start"] or date.min) for figure in found]
-        return found[order.index(min(order))] if found else None
+        order = [(figure.first_at, figure.row["period_start"] or date.min) for figure in candidates]
+        return candidates[order.index(min(order))] if candidates else None
 
     def _known_at(self, span: Span) -> date:
         return min(figure.first_at for figure in self.figures if figure.span == span)
@@ -305,8 +305,10 @@ class Issuer:
     def _lacking(self, metric: str, end: date) -> str:
         for span in self._spans(end):
             for basis in {figure.row["basis"] for figure in self.figures}:
-                found = [self._input(n, span, basis, None) for n in PLANS[metric].needs.split()]
-                if None not in found:
+                candidates = [
+                    self._input(n, span, basis, None) for n in PLANS[metric].needs.split()
+                ]
+                if None not in candidates:
                     return "mixed_currency"
         return "short_period" if self._after_a_short_one(metric, end) else "input_not_reported"
 
@@ -329,8 +331,8 @@ class Issuer:
         ended = [self._ended_at(option) for option in options]
         if None not in ended:
             return "input_not_reported", end, None
-        place = ended.index(None)
-        chosen = options[place]
+        position = ended.index(None)
+        chosen = options[position]
         days = (chosen.span[1] - chosen.span[0]).days + 1
         values = {name: figure.value for name, figure in chosen.inputs.items()}
         value = worked_out(metric, lambda name: values[name] or Decimal(0), days)
@@ -340,7 +342,7 @@ class Issuer:
             return "completed_after_as_of", end, None
         current = [figure.current_at for figure in chosen.inputs.values()]
         stands = min(f.since_at for f in self._spanning(chosen) if f.value is not None)
-        before = [item for item in ended[:place] if item is not None]
+        before = [item for item in ended[:position] if item is not None]
         if max(*current, stands, *before) > day:
             return "revised_after_as_of", end, None
         return "value", end, value

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 Row = dict[str, Any]
-Told = tuple[Decimal | None, int, int, int]
+Answer = tuple[Decimal | None, int, int, int]
 Key = tuple[str, str, str, str | None]
 
 
@@ -42,7 +42,7 @@ class Process:
     awards: dict[str, Award] = field(default_factory=dict)
 
 
-def known(rows: Iterable[Row], day: date) -> list[Row]:
+def current_rows(rows: Iterable[Row], day: date) -> list[Row]:
     return [
         row
         for row in rows
@@ -58,10 +58,10 @@ def processes(releases: list[Row], parties: list[Row], day: date) -> list[Proces
     for party in parties:
         if not party["withdrawn"]:
             named[party["source"], party["ocid"], party["release_id"]].append(party)
-    found: dict[tuple[str, str], Process] = defaultdict(Process)
+    merged: dict[tuple[str, str], Process] = defaultdict(Process)
     statuses: dict[int, str] = {}
     order = sorted(
-        known(releases, day),
+        current_rows(releases, day),
         key=lambda row: (
             row["released_on"] or row["available_at"],
             row["available_at"],
@@ -69,16 +69,16 @@ def processes(releases: list[Row], parties: list[Row], day: date) -> list[Proces
         ),
     )
     for row in order:
-        process = found[row["source"], row["ocid"]]
+        process = merged[row["source"], row["ocid"]]
         own = named[row["source"], row["ocid"], row["release_id"]]
-        _merge(process, row, known(own, row["available_at"]), statuses)
-    for process in found.values():
+        _merge(process, row, current_rows(own, row["available_at"]), statuses)
+    for process in merged.values():
         process.awards = {
             name: award
             for name, award in process.awards.items()
             if statuses.get(id(award), "active") == "active"
         }
-    return list(found.values())
+    return list(merged.values())
 
 
 def _merge(process: Process, row: Row, own: list[Row], statuses: dict[int, str]) -> None:
@@ -139,15 +139,15 @@ def ten(value: Fraction) -> Decimal:
 
 
 def shifted(month: date, months: int) -> date:
-    place = month.year * 12 + month.month - 1 + months
-    return date(place // 12, place % 12 + 1, 1)
+    number = month.year * 12 + month.month - 1 + months
+    return date(number // 12, number % 12 + 1, 1)
 
 
 def month_of(day: date) -> date:
     return day.replace(day=1)
 
 
-def share(met: list[bool | None]) -> Told:
+def share(met: list[bool | None]) -> Answer:
     stated = [item for item in met if item is not None]
     value = ten(Fraction(sum(stated), len(stated))) if stated else None
     return value, len(met), len(stated), 0
@@ -160,15 +160,15 @@ def middle(numbers: list[Fraction]) -> Fraction:
 
 def ranked(numbers: list[Fraction], tenths: Fraction) -> Fraction:
     ordered = sorted(numbers)
-    return next(x for place, x in enumerate(ordered, 1) if place >= tenths * len(ordered))
+    return next(x for number, x in enumerate(ordered, 1) if number >= tenths * len(ordered))
 
 
 def hhi(sums: Iterable[Fraction]) -> Fraction:
-    held = list(sums)
-    return sum((item * item for item in held), Fraction()) / sum(held) ** 2
+    totals = list(sums)
+    return sum((item * item for item in totals), Fraction()) / sum(totals) ** 2
 
 
-def spread(numbers: list[int | Fraction | None], kinds: dict[str, Any]) -> dict[str, Told]:
+def spread(numbers: list[int | Fraction | None], kinds: dict[str, Any]) -> dict[str, Answer]:
     stated = [Fraction(number) for number in numbers if number is not None]
     return {
         name: (ten(kind(stated)) if stated else None, len(numbers), len(stated), 0)
@@ -176,7 +176,7 @@ def spread(numbers: list[int | Fraction | None], kinds: dict[str, Any]) -> dict[
     }
 
 
-def by_tender(all_processes: list[Process], month: date) -> dict[Key, Told]:
+def by_tender(all_processes: list[Process], month: date) -> dict[Key, Answer]:
     """Give the panels of the processes that were opened in a month, for the whole country."""
     opened = [
         process for process in all_processes if process.opened and month_of(process.opened) == month
@@ -188,7 +188,7 @@ def by_tender(all_processes: list[Process], month: date) -> dict[Key, Told]:
         for item in opened
     ]
     final = ("complete", "cancelled", "unsuccessful", "withdrawn")
-    told: dict[Key, Told] = {
+    answers: dict[Key, Answer] = {
         ("single-bid-rate", "single_bid_rate", "all", None): share(
             [None if item.bidders is None else item.bidders == 1 for item in opened]
         ),
@@ -203,7 +203,7 @@ def by_tender(all_processes: list[Process], month: date) -> dict[Key, Told]:
         ),
     }
     for method in ("open", "selective", "limited", "direct"):
-        told["procurement-method-mix", "method_share", method, None] = share(
+        answers["procurement-method-mix", "method_share", method, None] = share(
             [None if item.method is None else item.method == method for item in opened]
         )
     for name, one in spread(
@@ -215,38 +215,38 @@ def by_tender(all_processes: list[Process], month: date) -> dict[Key, Told]:
             "p90_tenderers": lambda x: ranked(x, Fraction(9, 10)),
         },
     ).items():
-        told["bidder-participation", name, "all", None] = one
+        answers["bidder-participation", name, "all", None] = one
     days = spread(list(window), {"median_days": middle})["median_days"]
-    told["submission-window", "median_days", "all", None] = days
-    return told | _demand(opened)
+    answers["submission-window", "median_days", "all", None] = days
+    return answers | _demand(opened)
 
 
-def _demand(opened: list[Process]) -> dict[Key, Told]:
-    told: dict[Key, Told] = {}
+def _demand(opened: list[Process]) -> dict[Key, Answer]:
+    answers: dict[Key, Answer] = {}
     stating = [item for item in opened if item.category]
     for category, n in Counter(item.category for item in stating).items():
         key: Key = ("procurement-demand", "category_share_count", str(category), None)
-        told[key] = (ten(Fraction(n, len(stating))), len(opened), len(stating), 0)
+        answers[key] = (ten(Fraction(n, len(stating))), len(opened), len(stating), 0)
     for currency in {item.currency for item in stating if item.value and item.currency}:
         valued = [item for item in stating if item.value and item.currency == currency]
         total = sum((item.value or Fraction() for item in valued), Fraction())
         for category in {item.category for item in valued}:
             own = sum((x.value or Fraction() for x in valued if x.category == category), Fraction())
             key = ("procurement-demand", "category_share_value", str(category), currency)
-            told[key] = (ten(own / total), len(opened), len(valued), 0)
+            answers[key] = (ten(own / total), len(opened), len(valued), 0)
     bought = Counter(item.buyer for item in opened if item.buyer)
     hidden = sum(str(buyer).startswith("withheld:") for buyer in bought)
     value = ten(hhi(Fraction(n) for n in bought.values())) if bought else None
-    told["procurement-demand", "buyer_hhi", "all", None] = (
+    answers["procurement-demand", "buyer_hhi", "all", None] = (
         value,
         len(opened),
         sum(bought.values()),
         hidden,
     )
-    return told
+    return answers
 
 
-def momentum(all_processes: list[Process], month: date, first: date) -> Told | None:
+def momentum(all_processes: list[Process], month: date, first: date) -> Answer | None:
     counts = Counter(month_of(process.opened) for process in all_processes if process.opened)
     now = sum(counts[shifted(month, -back)] for back in range(3))
     before = sum(counts[shifted(month, -back)] for back in range(12, 15))
@@ -257,7 +257,7 @@ def momentum(all_processes: list[Process], month: date, first: date) -> Told | N
     return ten(Fraction(now, before) - 1), now + before, now + before, 0
 
 
-def by_first_award(all_processes: list[Process], month: date, first: date) -> dict[Key, Told]:
+def by_first_award(all_processes: list[Process], month: date, first: date) -> dict[Key, Answer]:
     awarded = []
     for process in all_processes:
         days = [award.day for award in process.awards.values() if award.day >= first]
@@ -267,7 +267,7 @@ def by_first_award(all_processes: list[Process], month: date, first: date) -> di
         return {}
     waits = [_wait(process, first) for process in awarded]
     ratios = [_ratio(process, first) for process in awarded]
-    told: dict[Key, Told] = {
+    answers: dict[Key, Answer] = {
         ("time-to-award", "share_before_closing", "all", None): share(
             [None if wait is None else wait < 0 for wait in waits]
         ),
@@ -290,8 +290,8 @@ def by_first_award(all_processes: list[Process], month: date, first: date) -> di
         ),
     }
     for panel, measures in spreads.items():
-        told |= {(panel, name, "all", None): one for name, one in measures.items()}
-    return told
+        answers |= {(panel, name, "all", None): answer for name, answer in measures.items()}
+    return answers
 
 
 def _standing(process: Process, first: date) -> list[Award]:
@@ -315,8 +315,8 @@ def _ratio(process: Process, first: date) -> Fraction | None:
 
 def concentrated(
     all_processes: list[Process], month: date, first: date, buyer: str | None = None
-) -> dict[tuple[str, str], Told]:
-    """Give the three measures of each currency that is stated, by (measure, currency)."""
+) -> dict[tuple[str, str], Answer]:
+    """Return the three measures of each currency that is stated, by (measure, currency)."""
     window = {shifted(month, -back) for back in range(12)}
     scope = [
         (number, item)
@@ -325,14 +325,14 @@ def concentrated(
         if month_of(item.day) in window and (buyer is None or process.buyer == buyer)
     ]
     eligible = len({number for number, _ in scope})
-    hidden = {key for _, each in scope for key in each.suppliers if key.startswith("withheld:")}
-    told: dict[tuple[str, str], Told] = {}
+    hidden = {key for _, award in scope for key in award.suppliers if key.startswith("withheld:")}
+    answers: dict[tuple[str, str], Answer] = {}
     sold = [(n, x) for n, x in scope if len(x.suppliers) == 1 and x.amount and x.currency]
-    for currency in {str(each.currency) for _, each in sold}:
+    for currency in {str(award.currency) for _, award in sold}:
         sums: dict[str, Fraction] = defaultdict(Fraction)
-        own = [(number, each) for number, each in sold if each.currency == currency]
-        for _, each in own:
-            sums[min(each.suppliers)] += each.amount or Fraction()
+        own = [(number, award) for number, award in sold if award.currency == currency]
+        for _, award in own:
+            sums[min(award.suppliers)] += award.amount or Fraction()
         total, top = sum(sums.values(), Fraction()), sorted(sums.values(), reverse=True)
         counts = (eligible, len({number for number, _ in own}), len(hidden))
         values = {
@@ -342,13 +342,13 @@ def concentrated(
         }
         full = shifted(month, -11) >= first
         for name, value in values.items():
-            told[name, currency] = (
+            answers[name, currency] = (
                 (ten(value), *counts) if full else (None, eligible, 0, len(hidden))
             )
-    return told
+    return answers
 
 
-def newcomers(all_processes: list[Process], month: date, first: date) -> Told | None:
+def newcomers(all_processes: list[Process], month: date, first: date) -> Answer | None:
     before = {shifted(month, -back) for back in range(1, 25)}
     lines = [
         (number, item)
@@ -356,15 +356,15 @@ def newcomers(all_processes: list[Process], month: date, first: date) -> Told | 
         for item in _standing(process, first)
     ]
     known_before = {
-        key for _, each in lines if month_of(each.day) in before for key in each.suppliers
+        key for _, award in lines if month_of(award.day) in before for key in award.suppliers
     }
-    here = [(number, each) for number, each in lines if month_of(each.day) == month]
-    if not here:
+    won = [(number, award) for number, award in lines if month_of(award.day) == month]
+    if not won:
         return None
-    pairs = [key for _, each in here for key in each.suppliers]
+    pairs = [key for _, award in won for key in award.suppliers]
     hidden = len({key for key in pairs if key.startswith("withheld:")})
-    eligible = len({number for number, _ in here})
-    stating = len({number for number, each in here if each.suppliers})
+    eligible = len({number for number, _ in won})
+    stating = len({number for number, award in won if award.suppliers})
     if not pairs or shifted(month, -24) < first:
         return None, eligible, 0, hidden
     value = ten(Fraction(sum(key not in known_before for key in pairs), len(pairs)))

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.facts import fact
-from tests.helpers.metric_answers import Answers, Told, derived
+from tests.helpers.metric_answers import Answer, Answers, derived
 from tests.models.metric_model import Expected, Issuer, figures_of
 
 Row = dict[str, Any]
@@ -45,7 +45,7 @@ VALUES = ("7", "7", "13", "0.1", "-5", "0", None)
 
 
 def some_filings(chance: Random) -> list[Row]:
-    """Make filings of one issuer: each a day, a book, a span, and some of its lines."""
+    """Make filings of one issuer, each with a day, a book, a span and some lines."""
     rows: list[Row] = []
     for number in range(chance.randint(1, 8)):
         (basis, unit), span = chance.choice(BOOKS), chance.choice(SPANS)
@@ -77,27 +77,29 @@ def of_issuer(rows: list[Row], issuer: str) -> list[Row]:
 def check(issuers: list[list[Row]], cuts: list[date]) -> None:
     """Compare every answer with the model, and with what was answered before later data."""
     rows: list[Row] = []
-    for number, (each, cut) in enumerate(zip(issuers, cuts, strict=True)):
-        rows += of_issuer(each, f"DCALL{number}")
-        rows += of_issuer([row for row in each if row["available_at"] <= cut], f"DCTHEN{number}")
+    for number, (issuer_rows, cut) in enumerate(zip(issuers, cuts, strict=True)):
+        rows += of_issuer(issuer_rows, f"DCALL{number}")
+        rows += of_issuer(
+            [row for row in issuer_rows if row["available_at"] <= cut], f"DCTHEN{number}"
+        )
     answers = Answers(derived(rows))
-    for number, (each, cut) in enumerate(zip(issuers, cuts, strict=True)):
-        model = Issuer(figures_of(each))
+    for number, (issuer_rows, cut) in enumerate(zip(issuers, cuts, strict=True)):
+        model = Issuer(figures_of(issuer_rows))
         for metric in TRIED:
             for day in [DAYS[0] - timedelta(days=1), *DAYS]:
                 now = answers.on(day, f"DCALL{number}", metric)
-                assert agree(now, model.answer(metric, day)), f"{metric} {day} {each}"
+                assert agree(now, model.answer(metric, day)), f"{metric} {day} {issuer_rows}"
                 if day <= cut:
                     then = answers.on(day, f"DCTHEN{number}", metric)
                     assert (now is None) == (then is None)
                     assert now == then or now is None or now[0] != "value"
 
 
-def agree(told: Told | None, expected: Expected | None) -> bool:
-    """Say whether both mean the same; the model names no period where no year is known."""
-    if told is None or expected is None or expected[1] is not None:
-        return told == expected
-    return (told[0], told[2]) == (expected[0], expected[2])
+def agree(actual: Answer | None, expected: Expected | None) -> bool:
+    """Return whether both agree; the model names no period if no year is known."""
+    if actual is None or expected is None or expected[1] is not None:
+        return actual == expected
+    return (actual[0], actual[2]) == (expected[0], expected[2])
 
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])

@@ -68,7 +68,7 @@ def test_every_value_follows_from_its_own_inputs(tables: dict[str, pa.Table]) ->
 def test_every_input_is_a_current_figure_that_was_there_in_time(
     record: Record, tables: dict[str, pa.Table]
 ) -> None:
-    known = {
+    facts_by_key = {
         (row["service_id"], row["line_item"], row["unit"], row["period_end"], row["value_reported"])
         for row in record.query(f"FROM {record.relation('fundamentals')}").to_pylist()
     }
@@ -76,7 +76,7 @@ def test_every_input_is_a_current_figure_that_was_there_in_time(
         for load in json.loads(row["inputs"], parse_float=Decimal, parse_int=Decimal):
             end, there = (date.fromisoformat(load[n]) for n in ("period_end", "available_at"))
             figure = (row["service_id"], load["line_item"], row["currency"], end)
-            assert (*figure, Decimal(load["value"])) in known
+            assert (*figure, Decimal(load["value"])) in facts_by_key
             assert there <= row["answers_from"]
 
 
@@ -93,8 +93,10 @@ def test_the_sample_world_answers_as_the_rules_do(
         days = sorted({row["available_at"] for row in rows})
         for metric in PLANS:
             for day in days:
-                said, expected = answers.on(day, issuer, metric), model.answer(metric, day)
-                assert said is not None and expected is not None
-                assert (said[0], said[2]) == (expected[0], expected[2]), f"{issuer} {metric} {day}"
-                reasons.add(said[0])
+                actual, expected = answers.on(day, issuer, metric), model.answer(metric, day)
+                assert actual is not None and expected is not None
+                assert (actual[0], actual[2]) == (expected[0], expected[2]), (
+                    f"{issuer} {metric} {day}"
+                )
+                reasons.add(actual[0])
     assert {"value", "input_not_reported", "revised_after_as_of"} <= reasons

@@ -46,7 +46,7 @@ def compare(tables: Tables, country: str, days: list[date]) -> int:
     first = model.month_of(min(row["available_at"] for row in releases))
     compared = 0
     for day in days:
-        shown = {key(row): told(row) for row in known(rows, day)}
+        shown = {key(row): answer_of(row) for row in rows_known_on(rows, day)}
         processes = model.processes(releases, parties, day)
         last = model.month_of(day - timedelta(days=5))
         months = [model.shifted(last, -back) for back in range(37)]
@@ -65,17 +65,17 @@ LISTED = "listed-award-intensity"
 
 def reckoned(
     processes: list[model.Process], month: date, first: date
-) -> dict[model.Key, model.Told]:
-    told = model.by_tender(processes, month) | model.by_first_award(processes, month, first)
+) -> dict[model.Key, model.Answer]:
+    answers = model.by_tender(processes, month) | model.by_first_award(processes, month, first)
     whole = {"awards": "award-concentration", "buyers": "buyer-supplier-concentration"}
     for (measure, currency), one in model.concentrated(processes, month, first).items():
-        told[whole["awards"], measure, "all", currency] = one
+        answers[whole["awards"], measure, "all", currency] = one
     for buyer in {process.buyer for process in processes if process.buyer}:
         if buyer.startswith("withheld:"):
             continue
         for (measure, currency), one in model.concentrated(processes, month, first, buyer).items():
-            told[whole["buyers"], measure, buyer, currency] = one
-    for panel, measure, one_more in (
+            answers[whole["buyers"], measure, buyer, currency] = one
+    for panel, measure, answer in (
         ("procurement-demand", "momentum_3m_yoy", model.momentum(processes, month, first)),
         (
             "supplier-newcomer-rate",
@@ -83,13 +83,13 @@ def reckoned(
             model.newcomers(processes, month, first),
         ),
     ):
-        if one_more is not None:
-            told[panel, measure, "all", None] = one_more
-    return told
+        if answer is not None:
+            answers[panel, measure, "all", None] = answer
+    return answers
 
 
-def known(rows: list[Row], day: date) -> Iterator[Row]:
-    """Give the rows that were known on a day; rows by category are tried by hand."""
+def rows_known_on(rows: list[Row], day: date) -> Iterator[Row]:
+    """Yield the rows known on a day; rows by category are tested by hand."""
     for row in rows:
         shares = row["measure"].startswith("category_share")
         if (row["dimension"] == "category" and not shares) or row["measure"] == "named_buyer_share":
@@ -105,7 +105,7 @@ def key(row: Row) -> tuple[Any, ...]:
     return row["month"], row["signal_key"], row["measure"], value, row["currency"]
 
 
-def told(row: Row) -> model.Told:
+def answer_of(row: Row) -> model.Answer:
     return row["value"], row["n_eligible"], row["n_observed"], row["n_withheld"]
 
 
@@ -143,7 +143,7 @@ def test_vintages_of_a_row_follow_one_another(sample: Tables) -> None:
         assert [row["vintage"] for row in chain] == list(range(1, len(chain) + 1))
         for before, after in pairwise(chain):
             assert before["superseded_at"] == after["available_at"] > before["available_at"]
-            assert told(before) != told(after)
+            assert answer_of(before) != answer_of(after)
         assert chain[-1]["superseded_at"] is None
 
 
@@ -166,7 +166,7 @@ _AWARDS = st.lists(
 )
 _RELEASES = st.fixed_dictionaries(
     {
-        "ocid": st.sampled_from([f"o{place}" for place in range(8)]),
+        "ocid": st.sampled_from([f"o{number}" for number in range(8)]),
         "day": _DAYS,
         "number": st.sampled_from("123"),
         "awards": _AWARDS,
@@ -227,8 +227,8 @@ def test_later_releases_never_change_an_earlier_row(
     ]
 
     def rows(some: list[Row]) -> list[Row]:
-        found, _, _ = made(some)
-        shown = [row for row in found if row["available_at"] <= day]
+        rows, _, _ = made(some)
+        shown = [row for row in rows if row["available_at"] <= day]
         return [{**row, "superseded_at": None} for row in shown]
 
     assert rows(releases) == rows([release for release in releases if release["day"] <= day])

@@ -22,39 +22,39 @@ DOLLARS: Row = {"unit": "USD", "currency_reported": "USD"}
 SECOND_HALF: Row = {"period_start": date(2018, 7, 1), "period_type": "H2"}
 
 
-def said(day: date, item: str, value: str | None, year: int = 2018, **others: Any) -> Row:
+def figure(day: date, item: str, value: str | None, year: int = 2018, **others: Any) -> Row:
     return fact(value, item=item, year=year, available_at=day, publication=f"p-{day}", **others)
 
 
 def balance(day: date, item: str, value: str | None, year: int = 2018, **others: Any) -> Row:
-    return said(day, item, value, year, period_start=None, **others)
+    return figure(day, item, value, year, period_start=None, **others)
 
 
 def margin(day: date, profit: str, revenue: str, year: int = 2018, **others: Any) -> list[Row]:
     return [
-        said(day, "profit", profit, year, **others),
-        said(day, "revenue", revenue, year, **others),
+        figure(day, "profit", profit, year, **others),
+        figure(day, "revenue", revenue, year, **others),
     ]
 
 
-def asked(rows: list[Row], metric: str, *days: date) -> list[Any]:
+def answers(rows: list[Row], metric: str, *days: date) -> list[Any]:
     answers = Answers(derived(rows))
     return [answers.on(day, "DCTEST1", metric) for day in days]
 
 
 def test_a_year_revised_later_has_no_value_before_its_revision() -> None:
-    rows = [*margin(MARCH, "3", "10"), said(MAY, "profit", "4")]
+    rows = [*margin(MARCH, "3", "10"), figure(MAY, "profit", "4")]
 
-    before, last, revised = asked(rows, "net_margin", MARCH, MAY - DAY, MAY)
+    before, last, revised = answers(rows, "net_margin", MARCH, MAY - DAY, MAY)
 
     assert before == last == ("revised_after_as_of", Y2018, None)
     assert revised == ("value", Y2018, Decimal("0.4"))
 
 
 def test_a_year_completed_later_has_no_value_before_it_was_complete() -> None:
-    rows = [said(MARCH, "revenue", "10"), said(MAY, "profit", "3")]
+    rows = [figure(MARCH, "revenue", "10"), figure(MAY, "profit", "3")]
 
-    assert asked(rows, "net_margin", MARCH - DAY, MARCH, MAY - DAY, MAY) == [
+    assert answers(rows, "net_margin", MARCH - DAY, MARCH, MAY - DAY, MAY) == [
         None,
         ("completed_after_as_of", Y2018, None),
         ("completed_after_as_of", Y2018, None),
@@ -63,21 +63,21 @@ def test_a_year_completed_later_has_no_value_before_it_was_complete() -> None:
 
 
 def test_what_was_restated_away_is_not_reported_on_any_day() -> None:
-    rows = [*margin(MARCH, "3", "10"), said(MAY, "profit", None)]
+    rows = [*margin(MARCH, "3", "10"), figure(MAY, "profit", None)]
 
-    found = asked(rows, "net_margin", MARCH, MAY)
+    answered = answers(rows, "net_margin", MARCH, MAY)
 
-    assert found == [("input_not_reported", Y2018, None)] * 2
+    assert answered == [("input_not_reported", Y2018, None)] * 2
 
 
 def test_an_older_year_never_takes_the_place_of_the_latest() -> None:
     rows = [
         *margin(MARCH, "3", "10"),
-        said(NEXT_MARCH, "revenue", "20", 2019),
-        said(NEXT_MARCH + 9 * DAY, "profit", "5", 2019),
+        figure(NEXT_MARCH, "revenue", "20", 2019),
+        figure(NEXT_MARCH + 9 * DAY, "profit", "5", 2019),
     ]
 
-    assert asked(rows, "net_margin", NEXT_MARCH - DAY, NEXT_MARCH, NEXT_MARCH + 9 * DAY) == [
+    assert answers(rows, "net_margin", NEXT_MARCH - DAY, NEXT_MARCH, NEXT_MARCH + 9 * DAY) == [
         ("value", Y2018, Decimal("0.3")),
         ("completed_after_as_of", Y2019, None),
         ("value", Y2019, Decimal("0.25")),
@@ -87,25 +87,25 @@ def test_an_older_year_never_takes_the_place_of_the_latest() -> None:
 def test_a_year_published_after_a_later_one_is_never_the_answer() -> None:
     rows = [*margin(MARCH, "3", "10"), *margin(MAY, "1", "10", 2017)]
 
-    assert asked(rows, "net_margin", MARCH, MAY) == [("value", Y2018, Decimal("0.3"))] * 2
+    assert answers(rows, "net_margin", MARCH, MAY) == [("value", Y2018, Decimal("0.3"))] * 2
     of_2017 = [row for row in derived(rows)["metrics"].to_pylist() if row["period_end"] == Y2017]
     assert of_2017 and all(row["answers_from"] == row["answers_until"] for row in of_2017)
 
 
 def test_a_comparative_that_repeats_a_value_changes_nothing() -> None:
-    rows = [*margin(MARCH, "3", "10"), said(NEXT_MARCH, "profit", "3")]
+    rows = [*margin(MARCH, "3", "10"), figure(NEXT_MARCH, "profit", "3")]
 
-    assert asked(rows, "net_margin", MARCH, NEXT_MARCH) == [("value", Y2018, Decimal("0.3"))] * 2
+    assert answers(rows, "net_margin", MARCH, NEXT_MARCH) == [("value", Y2018, Decimal("0.3"))] * 2
 
 
 def test_a_value_that_comes_back_is_exact_from_its_return() -> None:
     rows = [
         *margin(MARCH, "3", "10"),
-        said(MAY, "profit", "4"),
-        said(NEXT_MARCH, "profit", "3"),
+        figure(MAY, "profit", "4"),
+        figure(NEXT_MARCH, "profit", "3"),
     ]
 
-    assert [each[0] for each in asked(rows, "net_margin", MARCH, MAY, NEXT_MARCH)] == [
+    assert [answer[0] for answer in answers(rows, "net_margin", MARCH, MAY, NEXT_MARCH)] == [
         "revised_after_as_of",
         "revised_after_as_of",
         "value",
@@ -114,12 +114,12 @@ def test_a_value_that_comes_back_is_exact_from_its_return() -> None:
 
 def test_last_year_counts_for_exactness_and_not_for_publication() -> None:
     rows = [
-        said(MARCH, "revenue", "10", 2018),
-        said(NEXT_MARCH, "revenue", "15", 2019),
-        said(NEXT_MARCH + DAY, "revenue", "12", 2018),
+        figure(MARCH, "revenue", "10", 2018),
+        figure(NEXT_MARCH, "revenue", "15", 2019),
+        figure(NEXT_MARCH + DAY, "revenue", "12", 2018),
     ]
 
-    assert asked(rows, "revenue_growth", MARCH, NEXT_MARCH, NEXT_MARCH + DAY) == [
+    assert answers(rows, "revenue_growth", MARCH, NEXT_MARCH, NEXT_MARCH + DAY) == [
         ("input_not_reported", Y2018, None),
         ("revised_after_as_of", Y2019, None),
         ("value", Y2019, Decimal("0.25")),
@@ -130,27 +130,27 @@ def test_a_balance_waits_for_the_year_it_closes() -> None:
     rows = [
         balance(MARCH, "current_assets", "10"),
         balance(MARCH, "current_liabilities", "4"),
-        said(MAY, "eps_basic", "1.5", unit="ZAR/shares"),
+        figure(MAY, "eps_basic", "1.5", unit="ZAR/shares"),
     ]
 
-    assert asked(rows, "current_ratio", MARCH, MAY) == [
+    assert answers(rows, "current_ratio", MARCH, MAY) == [
         ("completed_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("2.5")),
     ]
-    assert asked(rows[:2], "current_ratio", MARCH) == [("input_not_reported", Y2018, None)]
+    assert answers(rows[:2], "current_ratio", MARCH) == [("input_not_reported", Y2018, None)]
 
 
 def test_a_year_that_was_withdrawn_stands_again_from_the_day_it_is_stated() -> None:
     rows = [
         balance(MARCH, "current_assets", "10"),
         balance(MARCH, "current_liabilities", "4"),
-        said(MARCH, "revenue", "7"),
-        said(MAY, "revenue", None),
+        figure(MARCH, "revenue", "7"),
+        figure(MAY, "revenue", None),
     ]
 
-    assert asked(rows, "current_ratio", MARCH, MAY) == [("input_not_reported", Y2018, None)] * 2
-    again = [*rows, said(NEXT_MARCH, "profit", "1")]
-    assert asked(again, "current_ratio", MARCH, NEXT_MARCH - DAY, NEXT_MARCH) == [
+    assert answers(rows, "current_ratio", MARCH, MAY) == [("input_not_reported", Y2018, None)] * 2
+    again = [*rows, figure(NEXT_MARCH, "profit", "1")]
+    assert answers(again, "current_ratio", MARCH, NEXT_MARCH - DAY, NEXT_MARCH) == [
         ("revised_after_as_of", Y2018, None),
         ("revised_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("2.5")),
@@ -159,27 +159,27 @@ def test_a_year_that_was_withdrawn_stands_again_from_the_day_it_is_stated() -> N
 
 def test_a_denominator_that_is_not_positive_gives_no_value() -> None:
     for revenue in ("0", "-10"):
-        found = asked(margin(MARCH, "3", revenue), "net_margin", MARCH)
-        assert found == [("denominator_not_positive", Y2018, None)]
+        answered = answers(margin(MARCH, "3", revenue), "net_margin", MARCH)
+        assert answered == [("denominator_not_positive", Y2018, None)]
 
 
 def test_inputs_in_several_currencies_are_never_mixed() -> None:
-    mixed = [said(MARCH, "profit", "3"), said(MARCH, "revenue", "1", **DOLLARS)]
+    mixed = [figure(MARCH, "profit", "3"), figure(MARCH, "revenue", "1", **DOLLARS)]
 
-    assert asked(mixed, "net_margin", MARCH) == [("mixed_currency", Y2018, None)]
-    whole = [*mixed, said(MAY, "profit", "0.5", **DOLLARS)]
-    assert asked(whole, "net_margin", MARCH, MAY) == [
+    assert answers(mixed, "net_margin", MARCH) == [("mixed_currency", Y2018, None)]
+    whole = [*mixed, figure(MAY, "profit", "0.5", **DOLLARS)]
+    assert answers(whole, "net_margin", MARCH, MAY) == [
         ("completed_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("0.5")),
     ]
 
 
 def test_growth_over_a_change_of_currency_is_mixed() -> None:
-    rows = [said(MARCH, "revenue", "10"), said(NEXT_MARCH, "revenue", "2", 2019, **DOLLARS)]
+    rows = [figure(MARCH, "revenue", "10"), figure(NEXT_MARCH, "revenue", "2", 2019, **DOLLARS)]
 
-    assert asked(rows, "revenue_growth", NEXT_MARCH) == [("mixed_currency", Y2019, None)]
-    restated = [*rows, said(NEXT_MARCH, "revenue", "1", 2018, **DOLLARS)]
-    assert asked(restated, "revenue_growth", NEXT_MARCH) == [("value", Y2019, Decimal(1))]
+    assert answers(rows, "revenue_growth", NEXT_MARCH) == [("mixed_currency", Y2019, None)]
+    restated = [*rows, figure(NEXT_MARCH, "revenue", "1", 2018, **DOLLARS)]
+    assert answers(restated, "revenue_growth", NEXT_MARCH) == [("value", Y2019, Decimal(1))]
 
 
 def test_the_currency_most_used_stands_before_a_convenience_translation() -> None:
@@ -189,13 +189,13 @@ def test_the_currency_most_used_stands_before_a_convenience_translation() -> Non
         *margin(MARCH, "2", "10", 2017),
     ]
 
-    assert asked(rows, "net_margin", MARCH) == [("value", Y2018, Decimal("0.3"))]
+    assert answers(rows, "net_margin", MARCH) == [("value", Y2018, Decimal("0.3"))]
 
 
 def test_a_consolidated_statement_stands_before_any_other() -> None:
     rows = [*margin(MARCH, "1", "10", basis="company/ifrs"), *margin(MAY, "3", "10")]
 
-    assert asked(rows, "net_margin", MARCH, MAY) == [
+    assert answers(rows, "net_margin", MARCH, MAY) == [
         ("completed_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("0.3")),
     ]
@@ -205,18 +205,18 @@ def test_a_year_stated_with_another_first_day_is_one_year() -> None:
     other: Row = {"period_start": date(2018, 1, 2)}
     rows = [*margin(MARCH, "3", "10"), *margin(MAY, "4", "10", **other)]
 
-    assert asked(rows, "net_margin", MARCH, MAY) == [("value", Y2018, Decimal("0.3"))] * 2
-    corrected = [*rows, said(MAY, "profit", None), said(MAY, "revenue", None)]
-    assert asked(corrected, "net_margin", MARCH, MAY) == [
+    assert answers(rows, "net_margin", MARCH, MAY) == [("value", Y2018, Decimal("0.3"))] * 2
+    corrected = [*rows, figure(MAY, "profit", None), figure(MAY, "revenue", None)]
+    assert answers(corrected, "net_margin", MARCH, MAY) == [
         ("completed_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("0.4")),
     ]
 
 
 def test_growth_after_a_short_period_says_so() -> None:
-    rows = [said(MARCH, "revenue", "5", **SECOND_HALF), said(NEXT_MARCH, "revenue", "12", 2019)]
+    rows = [figure(MARCH, "revenue", "5", **SECOND_HALF), figure(NEXT_MARCH, "revenue", "12", 2019)]
 
-    assert asked(rows, "revenue_growth", MARCH, NEXT_MARCH) == [
+    assert answers(rows, "revenue_growth", MARCH, NEXT_MARCH) == [
         ("short_period", Y2018, None),
         ("short_period", Y2019, None),
     ]
@@ -232,13 +232,13 @@ def test_a_full_year_has_350_to_380_days(length: int, full: int) -> None:
 def test_a_figure_without_a_day_of_publication_is_not_published() -> None:
     rows = [*margin(MARCH, "3", "10"), fact("7", item="gross_profit", available_at=None)]
 
-    assert asked(rows, "gross_margin", MARCH) == [("input_not_reported", Y2018, None)]
+    assert answers(rows, "gross_margin", MARCH) == [("input_not_reported", Y2018, None)]
 
 
 def test_a_value_shows_its_inputs_and_the_strictest_licence() -> None:
     rows = [
-        said(MARCH, "revenue", "1234567890123456.78", source_ref='a "quoted" place'),
-        said(MAY, "profit", "0.1", license_class="cc-by"),
+        figure(MARCH, "revenue", "1234567890123456.78", source_ref='a "quoted" place'),
+        figure(MAY, "profit", "0.1", license_class="cc-by"),
     ]
 
     (row,) = derived(rows)["metrics"].to_pylist()
@@ -280,17 +280,17 @@ def test_every_issuer_covered_is_counted_once_for_each_metric_and_day() -> None:
     rows = [
         *margin(MARCH, "3", "10", issuer="DCA"),
         *margin(MARCH, "3", "0", issuer="DCB"),
-        said(MAY, "revenue", "5", issuer="DCC", **SECOND_HALF),
+        figure(MAY, "revenue", "5", issuer="DCC", **SECOND_HALF),
         balance(MAY, "cash", "5", issuer="DCD"),
-        said(MAY, "cfo", "5", issuer="DCE"),
+        figure(MAY, "cfo", "5", issuer="DCE"),
     ]
     answers = Answers(derived(rows))
 
     def left_out(day: date) -> list[str | None]:
-        told = [
+        answered = [
             answers.on(day, issuer, "net_margin") for issuer in ("DCA", "DCB", "DCC", "DCD", "DCE")
         ]
-        return [None if each is None else each[0] for each in told]
+        return [None if answer is None else answer[0] for answer in answered]
 
     assert left_out(MARCH) == ["value", "denominator_not_positive", None, None, None]
     assert left_out(MAY)[2:] == ["short_period", "input_not_reported", "input_not_reported"]
@@ -310,7 +310,7 @@ def test_every_formula_has_a_page_with_an_example_that_holds() -> None:
         assert page is not None
         for part in (formula.expression, formula.condition, "10 significant digits", "## Example"):
             assert part in page
-        assert all(f"`{each.line_item}`" in page for each in formula.inputs)
+        assert all(f"`{needed.line_item}`" in page for needed in formula.inputs)
     assert "`0.1064`" in str(metric_page("net_margin"))
     assert metric_page("no_such_metric") is None
 

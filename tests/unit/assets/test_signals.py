@@ -1,4 +1,4 @@
-"""Signals by hand: each panel on a few releases, through the real record."""
+"""Signals by hand: every panel on a few releases, through the real record."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def world(record: Record, tmp_path: Path) -> Iterator[World]:
     yield made
 
 
-def told(
+def answer(
     rows: list[Row],
     panel: str,
     measure: str,
@@ -42,8 +42,8 @@ def told(
     value: str = "all",
     currency: str | None = None,
 ) -> tuple[Decimal | None, int, int, int] | None:
-    """Give value, n_eligible, n_observed and n_withheld as they were known on a day."""
-    found = [
+    """Return value, n_eligible, n_observed and n_withheld as known on a day."""
+    matches = [
         row
         for row in rows
         if (row["signal_key"], row["measure"], row["month"]) == (panel, measure, month)
@@ -51,10 +51,10 @@ def told(
         and row["available_at"] <= as_of
         and (row["superseded_at"] is None or as_of < row["superseded_at"])
     ]
-    assert len(found) <= 1
-    if not found:
+    assert len(matches) <= 1
+    if not matches:
         return None
-    (row,) = found
+    (row,) = matches
     return row["value"], row["n_eligible"], row["n_observed"], row["n_withheld"]
 
 
@@ -92,45 +92,45 @@ def test_demand_is_shared_out_over_categories_and_buyers(world: World) -> None:
     rows = world.signals()
 
     demand = "procurement-demand"
-    assert told(rows, demand, "category_share_count", value="goods") == (
+    assert answer(rows, demand, "category_share_count", value="goods") == (
         number("0.6666666667"),
         4,
         3,
         0,
     )
-    assert told(rows, demand, "category_share_value", value="goods", currency="ZAR") == (
+    assert answer(rows, demand, "category_share_value", value="goods", currency="ZAR") == (
         number("0.24975"),
         4,
         2,
         0,
     )
-    assert told(rows, demand, "category_share_value", value="goods", currency="USD") == (
+    assert answer(rows, demand, "category_share_value", value="goods", currency="USD") == (
         number("1"),
         4,
         1,
         0,
     )
-    assert told(rows, demand, "buyer_hhi") == (number("0.5555555556"), 4, 3, 1)
-    assert told(rows, demand, "buyer_hhi", value="goods") == (number("0.5"), 2, 2, 1)
+    assert answer(rows, demand, "buyer_hhi") == (number("0.5555555556"), 4, 3, 1)
+    assert answer(rows, demand, "buyer_hhi", value="goods") == (number("0.5"), 2, 2, 1)
 
 
 def test_momentum_compares_three_months_with_those_of_the_year_before(world: World) -> None:
-    for place, day in enumerate(
+    for index, day in enumerate(
         [date(2024, 1, 2), date(2024, 2, 2), date(2024, 3, 2), date(2023, 1, 2), date(2023, 3, 2)]
     ):
-        world.release(f"o{place}", day, category="works" if place != 4 else None)
+        world.release(f"o{index}", day, category="works" if index != 4 else None)
 
     rows = world.signals()
 
     momentum = ("procurement-demand", "momentum_3m_yoy")
-    assert told(rows, *momentum) == (number("0.5"), 5, 5, 0)
-    assert told(rows, *momentum, value="works") == (number("2"), 5, 4, 0)
-    assert told(rows, *momentum, month=date(2023, 3, 1)) == (None, 2, 0, 0)
-    assert told(rows, *momentum, month=date(2024, 6, 1)) is None
+    assert answer(rows, *momentum) == (number("0.5"), 5, 5, 0)
+    assert answer(rows, *momentum, value="works") == (number("2"), 5, 4, 0)
+    assert answer(rows, *momentum, month=date(2023, 3, 1)) == (None, 2, 0, 0)
+    assert answer(rows, *momentum, month=date(2024, 6, 1)) is None
 
 
 def test_awards_are_concentrated_by_what_each_supplier_got_in_twelve_months(world: World) -> None:
-    for place, (day, amount, by) in enumerate(
+    for index, (day, amount, by) in enumerate(
         [
             (date(2023, 4, 1), "50", ("S1",)),
             (date(2023, 3, 31), "1000", ("S9",)),
@@ -140,15 +140,15 @@ def test_awards_are_concentrated_by_what_each_supplier_got_in_twelve_months(worl
             (date(2024, 3, 8), "500", ("S1", "S2")),
         ]
     ):
-        world.release(f"o{place}", day, awards=[award("a", day, amount, by)], buyer_key="B1")
+        world.release(f"o{index}", day, awards=[award("a", day, amount, by)], buyer_key="B1")
     world.release("o8", date(2024, 3, 9), awards=[award("a", date(2024, 3, 9), by=("S2",))])
 
     rows = world.signals()
 
     panel = "award-concentration"
-    assert told(rows, panel, "supplier_hhi", currency="ZAR") == (number("0.34105"), 6, 4, 1)
-    assert told(rows, panel, "top1_share", currency="ZAR") == (number("0.5"), 6, 4, 1)
-    assert told(rows, panel, "top3_share", currency="ZAR") == (number("0.905"), 6, 4, 1)
+    assert answer(rows, panel, "supplier_hhi", currency="ZAR") == (number("0.34105"), 6, 4, 1)
+    assert answer(rows, panel, "top1_share", currency="ZAR") == (number("0.5"), 6, 4, 1)
+    assert answer(rows, panel, "top3_share", currency="ZAR") == (number("0.905"), 6, 4, 1)
 
 
 def test_a_buyer_that_is_withheld_has_no_row_and_is_counted(world: World) -> None:
@@ -160,13 +160,13 @@ def test_a_buyer_that_is_withheld_has_no_row_and_is_counted(world: World) -> Non
     rows = world.signals()
 
     panel = "buyer-supplier-concentration"
-    assert told(rows, panel, "supplier_hhi", value="test/B1", currency="ZAR") == (
+    assert answer(rows, panel, "supplier_hhi", value="test/B1", currency="ZAR") == (
         number("0.625"),
         2,
         2,
         0,
     )
-    assert told(rows, panel, "named_buyer_share") == (number("0.6666666667"), 3, 3, 1)
+    assert answer(rows, panel, "named_buyer_share") == (number("0.6666666667"), 3, 3, 1)
     assert not [
         row for row in rows if "withheld" in json.dumps(row, default=str).replace("n_withheld", "")
     ]
@@ -180,29 +180,34 @@ def test_a_rate_of_single_bids_is_of_those_that_state_tenderers(world: World) ->
 
     rows = world.signals()
 
-    assert told(rows, "single-bid-rate", "single_bid_rate") == (number("0.3333333333"), 4, 3, 0)
-    assert told(rows, "single-bid-rate", "single_bid_rate", value="works") == (number("1"), 1, 1, 0)
+    assert answer(rows, "single-bid-rate", "single_bid_rate") == (number("0.3333333333"), 4, 3, 0)
+    assert answer(rows, "single-bid-rate", "single_bid_rate", value="works") == (
+        number("1"),
+        1,
+        1,
+        0,
+    )
     panel = "bidder-participation"
-    assert told(rows, panel, "mean_tenderers") == (number("2.333333333"), 4, 3, 0)
-    assert told(rows, panel, "median_tenderers") == (number("2"), 4, 3, 0)
-    assert told(rows, panel, "p10_tenderers") == (number("1"), 4, 3, 0)
-    assert told(rows, panel, "p90_tenderers") == (number("4"), 4, 3, 0)
+    assert answer(rows, panel, "mean_tenderers") == (number("2.333333333"), 4, 3, 0)
+    assert answer(rows, panel, "median_tenderers") == (number("2"), 4, 3, 0)
+    assert answer(rows, panel, "p10_tenderers") == (number("1"), 4, 3, 0)
+    assert answer(rows, panel, "p90_tenderers") == (number("4"), 4, 3, 0)
 
 
 def test_a_window_is_from_the_start_to_the_end_of_submission(world: World) -> None:
-    for place, days in enumerate((10, 15, 21, 30)):
+    for index, days in enumerate((10, 15, 21, 30)):
         end = date(2024, 3, 1 + days)
-        world.release(f"o{place}", date(2024, 3, 1), tender_start=MARCH, tender_end=end)
+        world.release(f"o{index}", date(2024, 3, 1), tender_start=MARCH, tender_end=end)
     world.release("o9", date(2024, 3, 1), tender_start=MARCH, tender_end=date(2024, 2, 1))
 
     rows = world.signals()
 
-    assert told(rows, "submission-window", "median_days") == (number("18"), 5, 4, 0)
-    assert told(rows, "submission-window", "share_under_15_days") == (number("0.25"), 5, 4, 0)
+    assert answer(rows, "submission-window", "median_days") == (number("18"), 5, 4, 0)
+    assert answer(rows, "submission-window", "share_under_15_days") == (number("0.25"), 5, 4, 0)
 
 
 def test_an_award_before_submission_ended_is_counted_apart(world: World) -> None:
-    for place, (end, day) in enumerate(
+    for index, (end, day) in enumerate(
         [
             (date(2024, 2, 1), date(2024, 3, 2)),
             (date(2024, 3, 1), date(2024, 3, 12)),
@@ -210,34 +215,34 @@ def test_an_award_before_submission_ended_is_counted_apart(world: World) -> None
             (None, date(2024, 3, 12)),
         ]
     ):
-        world.release(f"o{place}", date(2024, 3, 12), tender_end=end, awards=[award("a", day)])
+        world.release(f"o{index}", date(2024, 3, 12), tender_end=end, awards=[award("a", day)])
 
     rows = world.signals()
 
     panel = "time-to-award"
-    assert told(rows, panel, "median_days") == (number("20.5"), 4, 2, 0)
-    assert told(rows, panel, "p90_days") == (number("30"), 4, 2, 0)
-    assert told(rows, panel, "share_before_closing") == (number("0.3333333333"), 4, 3, 0)
+    assert answer(rows, panel, "median_days") == (number("20.5"), 4, 2, 0)
+    assert answer(rows, panel, "p90_days") == (number("30"), 4, 2, 0)
+    assert answer(rows, panel, "share_before_closing") == (number("0.3333333333"), 4, 3, 0)
 
 
 def test_only_final_states_tell_of_cancellation(world: World) -> None:
     stated = ("complete", "complete", "cancelled", "unsuccessful", "withdrawn", "active", None)
-    for place, status in enumerate(stated):
-        world.release(f"o{place}", date(2024, 3, 4), tender_status=status)
+    for index, status in enumerate(stated):
+        world.release(f"o{index}", date(2024, 3, 4), tender_status=status)
 
     rows = world.signals()
 
-    assert told(rows, "cancellation-rate", "cancellation_rate") == (number("0.6"), 7, 5, 0)
+    assert answer(rows, "cancellation-rate", "cancellation_rate") == (number("0.6"), 7, 5, 0)
 
 
 def test_every_method_has_its_share(world: World) -> None:
-    for place, method in enumerate(("open", "open", "direct", "negotiated", None)):
-        world.release(f"o{place}", date(2024, 3, 4), procurement_method=method)
+    for index, method in enumerate(("open", "open", "direct", "negotiated", None)):
+        world.release(f"o{index}", date(2024, 3, 4), procurement_method=method)
 
     rows = world.signals()
 
     shares = {
-        method: told(rows, "procurement-method-mix", "method_share", value=method)
+        method: answer(rows, "procurement-method-mix", "method_share", value=method)
         for method in ("open", "selective", "limited", "direct")
     }
     assert shares == {
@@ -250,23 +255,23 @@ def test_every_method_has_its_share(world: World) -> None:
 
 def test_awards_are_held_against_the_estimate_in_one_currency(world: World) -> None:
     day = date(2024, 3, 4)
-    for place, amounts in enumerate((("50", "40"), ("110",), ("200.5",), ("1",))):
+    for index, amounts in enumerate((("50", "40"), ("110",), ("200.5",), ("1",))):
         awards = [award(str(n), day, amount) for n, amount in enumerate(amounts)]
         world.release(
-            f"o{place}",
+            f"o{index}",
             day,
             awards=awards,
             tender_value=Decimal(100),
-            tender_currency="ZAR" if place < 3 else "USD",
+            tender_currency="ZAR" if index < 3 else "USD",
         )
 
     rows = world.signals()
 
     panel = "award-to-estimate"
-    assert told(rows, panel, "ratio_median") == (number("1.1"), 4, 3, 0)
-    assert told(rows, panel, "ratio_p25") == (number("0.9"), 4, 3, 0)
-    assert told(rows, panel, "ratio_p75") == (number("2.005"), 4, 3, 0)
-    assert told(rows, panel, "share_above_1") == (number("0.6666666667"), 4, 3, 0)
+    assert answer(rows, panel, "ratio_median") == (number("1.1"), 4, 3, 0)
+    assert answer(rows, panel, "ratio_p25") == (number("0.9"), 4, 3, 0)
+    assert answer(rows, panel, "ratio_p75") == (number("2.005"), 4, 3, 0)
+    assert answer(rows, panel, "share_above_1") == (number("0.6666666667"), 4, 3, 0)
 
 
 def test_a_value_is_revised_where_two_releases_disagree(world: World) -> None:
@@ -277,11 +282,11 @@ def test_a_value_is_revised_where_two_releases_disagree(world: World) -> None:
 
     rows = world.signals()
 
-    assert told(rows, "value-revision", "value_revision_rate") == (number("0.5"), 3, 2, 0)
+    assert answer(rows, "value-revision", "value_revision_rate") == (number("0.5"), 3, 2, 0)
 
 
 def test_a_newcomer_had_no_award_in_the_two_years_before(world: World) -> None:
-    for place, (day, by) in enumerate(
+    for index, (day, by) in enumerate(
         [
             (date(2022, 3, 1), ("S1",)),
             (date(2022, 2, 28), ("S2",)),
@@ -291,34 +296,34 @@ def test_a_newcomer_had_no_award_in_the_two_years_before(world: World) -> None:
             (date(2024, 3, 7), ()),
         ]
     ):
-        world.release(f"o{place}", day, awards=[award("a", day, "10", by)])
+        world.release(f"o{index}", day, awards=[award("a", day, "10", by)])
 
     rows = world.signals()
 
     panel = ("supplier-newcomer-rate", "newcomer_award_share")
-    assert told(rows, *panel) == (number("0.6666666667"), 4, 3, 1)
-    assert told(rows, *panel, month=date(2021, 1, 1)) is None
+    assert answer(rows, *panel) == (number("0.6666666667"), 4, 3, 1)
+    assert answer(rows, *panel, month=date(2021, 1, 1)) is None
 
 
 def test_awards_of_a_listed_issuer_are_held_against_its_revenue(world: World) -> None:
-    known = {"available_at": date(2024, 1, 1), "publication": "1", "service_id": "DCA"}
-    world.add(ENTITIES, **known, legal_name="S1 Ltd", jurisdiction="ZA")
-    world.add(IDENTIFIERS, **known, id_type="ticker", id_value="XJSE:SA1", issuer="XJSE")
+    common = {"available_at": date(2024, 1, 1), "publication": "1", "service_id": "DCA"}
+    world.add(ENTITIES, **common, legal_name="S1 Ltd", jurisdiction="ZA")
+    world.add(IDENTIFIERS, **common, id_type="ticker", id_value="XJSE:SA1", issuer="XJSE")
     for value, day, publication in (
         ("4000", date(2024, 3, 20), "a"),
         ("5000", date(2024, 6, 1), "b"),
     ):
         told_by = fact(value, issuer="DCA", year=2023, available_at=day, publication=publication)
         world.add(FUNDAMENTALS, **told_by)
-    for place, (on, amount) in enumerate(
+    for index, (on, amount) in enumerate(
         [(date(2023, 1, 1), "100"), (date(2023, 12, 31), "200.5"), (date(2024, 1, 1), "9")]
     ):
-        world.release(f"o{place}", on, awards=[award("a", on, amount, ("S1",))])
+        world.release(f"o{index}", on, awards=[award("a", on, amount, ("S1",))])
 
     rows = world.signals()
 
-    def asked(as_of: date) -> Any:
-        return told(
+    def answer_on(as_of: date) -> Any:
+        return answer(
             rows,
             "listed-award-intensity",
             "award_intensity",
@@ -328,9 +333,9 @@ def test_awards_of_a_listed_issuer_are_held_against_its_revenue(world: World) ->
             currency="ZAR",
         )
 
-    assert asked(date(2024, 4, 4)) is None
-    assert asked(date(2024, 4, 5)) == (number("0.075125"), 2, 2, 0)
-    assert asked(date(2024, 7, 5)) == (number("0.0601"), 2, 2, 0)
+    assert answer_on(date(2024, 4, 4)) is None
+    assert answer_on(date(2024, 4, 5)) == (number("0.075125"), 2, 2, 0)
+    assert answer_on(date(2024, 7, 5)) == (number("0.0601"), 2, 2, 0)
     assert {row["service_id"] for row in rows if row["dimension"] == "issuer"} == {"DCA"}
 
 
@@ -355,17 +360,17 @@ def test_an_award_that_arrives_late_appends_a_vintage(world: World) -> None:
 
 
 def test_a_release_on_the_closing_day_is_in_and_one_the_day_after_is_not(world: World) -> None:
-    for place, day in enumerate((CLOSED, date(2024, 4, 6))):
-        world.release(f"o{place}", day, tender_status="cancelled", released_on=date(2024, 3, 30))
+    for index, day in enumerate((CLOSED, date(2024, 4, 6))):
+        world.release(f"o{index}", day, tender_status="cancelled", released_on=date(2024, 3, 30))
 
     rows = world.signals()
 
-    def asked(as_of: date) -> Any:
-        return told(rows, "cancellation-rate", "cancellation_rate", as_of)
+    def answer_on(as_of: date) -> Any:
+        return answer(rows, "cancellation-rate", "cancellation_rate", as_of)
 
-    assert asked(date(2024, 4, 4)) is None
-    assert asked(CLOSED) == asked(date(2024, 5, 4)) == (number("1"), 1, 1, 0)
-    assert asked(date(2024, 5, 5)) == (number("1"), 2, 2, 0)
+    assert answer_on(date(2024, 4, 4)) is None
+    assert answer_on(CLOSED) == answer_on(date(2024, 5, 4)) == (number("1"), 1, 1, 0)
+    assert answer_on(date(2024, 5, 5)) == (number("1"), 2, 2, 0)
 
 
 def test_a_month_without_an_observation_after_its_closing_has_no_row(world: World) -> None:
@@ -386,11 +391,11 @@ def test_a_release_that_is_taken_back_leaves_a_row_that_says_so(world: World) ->
 
     rows = world.signals()
 
-    def asked(as_of: date) -> Any:
-        return told(rows, "cancellation-rate", "cancellation_rate", as_of)
+    def answer_on(as_of: date) -> Any:
+        return answer(rows, "cancellation-rate", "cancellation_rate", as_of)
 
-    assert asked(CLOSED) == (number("0"), 1, 1, 0)
-    assert asked(SEEN) == (None, 0, 0, 0)
+    assert answer_on(CLOSED) == (number("0"), 1, 1, 0)
+    assert answer_on(SEEN) == (None, 0, 0, 0)
 
 
 def test_the_newest_release_that_states_a_member_counts(world: World) -> None:
@@ -400,8 +405,8 @@ def test_the_newest_release_that_states_a_member_counts(world: World) -> None:
 
     rows = world.signals()
 
-    assert told(rows, "cancellation-rate", "cancellation_rate") == (number("1"), 1, 1, 0)
-    assert told(rows, "procurement-method-mix", "method_share", value="open") == (
+    assert answer(rows, "cancellation-rate", "cancellation_rate") == (number("1"), 1, 1, 0)
+    assert answer(rows, "procurement-method-mix", "method_share", value="open") == (
         number("1"),
         1,
         1,
@@ -412,12 +417,12 @@ def test_the_newest_release_that_states_a_member_counts(world: World) -> None:
 def test_every_digit_of_an_amount_counts(world: World) -> None:
     day = date(2024, 3, 4)
     estimate: Row = {"tender_value": Decimal("9007199254740993.12"), "tender_currency": "ZAR"}
-    for place, amount in enumerate(("9007199254740993.13", "9007199254740993.11")):
-        world.release(f"o{place}", day, awards=[award("a", day, amount)], **estimate)
+    for index, amount in enumerate(("9007199254740993.13", "9007199254740993.11")):
+        world.release(f"o{index}", day, awards=[award("a", day, amount)], **estimate)
 
     rows = world.signals()
 
-    assert told(rows, "award-to-estimate", "share_above_1") == (number("0.5"), 2, 2, 0)
+    assert answer(rows, "award-to-estimate", "share_above_1") == (number("0.5"), 2, 2, 0)
 
 
 def test_where_nothing_is_observed_there_is_a_row_without_a_value(world: World) -> None:
@@ -425,8 +430,8 @@ def test_where_nothing_is_observed_there_is_a_row_without_a_value(world: World) 
 
     rows = [row for row in world.signals() if row["month"] == MARCH]
 
-    assert told(rows, "award-concentration", "supplier_hhi", currency="ZAR") == (None, 1, 0, 0)
-    assert told(
+    assert answer(rows, "award-concentration", "supplier_hhi", currency="ZAR") == (None, 1, 0, 0)
+    assert answer(
         rows, "procurement-demand", "category_share_value", value="works", currency="ZAR"
     ) == (None, 1, 0, 0)
     assert {row["coverage"] for row in rows if row["n_observed"] == 0} == {number("0")}
@@ -439,7 +444,7 @@ def test_a_withheld_supplier_of_one_among_several_awards_counts(world: World) ->
 
     rows = world.signals()
 
-    assert told(rows, "award-concentration", "supplier_hhi", currency="ZAR") == (
+    assert answer(rows, "award-concentration", "supplier_hhi", currency="ZAR") == (
         number("0.625"),
         1,
         1,
@@ -458,8 +463,8 @@ def test_the_most_restrictive_licence_and_the_portals_are_named(world: World) ->
         for row in rows
         if row["month"] == MARCH and row["vintage"] == 1
     }
-    place = "other, test (AF-TENDER releases known on 2024-04-05)"
-    assert marks == {("open-attribution", place)}
+    source_ref = "other, test (AF-TENDER releases known on 2024-04-05)"
+    assert marks == {("open-attribution", source_ref)}
 
 
 def test_a_row_says_how_and_when_its_releases_were_read(world: World) -> None:
@@ -491,8 +496,8 @@ def test_a_country_has_its_own_closing_day_whatever_portals_it_gets(
     rows = [row for row in world.signals() if row["month"] == MARCH]
 
     assert {row["closed_at"] for row in rows} == {date(2024, 4, 9)}
-    assert told(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 8)) is None
-    assert told(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 9)) is not None
+    assert answer(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 8)) is None
+    assert answer(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 9)) is not None
 
 
 def test_a_party_that_one_release_leaves_unestablished_is_withheld(world: World) -> None:
@@ -511,7 +516,7 @@ def test_a_party_that_one_release_leaves_unestablished_is_withheld(world: World)
 
     buyers = {row["dimension_value"] for row in rows if row["dimension"] == "buyer"}
     assert buyers == {"test/B2"}
-    named = told(rows, "buyer-supplier-concentration", "named_buyer_share")
+    named = answer(rows, "buyer-supplier-concentration", "named_buyer_share")
     assert named == (number("0.3333333333"), 3, 3, 1)
 
 
@@ -519,7 +524,7 @@ def test_an_award_published_later_leaves_no_trace_in_an_earlier_month(tmp_path: 
     """Not even an empty row: that it is there would tell that the award came."""
     march, read = date(2023, 3, 10), date(2023, 4, 5)
 
-    def known(folder: Path, *later: date) -> list[date]:
+    def closing_days(folder: Path, *later: date) -> list[date]:
         world = World(Record(str(folder / "record")), folder / "stage")
         first = date(2023, 1, 15)
         world.release("o1", first, awards=[award("a", first, "30", ("S1",))])
@@ -529,7 +534,7 @@ def test_an_award_published_later_leaves_no_trace_in_an_earlier_month(tmp_path: 
         rows = [row for row in world.signals() if row["signal_key"] == "supplier-newcomer-rate"]
         return [row["month"] for row in rows if row["available_at"] <= read]
 
-    assert known(tmp_path / "with", date(2023, 5, 20)) == known(tmp_path / "without")
+    assert closing_days(tmp_path / "with", date(2023, 5, 20)) == closing_days(tmp_path / "without")
 
 
 def test_every_panel_has_a_page_that_names_its_measures() -> None:

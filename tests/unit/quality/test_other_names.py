@@ -26,10 +26,10 @@ PEOPLE = (
     "Fictional Roads 082 555 1234",
     "john@example.org Fictional Roads",
 )
-PLACES = ("buyer", "procuringEntity", "tenderers", "suppliers")
+MEMBERS = ("buyer", "procuringEntity", "tenderers", "suppliers")
 
 
-def naming(place: str, name: str) -> str:
+def naming(member: str, name: str) -> str:
     """Write what is served of a release that names someone in one place."""
     someone: dict[str, Any] = {"name": name}
     bodies: dict[str, Any] = {
@@ -38,7 +38,7 @@ def naming(place: str, name: str) -> str:
         "tenderers": {"tender": {"tenderers": [{"name": FIRM}, someone]}},
         "suppliers": {"awards": [{"suppliers": [{"name": FIRM}]}, {"suppliers": [someone]}]},
     }
-    return json.dumps(bodies[place])
+    return json.dumps(bodies[member])
 
 
 @pytest.mark.parametrize("name", PEOPLE)
@@ -73,9 +73,9 @@ def test_other_names_without_evidence_stay() -> None:
 
 @given(st.text(st.characters(codec="utf-8")), st.sampled_from([None, "ZA", "co"]))
 def test_any_other_name_is_kept_or_given_a_reason(name: str, country: str | None) -> None:
-    kept, reasons = drop_personal_names([name], country, "ZA-GP")
+    accepted, reasons = drop_personal_names([name], country, "ZA-GP")
 
-    assert len(kept) + len(reasons) == 1
+    assert len(accepted) + len(reasons) == 1
     assert bool(reasons) == bool(personal_name_rule(name, country or "ZA"))
 
 
@@ -83,9 +83,9 @@ def test_any_other_name_is_kept_or_given_a_reason(name: str, country: str | None
 def test_an_other_name_of_a_person_stops_the_build(
     name: str, record: Record, tmp_path: Path
 ) -> None:
-    said = dict.fromkeys(ENTITIES.row.model_fields) | sighting(source_ref="d#/entity")
+    columns = dict.fromkeys(ENTITIES.row.model_fields) | sighting(source_ref="d#/entity")
     entity = {"service_id": "DCA", "legal_name": FIRM, "entity_type": "company"}
-    load(record, ENTITIES, said | entity | {"other_names": json.dumps(["UFM", name])})
+    load(record, ENTITIES, columns | entity | {"other_names": json.dumps(["UFM", name])})
 
     report = audited(record, tmp_path / "stage")
 
@@ -94,16 +94,16 @@ def test_an_other_name_of_a_person_stops_the_build(
     assert "d#/entity" in report.problems and name not in report.problems
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("member", MEMBERS)
 def test_a_person_named_inside_a_release_stops_the_build(
-    place: str, record: Record, tmp_path: Path
+    member: str, record: Record, tmp_path: Path
 ) -> None:
-    planted = naming(place, "Mrs Thandiwe Fictional")
+    planted = naming(member, "Mrs Thandiwe Fictional")
     load(record, TENDER_PARTIES, party(), party(release_id="r2"))
     load(
         record,
         TENDER_RELEASES,
-        release("", release=naming(place, FIRM)),
+        release("", release=naming(member, FIRM)),
         release("", release=planted, release_id="r2", source_ref="d#/planted"),
     )
 
@@ -116,8 +116,8 @@ def test_a_person_named_inside_a_release_stops_the_build(
 def test_a_number_vouches_only_for_the_party_of_that_release(
     record: Record, tmp_path: Path
 ) -> None:
-    known = party(name="Fictional", identifier_scheme="ZA-CIP", identifier_id="2001/123456/07")
-    load(record, TENDER_PARTIES, known)
+    named = party(name="Fictional", identifier_scheme="ZA-CIP", identifier_id="2001/123456/07")
+    load(record, TENDER_PARTIES, named)
     load(
         record,
         TENDER_RELEASES,

@@ -89,7 +89,7 @@ def test_a_name_without_evidence_is_withheld_by_a_named_rule(
 
 
 @pytest.mark.parametrize(
-    ("scheme", "identifier", "kept"),
+    ("scheme", "identifier", "is_served"),
     [
         ("ZA-CIP", "2001/123456/07", True),
         ("NG-CAC", "RC1726083", True),
@@ -105,11 +105,11 @@ def test_a_name_without_evidence_is_withheld_by_a_named_rule(
     ],
 )
 def test_only_a_register_of_organisations_is_evidence(
-    scheme: str | None, identifier: str, kept: bool
+    scheme: str | None, identifier: str, is_served: bool
 ) -> None:
     verdict = judge_name("Fictional", country="ZA", scheme=scheme, identifier=identifier)
 
-    assert isinstance(verdict, Evidence) == kept
+    assert isinstance(verdict, Evidence) == is_served
 
 
 def test_an_lei_counts_by_its_category_and_never_over_a_title() -> None:
@@ -131,8 +131,8 @@ def test_any_name_gets_a_verdict(name: str, country: str | None, scheme: str) ->
 
 def labelled(kind: str) -> list[tuple[str, bool]]:
     text = (NAMES / f"probablepeople_{kind}_labeled.xml").read_text("utf-8")
-    found = re.findall(r"<Name>(.*?)</Name>", text, re.DOTALL)
-    return [(html.unescape(re.sub("<[^>]+>", "", each)), "LegalType" in each) for each in found]
+    names = re.findall(r"<Name>(.*?)</Name>", text, re.DOTALL)
+    return [(html.unescape(re.sub("<[^>]+>", "", name)), "LegalType" in name) for name in names]
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -142,25 +142,23 @@ def rows(name: str) -> list[dict[str, str]]:
 
 def lei_records() -> list[tuple[str, str, str]]:
     body = (REAL / "gleif" / "goldencopy_lei2_20240505_first320.json").read_text("utf-8")
-    entities = [each["Entity"] for each in json.loads(body)["records"]]
+    entities = [row["Entity"] for row in json.loads(body)["records"]]
     return [
-        (each["LegalName"]["$"], each["LegalAddress"]["Country"]["$"], each["EntityCategory"]["$"])
-        for each in entities
-        if "EntityCategory" in each
+        (row["LegalName"]["$"], row["LegalAddress"]["Country"]["$"], row["EntityCategory"]["$"])
+        for row in entities
+        if "EntityCategory" in row
     ]
 
 
 def people() -> list[tuple[str, str | None]]:
     listed = [(name, None) for name, _ in labelled("person")]
     for country in ("ao", "cv", "gw"):
-        found = rows(f"wikidata_persons_{country}.csv")
-        listed += [(each["label"], country.upper()) for each in found]  # type: ignore[misc]
+        people = rows(f"wikidata_persons_{country}.csv")
+        listed += [(row["label"], country.upper()) for row in people]  # type: ignore[misc]
     suppliers = rows("mx_suppliers_labelled_half.csv")
-    listed += [(each["name"], "MX") for each in suppliers if each["label"] == "PERSON"]  # type: ignore[misc]
-    pairs = [
-        each for each in rows("nomenklatura_name_bench_cases.csv") if each["schema"] == "Person"
-    ]
-    listed += [(each[name], None) for each in pairs for name in ("name1", "name2")]
+    listed += [(row["name"], "MX") for row in suppliers if row["label"] == "PERSON"]  # type: ignore[misc]
+    pairs = [row for row in rows("nomenklatura_name_bench_cases.csv") if row["schema"] == "Person"]
+    listed += [(row[name], None) for row in pairs for name in ("name1", "name2")]
     return [(name, country) for name, country in listed if name != FIRM_AMONG_PEOPLE]
 
 
@@ -178,11 +176,9 @@ def test_organisations_whose_name_carries_a_form_are_served(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     mexico = [
-        each["name"]
-        for each in rows("mx_suppliers_labelled_half.csv")
-        if each["label"] == "COMPANY"
+        row["name"] for row in rows("mx_suppliers_labelled_half.csv") if row["label"] == "COMPANY"
     ]
-    africa = [each["supplier"] for each in rows("za_suppliers_unlabelled_half.csv")]
+    africa = [row["supplier"] for row in rows("za_suppliers_unlabelled_half.csv")]
     states = [name for name, form in labelled("company") if form]
     lists = {
         "MX": [name for name in mexico if re.search(r"\bDE ?C ?V\b|\bR ?L\b|\b[SA]C$", name)],
@@ -208,7 +204,9 @@ def test_of_lei_records_no_sole_proprietor_is_served_by_name(
     for name, country, kind in records:
         if kind != "SOLE_PROPRIETOR":
             others.setdefault(country, []).append(name)
-    counted = {place: count(names, place) for place, names in others.items() if len(names) > 3}
+    counted = {
+        country: count(names, country) for country, names in others.items() if len(names) > 3
+    }
 
     with capsys.disabled():
         print(table("LEI records by their name alone", counted))

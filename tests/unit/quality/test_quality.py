@@ -1,4 +1,4 @@
-"""The audit: what must hold before a build is published, and in which words it says no."""
+"""The audit: what must hold before a build is published, and how failures are described."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -72,8 +72,8 @@ def test_an_organisation_is_judged_by_its_name_only_where_nobody_vouches_for_it(
     record: Record, tmp_path: Path
 ) -> None:
     def entity(service_id: str, name: str, kind: str | None) -> dict[str, Any]:
-        said = dict.fromkeys(ENTITIES.row.model_fields) | sighting(source_ref=f"d#/{service_id}")
-        return said | {"service_id": service_id, "legal_name": name, "entity_type": kind}
+        columns = dict.fromkeys(ENTITIES.row.model_fields) | sighting(source_ref=f"d#/{service_id}")
+        return columns | {"service_id": service_id, "legal_name": name, "entity_type": kind}
 
     load(
         record,
@@ -117,7 +117,7 @@ def test_an_organisation_is_judged_by_its_name_only_where_nobody_vouches_for_it(
         ("fundamentals: 'yearly' AS period_type", "period_type is one of its allowed values"),
     ],
 )
-def test_what_may_not_be_served_is_said_in_words(
+def test_a_failing_rule_is_described(
     spoiled: str, words: str, record: Record, tmp_path: Path
 ) -> None:
     append(record, FUNDAMENTALS, facts(fact(year=2017), fact(year=2018)), Load("test", ()))
@@ -188,7 +188,7 @@ def test_a_source_that_was_silent_turns_red_and_does_not_stop_the_build(
 
 
 def test_one_row_among_very_many_is_never_rounded_away(tmp_path: Path, record: Record) -> None:
-    floor = next(each for each in FLOORS if each.metric == "licence_complete")
+    floor = next(floor for floor in FLOORS if floor.metric == "licence_complete")
     many = f"SELECT 'x' AS scope, {10**13} AS n_checked, {10**13 - 1} AS n_passed"
     with staged(record, tmp_path / "stage") as snapshot:
         [(_, row)] = measure(
@@ -197,10 +197,10 @@ def test_one_row_among_very_many_is_never_rounded_away(tmp_path: Path, record: R
     assert row.status == "FAIL"
 
 
-@given(before=st.integers(0, 10**9), now=st.integers(0, 10**9))
-def test_more_than_a_fifth_is_too_much(before: int, now: int) -> None:
-    lost = Decimal(before - now) / before if before else Decimal(0)
-    assert is_loss(before, now) == (lost > Decimal("0.2"))
+@given(before=st.integers(0, 10**9), after=st.integers(0, 10**9))
+def test_more_than_a_fifth_is_a_loss(before: int, after: int) -> None:
+    lost = Decimal(before - after) / before if before else Decimal(0)
+    assert is_loss(before, after) == (lost > Decimal("0.2"))
 
 
 def test_rows_that_vanish_wait_for_a_person(record: Record, tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_rows_that_vanish_wait_for_a_person(record: Record, tmp_path: Path) -> N
 def test_an_address_that_gives_less_than_before_waits_for_a_person(
     record: Record, tmp_path: Path
 ) -> None:
-    ten = [fact(year=2000 + each) for each in range(10)]
+    ten = [fact(year=2000 + number) for number in range(10)]
     for rows, moment in ((ten, "1"), (ten[:7], "2")):
         append(record, FUNDAMENTALS, facts(*rows), Load("sec", (f"sha{moment}-address-{moment}",)))
     append(record, FUNDAMENTALS, facts(fact()), Load("sec", ("sha-elsewhere-3",)))
@@ -263,9 +263,9 @@ def test_dagster_shows_each_check_with_its_first_rows(record: Record, tmp_path: 
     assert all(spec.blocking for spec in specs)
     failed = {name for name, result in results.items() if not result.passed}
     assert failed == {"record_tender_parties", "floors", "losses"}
-    told = results["record_tender_parties"].metadata
-    assert told["failing rows"].value == 1
-    assert "d#/person" in str(told["first rows"].value)
+    metadata = results["record_tender_parties"].metadata
+    assert metadata["failing rows"].value == 1
+    assert "d#/person" in str(metadata["first rows"].value)
 
 
 @pytest.fixture(scope="module")
@@ -291,8 +291,8 @@ def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
     for suite in SUITES:
         parts = suite.name.split(".")
         assert Path("expectations", *parts).with_suffix(".html") in pages
-        found = [page for page in pages if page.parts[0] == "validations"]
-        shown = any(page.parts[1:3] == tuple(parts) for page in found)
+        validations = [page for page in pages if page.parts[0] == "validations"]
+        shown = any(page.parts[1:3] == tuple(parts) for page in validations)
         assert shown == (report.results[suite.name] is not None)
     text = "\n".join(page.read_text("utf-8") for page in pages.values())
     assert "//" not in text.replace("https://www.w3.org/2000/svg", "")
@@ -303,10 +303,10 @@ def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
 @pytest.mark.shared
 def test_real_filings_and_releases_pass(record: Record, tmp_path: Path) -> None:
     files = (path for path in (REAL_FILES / "filings/companyfacts").iterdir() if path.is_file())
-    found = [read_file(companyfacts.parse, path) for path in files]
+    parsed_files = [read_file(companyfacts.parse, path) for path in files]
     portals = [path for path in (REAL / "ocds").rglob("*") if path.is_file()]
-    found += [real(str(path.relative_to(REAL))) for path in portals]
-    for parsed in found:
+    parsed_files += [real(str(path.relative_to(REAL))) for path in portals]
+    for parsed in parsed_files:
         for name in parsed.rows:
             load_real(record, name, parsed)
 
