@@ -92,7 +92,7 @@ is left out; it is never replaced by an older year:
 | `completed_after_as_of` | an input was first published after `as_of` |
 | `revised_after_as_of` | all inputs were published, but one has been revised since |
 | `input_not_reported` | an input was never published, or has been withdrawn |
-| `mixed_currency` | its inputs were published, but never all in one currency |
+| `mixed_currency` | its inputs were published, but not all in one currency |
 | `short_period` | the metric needs a full year, and the published period has another length |
 | `denominator_not_positive` | the condition above is not met |
 
@@ -173,8 +173,8 @@ def _example(formula: Formula) -> str:
 
 
 _MONTHS: Mapping[MonthRule, str] = {
-    "tender": "The month of a process is that of its first release with a tender.",
-    "first award": "The month of a process is that of its first award.",
+    "tender": "A process belongs to the month of its first release with a tender.",
+    "first award": "A process belongs to the month of its first award.",
     "award": "An award belongs to the month of its date.",
     "year end": "A row belongs to the month in which the issuer's financial year ends.",
 }
@@ -231,9 +231,9 @@ def scope(panel: Panel) -> str:
     broken_down = " and ".join(_DIMENSIONS[dimension] for dimension in panel.dimensions)
     undated = () if panel.month == "tender" else (_UNDATED,)
     lines = (
-        f"By country, month and: {broken_down}.",
+        f"By country, month and {broken_down}.",
         " ".join((_MONTHS[panel.month], *undated)),
-        f"It needs {panel.needs}.",
+        f"Requires {panel.needs}.",
         f"`n_eligible`: {panel.eligible}.",
         f"`n_observed`: those that {panel.observed}.",
         *panel.notes,

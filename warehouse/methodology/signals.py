@@ -82,10 +82,10 @@ class Panel:
 
 
 _MEDIAN = "the median; for an even count, the mean of the two middle values"
-_RANKED = "the smallest stated number that at least {} of them do not exceed"
-_OPENED = "processes whose first tender release lies in the month"
-_AWARDED = "processes whose first award lies in the month"
-_TRAILING = f"processes with an award in the {TRAILING} closed months that end with the month"
+_RANKED = "the smallest value that at least {} of the processes do not exceed"
+_OPENED = "processes whose first tender release is in the month"
+_AWARDED = "processes whose first award is in the month"
+_TRAILING = f"processes with an award in the {TRAILING} closed months ending with this one"
 _SOLE = (
     "An award with several suppliers does not state the share of each: its amount is not "
     "attributed to any of them and the award is not observed.",
@@ -95,7 +95,7 @@ _CONCENTRATION = (
     Measure(
         "supplier_hhi",
         "index",
-        "sum of the squared shares of all suppliers in what was awarded: from near 0 to 1",
+        "sum of the squared shares of all suppliers in the amount awarded, between 0 and 1",
         per_currency=True,
     ),
     Measure("top1_share", "share", "share of the largest supplier", per_currency=True),
@@ -109,9 +109,9 @@ PANELS = (
         "tender",
         ("all", "category"),
         "the first tender release, category, buyer, tender.value",
-        f"{_OPENED}; for the momentum also those of the other five months compared",
+        f"{_OPENED}; for the momentum also those of the other five months in the comparison",
         "category_share_count: state a category; category_share_value: state a category and a "
-        "value in the currency; buyer_hhi: state a buyer; momentum_3m_yoy: all of them, by "
+        "value in the currency; buyer_hhi: state a buyer; momentum_3m_yoy: all of them, or by "
         "category those that state one",
         (
             Measure(
@@ -128,20 +128,20 @@ PANELS = (
             Measure(
                 "buyer_hhi",
                 "index",
-                "sum of the squared shares of all buyers in the number of processes: "
-                "from near 0 to 1",
+                "sum of the squared shares of all buyers in the number of processes, "
+                "between 0 and 1",
             ),
             Measure(
                 "momentum_3m_yoy",
                 "change",
-                "processes of the three months that end with this one / those of the same three "
-                "a year before, minus 1",
+                "processes of the three months ending with this one / those of the same three "
+                "months a year earlier, minus 1",
             ),
         ),
         (
-            "The category is the one that the portal publishes.",
-            f"The momentum is null in the first {MOMENTUM_NEEDS} months of a country, and where "
-            "there was nothing a year before.",
+            "Categories are those of the portal.",
+            f"The momentum is null in the first {MOMENTUM_NEEDS} months of a country, and if "
+            "there were no processes a year earlier.",
         ),
     ),
     Panel(
@@ -169,11 +169,11 @@ PANELS = (
             Measure(
                 "named_buyer_share",
                 "share",
-                "processes whose buyer has rows here / processes that state a buyer; for the "
-                "whole country, where n_withheld counts the buyers without rows",
+                "processes whose buyer has rows here / processes that state a buyer, for the "
+                "whole country; n_withheld counts the buyers without rows",
             ),
         ),
-        (*_SOLE, "A buyer is written as the key of the portal, a slash, and its key there."),
+        (*_SOLE, "A buyer is identified by the key of the portal, a slash, and its key there."),
     ),
     Panel(
         "single-bid-rate",
@@ -215,9 +215,9 @@ PANELS = (
         "Length of the submission period",
         "tender",
         ("all", "category"),
-        "both ends of tender.tenderPeriod",
+        "the start and the end of tender.tenderPeriod",
         _OPENED,
-        "state both ends, the second not before the first",
+        "state both, with the end not before the start",
         (
             Measure(
                 "median_days", "days", f"days from the start to the end of submission: {_MEDIAN}"
@@ -225,7 +225,7 @@ PANELS = (
             Measure(
                 "share_under_15_days",
                 "share",
-                f"processes open for less than {SHORT_WINDOW} days / processes that state both",
+                f"processes open for less than {SHORT_WINDOW} days / processes with both days",
             ),
         ),
     ),
@@ -284,9 +284,9 @@ PANELS = (
         "Award value vs. estimate",
         "first award",
         ("all", "category"),
-        "tender.value, and the value of every award in the same currency",
+        "tender.value, and the values of all awards in the same currency",
         _AWARDED,
-        "state the estimate, and each award in the same currency",
+        "state the estimate and the values of all awards in the same currency",
         (
             Measure("ratio_median", "ratio", f"awards of a process / its estimate: {_MEDIAN}"),
             Measure("ratio_p25", "ratio", _RANKED.format("a quarter")),
@@ -307,8 +307,8 @@ PANELS = (
             Measure(
                 "value_revision_rate",
                 "share",
-                "processes whose amount or currency is not the same in all their releases / "
-                "processes that state a value in two or more",
+                "processes whose amount or currency differs between releases / processes that "
+                "state a value in two or more releases",
             ),
         ),
     ),
@@ -319,7 +319,7 @@ PANELS = (
         ("all",),
         "awards, their suppliers and dates",
         "processes with an award in the month",
-        "name a supplier of it",
+        "name a supplier of that award",
         (
             Measure(
                 "newcomer_award_share",
@@ -338,16 +338,16 @@ PANELS = (
         "Public awards as a share of issuers' revenue",
         "year end",
         ("issuer",),
-        "suppliers that are resolved to an organisation with a ticker, awards with values, and "
-        "the revenue it reported for a full year",
-        "processes with an award to the issuer within its full year",
+        "suppliers resolved to an organisation with a ticker, awards with values, and the revenue "
+        "the issuer reported for a full year",
+        "processes with an award to the issuer within its fiscal year",
         "have an award to it as the only supplier, with an amount in the currency of the revenue",
         (
             Measure(
                 "award_intensity",
                 "ratio",
-                "amounts awarded to the issuer in its year by the country / its reported revenue, "
-                "the vintage known on the closing day",
+                "amounts awarded to the issuer in the country in its fiscal year / its reported "
+                "revenue, in the vintage known on the closing day",
                 per_currency=True,
             ),
         ),
