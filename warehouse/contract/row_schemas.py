@@ -11,8 +11,8 @@ from warehouse.contract.json_schema import Schema, member, of_field, or_null, so
 from warehouse.mart.tables import MART_TABLES
 from warehouse.tables import (
     Entity,
+    EntityIdentifier,
     Fundamental,
-    Identifier,
     MacroAnnual,
     MacroSeries,
     Metric,
@@ -139,7 +139,7 @@ ENTITY = _row(
     },
     "One organisation.",
 )
-IDENTIFIER = _row("identifiers", [Identifier], {}, "One identifier of an organisation.")
+IDENTIFIER = _row("identifiers", [EntityIdentifier], {}, "One identifier of an organisation.")
 _INPUT = whole(
     {
         "fact_id": _TEXT,
@@ -191,7 +191,7 @@ MATCH = whole(
         "service_id": of_field(Entity, "service_id"),
         "legal_name": of_field(Entity, "legal_name"),
         "jurisdiction": of_field(Entity, "jurisdiction"),
-        "issuer": of_field(Identifier, "issuer"),
+        "issuer": of_field(EntityIdentifier, "issuer"),
     },
     "An organisation that bears the identifier.",
 )

@@ -137,7 +137,7 @@ def _try_append(
 
 
 def _new_rows(table: RecordTable, rows: pa.Table, new: pa.Table) -> pa.Table:
-    rows = rows.take(new["row"]).drop_columns(["came_as"])
+    rows = rows.take(new["row"]).drop_columns(["incoming_row"])
     position = rows.schema.get_field_index("available_at")
     rows = rows.set_column(position, rows.schema.field(position), new["available_at"])
     return rows.append_column("again", new["again"]).cast(unstamped_schema(table))
@@ -154,13 +154,13 @@ def _stamped(table: RecordTable, appended: pa.Table, entry: LoadEntry) -> pa.Tab
 
 
 def _contradictory(rows: pa.Table, row_numbers: list[int]) -> list[RejectedRow]:
-    columns = rows.select(["document", "source_ref", "came_as"])
+    columns = rows.select(["document", "source_ref", "incoming_row"])
     return [
         RejectedRow(
             row["document"],
             row["source_ref"],
             "one reading of the publication gives two contents for one figure",
-            row["came_as"],
+            row["incoming_row"],
         )
         for row in columns.take(pa.array(row_numbers, pa.int64())).to_pylist()
     ]

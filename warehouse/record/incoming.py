@@ -92,7 +92,7 @@ def _misfit(schema: pa.Schema, row: Mapping[str, Any]) -> str | None:
 def check_rows(table: RecordTable, incoming: pa.Table) -> tuple[pa.Table, list[RejectedRow]]:
     """Return the rows that may enter, typed as the record is, and those that may not.
 
-    The rows that may enter have their number in ``incoming`` in the column ``came_as``.
+    The rows that may enter have their number in ``incoming`` in the column ``incoming_row``.
     """
     schema = incoming_schema(table)
     _require_columns(table, schema, incoming)
@@ -104,10 +104,10 @@ def check_rows(table: RecordTable, incoming: pa.Table) -> tuple[pa.Table, list[R
             reasons.setdefault(row, f"{column}: {words.format(_printable(typed[column][row]))}")
     numbers = pa.array(np.arange(len(typed)))
     if not reasons:
-        return typed.cast(schema).append_column("came_as", numbers), []
+        return typed.cast(schema).append_column("incoming_row", numbers), []
     accepted = pc.invert(pc.is_in(numbers, pa.array(sorted(reasons))))
     rows = typed.filter(accepted).cast(schema)
-    return rows.append_column("came_as", numbers.filter(accepted)), _rejected(typed, reasons)
+    return rows.append_column("incoming_row", numbers.filter(accepted)), _rejected(typed, reasons)
 
 
 def _rejected(typed: pa.Table, reasons: Reasons) -> list[RejectedRow]:

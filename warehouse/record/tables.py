@@ -15,8 +15,8 @@ from sqlmodel import SQLModel
 
 from warehouse.tables import (
     Entity,
+    EntityIdentifier,
     Fundamental,
-    Identifier,
     MacroAnnual,
     MacroSeries,
     TenderParty,
@@ -103,7 +103,7 @@ ENTITIES = RecordTable(
 )
 IDENTIFIERS = RecordTable(
     "identifiers",
-    Identifier,
+    EntityIdentifier,
     ("source", "service_id", "id_type", "id_value", "issuer"),
     ("status",),
     "service_id",

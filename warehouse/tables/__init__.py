@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from sqlmodel import SQLModel
 
 from warehouse.tables.derived import Metric, MetricAbsent, PartyMatch, SameAs, Signal
-from warehouse.tables.entities import Entity, Identifier
+from warehouse.tables.entities import Entity, EntityIdentifier
 from warehouse.tables.fundamentals import Fundamental
 from warehouse.tables.macro import MacroAnnual, MacroSeries
 from warehouse.tables.operations import (
@@ -42,8 +42,8 @@ __all__ = [
     "LICENSE_CLASSES",
     "OPEN_CLASSES",
     "Entity",
+    "EntityIdentifier",
     "Fundamental",
-    "Identifier",
     "LicenseClass",
     "LoadEntry",
     "MacroAnnual",

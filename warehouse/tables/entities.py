@@ -25,7 +25,7 @@ class Entity(Sighting):
     )
 
 
-class Identifier(Sighting):
+class EntityIdentifier(Sighting):
     """One identifier of one organisation, as one file mapped it."""
 
     service_id: str = column("Organisation identifier.", "DC7Q2M4XK9")
