@@ -1,7 +1,12 @@
 """The builds of an installation: back to an older one, and none held for ever."""
 
 import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+
+import msgspec
 
 from assets.exports.export import switch_latest
 from warehouse.data_version import DATA_VERSION
@@ -83,3 +88,45 @@ def _clear_docs(docs: Path, held: set[str]) -> None:
 
 def _order(data_version: str) -> tuple[int, ...]:
     return tuple(map(int, data_version.split(".")))
+
+
+# Keys of a build's metadata, beside its manifest.
+COUNTS, MEASURED = "served_counts", "measured"
+
+
+@dataclass(frozen=True)
+class BuildInfo:
+    """A build as `sankofa builds` lists it; ``current`` marks the one that readers see."""
+
+    data_version: str
+    current: bool
+    published_at: datetime | None
+    rows: int | None
+
+
+class _Measurement(msgspec.Struct):
+    measured_at: datetime
+
+
+_measurements = msgspec.json.Decoder(list[_Measurement])
+_counts = msgspec.json.Decoder(dict[str, dict[str, int]])
+
+
+def list_builds(settings: Settings) -> list[BuildInfo]:
+    """Return all builds, the newest first."""
+    builds = builds_at(settings.marts)
+    current = builds.current()
+    return [
+        _info(name, name == current, builds.metadata(name)) for name in reversed(builds.names())
+    ]
+
+
+def _info(name: str, current: bool, metadata: Mapping[str, str]) -> BuildInfo:
+    measurements = _measurements.decode(metadata.get(MEASURED, "[]"))
+    counts = _counts.decode(metadata[COUNTS]) if COUNTS in metadata else None
+    return BuildInfo(
+        name,
+        current,
+        max((measurement.measured_at for measurement in measurements), default=None),
+        None if counts is None else sum(sum(table.values()) for table in counts.values()),
+    )

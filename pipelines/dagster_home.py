@@ -1,8 +1,8 @@
-"""The folder in which Dagster keeps its runs, and how it is configured."""
+"""Dagster's own storage folder and configuration file."""
 
 from warehouse.settings import Settings
 
-# Every source has a pool of its own name, in which one run at a time has its turn.
+# Each source is a pool of its own, in which one run at a time is allowed.
 _POOLS = """\
 concurrency:
   pools:
@@ -16,14 +16,14 @@ run_monitoring:
   max_runtime_seconds: 86400
 """
 _QUIET = "telemetry:\n  enabled: false\n"
-# Nobody is asked for an e-mail address before the graph can be seen.
+# No prompt for an e-mail address before the asset graph is shown.
 _CONFIGURATION = f"{_QUIET}nux:\n  enabled: false\n{_POOLS}"
-# What we wrote before; it is replaced, what a person wrote is not.
+# Configurations written by earlier versions: replaced, unlike one that a person wrote.
 _FORMER = (_QUIET, _QUIET + _POOLS)
 
 
-def settle_dagster_home(settings: Settings) -> None:
-    """Make the folder with its configuration where there is none."""
+def create_dagster_home(settings: Settings) -> None:
+    """Create Dagster's folder and its configuration, unless a person wrote one."""
     settings.dagster.mkdir(parents=True, exist_ok=True)
     file = settings.dagster / "dagster.yaml"
     if not file.exists() or file.read_text() in _FORMER:

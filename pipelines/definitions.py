@@ -9,8 +9,8 @@ from assets.ingest.land import SAMPLE_URL
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from pipelines.publish import Publishing, published_build
-from pipelines.sensing import new_documents
-from pipelines.timing import schedules
+from pipelines.schedules import schedules
+from pipelines.sensors import new_documents
 from warehouse.settings import Settings, read_settings
 
 

@@ -16,8 +16,7 @@ from assets.metrics import derive as metrics
 from assets.pages.site import VERSION as PAGES
 from assets.pages.site import write_site
 from assets.signals import derive as signals
-from pipelines.builds import clear_unpublished
-from pipelines.held import COUNTS, MEASURED
+from pipelines.builds import COUNTS, MEASURED, clear_unpublished
 from quality.audit import audit
 from quality.data_docs import write_docs
 from quality.history import append_history

@@ -12,7 +12,7 @@ Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Addresses:
+class ServerUrls:
     """Where each server answers; None where it does not run."""
 
     rest: str
@@ -39,7 +39,7 @@ def prepare(settings: Settings, say: Say) -> None:
     """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
     from assets.ingest.metadata import COUNT_NAMES
     from assets.sample.world import write_world
-    from pipelines.run import run_job
+    from pipelines.jobs import run_job
 
     if not any(Path(settings.landing).glob("documents/*")) and "://" not in settings.landing:
         say("The sample world: fictional issuers, portals, series and registers")
@@ -54,19 +54,19 @@ def prepare(settings: Settings, say: Say) -> None:
     say(f"Published as data_version {told['published_build']['data_version']}")
 
 
-def greeting(settings: Settings, at: Addresses) -> str:
+def greeting(settings: Settings, urls: ServerUrls) -> str:
     """Say where everything answers, with a key that works and three commands to try."""
     from warehouse.keys.store import KeyStore, sandbox
 
     key = sandbox(KeyStore(settings.keys))
     places = {
-        "Pages": f"{at.rest}/",
-        "REST": f"{at.rest}/docs",
-        "MCP": at.mcp and f"{at.mcp}/mcp",
-        "Runs": at.dagster and f"{at.dagster} (Dagster, a few seconds after the others)",
+        "Pages": f"{urls.rest}/",
+        "REST": f"{urls.rest}/docs",
+        "MCP": urls.mcp and f"{urls.mcp}/mcp",
+        "Runs": urls.dagster and f"{urls.dagster} (Dagster, a few seconds after the others)",
         "Sandbox key": key,
     }
-    ask = f"curl -s -H 'X-API-Key: {key}' '{at.rest}/v1"
+    ask = f"curl -s -H 'X-API-Key: {key}' '{urls.rest}/v1"
     questions = first_questions(Mart(settings.marts))
     return "\n".join(
         (

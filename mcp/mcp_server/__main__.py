@@ -25,7 +25,7 @@ def main() -> None:
         marts=asked.marts,
         keys=asked.keys,
         usage=asked.usage,
-        tiers_file=settings.tiers_file,
+        tiers_file=None if settings.tiers_file is None else str(settings.tiers_file),
         upgrade_url=asked.upgrade_url,
         bases=tuple(asked.base_url),
         hosts=tuple(asked.allowed_host),

@@ -25,9 +25,8 @@ from mcp_types import (
 )
 
 from mcp_server import resources
-from mcp_server.calls import call_of, refused
 from mcp_server.schemas import input_schema, output_schema
-from mcp_server.service import Service
+from mcp_server.service import Service, call_of, refused
 from mcp_server.tools import TOOLS
 from warehouse.errors import SankofaError
 

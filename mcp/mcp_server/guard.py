@@ -14,11 +14,9 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import DEFAULT_NEGOTIATED_VERSION, PARSE_ERROR, ErrorData, JSONRPCError
 from starlette.types import Message, Receive, Scope, Send
 
-from mcp_server.access import write_log
-from mcp_server.answering import Answering, Peek
-from mcp_server.calls import IN_SCOPE
 from mcp_server.exchange import Exchange
-from mcp_server.service import Call, Service
+from mcp_server.response import Answering, Peek, write_log
+from mcp_server.service import IN_SCOPE, Call, Service
 from warehouse.contract.limits import sent_key
 from warehouse.contract.problems import Problem, check_pin
 from warehouse.keys.store import hidden

@@ -1,6 +1,5 @@
 """Streamable HTTP: one endpoint for both generations of the protocol, without sessions."""
 
-import gc
 import logging
 import socket
 from functools import partial
@@ -18,10 +17,10 @@ from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from mcp_server.app import create_server
-from mcp_server.connections import Connection
 from mcp_server.exchange import Exchange
 from mcp_server.guard import LONGEST_BODY, Guard
 from mcp_server.service import Service
+from mcp_server.worker import TimedConnection, worker_app
 from warehouse.contract.problems import UPGRADE_URL
 from warehouse.errors import SankofaError
 from warehouse.keys.store import KeyStore
@@ -38,12 +37,12 @@ _IDLE, _PATIENCE, _CONNECTIONS = 75, 10, 2_000
 
 
 class Options(msgspec.Struct, frozen=True):
-    """The places that are served, and how; see ``python -m mcp_server --help``."""
+    """Which stores are served, and how; see ``python -m mcp_server --help``."""
 
     marts: str
     keys: str
     usage: str | None = None
-    tiers_file: Path | None = None
+    tiers_file: str | None = None
     upgrade_url: str = UPGRADE_URL
     bases: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
@@ -52,14 +51,10 @@ class Options(msgspec.Struct, frozen=True):
     workers: int = 1
 
     def service(self) -> Service:
-        """Open the places."""
+        """Open the stores."""
+        tiers = configured_tiers(None if self.tiers_file is None else Path(self.tiers_file))
         usage = None if self.usage is None else Usage(self.usage)
-        return Service(
-            Mart(self.marts),
-            KeyStore(self.keys, configured_tiers(self.tiers_file)),
-            usage,
-            self.upgrade_url,
-        )
+        return Service(Mart(self.marts), KeyStore(self.keys, tiers), usage, self.upgrade_url)
 
 
 def serve(options: Options, host: str, port: int) -> None:
@@ -68,8 +63,7 @@ def serve(options: Options, host: str, port: int) -> None:
     logging.getLogger("mcp").setLevel(logging.WARNING)
     security(options)
     config = uvicorn.Config(
-        # Pickled for each worker process, which calls it once it runs.
-        partial(worker_app, options),
+        partial(worker_app, msgspec.json.encode(options)),
         factory=True,
         workers=options.workers,
         log_config=None,
@@ -77,7 +71,7 @@ def serve(options: Options, host: str, port: int) -> None:
         access_log=False,
         server_header=False,
         lifespan="on",
-        http=Connection,
+        http=TimedConnection,
         timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=_PATIENCE,
         limit_concurrency=_CONNECTIONS,
@@ -95,19 +89,8 @@ def serve(options: Options, host: str, port: int) -> None:
         Multiprocess(config, sockets=[bound]).run()
 
 
-def worker_app(options: Options) -> ASGIApp:
-    """Create the app in a worker process."""
-    logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s")
-    logging.getLogger("mcp").setLevel(logging.WARNING)
-    app = create_app(options)
-    # What was loaded stays; the collector need not look at it again and again.
-    gc.collect()
-    gc.freeze()
-    return app
-
-
 def create_app(options: Options) -> ASGIApp:
-    """Make the ASGI app over the places."""
+    """Create the ASGI app over the stores."""
     service = options.service()
     return guarded(create_server(service), service, options)
 

@@ -1,10 +1,12 @@
 """Results: the body of REST, of a bounded size, with a way on where there is more."""
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from mcp_server.exact import shown_size
+from mcp_types import CallToolResult, ContentBlock, TextContent
+
 from warehouse.contract.tier_cap import RowRule, cap_rows
 from warehouse.json_encoding import encode
 from warehouse.read.rows import RowPage
@@ -91,3 +93,41 @@ def _fitting(rows: Sequence[bytes], room: int) -> list[bytes]:
             break
         fitting.append(row)
     return fitting
+
+
+class Exact:
+    """The answer to one call, which waits to be filled in under a mark that nobody can guess."""
+
+    def __init__(self) -> None:
+        self._waiting: tuple[str, bytes, str | None] | None = None
+
+    def result(
+        self, body: bytes, text: str | None, more: list[ContentBlock], is_error: bool
+    ) -> CallToolResult:
+        """Give a result that stands for a JSON object, beside its own text or ``text``."""
+        mark = secrets.token_hex(16)
+        self._waiting = mark, body, text
+        return CallToolResult(
+            content=[TextContent(type="text", text=mark), *more],
+            structured_content={mark: True},
+            is_error=is_error,
+        )
+
+    def filled(self, written: bytes) -> bytes:
+        """Put the answer in the place of its mark."""
+        if self._waiting is None:
+            return written
+        mark, body, text = self._waiting
+        shown = encode(body.decode() if text is None else text)
+        written = _instead(written, f'{{"{mark}":true}}'.encode(), body)
+        return _instead(written, f'"{mark}"'.encode(), shown)
+
+
+def _instead(written: bytes, mark: bytes, body: bytes) -> bytes:
+    before, found, after = written.partition(mark)
+    return b"".join((before, body, after)) if found else written
+
+
+def shown_size(body: bytes) -> int:
+    """Give the size of an object that is given as it is and as a JSON text beside it."""
+    return 2 * len(body) + body.count(b'"') + body.count(b"\\")

@@ -1,16 +1,19 @@
 """What the server stands on: who may ask, what a call gives, and what is counted."""
 
 import logging
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 from uuid import uuid4
 
 import msgspec
+from mcp.server import ServerRequestContext
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ContentBlock, ResourceLink
 
 from mcp_server import arguments
-from mcp_server.exact import Exact
-from mcp_server.results import Found, bounded
+from mcp_server.results import Exact, Found, bounded
 from mcp_server.tools import Asking, Tool
 from warehouse.contract.limits import admitted, refuse_above
 from warehouse.contract.problems import (
@@ -163,3 +166,24 @@ def _link(artifact: Artifact) -> ResourceLink:
         mime_type=PARQUET,
         size=artifact.size_bytes,
     )
+
+
+# A request over HTTP carries its call; over stdio there is no request to carry it.
+IN_SCOPE = "sankofa.call"
+LOCAL: ContextVar[Call] = ContextVar("call")
+
+# Of the codes that the specification leaves to servers.
+REFUSED = -32010
+
+
+def call_of(ctx: ServerRequestContext[Any, Any]) -> Call:
+    """Give the call that the transport admitted."""
+    call: Call = LOCAL.get() if ctx.request is None else ctx.request.scope[IN_SCOPE]
+    return call
+
+
+def refused(service: Service, problem: Problem, call: Call) -> MCPError:
+    """Make the protocol's error of a problem, which is its data."""
+    call.status = problem.kind.status
+    told = msgspec.json.decode(service.told(problem, call))
+    return MCPError(code=REFUSED, message=problem.detail, data=told)

@@ -18,9 +18,8 @@ from mcp_types import JSONRPCError, JSONRPCResponse
 from pydantic import PrivateAttr
 
 from mcp_server.app import create_server
-from mcp_server.calls import LOCAL, refused
-from mcp_server.exact import Exact
-from mcp_server.service import Call, Service
+from mcp_server.results import Exact
+from mcp_server.service import LOCAL, Call, Service, refused
 
 # So many answers may wait to be read; further requests wait to be run, and hold no answer.
 AT_ONCE = 64

@@ -4,14 +4,7 @@ import os
 
 import click
 
-from pipelines.commands.shown import (
-    Column,
-    Styled,
-    json_option,
-    print_json,
-    print_table,
-    progress_console,
-)
+from pipelines.output import Column, Styled, json_option, print_json, print_table, progress_console
 from warehouse.settings import read_settings
 
 
@@ -25,7 +18,7 @@ from warehouse.settings import read_settings
 @json_option
 def publish(confirm_loss: str, as_json: bool) -> None:
     """Derive, audit and publish what is loaded as one build; nothing if the audit fails."""
-    from pipelines.run import run_job
+    from pipelines.jobs import run_job
 
     config = {"ops": {"published_build": {"config": {"confirm_loss": confirm_loss}}}}
     with progress_console().status("Deriving, auditing, exporting"):
@@ -41,9 +34,9 @@ def publish(confirm_loss: str, as_json: bool) -> None:
 @json_option
 def builds(as_json: bool) -> None:
     """List the builds that are held, the newest first; * marks the one that is read."""
-    from pipelines.held import held_builds
+    from pipelines.builds import list_builds
 
-    held = held_builds(read_settings(os.environ))
+    held = list_builds(read_settings(os.environ))
     if as_json:
         print_json(held)
     elif not held:

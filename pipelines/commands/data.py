@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pipelines.commands.shown import Column, json_option, print_json, print_table
+from pipelines.output import Column, json_option, print_json, print_table
 from warehouse.errors import SankofaError
 from warehouse.settings import read_settings
 
@@ -46,7 +46,7 @@ def ingest(
     as_json: bool,
 ) -> None:
     """Bring what SOURCES have into the record; all of them where none is named."""
-    from pipelines.terminal import Outcome, ingest_each
+    from pipelines.ingest import Outcome, ingest_each
 
     first, last = (None if day is None else day.date() for day in (from_, to))
     outcomes: list[Outcome] = []

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines import ports
-from pipelines.commands.exits import Exit
-from pipelines.commands.shown import console, json_option, print_json
+from pipelines.commands.exit_status import Exit
+from pipelines.output import console, json_option, print_json
 from warehouse.settings import readable_settings
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from pipelines.commands.shown import Column, Styled, json_option, print_json, print_table
+from pipelines.output import Column, Styled, json_option, print_json, print_table
 from warehouse.errors import SankofaError
 from warehouse.settings import read_settings
 from warehouse.tiers import TierName, configured_tiers

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipelines.commands.shown import Cell, Column, Styled, json_option, print_json, print_table
+from pipelines.output import Cell, Column, Styled, json_option, print_json, print_table
 from warehouse.settings import read_settings
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _COLOURS = {"PASS": "green", "FAIL": "bold red", "UNMEASURED": "yellow"}
 @json_option
 def quality(sku: str | None, status: str | None, history: bool, builds: int, as_json: bool) -> None:
     """Show what was measured of the build that is read, against its floors."""
-    from pipelines.board import board, measured
+    from pipelines.quality_report import board, measured
 
     rows = [
         row

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipelines.commands.shown import Column, json_option, print_json, print_table
+from pipelines.output import Column, json_option, print_json, print_table
 from warehouse.settings import read_settings
 
 if TYPE_CHECKING:

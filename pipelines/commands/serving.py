@@ -1,8 +1,9 @@
-"""``sankofa up`` and ``sankofa serve``: what answers."""
+"""``sankofa up``, ``serve`` and ``mcp``: the commands that run servers."""
 
 import os
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NoReturn
 
@@ -14,62 +15,86 @@ from warehouse.settings import Settings, read_settings
 if TYPE_CHECKING:
     from pipelines.supervisor import Child
 
-_HOST = click.option("--host", default="127.0.0.1", show_default=True)
+_HOST = click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+_WORKERS = click.option(
+    "--workers", type=click.IntRange(1), help="Number of processes. Default: one per core."
+)
 _PORT = click.IntRange(1, 65_535)
 _REST, _MCP, _DAGSTER = "the REST service", "the MCP server", "Dagster"
 
 
 @click.command()
 @_HOST
-@click.option("--port", default=ports.REST, show_default=True, help="Of the REST service.")
-@click.option("--workers", type=click.IntRange(1), help="Processes. Default: one for each core.")
+@click.option("--port", default=ports.REST, show_default=True, help="Port of the REST service.")
+@_WORKERS
 @click.option(
     "--base-url",
     multiple=True,
-    help="Address at which the service is reached, the main one first; may be repeated. "
+    help="Public URL of the service, the main one first; may be repeated. "
     "Default: SANKOFA_BASE_URL.",
 )
 @click.option(
     "--trusted-proxy",
     multiple=True,
-    help="Address or network of a proxy whose X-Forwarded headers hold; may be repeated.",
+    help="IP address or network of a proxy whose X-Forwarded headers are trusted; may be repeated.",
 )
-@click.option("--upgrade-url", help="Where a 402 sends a client.")
-def serve(
-    host: str,
-    port: int,
-    workers: int | None,
-    base_url: tuple[str, ...],
-    trusted_proxy: tuple[str, ...],
-    upgrade_url: str | None,
-) -> None:
+@click.option("--upgrade-url", help="Link given to clients with 402 Payment Required.")
+def serve(host: str, port: int, base_url: tuple[str, ...], **options: object) -> None:
     """Serve the published build over REST."""
-    options = {
-        "--workers": () if workers is None else (str(workers),),
-        "--base-url": base_url,
-        "--trusted-proxy": trusted_proxy,
-        "--upgrade-url": () if upgrade_url is None else (upgrade_url,),
-    }
-    _serve(
-        host, port, *(part for name, each in options.items() for v in each for part in (name, v))
+    settings = read_settings(os.environ)
+    if not base_url:
+        # A manifest may have been written for another port: its addresses are ours as well.
+        on_all_addresses = host in ("0.0.0.0", "::", "")  # noqa: S104
+        is_configured = on_all_addresses or settings.explicit("base_url") is not None
+        own_url = [] if is_configured else [f"http://{host}:{port}"]
+        base_url = (*own_url, settings.base_url)
+    _become(
+        settings,
+        ["api", "--exports", settings.exports, "--docs", str(settings.docs)],
+        {"host": host, "port": port, "base_url": base_url, **options},
     )
+
+
+@click.command()
+@click.option(
+    "--stdio",
+    is_flag=True,
+    help="Serve one agent on this machine over stdio; its API key is SANKOFA_API_KEY.",
+)
+@_HOST
+@click.option("--port", default=ports.MCP, show_default=True, help="Port of the MCP server.")
+@_WORKERS
+@click.option("--base-url", multiple=True, help="Public URL of the server.")
+@click.option("--allowed-host", multiple=True, help="Further Host header to accept.")
+@click.option("--allowed-origin", multiple=True, help="Further Origin to accept, for web clients.")
+@click.option("--trusted-proxy", multiple=True, help="Proxy whose X-Forwarded headers are trusted.")
+@click.option("--upgrade-url", help="Link given to clients whose tier does not suffice.")
+def mcp(stdio: bool, **options: object) -> None:
+    """Serve the published build to agents: MCP over HTTP or stdio.
+
+    Options that name URLs, hosts or proxies may be repeated.
+    """
+    settings = read_settings(os.environ)
+    _become(settings, ["mcp_server", *(["--stdio"] if stdio else [])], options)
 
 
 @click.command()
 @_HOST
 @click.option(
-    "--port", default=ports.REST, show_default=True, type=_PORT, help="Of the REST service."
+    "--port", default=ports.REST, show_default=True, type=_PORT, help="Port of the REST service."
 )
 @click.option("--mcp-port", default=ports.MCP, show_default=True, type=_PORT)
 @click.option("--dagster-port", default=ports.DAGSTER, show_default=True, type=_PORT)
 @click.option("--mcp/--no-mcp", default=True, help="Run the MCP server.")
-@click.option("--dagster/--no-dagster", default=True, help="Run Dagster's page and its daemon.")
+@click.option(
+    "--dagster/--no-dagster", default=True, help="Run Dagster's web interface and its daemon."
+)
 def up(host: str, port: int, mcp_port: int, dagster_port: int, mcp: bool, dagster: bool) -> None:
-    """Run everything: REST, MCP and Dagster; on the sample world if nothing is there.
+    """Run everything: REST, MCP and Dagster, on sample data if there is none yet.
 
-    What is published is served as it is. If nothing is, the pipeline runs first.
+    A published build is served as it is. If there is none, the pipeline runs first.
     """
-    from pipelines.up import Addresses, greeting, is_ready, prepare
+    from pipelines.up import ServerUrls, greeting, is_ready, prepare
 
     settings = read_settings(os.environ)
     mcp = mcp and find_spec("mcp_server.__main__") is not None
@@ -80,14 +105,19 @@ def up(host: str, port: int, mcp_port: int, dagster_port: int, mcp: bool, dagste
     if not is_ready(settings):
         prepare(settings, click.echo)
         click.echo(f"Ready after {time.perf_counter() - start:.1f} s.\n")
-    rest, mcp_at, page = (
+    rest_url, mcp_url, dagster_url = (
         ports.url(host, wanted[name]) if name in wanted else None
         for name in (_REST, _MCP, _DAGSTER)
     )
-    if mcp_at is not None:
-        os.environ.setdefault("SANKOFA_MCP_URL", mcp_at)
-    words = greeting(settings, Addresses(str(rest), mcp_at, page))
-    _run(settings, host, wanted, words)
+    message = greeting(settings, ServerUrls(str(rest_url), mcp_url, dagster_url))
+    environment = {"SANKOFA_HOME": str(settings.home)}
+    if mcp_url is not None and not settings.mcp_url:
+        environment["SANKOFA_MCP_URL"] = mcp_url
+    children = [
+        _child(settings, name, host, server_port, environment)
+        for name, server_port in wanted.items()
+    ]
+    _supervise(children, wanted.keys() - {_DAGSTER}, message)
 
 
 @click.command(hidden=True)
@@ -95,56 +125,59 @@ def up(host: str, port: int, mcp_port: int, dagster_port: int, mcp: bool, dagste
 @click.option("--port", default=ports.REST, show_default=True, type=_PORT)
 @click.pass_context
 def demo(context: click.Context, host: str, port: int) -> None:
-    """Do what ``sankofa up`` does, under the name it had before."""
+    """Run ``sankofa up`` under its former name."""
     context.invoke(up, host=host, port=port)
 
 
-def _run(settings: Settings, host: str, wanted: dict[str, int], words: str) -> None:
-    """Run the servers until they are told to stop; greet once those that answer people do."""
+def _supervise(children: list["Child"], awaited: set[str], message: str) -> None:
+    """Run the servers until a signal; print ``message`` once all awaited ones listen."""
     from pipelines.supervisor import supervise
 
-    greeted = False
+    is_greeted = False
 
     def greet(listening: set[str]) -> None:
-        nonlocal greeted
-        if not greeted and wanted.keys() - {_DAGSTER} <= listening:
-            greeted = True
-            click.echo(words)
+        nonlocal is_greeted
+        if not is_greeted and awaited <= listening:
+            is_greeted = True
+            click.echo(message)
 
-    supervise([_child(settings, name, host, port) for name, port in wanted.items()], greet)
+    supervise(children, greet)
 
 
-def _child(settings: Settings, name: str, host: str, port: int) -> "Child":
-    from pipelines.dagster_home import settle_dagster_home
+def _child(
+    settings: Settings, name: str, host: str, port: int, environment: dict[str, str]
+) -> "Child":
+    from pipelines.dagster_home import create_dagster_home
     from pipelines.supervisor import Child
 
-    at = ["--host", host, "--port", str(port)]
-    ours = [sys.executable, "-m", "pipelines.command"]
-    environment = {"SANKOFA_HOME": str(settings.home)}
+    listen = ["--host", host, "--port", str(port)]
     if name == _DAGSTER:
-        settle_dagster_home(settings)
-        environment["DAGSTER_HOME"] = str(settings.dagster)
-        # It warns of itself that a newer command is to come.
+        create_dagster_home(settings)
+        environment = {**environment, "DAGSTER_HOME": str(settings.dagster)}
+        # `dagster dev` warns that a newer command will replace it.
         quiet = ["-W", "ignore", "-m", "dagster", "dev", "--log-level", "warning"]
-        words = [sys.executable, *quiet, "-m", "pipelines.definitions", *at]
-        return Child(name, words, host, port, environment)
-    return Child(name, [*ours, {_REST: "serve", _MCP: "mcp"}[name], *at], host, port, environment)
+        command = [sys.executable, *quiet, "-m", "pipelines.definitions", *listen]
+        return Child(name, command, host, port, environment)
+    subcommand = {_REST: "serve", _MCP: "mcp"}[name]
+    command = [sys.executable, "-m", "pipelines.commands.main", subcommand, *listen]
+    return Child(name, command, host, port, environment)
 
 
-def _serve(host: str, port: int, *more: str) -> NoReturn:
-    """Become the server: a process that never loads what the pipeline needs."""
-    settings = read_settings(os.environ)
+def _become(settings: Settings, module: list[str], options: dict[str, object]) -> NoReturn:
+    """Replace this process by a server, which never loads what only the pipeline needs."""
     sys.stdout.flush()
-    # An address can hold a password, which must not stand in a list of processes.
+    # A store URL can hold a password, which must not show in a list of processes.
     os.environ.update(
         SANKOFA_MARTS=settings.marts, SANKOFA_KEYS=settings.keys, SANKOFA_USAGE=settings.usage
     )
-    server = ["-m", "api", "--exports", settings.exports, "--docs", str(settings.docs)]
-    server += ["--host", host, "--port", str(port), *more]
-    if "--base-url" not in more:
-        # A manifest may have been written for another port: its addresses are ours as well.
-        anywhere = host in ("0.0.0.0", "::", "")  # noqa: S104
-        told = anywhere or "SANKOFA_BASE_URL" in os.environ
-        own = [] if told else [f"http://{host}:{port}"]
-        server += [part for base in (*own, settings.base_url) for part in ("--base-url", base)]
-    os.execv(sys.executable, [sys.executable, *server])  # noqa: S606
+    command = [sys.executable, "-m", *module, *_arguments(options)]
+    os.execv(sys.executable, command)  # noqa: S606
+
+
+def _arguments(options: dict[str, object]) -> Iterator[str]:
+    """Yield options as command-line arguments; None is left out, a tuple is repeated."""
+    for name, value in options.items():
+        values: Iterable[object] = value if isinstance(value, tuple) else (value,)
+        for argument in values:
+            if argument is not None:
+                yield from (f"--{name.replace('_', '-')}", str(argument))

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from pipelines.builds import BuildInfo, list_builds
 from pipelines.doctor.findings import Asked, Finding, fault, note, ok
-from pipelines.held import Held, held_builds
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
 
 
 def build(asked: Asked) -> Iterator[Finding]:
     """See what readers see, and how old it is."""
-    held = held_builds(asked.settings)
+    held = list_builds(asked.settings)
     current = next((each for each in held if each.current), None)
     if current is None:
         yield fault(
@@ -38,7 +38,7 @@ def refused_build(asked: Asked) -> Iterator[Finding]:
     """See whether the last publication was refused."""
     failed = sorted((asked.settings.work / "failed").glob("*/why.txt"), key=_changed)
     newest = max(
-        (each.published_at for each in held_builds(asked.settings) if each.published_at),
+        (each.published_at for each in list_builds(asked.settings) if each.published_at),
         default=None,
     )
     if failed and (newest is None or _changed(failed[-1]) > newest.timestamp()):
@@ -66,7 +66,7 @@ def _not_published(asked: Asked, about: dict[str, str]) -> Iterator[Finding]:
         )
 
 
-def _too_old(current: Held, about: dict[str, str], hours: int) -> Iterator[Finding]:
+def _too_old(current: BuildInfo, about: dict[str, str], hours: int) -> Iterator[Finding]:
     """Tell a build that is old; the sample world does not age."""
     if current.published_at is None or about.get("notice") == SAMPLE_NOTICE:
         return

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 
-from pipelines.doctor import build, environment, network, settings, sources, stores
+from pipelines.doctor import build, machine, settings, sources, stores
 from pipelines.doctor.findings import Asked, Finding, Look, looked
 
 LOOKS: dict[str, tuple[Look, ...]] = {
     "Machine": (
-        environment.python,
-        environment.libraries,
-        environment.disk_space,
-        environment.folders,
-        environment.clock,
+        machine.python,
+        machine.libraries,
+        machine.disk_space,
+        machine.folders,
+        machine.clock,
     ),
     "Stores": (stores.stores,),
-    "Ports": (network.ports,),
+    "Ports": (machine.ports,),
     "Keys and settings": (
         settings.api_keys,
         settings.signing_key,

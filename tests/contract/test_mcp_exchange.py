@@ -10,10 +10,9 @@ import anyio
 import pytest
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_server.app import create_server
-from mcp_server.calls import IN_SCOPE
 from mcp_server.exchange import Exchange
 from mcp_server.http import Options, security
-from mcp_server.service import Call
+from mcp_server.service import IN_SCOPE, Call
 
 from tests.helpers.mcp_service import ACCEPT, MODERN, request
 from tests.helpers.mcp_world import Agents

@@ -7,10 +7,10 @@ import anyio
 import pytest
 import uvicorn
 from click.testing import CliRunner
-from mcp_server import connections, guard
+from mcp_server import guard
 from mcp_server.http import Options, create_app, security
 
-from pipelines.command import sankofa
+from pipelines.commands.main import sankofa
 from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.mcp_world import Agents
 from warehouse.contract.problems import Problem
@@ -89,7 +89,7 @@ def test_a_page_of_an_allowed_origin_may_ask(agents: Agents) -> None:
 def test_a_head_that_never_ends_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "TO_BEGIN", 0.3)
+    monkeypatch.setattr(worker, "TO_BEGIN", 0.3)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 204, "headers": []})
@@ -97,7 +97,7 @@ def test_a_head_that_never_ends_is_not_waited_for(
 
     async def ask() -> None:
         options: dict[str, Any] = {"lifespan": "off", "log_config": None}
-        config = uvicorn.Config(app, http=connections.Connection, port=0, **options)
+        config = uvicorn.Config(app, http=worker.TimedConnection, port=0, **options)
         server, bound = uvicorn.Server(config), config.bind_socket()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [bound])

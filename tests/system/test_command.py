@@ -14,8 +14,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from pipelines.command import SECTIONS, sankofa
-from pipelines.commands.exits import MEANINGS, Exit
+from pipelines.commands.exit_status import MEANINGS, Exit
+from pipelines.commands.main import SECTIONS, sankofa
 from tests.helpers.installation import copy_of, said, sample_home
 
 
@@ -66,7 +66,7 @@ def test_the_help_waits_for_nothing_that_only_the_work_needs() -> None:
         "pydantic",
     )
     script = (
-        "import sys; from pipelines.command import sankofa\n"
+        "import sys; from pipelines.commands.main import sankofa\n"
         "sankofa(['--help'], standalone_mode=False)\n"
         f"print([each for each in {heavy!r} if each in sys.modules])"
     )
@@ -184,7 +184,7 @@ def in_terminal(home: Path, width: int, *words: str) -> list[str]:
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
     kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     with subprocess.Popen(
-        [sys.executable, "-m", "pipelines.command", *words],
+        [sys.executable, "-m", "pipelines.commands.main", *words],
         env={**kept, "SANKOFA_HOME": str(home), "TERM": "xterm"},
         stdout=theirs,
         stderr=subprocess.DEVNULL,

@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from pipelines.dagster_home import settle_dagster_home
+from pipelines.dagster_home import create_dagster_home
 from pipelines.definitions import definitions
 from warehouse.settings import read_settings
 
@@ -80,8 +80,8 @@ def test_what_a_person_wrote_of_dagster_is_kept_and_what_we_wrote_before_is_rene
     settings = home / "dagster" / "dagster.yaml"
     settings.parent.mkdir()
     settings.write_text("telemetry:\n  enabled: false\n")
-    settle_dagster_home(read_settings(os.environ))
+    create_dagster_home(read_settings(os.environ))
     assert "default_limit: 1" in settings.read_text() and "nux:" in settings.read_text()
     settings.write_text("telemetry:\n  enabled: true\n")
-    settle_dagster_home(read_settings(os.environ))
+    create_dagster_home(read_settings(os.environ))
     assert settings.read_text() == "telemetry:\n  enabled: true\n"

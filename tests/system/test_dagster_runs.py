@@ -20,7 +20,7 @@ from dagster._daemon.run_coordinator import QueuedRunCoordinatorDaemon
 
 from assets.filings.fetch import BATCHES, ISSUERS, batch_of
 from pipelines.definitions import definitions
-from pipelines.run import instance, run_job
+from pipelines.jobs import instance, run_job
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import Asked, Replay, Reply
 from warehouse.errors import SankofaError

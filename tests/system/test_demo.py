@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.run import run_job
-from pipelines.up import Addresses, greeting, is_ready, prepare
+from pipelines.jobs import run_job
+from pipelines.up import ServerUrls, greeting, is_ready, prepare
 from warehouse.errors import SankofaError
 from warehouse.mart.sqlite_builds import current_build_file
 from warehouse.record.store import Record
@@ -76,7 +76,7 @@ def test_no_withheld_name_of_the_sample_world_is_in_the_record(here: Settings) -
 
 
 def test_the_greeting_has_a_key_and_three_commands(here: Settings) -> None:
-    said = greeting(here, Addresses("http://127.0.0.1:8321", "http://127.0.0.1:8322", None))
+    said = greeting(here, ServerUrls("http://127.0.0.1:8321", "http://127.0.0.1:8322", None))
     assert said.count("curl -s -H 'X-API-Key: sk_") == 3
     assert "http://127.0.0.1:8322/mcp" in said and "Runs" not in said
 

@@ -71,7 +71,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     options = ("--no-dagster", "--port", str(rest), "--mcp-port", str(mcp))
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pipelines.command", "up", *options],
+            [sys.executable, "-m", "pipelines.commands.main", "up", *options],
             env={**os.environ, "SANKOFA_HOME": str(home), "SANKOFA_TIERS": str(tiers)},
             stdout=file,
             stderr=file,

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from assets.ingest.sources import SOURCES
-from pipelines.command import sankofa
+from pipelines.commands.main import sankofa
 from tests.helpers.facts import fact
 from tests.helpers.installation import at
 from tests.helpers.record_rows import load

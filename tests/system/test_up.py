@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.doctor.findings import Asked
-from pipelines.doctor.network import ports as look_at_ports
+from pipelines.doctor.machine import ports as look_at_ports
 from pipelines.ports import holder, is_free, refuse_taken
 from tests.helpers.installation import at, copy_of, sample_home, sankofa
 from warehouse.errors import SankofaError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pipelines.command import sankofa
+from pipelines.commands.main import sankofa
 from warehouse.keys.store import KeyStore, find, sandbox
 from warehouse.settings import read_settings
 from warehouse.usage.counters import month_at, month_before
@@ -86,7 +86,7 @@ def test_usage_shows_what_each_key_was_charged() -> None:
 @pytest.mark.parametrize("words", [("revoke", "sk_live_none"), ("rotate", "x"), ("list",)])
 def test_what_cannot_be_done_is_said_in_a_sentence(words: tuple[str, ...]) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from pipelines.command import main; main()", "keys", *words],
+        [sys.executable, "-c", "from pipelines.commands.main import main; main()", "keys", *words],
         capture_output=True,
         text=True,
         check=False,

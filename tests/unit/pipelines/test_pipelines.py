@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from assets.ingest.sources import SOURCES
-from pipelines.command import sankofa
+from pipelines.commands.main import sankofa
 from pipelines.definitions import definitions
 from tests.helpers.replay_server import Replay, Reply
 from warehouse.settings import read_settings

@@ -15,7 +15,7 @@ from assets.ingest.quarantine import retry
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed
 from assets.source import Source
-from pipelines.command import sankofa
+from pipelines.commands.main import sankofa
 from warehouse.record.landing import Document, FetchedResponse, Landing
 from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.store import Record

@@ -1,4 +1,4 @@
-"""What the exit status of the command says."""
+"""Exit statuses of the command, and the exception that carries one."""
 
 from enum import IntEnum
 from typing import IO, Any
@@ -9,7 +9,7 @@ from warehouse.errors import DatastoreUnavailable, NothingPublished, SankofaErro
 
 
 class Exit(IntEnum):
-    """The exit statuses; 2 is given by click itself."""
+    """The exit statuses; click itself exits with 2."""
 
     OK = 0
     FAILED = 1
@@ -20,30 +20,30 @@ class Exit(IntEnum):
 
 
 MEANINGS = {
-    Exit.OK: "done",
-    Exit.FAILED: "failed, or `doctor` found a fault; a sentence says why",
-    Exit.USAGE: "the command was not understood",
+    Exit.OK: "success",
+    Exit.FAILED: "failure, or `doctor` found a fault; the message says why",
+    Exit.USAGE: "wrong command line",
     Exit.NOTHING_PUBLISHED: "nothing has been published yet",
-    Exit.AUDIT_REFUSED: "the audit refused the build; the one before is still read",
+    Exit.AUDIT_REFUSED: "the audit refused the build; the previous one is still served",
     Exit.STORE_DOWN: "the datastore, the key store or the usage store does not answer",
 }
 
 
-class Failed(click.ClickException):
-    """An error of ours, told as a sentence, with the exit status that is its own."""
+class CommandError(click.ClickException):
+    """An expected error, shown as one sentence, with its exit status."""
 
     def __init__(self, error: SankofaError | OSError) -> None:
         super().__init__(_sentence(error))
         self.exit_code = exit_of(error)  # type: ignore[misc]
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Say it on standard error, so that what a script reads stays JSON."""
+        """Print the message to standard error, so that standard output stays JSON."""
         click.echo(f"sankofa: {self.format_message()}", file=file, err=file is None)
 
 
 def exit_of(error: Exception) -> Exit:
-    """Give the exit status of an error."""
-    # Loaded only once something failed: they bring more than `--help` has to wait for.
+    """Return the exit status of an error."""
+    # Imported only after a failure: `--help` should not wait for these.
     from warehouse.keys.backends import KeyStoreUnavailable
     from warehouse.mart.audit import AuditFailed
     from warehouse.usage.counters import UsageUnavailable
@@ -60,5 +60,5 @@ def exit_of(error: Exception) -> Exit:
 def _sentence(error: SankofaError | OSError) -> str:
     if isinstance(error, SankofaError):
         return str(error)
-    where = f"{error.filename}: " if error.filename else ""
-    return f"{where}{error.strerror or error}; `sankofa doctor` looks for the fault"
+    file = f"{error.filename}: " if error.filename else ""
+    return f"{file}{error.strerror or error}; run `sankofa doctor` to find the cause"

@@ -8,7 +8,7 @@ import dagster as dg
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 from dagster_shared.error import SerializableErrorInfo
 
-from pipelines.dagster_home import settle_dagster_home
+from pipelines.dagster_home import create_dagster_home
 from warehouse.errors import SankofaError
 from warehouse.locks import file_lock
 from warehouse.mart.audit import AuditFailed
@@ -20,7 +20,7 @@ _FAILURES_ONLY = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 
 def instance(settings: Settings) -> dg.DagsterInstance:
     """Open the Dagster instance of an installation, made if it was not there."""
-    settle_dagster_home(settings)
+    create_dagster_home(settings)
     os.environ["DAGSTER_HOME"] = str(settings.dagster)
     return dg.DagsterInstance.get()
 

@@ -1,14 +1,14 @@
 """The answer to one request over HTTP: exact values, our headers, problems, one line of log."""
 
+import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 from starlette.types import Message, Scope, Send
 
-from mcp_server.access import log_access
-from mcp_server.calls import REFUSED
-from mcp_server.service import Call, Service
+from mcp_server.service import REFUSED, Call, Service
 from warehouse.contract.limits import headers_of
 from warehouse.contract.problems import Problem
 from warehouse.json_encoding import encode
@@ -113,3 +113,23 @@ class Answering:
 
 def _pairs(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+
+_ACCESS = logging.getLogger("sankofa.access")
+_A_MOMENT = 0.1
+_gathered: list[str] = []
+
+
+def log_access(line: str) -> None:
+    """Log a line of a request; the first of many sees to it that they are written."""
+    if not _gathered:
+        asyncio.get_running_loop().call_later(_A_MOMENT, write_log)
+    _gathered.append(line)
+
+
+def write_log() -> None:
+    """Write what was gathered, in one piece."""
+    lines = "\n".join(_gathered[:1] + [f"{_ACCESS.name} {line}" for line in _gathered[1:]])
+    _gathered.clear()
+    if lines:
+        _ACCESS.info(lines)

@@ -12,7 +12,7 @@ from assets.ingest.load import land_all, load_source
 from assets.ingest.metadata import total_counts
 from assets.ingest.sources import SOURCES
 from assets.source import Source, refuse_restricted
-from pipelines.commands.shown import progress_console
+from pipelines.output import progress_console
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record

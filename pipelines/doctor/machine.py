@@ -13,8 +13,9 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from pipelines.builds import list_builds
 from pipelines.doctor.findings import Asked, Finding, fault, ok
-from pipelines.held import held_builds
+from pipelines.ports import holder, is_free
 from warehouse.settings import Settings
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -89,7 +90,7 @@ def folders(asked: Asked) -> Iterator[Finding]:
 def clock(asked: Asked) -> Iterator[Finding]:
     """See whether the clock stands before something that has happened."""
     now = datetime.now(UTC)
-    moments = [each.published_at for each in held_builds(asked.settings) if each.published_at]
+    moments = [each.published_at for each in list_builds(asked.settings) if each.published_at]
     newest = max(moments, default=now)
     if newest > now + _SLACK:
         yield fault(
@@ -155,3 +156,26 @@ def _by_disk(settings: Settings) -> dict[str, Path]:
 def _existing(folder: Path) -> Path:
     """Give the folder, or the nearest above it that is there."""
     return next(each for each in (folder, *folder.absolute().parents) if each.exists())
+
+
+# How the command of each server of ours is recognised.
+_OURS = {"REST": ("-m api ",), "MCP": ("-m mcp_server",), "Dagster": ("bin/dagster", "-m dagster")}
+OPTIONS = {"REST": "--port", "MCP": "--mcp-port", "Dagster": "--dagster-port"}
+
+
+def ports(asked: Asked) -> Iterator[Finding]:
+    """See whether each server of ours can listen, or does."""
+    for name, port in asked.ports.items():
+        if is_free(asked.host, port):
+            yield ok("ports", f"{port} is free ({name})")
+            continue
+        found = holder(port)
+        if found is not None and any(each in found.command for each in _OURS[name]):
+            yield ok("ports", f"our server answers at {port} ({name}): process {found.pid}")
+            continue
+        by = "" if found is None else f", by {found}"
+        yield fault(
+            "ports",
+            f"port {port} is in use ({name}){by}",
+            f"stop what listens there, or start with `{OPTIONS[name]}` of another number",
+        )

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from pydantic import TypeAdapter
 
-from pipelines.held import MEASURED
+from pipelines.builds import MEASURED
 from warehouse.errors import NothingPublished
 from warehouse.mart.builds import builds_at
 from warehouse.settings import Settings

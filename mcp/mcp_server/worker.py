@@ -1,0 +1,68 @@
+"""What a worker process is started with; light, so that it can answer its parent at once.
+
+uvicorn unpickles the app and the protocol class before the worker answers health checks, and
+kills a worker that is silent for five seconds. So the service is imported by ``worker_app`` only.
+"""
+
+import asyncio
+import gc
+import logging
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+# Seconds in which the head of a request must arrive.
+TO_BEGIN = 20.0
+
+_Protocol: Any = AutoHTTPProtocol
+
+
+def worker_app(encoded_options: bytes) -> "ASGIApp":
+    """Create the app in a worker process, from options as JSON."""
+    from mcp_server.http import Options, create_app
+
+    logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s")
+    logging.getLogger("mcp").setLevel(logging.WARNING)
+    app = create_app(msgspec.json.decode(encoded_options, type=Options))
+    # What is loaded by now stays: the garbage collector need not visit it again.
+    gc.collect()
+    gc.freeze()
+    return app
+
+
+class TimedConnection(_Protocol):  # type: ignore[misc]
+    """Closes a connection whose client begins a request, or connects, and does not go on."""
+
+    _timeout: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Wait for a first request."""
+        super().connection_made(transport)
+        self._start_timeout()
+
+    def data_received(self, data: bytes) -> None:
+        """Handle data; if it is only part of a request head, wait for the rest."""
+        super().data_received(data)
+        if self._timeout is None and self._is_waiting():
+            self._start_timeout()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Cancel the time-out."""
+        if self._timeout is not None:
+            self._timeout.cancel()
+        super().connection_lost(exc)
+
+    def _is_waiting(self) -> bool:
+        return self.cycle is None or bool(self.cycle.response_complete)
+
+    def _start_timeout(self) -> None:
+        self._timeout = self.loop.call_later(TO_BEGIN, self._close_if_idle, self.cycle)
+
+    def _close_if_idle(self, cycle: object) -> None:
+        self._timeout = None
+        if self.cycle is cycle and self._is_waiting() and not self.transport.is_closing():
+            self.transport.close()

@@ -1,0 +1,133 @@
+"""The ``sankofa`` command: its subcommands, its help in sections, its error messages."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+from click.shell_completion import get_completion_class
+
+from pipelines.commands.builds import builds, publish, rollback
+from pipelines.commands.data import ingest, sample
+from pipelines.commands.doctor import doctor
+from pipelines.commands.exit_status import MEANINGS, CommandError
+from pipelines.commands.keys import keys
+from pipelines.commands.quality import quality
+from pipelines.commands.quarantine import quarantine
+from pipelines.commands.serving import demo, mcp, serve, up
+from warehouse.errors import SankofaError
+
+SECTIONS = {
+    "Start": ("up", "doctor", "completion"),
+    "Ingest": ("sample", "ingest", "quarantine"),
+    "Publish": ("publish", "builds", "rollback", "quality"),
+    "Serve": ("serve", "mcp", "keys"),
+}
+_OTHER = "Other"
+_SHELLS = {
+    "bash": "~/.bashrc",
+    "zsh": "~/.zshrc",
+    "fish": "~/.config/fish/config.fish",
+}
+
+
+class SectionedGroup(click.Group):
+    """A group of commands listed under headings, whose errors are sentences."""
+
+    def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._section_of = {name: title for title, names in sections.items() for name in names}
+        self._titles = [*sections, _OTHER]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; turn an expected failure into its exit status."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (SankofaError, OSError) as error:
+            raise CommandError(error) from error
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the command names in the order of the sections, then the others."""
+        order = list(self._section_of)
+        return sorted(
+            self.commands, key=lambda name: order.index(name) if name in order else len(order)
+        )
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their headings, then the exit statuses."""
+        visible = [name for name in self.list_commands(ctx) if not self.commands[name].hidden]
+        width = max(map(len, visible), default=0)
+        for title in self._titles:
+            lines = [
+                (
+                    click.style(name.ljust(width), fg="cyan"),
+                    self.commands[name].get_short_help_str(90),
+                )
+                for name in visible
+                if self._section_of.get(name, _OTHER) == title
+            ]
+            if lines:
+                with formatter.section(click.style(title, bold=True)):
+                    formatter.write_dl(lines)
+        with formatter.section(click.style("Exit status", bold=True)):
+            formatter.write_dl(
+                [(str(int(status)), meaning) for status, meaning in MEANINGS.items()]
+            )
+
+
+@click.group(
+    cls=SectionedGroup,
+    sections=SECTIONS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="sankofa")
+def sankofa() -> None:
+    """Point-in-time data for African and emerging markets.
+
+    All data is kept in one folder: .sankofa, or SANKOFA_HOME. `sankofa up` runs everything.
+    """
+
+
+@click.command(
+    epilog='\b\nFor this shell only:  eval "$(sankofa completion bash)"\n'
+    + "\n".join(
+        f"For every {shell}:       sankofa completion {shell} >> {file}"
+        for shell, file in _SHELLS.items()
+    )
+)
+@click.argument("shell", type=click.Choice(tuple(_SHELLS)))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the completion script for SHELL."""
+    script = get_completion_class(shell)
+    assert script is not None
+    click.echo(script(context.find_root().command, {}, "sankofa", "_SANKOFA_COMPLETE").source())
+
+
+for command in (
+    up,
+    doctor,
+    completion,
+    sample,
+    ingest,
+    quarantine,
+    publish,
+    builds,
+    rollback,
+    quality,
+    serve,
+    mcp,
+    keys,
+    demo,
+):
+    sankofa.add_command(command)
+
+
+def main() -> None:
+    """Run the ``sankofa`` command."""
+    sankofa(prog_name="sankofa")
+
+
+if __name__ == "__main__":
+    main()
