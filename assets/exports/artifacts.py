@@ -1,4 +1,4 @@
-"""The files of an export as a table of data."""
+"""The files of an export, declared as data."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -13,11 +13,11 @@ from warehouse.mart.snapshot import Snapshot
 from warehouse.tables import OPEN_CLASSES
 from warehouse.tiers import TierName
 
-_OPEN = f"license_class IN ({', '.join(repr(each) for each in OPEN_CLASSES)})"
+_OPEN = f"license_class IN ({', '.join(repr(name) for name in OPEN_CLASSES)})"
 _AS_OF = (
-    "SELECT * EXCLUDE (superseded_at{more}) FROM '{{url}}' "
+    "SELECT * EXCLUDE (superseded_at{other_columns}) FROM '{{url}}' "
     "WHERE available_at <= DATE '{{as_of}}' "
-    "AND (superseded_at IS NULL OR superseded_at > DATE '{{as_of}}'){standing}"
+    "AND (superseded_at IS NULL OR superseded_at > DATE '{{as_of}}'){not_withdrawn}"
 )
 LICENCES: dict[ArtifactKind, str] = {
     "open-panel": "CC-BY-4.0",
@@ -28,14 +28,14 @@ TIERS: dict[ArtifactKind, TierName | None] = {"open-panel": None, "licensed": "s
 
 @dataclass(frozen=True)
 class ExportFile:
-    """One file: ``relation`` is read over the staged tables that it ``needs``.
+    """One file: ``relation`` is a SELECT over the snapshot tables it ``needs``.
 
-    The first column tells a row from all others; ``sort`` ends with it. ``period`` names the
-    columns between whose least and greatest day the file lies.
+    The first column is the primary key; ``sort`` ends with it. ``period`` are the date columns
+    whose least and greatest day the manifest states.
 
-    A relation that gives rows of one staged table, in the order they lie in, names it as what
-    it ``keeps``. ``alongside`` opens a reader of the rows while they are written, and what is
-    made from such a reading comes ``after`` that file.
+    ``keeps`` names a snapshot table if the relation selects rows of it without changing their
+    order: such a file need not be sorted. ``alongside`` opens a reader that sees the rows while
+    they are written; a file made from what that reader collects names the first file in ``after``.
     """
 
     key: str
@@ -55,30 +55,30 @@ class ExportFile:
 
     @property
     def id(self) -> str:
-        """Name the column that tells a row from all others."""
+        """The name of the primary key column."""
         return self.columns[0].name
 
     @property
     def statement(self) -> str:
-        """Write the query for its rows, in the order of the relation."""
-        shown = ", ".join(f"{each.sql} AS {each.name}" for each in self.columns)
-        return f"SELECT {shown} FROM ({self.relation})"
+        """The query for its rows, in the order of the relation."""
+        selected = ", ".join(f"{column.sql} AS {column.name}" for column in self.columns)
+        return f"SELECT {selected} FROM ({self.relation})"
 
     @property
-    def staged_sort(self) -> tuple[str, ...]:
-        """Name the columns of its order as the staged table does."""
-        sql = {each.name: each.sql for each in self.columns}
+    def snapshot_sort(self) -> tuple[str, ...]:
+        """The columns of its sort order, as the snapshot table names them."""
+        sql = {column.name: column.sql for column in self.columns}
         return tuple(sql[name] for name in self.sort)
 
     @property
     def sql_as_of(self) -> str | None:
-        """Write the filter for any as_of; None where only what is known now is in the file."""
-        names = {each.name for each in self.columns}
+        """The query for any as_of; None if the file has no history or no publication dates."""
+        names = {column.name for column in self.columns}
         if "superseded_at" not in names or self.key in _UNDATED:
             return None
         return _AS_OF.format(
-            more=", latest" if "latest" in names else "",
-            standing=" AND NOT withdrawn" if "withdrawn" in names else "",
+            other_columns=", latest" if "latest" in names else "",
+            not_withdrawn=" AND NOT withdrawn" if "withdrawn" in names else "",
         )
 
 
@@ -99,7 +99,7 @@ PANEL_TITLES: tuple[tuple[str, str], ...] = (
 )
 
 
-# Their sources give no evidence of when a value became public: there is no as_of for them.
+# Files without as_of: their sources do not say when a value became public.
 _UNDATED = ("af-macro-annual",)
 
 EXPORT_FILES: tuple[ExportFile, ...] = (

@@ -20,24 +20,24 @@ _LICENCE_PAGES: dict[ArtifactKind, str | None] = {
 Described = Sequence[tuple[ExportFile, Artifact]]
 
 
-def table_schema(part: ExportFile) -> dict[str, Any]:
+def table_schema(export_file: ExportFile) -> dict[str, Any]:
     """Describe the columns of a file as a Frictionless Table Schema."""
     fields = [
         {
-            "name": each.name,
-            "type": _kind(each.field.type)[0],
-            "description": each.meaning,
-            "example": _plain(each.example),
-            "constraints": {"required": not each.field.nullable},
+            "name": column.name,
+            "type": _type_names(column.field.type)[0],
+            "description": column.meaning,
+            "example": _plain(column.example),
+            "constraints": {"required": not column.field.nullable},
         }
-        for each in part.columns
+        for column in export_file.columns
     ]
-    return {"fields": fields, "primaryKey": [part.id]}
+    return {"fields": fields, "primaryKey": [export_file.id]}
 
 
 def datapackage(described: Described, data_version: str, notice: str, created: datetime) -> Any:
     """Describe all files as a Data Package, version 2."""
-    kinds = dict.fromkeys(part.kind for part, _ in described)
+    kinds = dict.fromkeys(export_file.kind for export_file, _ in described)
     return {
         "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
         "name": NAME,
@@ -46,7 +46,7 @@ def datapackage(described: Described, data_version: str, notice: str, created: d
         "version": data_version,
         "created": created.isoformat().replace("+00:00", "Z"),
         "licenses": [_licence(kind) for kind in kinds],
-        "resources": [_resource(part, artifact) for part, artifact in described],
+        "resources": [_resource(export_file, artifact) for export_file, artifact in described],
     }
 
 
@@ -61,58 +61,60 @@ def croissant(described: Described, data_version: str, notice: str, created: dat
         "citeAs": f"Sankofa, data_version {data_version}",
         "version": data_version,
         "datePublished": created.isoformat(),
-        "license": list(dict.fromkeys(_address(part.kind) for part, _ in described)),
+        "license": list(
+            dict.fromkeys(_licence_url(export_file.kind) for export_file, _ in described)
+        ),
         "distribution": [
             {
                 "@type": "cr:FileObject",
-                "@id": part.key,
-                "name": file_name(part.key),
-                "description": part.title,
+                "@id": export_file.key,
+                "name": file_name(export_file.key),
+                "description": export_file.title,
                 "contentUrl": artifact.url,
                 "contentSize": f"{artifact.size_bytes} B",
                 "encodingFormat": "application/x-parquet",
                 "sha256": artifact.sha256,
             }
-            for part, artifact in described
+            for export_file, artifact in described
         ],
-        "recordSet": [_record_set(part) for part, _ in described],
+        "recordSet": [_record_set(export_file) for export_file, _ in described],
     }
 
 
-def _resource(part: ExportFile, artifact: Artifact) -> dict[str, Any]:
+def _resource(export_file: ExportFile, artifact: Artifact) -> dict[str, Any]:
     return {
-        "name": part.key,
-        "title": part.title,
-        "path": file_name(part.key),
+        "name": export_file.key,
+        "title": export_file.title,
+        "path": file_name(export_file.key),
         "format": "parquet",
         "mediatype": PARQUET,
         "bytes": artifact.size_bytes,
         "hash": f"sha256:{artifact.sha256}",
-        "licenses": [_licence(part.kind)],
-        "schema": table_schema(part),
+        "licenses": [_licence(export_file.kind)],
+        "schema": table_schema(export_file),
     }
 
 
-def _record_set(part: ExportFile) -> dict[str, Any]:
-    name = f"{part.key}-rows"
+def _record_set(export_file: ExportFile) -> dict[str, Any]:
+    name = f"{export_file.key}-rows"
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": part.title,
-        "key": {"@id": f"{name}/{part.id}"},
-        "field": [_field(part, name, each) for each in part.columns],
+        "description": export_file.title,
+        "key": {"@id": f"{name}/{export_file.id}"},
+        "field": [_field(export_file, name, column) for column in export_file.columns],
     }
 
 
-def _field(part: ExportFile, record_set: str, column: FileColumn) -> dict[str, Any]:
+def _field(export_file: ExportFile, record_set: str, column: FileColumn) -> dict[str, Any]:
     described = {
         "@type": "cr:Field",
         "@id": f"{record_set}/{column.name}",
         "name": f"{record_set}/{column.name}",
         "description": column.meaning,
-        "dataType": _kind(column.field.type)[1],
-        "source": {"fileObject": {"@id": part.key}, "extract": {"column": column.name}},
+        "dataType": _type_names(column.field.type)[1],
+        "source": {"fileObject": {"@id": export_file.key}, "extract": {"column": column.name}},
     }
     return described | ({"repeated": True} if pa.types.is_list(column.field.type) else {})
 
@@ -122,14 +124,14 @@ def _licence(kind: ArtifactKind) -> dict[str, str]:
     return {"name": LICENCES[kind]} | ({"path": page} if page else {})
 
 
-def _address(kind: ArtifactKind) -> str:
+def _licence_url(kind: ArtifactKind) -> str:
     return _LICENCE_PAGES[kind] or LICENCES[kind]
 
 
-def _kind(kind: pa.DataType) -> tuple[str, str]:
-    """Give what Table Schema and Croissant call an Arrow type."""
+def _type_names(kind: pa.DataType) -> tuple[str, str]:
+    """Return the names of an Arrow type in Table Schema and in Croissant."""
     if pa.types.is_list(kind):
-        return "array", _kind(kind.value_type)[1]
+        return "array", _type_names(kind.value_type)[1]
     return {
         pa.string(): ("string", "sc:Text"),
         pa.int64(): ("integer", "sc:Integer"),

@@ -36,14 +36,14 @@ from warehouse.exports.published import (
 )
 from warehouse.mart.snapshot import Snapshot
 
-# What the engine may hold while files are written; more than that is sorted on disk.
-_MEMORY = "3GB"
-# Files are written side by side: one is compressed while another is sorted.
-_AT_ONCE = min(2, os.cpu_count() or 1)
+# Memory limit of DuckDB while files are written; larger sorts spill to disk.
+_MEMORY_LIMIT = "3GB"
+# Two files at a time: one is compressed while the other is sorted.
+_THREADS = min(2, os.cpu_count() or 1)
 
 
 class AlreadyExported(SankofaError):
-    """A version that is complete was to be written again; versions never change."""
+    """The version is exported already; versions never change."""
 
 
 def export(
@@ -56,93 +56,110 @@ def export(
     notice: str,
     now: datetime | None = None,
 ) -> Manifest:
-    """Write every file of a build and give its manifest; nobody is pointed to it yet.
+    """Write every file of a build and return its manifest; ``latest`` is switched separately.
 
-    ``destination`` is a folder or a URL that fsspec knows, ``base_url`` the address at which
-    others read it, ``previous`` the version that deltas are against.
+    ``destination`` is a folder or an fsspec URL, ``base_url`` where readers find it, ``previous``
+    the version that deltas are computed against.
     """
-    place, version = FileStore.of(destination), snapshot.data_version
-    _make_room(place, version)
-    address = f"{base_url.rstrip('/')}/{version}"
-    before = _keys(destination, previous)
-    staged = _staged(snapshot)
+    store, version = FileStore.of(destination), snapshot.data_version
+    _prepare(store, version)
+    version_url = f"{base_url.rstrip('/')}/{version}"
+    previous_keys = _keys(destination, previous)
+    tables = _table_names(snapshot)
     missing = {
-        part.key: [name for name in part.needs if name not in staged] for part in EXPORT_FILES
+        export_file.key: [name for name in export_file.needs if name not in tables]
+        for export_file in EXPORT_FILES
     }
-    made = [part for part in EXPORT_FILES if not missing[part.key]]
-    _let_read(snapshot.sql, place)
-    one = partial(write_artifact, snapshot, place, address, notice)
-    with _frugal(snapshot.sql), ThreadPoolExecutor(_AT_ONCE) as threads:
-        against = {part.key: previous if part.key in before else None for part in made}
+    possible = [export_file for export_file in EXPORT_FILES if not missing[export_file.key]]
+    _register_store(snapshot.sql, store)
+    write = partial(write_artifact, snapshot, store, version_url, notice)
+    with _memory_limit(snapshot.sql), ThreadPoolExecutor(_THREADS) as threads:
+        against = {
+            export_file.key: previous if export_file.key in previous_keys else None
+            for export_file in possible
+        }
         written: dict[str, Artifact] = {}
-        for later in (False, True):
-            parts = [part for part in made if (part.after is not None) is later]
-            found = threads.map(one, parts, [against[part.key] for part in parts])
-            written.update((each.key, each) for each in found)
-    artifacts = [written[part.key] for part in made]
+        # Files made from what another file's reader collects are written in a second round.
+        for second_round in (False, True):
+            export_files = [
+                export_file
+                for export_file in possible
+                if (export_file.after is not None) is second_round
+            ]
+            artifacts_written = threads.map(
+                write, export_files, [against[export_file.key] for export_file in export_files]
+            )
+            written.update((artifact.key, artifact) for artifact in artifacts_written)
+    artifacts = [written[export_file.key] for export_file in possible]
     manifest = Manifest(
         data_version=version,
         generated_at=(now or datetime.now(UTC)).astimezone(UTC),
         artifacts=tuple(artifacts),
         failed=tuple(
-            failed_artifact(part, missing[part.key]) for part in EXPORT_FILES if missing[part.key]
+            failed_artifact(export_file, missing[export_file.key])
+            for export_file in EXPORT_FILES
+            if missing[export_file.key]
         ),
-        signature_url=f"{address}/{SIGNATURE}",
-        datapackage_url=f"{address}/{DATAPACKAGE}",
+        signature_url=f"{version_url}/{SIGNATURE}",
+        datapackage_url=f"{version_url}/{DATAPACKAGE}",
     )
-    _describe(place, manifest, list(zip(made, artifacts, strict=True)), notice)
+    _describe(store, manifest, list(zip(possible, artifacts, strict=True)), notice)
     body = encode_manifest(manifest)
-    place.put(signing_key.public_pem(), version, PUBLIC_KEY)
-    place.put(signing_key.sign(body), version, SIGNATURE)
-    place.put(body, version, MANIFEST_FILE)
+    store.put(signing_key.public_pem(), version, PUBLIC_KEY)
+    store.put(signing_key.sign(body), version, SIGNATURE)
+    store.put(body, version, MANIFEST_FILE)
     return manifest
 
 
 def switch_latest(destination: str, data_version: str) -> None:
-    """Let every reader of ``latest`` see another complete version from now on."""
-    place = FileStore.of(destination)
-    if not DATA_VERSION.fullmatch(data_version) or not place.exists(data_version, MANIFEST_FILE):
+    """Point ``latest`` to another complete version."""
+    store = FileStore.of(destination)
+    if not DATA_VERSION.fullmatch(data_version) or not store.exists(data_version, MANIFEST_FILE):
         raise UnknownVersion(f"{data_version!r} has no complete export; export it first")
-    place.put(data_version.encode("ascii"), LATEST)
+    store.put(data_version.encode("ascii"), LATEST)
 
 
-def _make_room(place: FileStore, version: str) -> None:
-    """Refuse to write a version twice, and clear what killed exports left."""
+def _prepare(store: FileStore, version: str) -> None:
+    """Raise if the version exists, and delete the incomplete versions of killed exports."""
     if not DATA_VERSION.fullmatch(version):
         raise UnknownVersion(f"{version!r} is not a data_version")
-    for name in place.folders():
-        if DATA_VERSION.fullmatch(name) and not place.exists(name, MANIFEST_FILE):
-            place.remove(name)
-    if place.exists(version, MANIFEST_FILE):
-        raise AlreadyExported(f"{version} is exported already and never changes; name a new one")
+    for name in store.folders():
+        if DATA_VERSION.fullmatch(name) and not store.exists(name, MANIFEST_FILE):
+            store.remove(name)
+    if store.exists(version, MANIFEST_FILE):
+        raise AlreadyExported(
+            f"{version} is exported already and never changes; publish a new version"
+        )
 
 
 def _keys(destination: str, previous: str | None) -> set[str]:
-    """Name the files that the version before has; none where it was not exported."""
+    """Return the keys of the files of the version before; none if it was not exported."""
     if previous is None:
         return set()
     try:
-        return {each.key for each in PublishedExports(destination).manifest(previous).artifacts}
+        return {
+            artifact.key for artifact in PublishedExports(destination).manifest(previous).artifacts
+        }
     except UnknownVersion:
         return set()
 
 
-def _staged(snapshot: Snapshot) -> set[str]:
+def _table_names(snapshot: Snapshot) -> set[str]:
     return set(snapshot.read("SELECT view_name FROM duckdb_views()")["view_name"].to_pylist())
 
 
-def _let_read(sql: duckdb.DuckDBPyConnection, place: FileStore) -> None:
-    """Let the engine read files of a store that it does not know by itself."""
-    protocol = place.address().split("://")[0]
-    if not place.is_local and protocol not in sql.list_filesystems():
-        sql.register_filesystem(place.files)
+def _register_store(sql: duckdb.DuckDBPyConnection, store: FileStore) -> None:
+    """Register a store with DuckDB unless it can read that protocol itself."""
+    protocol = store.url().split("://")[0]
+    if not store.is_local and protocol not in sql.list_filesystems():
+        sql.register_filesystem(store.files)
 
 
 @contextmanager
-def _frugal(sql: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Let the engine sort on disk what does not fit into little memory."""
+def _memory_limit(sql: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Lower DuckDB's memory limit for a while; sorts that do not fit spill to disk."""
     (before,) = sql.execute("SELECT current_setting('memory_limit')").fetchall()[0]
-    sql.execute(f"SET GLOBAL memory_limit = '{_MEMORY}'")
+    sql.execute(f"SET GLOBAL memory_limit = '{_MEMORY_LIMIT}'")
     try:
         yield
     finally:
@@ -150,12 +167,12 @@ def _frugal(sql: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _describe(
-    place: FileStore, manifest: Manifest, described: list[tuple[ExportFile, Artifact]], notice: str
+    store: FileStore, manifest: Manifest, described: list[tuple[ExportFile, Artifact]], notice: str
 ) -> None:
     version, created = manifest.data_version, manifest.generated_at
-    for part, _ in described:
-        schema = msgspec.json.encode(describe.table_schema(part))
-        place.put(schema, version, schema_name(part.key))
+    for export_file, _ in described:
+        schema = msgspec.json.encode(describe.table_schema(export_file))
+        store.put(schema, version, schema_name(export_file.key))
     for name, make in ((DATAPACKAGE, describe.datapackage), (CROISSANT, describe.croissant)):
         body = msgspec.json.encode(make(described, version, notice, created))
-        place.put(msgspec.json.format(body, indent=1), version, name)
+        store.put(msgspec.json.format(body, indent=1), version, name)

@@ -1,7 +1,7 @@
-"""The columns of a bulk file: each with its type, its meaning, and where it comes from.
+"""The columns of each bulk file: name, type, meaning, and the SQL that computes it.
 
-Types and meanings are those of the row that a column is taken from; the few that only bulk
-files have are described here.
+Types and meanings are those of the row class a column comes from; the few columns that only bulk
+files have are described here. Names are those of the records that the API serves.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ PROVENANCE = (
 
 @dataclass(frozen=True)
 class FileColumn:
-    """One column of a bulk file; ``sql`` gives it from the staged row."""
+    """One column of a bulk file; ``sql`` computes it from a row of the snapshot."""
 
     field: pa.Field
     meaning: str
@@ -47,12 +47,12 @@ class FileColumn:
 
     @property
     def name(self) -> str:
-        """Give the name in the file."""
+        """The name in the file."""
         return str(self.field.name)
 
 
 class ExportOnlyColumns(SQLModel):
-    """What only bulk files show, and what the stage adds to a row."""
+    """Columns that only bulk files have, and those that the snapshot adds to a row."""
 
     fact_id: str = column("Id of this vintage of the figure.", "7a1d0c3b5e9f4a2280c6d1e2f3a4b5c6")
     record_id: str = column("Id of this row in the file.", "7a1d0c3b5e9f4a2280c6d1e2f3a4b5c6")
@@ -103,30 +103,30 @@ class Award(SQLModel):
 def columns(
     row: type[SQLModel], names: tuple[str, ...], sql: Mapping[str, str] | None = None
 ) -> tuple[FileColumn, ...]:
-    """Describe columns as a row describes them; ``new=old`` renames one."""
-    schema, given = arrow_schema(row), sql or {}
-    found = []
-    for each in names:
-        name, _, old = each.partition("=")
+    """Return columns of a row class; the name ``new=old`` renames one."""
+    schema, expressions = arrow_schema(row), sql or {}
+    selected = []
+    for renamed in names:
+        name, _, old = renamed.partition("=")
         field, info = schema.field(old or name), row.model_fields[old or name]
-        found.append(
+        selected.append(
             FileColumn(
                 field.with_name(name),
                 str(info.description),
                 info.examples[0] if info.examples else None,
-                given.get(name, old or name),
+                expressions.get(name, old or name),
             )
         )
-    return tuple(found)
+    return tuple(selected)
 
 
 def provenance() -> tuple[FileColumn, ...]:
-    """Give the columns that say where a row is from."""
+    """Return the provenance columns."""
     return columns(Sighting, PROVENANCE) + columns(ExportOnlyColumns, ("provenance_id",))
 
 
 def vintages() -> tuple[FileColumn, ...]:
-    """Give the columns by which any as_of is one filter."""
+    """Return the columns that make any as_of a single filter."""
     return (
         columns(ExportOnlyColumns, ("vintage",))
         + columns(Sighting, ("available_at", "withdrawn"))
@@ -135,13 +135,13 @@ def vintages() -> tuple[FileColumn, ...]:
 
 
 def record_id(sql: str = "row_id", name: str = "record_id") -> tuple[FileColumn, ...]:
-    """Give the column that tells a row from all others of its file."""
+    """Return the primary key column, computed by ``sql``."""
     return columns(ExportOnlyColumns, (name,), {name: sql})
 
 
 _OBSERVED = ("period_start", "period_end", "value", "unit", "base_period", "obs_status")
-# Between the parts of an id: no text that is published has it.
-_ONE = "md5(concat_ws(chr(31), {}))"
+# Parts of an id are separated by a control character that no published text contains.
+_HASHED_ID = "md5(concat_ws(chr(31), {}))"
 _SIGNAL_ID = (
     "signal_key, country, month, dimension, dimension_value, coalesce(service_id, ''), measure, "
     "coalesce(currency, ''), vintage"
@@ -234,7 +234,7 @@ ANNUAL = (
     + vintages()
     + provenance()
 )
-SIGNAL = record_id(_ONE.format(_SIGNAL_ID)) + columns(Signal, tuple(Signal.model_fields))
-QUALITY = record_id(_ONE.format("data_version, sku, dimension, metric, scope")) + columns(
+SIGNAL = record_id(_HASHED_ID.format(_SIGNAL_ID)) + columns(Signal, tuple(Signal.model_fields))
+QUALITY = record_id(_HASHED_ID.format("data_version, sku, dimension, metric, scope")) + columns(
     QualityMetric, tuple(QualityMetric.model_fields)
 )

@@ -1,4 +1,4 @@
-"""A Parquet file written as a stream: sorted rows in, the file's digest and size out."""
+"""Write a Parquet file as a stream of sorted rows, hashing it on the way."""
 
 import hashlib
 import os
@@ -15,22 +15,22 @@ from assets.exports.file_columns import FileColumn
 from warehouse.exports.file_store import FileStore
 
 GROUP = 100_000
-# Small enough that no text column of a batch can pass the 2 GiB that Arrow's offsets reach.
+# Small enough that no text column of a batch exceeds the 2 GiB that Arrow's offsets can address.
 BATCH = 10 * 2_048
-# What sees the rows of a file while it is written.
+# A function that sees the rows of a file while they are written.
 Reader = Callable[[pa.Table], None]
-# Nearly every row has its own: a dictionary of them is made in vain.
+# Columns with a different value in nearly every row: a dictionary would only cost space.
 _DISTINCT = (
     *("fact_id", "record_id", "provenance_id", "source_ref", "source_url"),
     *("ocid", "release_id", "release"),
 )
-# Long texts: their least and greatest tell a reader nothing.
-_UNSORTABLE = ("release",)
+# Long texts: their minimum and maximum are of no use to a reader.
+_NO_STATISTICS = ("release",)
 
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """What is known of a file once it is written."""
+    """Size, digest and period of a file that was written."""
 
     rows: int
     size_bytes: int
@@ -39,8 +39,8 @@ class WrittenFile:
     period_max: date | None
 
 
-class _Hashing:
-    """A file that is hashed while it is written."""
+class _HashingFile:
+    """A file object that hashes what is written to it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -48,11 +48,11 @@ class _Hashing:
         self.size = 0
         self.closed = False
 
-    def write(self, part: bytes) -> int:
-        self.hash.update(part)
-        self.size += len(part)
-        self._file.write(part)
-        return len(part)
+    def write(self, data: bytes) -> int:
+        self.hash.update(data)
+        self.size += len(data)
+        self._file.write(data)
+        return len(data)
 
     def tell(self) -> int:
         return self.size
@@ -64,10 +64,10 @@ class _Hashing:
         self.closed = True
 
 
-def file_schema(columns: Iterable[FileColumn], about: dict[str, str]) -> pa.Schema:
-    """Give the schema of a file: each column with its meaning, and what it says of itself."""
-    fields = [each.field.with_metadata({"description": each.meaning}) for each in columns]
-    return pa.schema(fields, metadata=about)
+def file_schema(columns: Iterable[FileColumn], metadata: dict[str, str]) -> pa.Schema:
+    """Return the schema of a file, with column descriptions and file metadata."""
+    fields = [column.field.with_metadata({"description": column.meaning}) for column in columns]
+    return pa.schema(fields, metadata=metadata)
 
 
 def write_parquet(
@@ -75,30 +75,33 @@ def write_parquet(
     schema: pa.Schema,
     sort: tuple[str, ...],
     period: tuple[str, ...],
-    place: FileStore,
-    *parts: str,
+    store: FileStore,
+    *path: str,
     read: Reader | None = None,
 ) -> WrittenFile:
-    """Write rows that come in order, ``read`` on their way; no more than a row group is held."""
-    found: list[date] = []
+    """Write sorted rows to a file of a store; ``read`` sees each row group before it is written.
+
+    At most one row group is in memory.
+    """
+    days: list[date] = []
     count = 0
-    with place.create(*parts) as file:
-        out = _Hashing(file)
+    with store.create(*path) as file:
+        out = _HashingFile(file)
         with _writer(out, schema, sort) as writer:
             for group in row_groups(rows, schema):
                 if read is not None:
                     read(group)
                 writer.write_table(group, row_group_size=GROUP)
                 count += len(group)
-                found += _days(group, period)
+                days += _days(group, period)
         file.flush()
-        if place.is_local:
+        if store.is_local:
             os.fsync(file.fileno())
-    least, most = min(found, default=None), max(found, default=None)
-    return WrittenFile(count, out.size, out.hash.hexdigest(), least, most)
+    first, last = min(days, default=None), max(days, default=None)
+    return WrittenFile(count, out.size, out.hash.hexdigest(), first, last)
 
 
-def _writer(out: _Hashing, schema: pa.Schema, sort: tuple[str, ...]) -> pq.ParquetWriter:
+def _writer(out: _HashingFile, schema: pa.Schema, sort: tuple[str, ...]) -> pq.ParquetWriter:
     return pq.ParquetWriter(
         pa.PythonFile(out, mode="w"),
         schema,
@@ -108,32 +111,32 @@ def _writer(out: _Hashing, schema: pa.Schema, sort: tuple[str, ...]) -> pq.Parqu
             for field in schema
             if field.name not in _DISTINCT and not pa.types.is_decimal(field.type)
         ],
-        write_statistics=[_leaf(field) for field in schema if field.name not in _UNSORTABLE],
+        write_statistics=[_leaf(field) for field in schema if field.name not in _NO_STATISTICS],
         write_page_index=True,
         sorting_columns=[pq.SortingColumn(schema.names.index(name)) for name in sort],
     )
 
 
 def _leaf(field: pa.Field) -> str:
-    """Name a column as the file does: that of a list is what the list is made of."""
+    """Return the name of a leaf column in the file; a list has its elements as a leaf."""
     return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
 
 
 def row_groups(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, size: int = GROUP
 ) -> Iterator[pa.Table]:
-    """Cut batches of any size into row groups of one size; the same rows give the same ones."""
-    held = schema.empty_table()
+    """Regroup batches of any size into row groups of one size, so that files are reproducible."""
+    pending = schema.empty_table()
     for batch in batches:
-        held = pa.concat_tables([held, pa.Table.from_batches([batch]).cast(schema)])
-        while len(held) >= size:
-            yield held.slice(0, size)
-            held = held.slice(size)
-    if len(held):
-        yield held
+        pending = pa.concat_tables([pending, pa.Table.from_batches([batch]).cast(schema)])
+        while len(pending) >= size:
+            yield pending.slice(0, size)
+            pending = pending.slice(size)
+    if len(pending):
+        yield pending
 
 
 def _days(group: pa.Table, period: tuple[str, ...]) -> list[date]:
     bounds = [pc.min_max(group[name]).as_py() for name in period]
-    days = [day for each in bounds for day in each.values() if day is not None]
+    days = [day for bound in bounds for day in bound.values() if day is not None]
     return [day.date() if isinstance(day, datetime) else day for day in days]

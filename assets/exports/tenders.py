@@ -1,6 +1,6 @@
-"""Awards as releases state them: one row an award, with who got it where that is known.
+"""Rows of the tender files that need more than a SELECT: parties and awards.
 
-They are read as the mart reads them.
+Awards are parsed from release JSON with the reader of the mart, while the releases file is written.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,9 @@ from warehouse.mart.snapshot import Snapshot
 from warehouse.record.tables import DECIMAL
 from warehouse.tables import TenderRelease
 
-READ = "awards_read"
-_OF_RELEASE = (
+# Table of the snapshot with the awards as they are parsed.
+AWARDS_TABLE = "awards_read"
+_RELEASE_COLUMNS = (
     record_id()
     + columns(
         TenderRelease,
@@ -29,9 +30,9 @@ _OF_RELEASE = (
     + vintages()
     + provenance()
 )
-_STATED = pa.schema(
+_AWARD_SCHEMA = pa.schema(
     [
-        ("place", pa.int64()),
+        ("award_index", pa.int64()),
         ("award_id", pa.string()),
         ("award_date", pa.date32()),
         ("award_status", pa.string()),
@@ -41,11 +42,11 @@ _STATED = pa.schema(
         ("suppliers", pa.list_(pa.string())),
     ]
 )
-_SCHEMA = pa.schema([*(each.field for each in _OF_RELEASE), *_STATED])
+_SCHEMA = pa.schema([*(column.field for column in _RELEASE_COLUMNS), *_AWARD_SCHEMA])
 
 
-# Only those that are established to be organisations: a withheld party is in no file. Who one
-# is, is what the data_version knows and follows no ``as_of``; its id is the one the API serves.
+# Only parties that are established to be organisations: a withheld party is in no file. The
+# organisation is the one the data_version resolved, whatever the ``as_of``; party_id is as served.
 PARTIES = f"""
 SELECT *, {PARTY_ID} AS party_id
 FROM (
@@ -55,88 +56,93 @@ FROM (
 )
 """.strip()
 
-
-# A supplier is resolved as the party of that name in the same release is; where parties of one
-# name are two organisations, it is neither. Nearly every award names one: lists are made of the
-# others only.
+# A supplier is resolved like the party of that name in the same release; if parties of one name
+# are two organisations, it is resolved to neither. Nearly every award names one supplier, so only
+# awards with several go through the costly list aggregation.
 AWARDS = f"""
-WITH who AS (
+WITH organisations AS (
     SELECT source, ocid, release_id, name, min(service_id) AS service_id
     FROM ({PARTIES}) WHERE service_id IS NOT NULL
     GROUP BY source, ocid, release_id, name HAVING min(service_id) = max(service_id)
 ),
-named AS (
-    SELECT record_id, place, source, ocid, release_id,
-        unnest(suppliers) AS name, unnest(range(len(suppliers))) AS number
-    FROM {READ} WHERE len(suppliers) > 1
+joint_suppliers AS (
+    SELECT record_id, award_index, source, ocid, release_id,
+        unnest(suppliers) AS name, unnest(range(len(suppliers))) AS supplier_index
+    FROM {AWARDS_TABLE} WHERE len(suppliers) > 1
 ),
-several AS (
-    SELECT record_id, place, list(service_id ORDER BY number) AS service_ids
-    FROM named LEFT JOIN who USING (source, ocid, release_id, name)
-    GROUP BY record_id, place
+joint_awards AS (
+    SELECT record_id, award_index, list(service_id ORDER BY supplier_index) AS service_ids
+    FROM joint_suppliers LEFT JOIN organisations USING (source, ocid, release_id, name)
+    GROUP BY record_id, award_index
 )
-SELECT stated.* EXCLUDE (record_id),
-    concat_ws('-', stated.record_id, stated.place) AS award_row_id,
-    one.service_id,
-    CASE len(suppliers) WHEN 0 THEN [] WHEN 1 THEN [one.service_id] ELSE several.service_ids
-        END AS supplier_service_ids
-FROM {READ} AS stated
-LEFT JOIN who AS one ON one.source = stated.source AND one.ocid = stated.ocid
-    AND one.release_id = stated.release_id AND one.name = stated.supplier_name
-LEFT JOIN several ON several.record_id = stated.record_id AND several.place = stated.place
+SELECT award.* EXCLUDE (record_id),
+    concat_ws('-', award.record_id, award.award_index) AS award_row_id,
+    sole.service_id,
+    CASE len(suppliers) WHEN 0 THEN [] WHEN 1 THEN [sole.service_id]
+        ELSE joint_awards.service_ids END AS supplier_service_ids
+FROM {AWARDS_TABLE} AS award
+LEFT JOIN organisations AS sole ON sole.source = award.source AND sole.ocid = award.ocid
+    AND sole.release_id = award.release_id AND sole.name = award.supplier_name
+LEFT JOIN joint_awards ON joint_awards.record_id = award.record_id
+    AND joint_awards.award_index = award.award_index
 """.strip()
 
 
 @contextmanager
 def reading_awards(snapshot: Snapshot) -> Iterator[Reader]:
-    """Stage what releases state of awards beside the other tables, while they are written."""
-    place = snapshot.path(READ)
-    with pq.ParquetWriter(place, _SCHEMA, compression="lz4", use_dictionary=False) as writer:
+    """Add the awards to the snapshot from releases that pass through the reader."""
+    path = snapshot.path(AWARDS_TABLE)
+    with pq.ParquetWriter(path, _SCHEMA, compression="lz4", use_dictionary=False) as writer:
         yield lambda releases: writer.write_table(_awards(releases))
-    quoted = str(place).replace("'", "''")
+    quoted = str(path).replace("'", "''")
+    # A cursor of its own: files are exported by several threads.
     with closing(snapshot.sql.cursor()) as sql:
-        sql.execute(f"CREATE OR REPLACE VIEW {READ} AS FROM read_parquet('{quoted}')")
+        sql.execute(f"CREATE OR REPLACE VIEW {AWARDS_TABLE} AS FROM read_parquet('{quoted}')")
 
 
 def _awards(releases: pa.Table) -> pa.Table:
-    """Read the awards of releases, column by column: rows of Python take three times as long."""
-    rows, places, ids, days, states = [], [], [], [], []
-    amounts, currencies, sole, names, ends = [], [], [], [], [0]
-    for row, text in _stating(releases["release"]):
-        for place, award in enumerate(parse_awards(text)):
-            money = award.value or NO_VALUE
-            named = [each.name for each in award.suppliers or () if each.name is not None]
-            rows.append(row)
-            places.append(place)
+    """Parse the awards of releases, column by column: rows of Python take three times as long."""
+    release_numbers, indexes, ids, days, statuses = [], [], [], [], []
+    amounts, currencies, sole_names, names, list_ends = [], [], [], [], [0]
+    for release_number, text in _with_awards(releases["release"]):
+        for index, award in enumerate(parse_awards(text)):
+            value = award.value or NO_VALUE
+            supplier_names = award.supplier_names()
+            release_numbers.append(release_number)
+            indexes.append(index)
             ids.append(None if award.id is None else str(award.id))
             days.append(award.date and award_day(award.date))
-            states.append(award.status)
-            amounts.append(exact_amount(bytes(money.amount)))
-            currencies.append(money.currency)
-            sole.append(named[0] if len(named) == 1 else None)
-            names += named
-            ends.append(len(names))
-    suppliers = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(names, pa.string()))
-    exactly = pa.array(amounts, pa.string()).cast(DECIMAL)
-    dated = pa.array(days, pa.date32())
-    told, state, money, one = (
-        pa.array(each, pa.string()) for each in (ids, states, currencies, sole)
-    )
-    stated = [pa.array(places, pa.int64()), told, dated, state, exactly, money, one, suppliers]
-    released = releases.select([each.name for each in _OF_RELEASE]).take(pa.array(rows, pa.int64()))
-    return pa.Table.from_arrays([*released.columns, *stated], schema=_SCHEMA)
+            statuses.append(award.status)
+            amounts.append(exact_amount(bytes(value.amount)))
+            currencies.append(value.currency)
+            sole_names.append(supplier_names[0] if len(supplier_names) == 1 else None)
+            names += supplier_names
+            list_ends.append(len(names))
+    stated = [
+        pa.array(indexes, pa.int64()),
+        pa.array(ids, pa.string()),
+        pa.array(days, pa.date32()),
+        pa.array(statuses, pa.string()),
+        pa.array(amounts, pa.string()).cast(DECIMAL),
+        pa.array(currencies, pa.string()),
+        pa.array(sole_names, pa.string()),
+        pa.ListArray.from_arrays(pa.array(list_ends, pa.int32()), pa.array(names, pa.string())),
+    ]
+    released = releases.select([column.name for column in _RELEASE_COLUMNS])
+    repeated = released.take(pa.array(release_numbers, pa.int64()))
+    return pa.Table.from_arrays([*repeated.columns, *stated], schema=_SCHEMA)
 
 
-def _stating(releases: pa.ChunkedArray) -> Iterator[tuple[int, memoryview]]:
-    """Give each release that may state awards with its number, without copying its text."""
+def _with_awards(releases: pa.ChunkedArray) -> Iterator[tuple[int, memoryview]]:
+    """Yield the releases that may state awards, with their numbers, without copying their text."""
     first = 0
     for texts in releases.chunks:
         _, offsets, data = texts.buffers()
-        # As a pattern, since a plain substring is searched five times as slowly.
-        found = pc.indices_nonzero(pc.match_substring_regex(texts, '"awards"')).to_numpy()
+        # As a pattern: pyarrow searches a plain substring five times as slowly.
+        matches = pc.indices_nonzero(pc.match_substring_regex(texts, '"awards"')).to_numpy()
         bounds = np.frombuffer(offsets, np.int32)[texts.offset :]
-        starts, ends = bounds[found].tolist(), bounds[found + 1].tolist()
+        starts, ends = bounds[matches].tolist(), bounds[matches + 1].tolist()
         view = memoryview(data or b"")
-        for row, start, end in zip((found + first).tolist(), starts, ends, strict=True):
-            yield row, view[start:end]
+        for number, start, end in zip((matches + first).tolist(), starts, ends, strict=True):
+            yield number, view[start:end]
         first += len(texts)

@@ -1,4 +1,4 @@
-"""One file of an export and what the manifest says of it."""
+"""Write one bulk file and its delta against the version before; return its manifest entry."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
@@ -25,102 +25,107 @@ from warehouse.mart.snapshot import Snapshot
 
 def write_artifact(
     snapshot: Snapshot,
-    place: FileStore,
-    address: str,
+    store: FileStore,
+    base_url: str,
     notice: str,
-    part: ExportFile,
+    export_file: ExportFile,
     previous: str | None,
 ) -> Artifact:
-    """Write the file of a part, and what changed in it, and say what the manifest says of it."""
+    """Write a file and its delta, and return its manifest entry.
+
+    ``base_url`` is where readers find the files of this version; ``previous`` is the version to
+    compare with, None if that has no such file.
+    """
     version = snapshot.data_version
-    schema = file_schema(part.columns, _about(part, version, notice))
-    alongside = nullcontext() if part.alongside is None else part.alongside(snapshot)
+    schema = file_schema(export_file.columns, _file_metadata(export_file, version, notice))
+    alongside = nullcontext() if export_file.alongside is None else export_file.alongside(snapshot)
     with closing(snapshot.sql.cursor()) as sql:
-        rows, name = rows_of(part, snapshot, sql), file_name(part.key)
+        rows, name = rows_of(export_file, snapshot, sql), file_name(export_file.key)
         with alongside as read:
             written = write_parquet(
-                rows, schema, part.sort, part.period, place, version, name, read=read
+                rows, schema, export_file.sort, export_file.period, store, version, name, read=read
             )
         delta = None
-        if previous is not None and same_columns(sql, place, previous, part, schema):
-            changes = write_delta(sql, part, schema, place, previous, version)
-            delta = _delta(part, changes, previous, address)
+        if previous is not None and same_columns(sql, store, previous, export_file, schema):
+            changes = write_delta(sql, export_file, schema, store, previous, version)
+            delta = _delta(export_file, changes, previous, base_url)
     return Artifact(
-        key=part.key,
-        title=part.title,
-        kind=part.kind,
-        sku=part.sku,
-        signal_key=part.signal_key,
-        url=f"{address}/{name}",
-        requires_key=TIERS[part.kind] is not None,
-        required_tier=TIERS[part.kind],
-        license=LICENCES[part.kind],
+        key=export_file.key,
+        title=export_file.title,
+        kind=export_file.kind,
+        sku=export_file.sku,
+        signal_key=export_file.signal_key,
+        url=f"{base_url}/{name}",
+        requires_key=TIERS[export_file.kind] is not None,
+        required_tier=TIERS[export_file.kind],
+        license=LICENCES[export_file.kind],
         rows=written.rows,
         columns=tuple(ColumnType(field.name, str(field.type)) for field in schema),
         size_bytes=written.size_bytes,
         sha256=written.sha256,
-        schema_url=f"{address}/{schema_name(part.key)}",
+        schema_url=f"{base_url}/{schema_name(export_file.key)}",
         period_min=written.period_min,
         period_max=written.period_max,
-        sort_key=part.sort,
-        methodology_ref=part.methodology_ref,
+        sort_key=export_file.sort,
+        methodology_ref=export_file.methodology_ref,
         delta=delta,
-        sql_as_of=part.sql_as_of,
+        sql_as_of=export_file.sql_as_of,
     )
 
 
-def _about(part: ExportFile, version: str, notice: str) -> dict[str, str]:
-    """Say in the file itself what it is."""
+def _file_metadata(export_file: ExportFile, version: str, notice: str) -> dict[str, str]:
+    """Return the metadata of the Parquet file, so that a lone copy still explains itself."""
     return {
-        "sku": part.sku or "",
+        "sku": export_file.sku or "",
         "data_version": version,
-        "licence": LICENCES[part.kind],
-        "methodology": part.methodology_ref or "",
-        "title": part.title,
+        "licence": LICENCES[export_file.kind],
+        "methodology": export_file.methodology_ref or "",
+        "title": export_file.title,
         "notice": notice,
-        "sql_as_of": part.sql_as_of or "",
+        "sql_as_of": export_file.sql_as_of or "",
     }
 
 
-def failed_artifact(part: ExportFile, missing: Iterable[str]) -> Failed:
-    """Say that a file could not be made, and what lacks."""
+def failed_artifact(export_file: ExportFile, missing: Iterable[str]) -> Failed:
+    """Return the manifest entry of a file that could not be written, with what is missing."""
     reason = f"the build has no {' and no '.join(missing)}, from which this file is made"
-    return Failed(key=part.key, title=part.title, sku=part.sku, reason=reason)
+    return Failed(key=export_file.key, title=export_file.title, sku=export_file.sku, reason=reason)
 
 
-def _delta(part: ExportFile, changes: WrittenFile, previous: str, address: str) -> Delta:
+def _delta(export_file: ExportFile, changes: WrittenFile, previous: str, base_url: str) -> Delta:
     return Delta(
         against=previous,
-        url=f"{address}/{delta_name(part.key)}",
+        url=f"{base_url}/{delta_name(export_file.key)}",
         rows=changes.rows,
         size_bytes=changes.size_bytes,
         sha256=changes.sha256,
-        key=part.id,
-        meaning=MEANING.format(id=part.id),
-        sql_apply=sql_apply(part),
+        key=export_file.id,
+        meaning=MEANING.format(id=export_file.id),
+        sql_apply=sql_apply(export_file),
     )
 
 
 def rows_of(
-    part: ExportFile, snapshot: Snapshot, sql: duckdb.DuckDBPyConnection
+    export_file: ExportFile, snapshot: Snapshot, sql: duckdb.DuckDBPyConnection
 ) -> Iterator[pa.RecordBatch]:
-    """Give the rows of a part; those that are staged in its order are not sorted again."""
-    if part.keeps is None or snapshot.order(part.keeps) != part.staged_sort:
-        yield from sql.sql(f"{part.statement} ORDER BY {', '.join(part.sort)}").to_arrow_reader(
-            BATCH
-        )
-    elif part.relation == f"SELECT * FROM {part.keeps}":
-        yield from _columns(snapshot.path(part.keeps), part)
+    """Yield the rows of a file in order; a snapshot table that is sorted so is not sorted again."""
+    if export_file.keeps is None or snapshot.order(export_file.keeps) != export_file.snapshot_sort:
+        ordered = f"{export_file.statement} ORDER BY {', '.join(export_file.sort)}"
+        yield from sql.sql(ordered).to_arrow_reader(BATCH)
+    elif export_file.relation == f"SELECT * FROM {export_file.keeps}":
+        yield from _columns(snapshot.path(export_file.keeps), export_file)
     else:
-        yield from sql.sql(part.statement).to_arrow_reader(BATCH)
+        yield from sql.sql(export_file.statement).to_arrow_reader(BATCH)
 
 
-def _columns(path: Path, part: ExportFile) -> Iterator[pa.RecordBatch]:
-    """Read columns of a staged table without the engine, which would copy each text again."""
-    staged, shown = zip(*((each.sql, each.name) for each in part.columns), strict=True)
+def _columns(path: Path, export_file: ExportFile) -> Iterator[pa.RecordBatch]:
+    """Read columns of a snapshot table without DuckDB, which would copy each text again."""
+    expressions, names = zip(
+        *((column.sql, column.name) for column in export_file.columns), strict=True
+    )
     with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(BATCH, columns=list(staged)):
-            yield pa.RecordBatch.from_arrays([batch[name] for name in staged], shown)
+        for batch in file.iter_batches(BATCH, columns=list(expressions)):
+            yield pa.RecordBatch.from_arrays([batch[name] for name in expressions], names)
 
 
 MEANING = (
@@ -135,66 +140,71 @@ _APPLY = (
 _CHANGE = pa.field("change", pa.string(), nullable=False)
 
 
-def sql_apply(part: ExportFile) -> str:
-    """Write how the file of this version is made from the one before and the delta."""
-    return _APPLY.format(id=part.id)
+def sql_apply(export_file: ExportFile) -> str:
+    """Return the SQL that makes the file of this version from the one before and the delta."""
+    return _APPLY.format(id=export_file.id)
 
 
-def delta_schema(part: ExportFile, schema: pa.Schema) -> pa.Schema:
-    """Give the schema of the delta: the file's, in which all but the id may be null."""
-    fields = [field.with_nullable(field.name != part.id) for field in schema]
+def delta_schema(export_file: ExportFile, schema: pa.Schema) -> pa.Schema:
+    """Return the schema of the delta: that of the file, with all but the id nullable."""
+    fields = [field.with_nullable(field.name != export_file.id) for field in schema]
     return pa.schema([_CHANGE, *fields], metadata=schema.metadata)
 
 
 def write_delta(
     sql: duckdb.DuckDBPyConnection,
-    part: ExportFile,
+    export_file: ExportFile,
     schema: pa.Schema,
-    place: FileStore,
+    store: FileStore,
     previous: str,
     data_version: str,
 ) -> WrittenFile:
-    """Compare the files of two versions row by row, and write what differs."""
-    now, before = (_read(place, version, part) for version in (data_version, previous))
+    """Compare the files of two versions row by row, and write the rows that differ."""
+    newer, older = (_read(store, version, export_file) for version in (data_version, previous))
     names = ", ".join(schema.names)
-    order = ", ".join(part.sort)
+    order = ", ".join(export_file.sort)
     statement = f"""
+-- ids whose rows differ, or are in one of the two files only
 WITH changed AS (
-    SELECT coalesce(now.id, before.id) AS id, now.id IS NULL AS gone
-    FROM (SELECT {part.id} AS id, hash({names}) AS mark FROM {now}) AS now
-    FULL JOIN (SELECT {part.id} AS id, hash({names}) AS mark FROM {before}) AS before
-      ON now.id = before.id
-    WHERE now.mark IS DISTINCT FROM before.mark
+    SELECT coalesce(newer.id, older.id) AS id, newer.id IS NULL AS is_removed
+    FROM (SELECT {export_file.id} AS id, hash({names}) AS row_hash FROM {newer}) AS newer
+    FULL JOIN (SELECT {export_file.id} AS id, hash({names}) AS row_hash FROM {older}) AS older
+      ON newer.id = older.id
+    WHERE newer.row_hash IS DISTINCT FROM older.row_hash
 ),
-put AS (SELECT * FROM {now} WHERE {part.id} IN (SELECT id FROM changed WHERE NOT gone))
+put AS (
+    SELECT * FROM {newer}
+    WHERE {export_file.id} IN (SELECT id FROM changed WHERE NOT is_removed)
+)
 SELECT 'put' AS change, {names} FROM put
 UNION ALL BY NAME
-SELECT 'removed' AS change, id AS {part.id} FROM changed WHERE gone
+SELECT 'removed' AS change, id AS {export_file.id} FROM changed WHERE is_removed
 ORDER BY {order}
 """
     return write_parquet(
         sql.sql(statement).to_arrow_reader(BATCH),
-        delta_schema(part, schema),
-        part.sort,
-        part.period,
-        place,
+        delta_schema(export_file, schema),
+        export_file.sort,
+        export_file.period,
+        store,
         data_version,
-        delta_name(part.key),
+        delta_name(export_file.key),
     )
 
 
 def same_columns(
     sql: duckdb.DuckDBPyConnection,
-    place: FileStore,
+    store: FileStore,
     previous: str,
-    part: ExportFile,
+    export_file: ExportFile,
     schema: pa.Schema,
 ) -> bool:
-    """Tell whether the file before has the same columns; else there is nothing to compare."""
-    held = sql.sql(f"SELECT * FROM {_read(place, previous, part)} LIMIT 0").to_arrow_table().schema
-    return bool(held.names == schema.names and held.types == schema.types)
+    """Return whether the file before has the same columns; if not, there can be no delta."""
+    no_rows = f"SELECT * FROM {_read(store, previous, export_file)} LIMIT 0"
+    before = sql.sql(no_rows).to_arrow_table().schema
+    return bool(before.names == schema.names and before.types == schema.types)
 
 
-def _read(place: FileStore, version: str, part: ExportFile) -> str:
-    address = place.address(version, file_name(part.key)).replace("'", "''")
-    return f"read_parquet('{address}')"
+def _read(store: FileStore, version: str, export_file: ExportFile) -> str:
+    url = store.url(version, file_name(export_file.key)).replace("'", "''")
+    return f"read_parquet('{url}')"

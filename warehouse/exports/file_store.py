@@ -1,7 +1,7 @@
-"""A folder or an object store that holds exports, addressed the same way.
+"""A folder or an object store with exports, through one interface.
 
-Files of a version are written once. What replaces something that readers see is put there
-at once: by renaming in a folder, by one upload in an object store.
+Files of a version are written once. A file that readers already see is replaced atomically: by a
+rename in a folder, by a single upload in an object store.
 """
 
 from dataclasses import dataclass
@@ -16,46 +16,47 @@ from warehouse.mart.sqlite_builds import move_into_place
 
 @dataclass(frozen=True)
 class FileStore:
-    """The root of all exports in some file system."""
+    """A root folder in any file system of fsspec."""
 
     files: fsspec.AbstractFileSystem
     root: str
 
     @classmethod
     def of(cls, destination: str) -> Self:
-        """Open a folder, or any URL that fsspec knows."""
+        """Open a folder or an fsspec URL."""
         files, root = fsspec.url_to_fs(destination)
         return cls(files, root.rstrip("/"))
 
     @property
     def is_local(self) -> bool:
-        """Tell whether it is a folder of this machine."""
+        """Whether it is a folder of this machine."""
         return isinstance(self.files, LocalFileSystem)
 
     def path(self, *parts: str) -> str:
-        """Give the path of a file as its file system writes it."""
+        """Return the path of a file in its file system."""
         return "/".join((self.root, *parts))
 
-    def address(self, *parts: str) -> str:
-        """Give the path with its protocol, as other engines ask for it."""
+    def url(self, *parts: str) -> str:
+        """Return the path with its protocol, as DuckDB expects it."""
         return (
             self.path(*parts) if self.is_local else self.files.unstrip_protocol(self.path(*parts))
         )
 
     def exists(self, *parts: str) -> bool:
-        """Tell whether there is a file."""
+        """Return whether the file exists."""
         return bool(self.files.isfile(self.path(*parts)))
 
     def size(self, *parts: str) -> int:
-        """Give the size of a file in bytes."""
+        """Return the size of a file in bytes."""
         return int(self.files.size(self.path(*parts)))
 
     def folders(self) -> list[str]:
-        """Name the folders at the root."""
+        """Return the names of the folders at the root, sorted."""
         if not self.files.isdir(self.path()):
             return []
-        found = self.files.ls(self.path(), detail=True)
-        names = [str(each["name"]).rstrip("/") for each in found if each["type"] == "directory"]
+        entries = self.files.ls(self.path(), detail=True)
+        paths = [entry["name"] for entry in entries if entry["type"] == "directory"]
+        names = [str(path).rstrip("/") for path in paths]
         return sorted(name.rsplit("/", 1)[-1] for name in names)
 
     def read(self, *parts: str) -> bytes:
@@ -67,22 +68,22 @@ class FileStore:
         return cast(BinaryIO, self.files.open(self.path(*parts), "rb"))
 
     def create(self, *parts: str) -> BinaryIO:
-        """Open a file to write it from its beginning."""
-        place = self.path(*parts)
-        self.files.makedirs(place.rsplit("/", 1)[0], exist_ok=True)
-        return cast(BinaryIO, self.files.open(place, "wb"))
+        """Create a file and open it for writing."""
+        path = self.path(*parts)
+        self.files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+        return cast(BinaryIO, self.files.open(path, "wb"))
 
     def put(self, body: bytes, *parts: str) -> None:
-        """Put a small file in its place at once: a reader sees the old one or the new one."""
-        place = self.path(*parts)
-        self.files.makedirs(place.rsplit("/", 1)[0], exist_ok=True)
+        """Write a small file atomically: a reader sees the old one or the new one."""
+        path = self.path(*parts)
+        self.files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
         if not self.is_local:
-            self.files.pipe_file(place, body)
+            self.files.pipe_file(path, body)
             return
-        beside = Path(f"{place}.partial")
-        beside.write_bytes(body)
-        move_into_place(beside, Path(place))
+        partial = Path(f"{path}.partial")
+        partial.write_bytes(body)
+        move_into_place(partial, Path(path))
 
     def remove(self, folder: str) -> None:
-        """Remove a folder of the root with all that is in it."""
+        """Delete a folder at the root with everything in it."""
         self.files.rm(self.path(folder), recursive=True)

@@ -1,7 +1,6 @@
-"""Exports as they are read: which version is the latest, and which files a version has.
+"""Published exports: versions, manifests and files.
 
-Versions never change, so that what was read of one is kept. Only files that a manifest
-names can be opened.
+Versions never change, so manifests are cached. Only files that a manifest names can be opened.
 """
 
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ DATAPACKAGE = "datapackage.json"
 CROISSANT = "croissant.json"
 PARQUET = "application/vnd.apache.parquet"
 
-_ABOUT = {
+_METADATA_FILES = {
     MANIFEST_FILE: "application/json",
     SIGNATURE: "application/octet-stream",
     PUBLIC_KEY: "application/x-pem-file",
@@ -36,14 +35,14 @@ ArtifactKind = Literal["open-panel", "licensed"]
 
 
 class ColumnType(msgspec.Struct, frozen=True):
-    """A column of a file and the type it has there."""
+    """A column of a file and its Arrow type."""
 
     name: str
     type: str
 
 
 class Delta(msgspec.Struct, frozen=True):
-    """What changed since the version before, and how to apply it."""
+    """The changes since the version before, and the SQL to apply them."""
 
     against: str
     url: str
@@ -58,8 +57,8 @@ class Delta(msgspec.Struct, frozen=True):
 class Artifact(msgspec.Struct, frozen=True):
     """One Parquet file of a version.
 
-    ``sql_as_of`` has the places ``{url}`` and ``{as_of}`` to fill in; null where a file holds
-    only what is known now.
+    ``sql_as_of`` has the placeholders ``{url}`` and ``{as_of}``; null if the file has only what
+    is known now.
     """
 
     key: str
@@ -85,7 +84,7 @@ class Artifact(msgspec.Struct, frozen=True):
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """A file that could not be made, and why."""
+    """A file that could not be written, and why."""
 
     key: str
     title: str
@@ -105,12 +104,12 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
-    """Write the manifest as it is signed."""
+    """Encode a manifest as it is signed."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
 
 
 def decode_manifest(body: bytes) -> Manifest:
-    """Read a manifest."""
+    """Decode a manifest."""
     return msgspec.json.decode(body, type=Manifest)
 
 
@@ -118,7 +117,7 @@ def decode_manifest(body: bytes) -> Manifest:
 class PublishedFile:
     """A file of a version; its bytes are the same forever."""
 
-    place: FileStore
+    store: FileStore
     data_version: str
     name: str
     media_type: str
@@ -127,88 +126,90 @@ class PublishedFile:
     required_tier: TierName | None = None
 
     def open(self) -> BinaryIO:
-        """Open it to read any part of it."""
-        return self.place.open(self.data_version, self.name)
+        """Open the file; it can be read from any position."""
+        return self.store.open(self.data_version, self.name)
 
 
 class PublishedExports:
     """All exports at a destination."""
 
     def __init__(self, destination: str) -> None:
-        self._place = FileStore.of(destination)
-        self._held: dict[str, tuple[bytes, Manifest]] = {}
+        self._store = FileStore.of(destination)
+        self._manifests: dict[str, tuple[bytes, Manifest]] = {}
 
     def latest(self) -> str:
-        """Name the version that is the latest now."""
-        if not self._place.exists(LATEST):
+        """Return the latest version."""
+        if not self._store.exists(LATEST):
             raise NothingPublished("no export has been published yet; run `sankofa publish`")
-        return self._place.read(LATEST).decode("ascii").strip()
+        return self._store.read(LATEST).decode("ascii").strip()
 
     def versions(self) -> list[str]:
-        """Name every complete version, the oldest first."""
-        names = [name for name in self._place.folders() if DATA_VERSION.fullmatch(name)]
-        complete = [name for name in names if self._place.exists(name, MANIFEST_FILE)]
+        """Return every complete version, oldest first."""
+        names = [name for name in self._store.folders() if DATA_VERSION.fullmatch(name)]
+        complete = [name for name in names if self._store.exists(name, MANIFEST_FILE)]
         return sorted(complete, key=version_key)
 
     def remove(self, data_version: str) -> None:
-        """Hold a version no more."""
-        self._held.pop(data_version, None)
-        self._place.remove(data_version)
+        """Delete a version."""
+        self._manifests.pop(data_version, None)
+        self._store.remove(data_version)
 
     def manifest(self, data_version: str | None = None) -> Manifest:
-        """Give the manifest of a version; of the latest if none is named."""
+        """Return the manifest of a version, by default the latest."""
         return self._read(data_version)[1]
 
     def manifest_bytes(self, data_version: str | None = None) -> bytes:
-        """Give the manifest byte for byte as it was signed."""
+        """Return the manifest byte for byte as it was signed."""
         return self._read(data_version)[0]
 
     def file(self, data_version: str, name: str) -> PublishedFile | None:
-        """Find a file of a version by its name; None where its manifest names none."""
+        """Return a file of a version by its name; None if its manifest does not name it."""
         manifest = self.manifest(data_version)
         version = manifest.data_version
-        if name in _ABOUT:
-            size = self._place.size(version, name)
-            return PublishedFile(self._place, version, name, _ABOUT[name], size)
+        if name in _METADATA_FILES:
+            size = self._store.size(version, name)
+            return PublishedFile(self._store, version, name, _METADATA_FILES[name], size)
         for artifact in manifest.artifacts:
-            if name.startswith(artifact.key) and (found := self._of(version, artifact, name)):
-                return found
+            if name.startswith(artifact.key) and (
+                file := self._artifact_file(version, artifact, name)
+            ):
+                return file
         return None
 
-    def _of(self, version: str, artifact: Artifact, name: str) -> PublishedFile | None:
+    def _artifact_file(self, version: str, artifact: Artifact, name: str) -> PublishedFile | None:
         key, delta, tier = artifact.key, artifact.delta, artifact.required_tier
         if name == schema_name(key):
-            size = self._place.size(version, name)
-            return PublishedFile(self._place, version, name, "application/json", size)
-        parts = {file_name(key): artifact, delta_name(key): delta}
-        if (part := parts.get(name)) is None:
+            size = self._store.size(version, name)
+            return PublishedFile(self._store, version, name, "application/json", size)
+        entries = {file_name(key): artifact, delta_name(key): delta}
+        if (entry := entries.get(name)) is None:
             return None
         return PublishedFile(
-            self._place, version, name, PARQUET, part.size_bytes, part.sha256, tier
+            self._store, version, name, PARQUET, entry.size_bytes, entry.sha256, tier
         )
 
     def _read(self, data_version: str | None) -> tuple[bytes, Manifest]:
         version = self.latest() if data_version in (None, LATEST) else str(data_version)
-        if version not in self._held:
-            if not DATA_VERSION.fullmatch(version) or not self._place.exists(
+        if version not in self._manifests:
+            if not DATA_VERSION.fullmatch(version) or not self._store.exists(
                 version, MANIFEST_FILE
             ):
                 raise UnknownVersion(f"{version!r} has no exports; see `sankofa builds`")
-            body = self._place.read(version, MANIFEST_FILE)
-            self._held[version] = body, decode_manifest(body)
-        return self._held[version]
+            body = self._store.read(version, MANIFEST_FILE)
+            self._manifests[version] = body, decode_manifest(body)
+        return self._manifests[version]
 
 
 def file_name(key: str) -> str:
-    """Name the file of an artifact."""
+    """Return the file name of an artifact."""
     return f"{key}.parquet"
 
 
 def delta_name(key: str) -> str:
-    """Name the file of what changed in an artifact since the version before."""
+    """Return the file name of an artifact's changes since the version before."""
     return f"{key}.delta.parquet"
 
 
 def schema_name(key: str) -> str:
-    """Name the description of an artifact's columns."""
+    """Return the file name of an artifact's column descriptions."""
     return f"{key}.schema.json"

@@ -299,7 +299,7 @@ def test_rows_that_are_not_staged_in_order_give_the_same_files(
     load(record, TENDER_RELEASES, *(release_row(n) for n in range(1, 30)))
     with staged(record, tmp_path, VERSION, "signals") as snapshot:
         ordered = exported(snapshot, tmp_path)
-        assert snapshot.order("tender_releases") == PART["af-tender-releases"].staged_sort
+        assert snapshot.order("tender_releases") == PART["af-tender-releases"].snapshot_sort
         snapshot.write("shuffled", "FROM tender_releases ORDER BY md5(row_id)")
         snapshot.path("shuffled").replace(snapshot.path("tender_releases"))
         assert snapshot.order("tender_releases") == ()
