@@ -7,9 +7,11 @@ quarter faster than carrying them through. The engine must cast timestamps to da
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from warehouse.record.tables import RecordTable
+# Not at run time: the surfaces import this module, and must not load pyarrow.
+if TYPE_CHECKING:
+    from warehouse.record.tables import RecordTable
 
 Vintages = Literal["latest", "as_reported", "all"]
 
@@ -27,7 +29,7 @@ _NO_DAY = "DATE '0001-01-01'"
 
 
 def vintages_query(
-    table: RecordTable,
+    table: "RecordTable",
     relation: str,
     *,
     as_of: date | None = None,
