@@ -7,7 +7,7 @@ import anyio
 import pytest
 import uvicorn
 from click.testing import CliRunner
-from mcp_server import guard
+from mcp_server import guard, worker
 from mcp_server.http import Options, create_app, security
 
 from pipelines.commands.main import sankofa
