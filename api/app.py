@@ -34,7 +34,7 @@ from api.version_headers import VersionHeadersMiddleware
 from warehouse.contract.problems import UPGRADE_URL as UPGRADE_URL
 from warehouse.exports.published import PublishedExports
 from warehouse.keys.backends import KeyStoreUnavailable
-from warehouse.keys.store import KeyStore, check, public_key, signing_secret
+from warehouse.keys.store import KeyStore, check_key_store, signing_secret, usable_sandbox_key
 from warehouse.read.mart import Mart
 from warehouse.usage.store import Usage
 
@@ -83,7 +83,7 @@ def create_app(
     app.add_middleware(RepresentationMiddleware())
     app.add_middleware(TierCapMiddleware())
     add_error_handlers(app, upgrade_url)
-    stores: dict[str, Callable[[], object]] = {"key_store": lambda: check(keys)}
+    stores: dict[str, Callable[[], object]] = {"key_store": lambda: check_key_store(keys)}
     if usage is not None:
         stores["usage_store"] = usage.check
     # Read it now if possible; the service also starts while its key store is down.
@@ -109,7 +109,7 @@ def create_app(
         QualityResource(mart),
         ExportManifestResource(mart),
     )
-    sandbox_key = SandboxKey(lambda: public_key(keys))
+    sandbox_key = SandboxKey(lambda: usable_sandbox_key(keys))
     routes: dict[str, object] = {
         **{resource.endpoint.path: resource for resource in declared_resources},
         **page_routes(sandbox_key, site=docs is not None),

@@ -4,9 +4,9 @@ import logging
 
 import falcon
 
-from warehouse.contract.problems import Problem, foreseen, unforeseen, written
+from warehouse.contract.problems import Problem, internal_error, problem_for_error, problem_members
 from warehouse.json_encoding import encode
-from warehouse.keys.store import hidden
+from warehouse.keys.store import redact_keys
 
 _LOG = logging.getLogger("sankofa.api")
 
@@ -25,7 +25,7 @@ def add_error_handlers(app: falcon.App[falcon.Request, falcon.Response], upgrade
 
 def problem_of(error: Exception, req: falcon.Request) -> Problem:
     """Return the problem for an exception; an unexpected one is logged and not shown."""
-    problem = foreseen(error)
+    problem = problem_for_error(error)
     if problem is not None:
         if problem.kind.status >= 500:
             _LOG.error("%s: %s", problem.code, error)
@@ -33,14 +33,17 @@ def problem_of(error: Exception, req: falcon.Request) -> Problem:
     if isinstance(error, falcon.HTTPError):
         return _problem_of_http_error(error, req)
     _LOG.error("unexpected error, request %s", req.context.request_id, exc_info=error)
-    return unforeseen()
+    return internal_error()
 
 
 def send_problem(
     req: falcon.Request, resp: falcon.Response, problem: Problem, upgrade_url: str
 ) -> None:
     """Write a problem and the headers that go with its status."""
-    status, members = problem.kind.status, written(problem, req.context.request_id, upgrade_url)
+    status, members = (
+        problem.kind.status,
+        problem_members(problem, req.context.request_id, upgrade_url),
+    )
     if status == 401:
         resp.set_header("WWW-Authenticate", 'Bearer realm="sankofa"')
     if status == 402:
@@ -52,7 +55,7 @@ def send_problem(
     resp.status = status
     resp.content_type = "application/problem+json"
     # ``detail`` and ``received`` can repeat what the client sent: never its key.
-    resp.data = hidden(encode(members).decode()).encode()
+    resp.data = redact_keys(encode(members).decode()).encode()
 
 
 def _problem_of_http_error(error: falcon.HTTPError, req: falcon.Request) -> Problem:

@@ -9,9 +9,14 @@ from msgspec.json import encode
 
 from api.server.access_log import log_access
 from warehouse.contract import API_VERSION
-from warehouse.contract.limits import admitted, headers_of, refuse_above, sent_key
-from warehouse.keys.store import KeyStore, hidden
-from warehouse.usage.store import Standing, Usage
+from warehouse.contract.limits import (
+    authenticate,
+    check_rate_limit,
+    key_from_headers,
+    rate_limit_headers,
+)
+from warehouse.keys.store import KeyStore, redact_keys
+from warehouse.usage.store import QuotaStatus, Usage
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _METHODS = ("GET", "HEAD", "OPTIONS")
@@ -25,7 +30,7 @@ class RequestMiddleware:
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Accept the client's request id if it is valid and contains no key."""
         context, sent_id = req.context, req.env.get("HTTP_X_REQUEST_ID", "")
-        valid = sent_id and _REQUEST_ID.fullmatch(sent_id) and hidden(sent_id) == sent_id
+        valid = sent_id and _REQUEST_ID.fullmatch(sent_id) and redact_keys(sent_id) == sent_id
         context.request_id = sent_id if valid else f"{getrandbits(128):032x}"
         context.started = time.perf_counter()
         context.key = context.standing = None
@@ -43,7 +48,7 @@ class RequestMiddleware:
         line = {
             "request_id": request_id,
             "method": req.method,
-            "path": hidden(req.path)[:200],
+            "path": redact_keys(req.path)[:200],
             "status": resp.status_code,
             "key": None if key is None else key.prefix,
             "bytes": len(resp.data or b""),
@@ -71,8 +76,8 @@ class KeyMiddleware:
             raise falcon.HTTPMethodNotAllowed(_METHODS)
         if req.method == "OPTIONS" or _is_open(resource, params):
             return
-        sent = sent_key(req.env.get("HTTP_X_API_KEY"), req.env.get("HTTP_AUTHORIZATION"))
-        req.context.key = admitted(self._store, sent)
+        sent = key_from_headers(req.env.get("HTTP_X_API_KEY"), req.env.get("HTTP_AUTHORIZATION"))
+        req.context.key = authenticate(self._store, sent)
 
 
 class TierCapMiddleware:
@@ -113,18 +118,18 @@ class RateLimitMiddleware:
             return
         standing = self._usage.take(req.context.key, req.remote_addr)
         req.context.standing = standing
-        refuse_above(standing)
+        check_rate_limit(standing)
 
     def process_response(
         self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
     ) -> None:
         """Set the RateLimit headers; refund a response that is not charged."""
-        standing: Standing | None = req.context.standing
+        standing: QuotaStatus | None = req.context.standing
         if standing is None:
             return
         if resp.status_code not in _CHARGED_STATUSES:
             standing = self._usage.give_back(standing)
-        for name, value in headers_of(standing).items():
+        for name, value in rate_limit_headers(standing).items():
             resp.set_header(name, value)
 
 

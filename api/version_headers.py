@@ -4,8 +4,12 @@ from contextlib import suppress
 
 import falcon
 
+<<<<<<< HEAD
 from warehouse.contract.pagination import pinned_at
 from warehouse.data_version import DATA_VERSION
+=======
+from warehouse.contract.pagination import mart_at_version
+>>>>>>> c5ea8da (contract, keys, usage: name problems, parameter types, schemas and key functions plainly)
 from warehouse.errors import SankofaError
 from warehouse.read.mart import Mart
 
@@ -33,6 +37,6 @@ class VersionHeadersMiddleware:
         candidates = (pin, None) if pin and DATA_VERSION.fullmatch(pin) else (None,)
         for version in candidates:
             with suppress(SankofaError):
-                data_version = pinned_at(self._mart, version).build().data_version
+                data_version = mart_at_version(self._mart, version).build().data_version
                 resp.set_header("X-Data-Version", data_version)
                 return

@@ -11,7 +11,7 @@ from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.file_columns import FileColumn
 from assets.ingest.sources import SOURCES
 from assets.source import Source
-from warehouse.contract.body_schemas import ROWS
+from warehouse.contract.body_schemas import ROW_SCHEMAS
 from warehouse.contract.json_schema import Schema
 from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology import metrics, signals
@@ -54,7 +54,7 @@ def data_dictionary() -> str:
         "[Parquet files](#parquet-files), [tiers](#tiers-of-keys), [problems](#problems), "
         "[what makes a vintage](#what-makes-a-vintage).",
         "## Rows of REST and MCP",
-        *(_row(name, schema) for name, schema in ROWS.items()),
+        *(_row(name, schema) for name, schema in ROW_SCHEMAS.items()),
         "## Parquet files",
         "The manifest at `/v1/export` lists the files of a version; [bulk.md](bulk.md) shows how "
         "they are read.",

@@ -5,8 +5,13 @@ from typing import Any
 
 from api.endpoints.endpoint import Endpoint
 from warehouse.contract import API_VERSION
-from warehouse.contract.body_schemas import BODIES, PARTS, ROWS, example
-from warehouse.contract.json_schema import member, of_type, whole
+from warehouse.contract.body_schemas import (
+    BODY_SCHEMAS,
+    MANIFEST_SCHEMAS,
+    ROW_SCHEMAS,
+    body_example,
+)
+from warehouse.contract.json_schema import member_schema, object_schema, type_schema
 from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.problems import PROBLEMS
 
@@ -78,7 +83,7 @@ def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         "tags": [{"name": name} for name in dict.fromkeys(each.tag for each in endpoints)],
         "paths": {each.path: {"get": _operation(each)} for each in endpoints},
         "components": {
-            "schemas": {**ROWS, **PARTS, **BODIES, "Problem": _problem()},
+            "schemas": {**ROW_SCHEMAS, **MANIFEST_SCHEMAS, **BODY_SCHEMAS, "Problem": _problem()},
             "headers": {name: _header(*said) for name, said in _HEADERS.items()},
             "parameters": _request_headers(),
             "securitySchemes": {
@@ -139,7 +144,7 @@ def _success(endpoint: Endpoint, status: int, meaning: str) -> dict[str, Any]:
     reference = {"$ref": f"#/components/schemas/{endpoint.body}"}
     body = {"schema": reference}
     if endpoint.body != "Description":
-        body["example"] = example(endpoint.body)
+        body["example"] = body_example(endpoint.body)
     return {
         "description": meaning,
         "headers": _headers(endpoint, status),
@@ -193,28 +198,28 @@ def _request_headers() -> dict[str, Any]:
 
 
 def _problem() -> dict[str, Any]:
-    always = whole(
+    always = object_schema(
         {
-            "type": member(str, "A page that explains the code.", "/problems/key_missing"),
-            "title": member(str, "The code in words.", "No API key was sent"),
-            "status": member(int, "Status of the answer.", 401),
+            "type": member_schema(str, "A page that explains the code.", "/problems/key_missing"),
+            "title": member_schema(str, "The code in words.", "No API key was sent"),
+            "status": member_schema(int, "Status of the answer.", 401),
             "code": {"type": "string", "enum": list(PROBLEMS)},
-            "detail": member(str, "What was wrong with this request.", "Send your API key."),
-            "instance": member(str, "Id of the request.", "mine-1"),
+            "detail": member_schema(str, "What was wrong with this request.", "Send your API key."),
+            "instance": member_schema(str, "Id of the request.", "mine-1"),
         },
         "What went wrong, in words and as a code (RFC 9457).",
     )
     always["properties"] |= {
-        "parameter": of_type(str),
-        "received": of_type(str),
-        "expected": of_type(str),
+        "parameter": type_schema(str),
+        "received": type_schema(str),
+        "expected": type_schema(str),
         "allowed": {"type": "array", "items": _TEXT},
-        "maximum": of_type(int),
-        "upgrade_url": of_type(str),
-        "tier": of_type(str),
-        "required_tier": of_type(str),
-        "retry_after": of_type(int),
-        "retryable": of_type(bool),
+        "maximum": type_schema(int),
+        "upgrade_url": type_schema(str),
+        "tier": type_schema(str),
+        "required_tier": type_schema(str),
+        "retry_after": type_schema(int),
+        "retryable": type_schema(bool),
         "violated_policies": {"type": "array", "items": _TEXT},
     }
     return always

@@ -5,9 +5,16 @@ from typing import Any
 import falcon
 
 from api.endpoints.endpoint import Endpoint
-from warehouse.contract.pagination import pinned_at
+from warehouse.contract.pagination import mart_at_version
 from warehouse.contract.parameter_types import Choice, Parameter
-from warehouse.contract.problems import Problem, check_pin, invalid, missing, nobody, unknown
+from warehouse.contract.problems import (
+    Problem,
+    check_data_version,
+    invalid_parameter,
+    missing_parameter,
+    unknown_id,
+    unknown_parameter,
+)
 from warehouse.read.mart import Mart
 from warehouse.tiers import Tier
 
@@ -22,14 +29,14 @@ def read_parameters(req: falcon.Request, endpoint: Endpoint, **path: str) -> Par
     if not req.client_accepts(falcon.MEDIA_JSON):
         raise Problem("not_acceptable", "The response is application/json; let Accept allow it.")
     if endpoint.needs_key:
-        check_pin(req.get_header("X-Data-Version"))
+        check_data_version(req.get_header("X-Data-Version"))
     parameters: Parameters = {
         name: _path_value(endpoint, name, text) for name, text in path.items()
     }
     declared, sent = endpoint.query, req.params
     for name in sent:
         if name not in declared:
-            raise unknown(name, declared, "this endpoint")
+            raise unknown_parameter(name, declared, "this endpoint")
     for name, parameter in declared.items():
         parameters[name] = _query_value(parameter, sent.get(name))
     return parameters
@@ -43,7 +50,7 @@ def tier_of(req: falcon.Request) -> Tier:
 
 def pinned_mart(req: falcon.Request, mart: Mart) -> Mart:
     """Return the mart at the data_version that the request pins, or the current one."""
-    return pinned_at(mart, req.get_header("X-Data-Version"))
+    return mart_at_version(mart, req.get_header("X-Data-Version"))
 
 
 def etag_matches(if_none_match: str | None, etag: str) -> bool:
@@ -60,8 +67,8 @@ def _path_value(endpoint: Endpoint, name: str, text: str) -> object:
         return parameter.kind.read(text)
     except ValueError:
         if endpoint.invalid_id_status == 404:
-            raise nobody(text) from None
-        raise invalid(name, text, parameter.kind.expected) from None
+            raise unknown_id(text) from None
+        raise invalid_parameter(name, text, parameter.kind.expected) from None
 
 
 def _query_value(parameter: Parameter, sent: str | list[str] | None) -> object:
@@ -69,7 +76,7 @@ def _query_value(parameter: Parameter, sent: str | list[str] | None) -> object:
     if isinstance(sent, list):
         raise Problem("parameter_repeated", f"{name} was sent more than once.", parameter=name)
     if sent is None and parameter.required:
-        raise missing(name, kind.expected)
+        raise missing_parameter(name, kind.expected)
     text = parameter.default if sent is None else sent
     if text is None:
         return None
@@ -79,4 +86,4 @@ def _query_value(parameter: Parameter, sent: str | list[str] | None) -> object:
         return kind.read(text)
     except ValueError:
         allowed = {"allowed": list(kind.words)} if isinstance(kind, Choice) else {}
-        raise invalid(name, text, kind.expected, **allowed) from None
+        raise invalid_parameter(name, text, kind.expected, **allowed) from None

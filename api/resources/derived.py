@@ -5,7 +5,7 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows
-from warehouse.contract.problems import in_order, nobody
+from warehouse.contract.problems import check_date_order, unknown_id
 from warehouse.contract.tier_cap import row_limit
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.mart import Mart
@@ -63,7 +63,7 @@ class ProcurementDemandResource:
         """Send the months closed by ``as_of``, as ``observations``."""
         parameters = read_parameters(req, self.endpoint)
         from_ = parameters.pop("from")
-        in_order(from_, parameters["to"])
+        check_date_order(from_, parameters["to"])
         mart = pinned_mart(req, self._mart)
         limit = row_limit(tier_of(req), parameters["limit"])
         rows = procurement_demand(mart, **{**parameters, "from_": from_, "limit": limit})
@@ -87,7 +87,7 @@ class SignalResource:
         limit = row_limit(tier_of(req), parameters["limit"])
         rows = panel(mart, signal_key, limit=limit)
         if rows is None:
-            raise nobody(signal_key)
+            raise unknown_id(signal_key)
         send_rows(req, resp, rows, limit, None, "observations")
 
     on_head = on_get
@@ -106,7 +106,7 @@ class QualityResource:
         read_parameters(req, self.endpoint, sku=sku)
         rows = quality_metrics(pinned_mart(req, self._mart), sku)
         if rows is None:
-            raise nobody(sku)
+            raise unknown_id(sku)
         send_rows(req, resp, rows, None, None)
 
     on_head = on_get

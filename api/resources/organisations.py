@@ -5,7 +5,7 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows, send_rows_between
-from warehouse.contract.problems import Problem, nobody
+from warehouse.contract.problems import Problem, unknown_id
 from warehouse.read.crosswalk import FREE_ID_TYPES, identifiers, lookup
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
@@ -24,7 +24,7 @@ class EntityResource:
         read_parameters(req, self.endpoint, service_id=service_id)
         rows = entity(pinned_mart(req, self._mart), service_id)
         if rows is None:
-            raise nobody(service_id)
+            raise unknown_id(service_id)
         send_rows(req, resp, rows, 1, None)
 
     on_head = on_get
@@ -43,7 +43,7 @@ class CrosswalkResource:
         read_parameters(req, self.endpoint, service_id=service_id)
         crosswalk = identifiers(pinned_mart(req, self._mart), service_id, tier_of(req).paid)
         if crosswalk is None:
-            raise nobody(service_id)
+            raise unknown_id(service_id)
         before: dict[str, object] = {
             "service_id": crosswalk.service_id,
             "legal_name": crosswalk.legal_name,

@@ -6,7 +6,7 @@ from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows
 from warehouse.contract.macro import macro_rows
-from warehouse.contract.problems import conflict, missing, nobody
+from warehouse.contract.problems import conflicting_parameters, missing_parameter, unknown_id
 from warehouse.contract.tier_cap import row_limit
 from warehouse.errors import BadParameters
 from warehouse.read.fundamentals import facts_known
@@ -31,7 +31,7 @@ class FundamentalsResource:
         limit = None if tier.paid else tier.rows
         rows = facts_known(pinned_mart(req, self._mart), **parameters, limit=limit)
         if rows is None:
-            raise nobody(service_id)
+            raise unknown_id(service_id)
         send_rows(req, resp, rows, limit, parameters["as_of"])
 
     on_head = on_get
@@ -50,15 +50,15 @@ class SharedFactsResource:
         parameters = read_parameters(req, self.endpoint)
         entity_id, country = parameters["entity_id"], parameters["country"]
         if entity_id is None and country is None:
-            raise missing("entity_id", "exactly one of entity_id and country")
+            raise missing_parameter("entity_id", "exactly one of entity_id and country")
         if entity_id is not None and country is not None:
-            raise conflict("country", "Send exactly one of entity_id and country.")
+            raise conflicting_parameters("country", "Send exactly one of entity_id and country.")
         if country is not None and parameters["dataset"] is None:
-            raise missing("dataset", f"with country it is {_COUNTRY_DATASETS}")
+            raise missing_parameter("dataset", f"with country it is {_COUNTRY_DATASETS}")
         try:
             check_dataset(entity_id, parameters["dataset"])
         except BadParameters as error:
-            raise conflict("dataset", f"{error}.") from error
+            raise conflicting_parameters("dataset", f"{error}.") from error
         mart = pinned_mart(req, self._mart)
         limit = row_limit(tier_of(req), parameters["limit"])
         rows = shared_facts(mart, **{**parameters, "limit": limit})

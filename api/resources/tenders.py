@@ -7,7 +7,7 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows
-from warehouse.contract.pagination import next_cursor, place_of
+from warehouse.contract.pagination import next_cursor, resume_position
 from warehouse.contract.tier_cap import row_limit
 from warehouse.read.mart import Mart
 from warehouse.read.tenders import parties, releases
@@ -26,7 +26,7 @@ class TendersResource:
         """Send a page and, unless it is the last one, ``next_cursor``."""
         parameters = read_parameters(req, self.endpoint)
         pin = req.get_header("X-Data-Version")
-        mart, after = place_of(self._mart, self._secret(), parameters, pin)
+        mart, after = resume_position(self._mart, self._secret(), parameters, pin)
         limit = row_limit(tier_of(req), parameters["limit"])
         rows = releases(mart, parameters["country"], parameters["from"], limit, after)
         last_key = rows.last_key if rows.truncated else None

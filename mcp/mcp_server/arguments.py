@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from warehouse.contract.parameter_types import Choice, Kind, Parameter, Rows, Schema
-from warehouse.contract.problems import invalid, missing, unknown
+from warehouse.contract.parameter_types import Choice, Parameter, ParameterType, RowCount, Schema
+from warehouse.contract.problems import invalid_parameter, missing_parameter, unknown_parameter
 from warehouse.json_encoding import encode
 
 Asked = dict[str, Any]
@@ -15,7 +15,7 @@ Asked = dict[str, Any]
 class Several:
     """A list of values of one kind."""
 
-    of: Kind
+    of: ParameterType
     most: int
 
     @property
@@ -38,7 +38,7 @@ def read(parameters: Sequence[Parameter], sent: Mapping[str, Any], tool: str) ->
     declared = {each.name: each for each in parameters}
     for name in sent:
         if name not in declared:
-            raise unknown(name, declared, tool)
+            raise unknown_parameter(name, declared, tool)
     return {name: _value(each, sent) for name, each in declared.items()}
 
 
@@ -46,21 +46,23 @@ def _value(parameter: Parameter, sent: Mapping[str, Any]) -> object:
     name, kind = parameter.name, parameter.kind
     if name not in sent:
         if parameter.required:
-            raise missing(name, kind.expected)
+            raise missing_parameter(name, kind.expected)
         return None if parameter.default is None else kind.read(parameter.default)
     try:
         return _read(kind, sent[name])
     except ValueError:
         more = {"allowed": list(kind.words)} if isinstance(kind, Choice) else {}
-        raise invalid(name, _shown(sent[name]), _expected(kind, sent[name]), **more) from None
+        raise invalid_parameter(
+            name, _shown(sent[name]), _expected(kind, sent[name]), **more
+        ) from None
 
 
-def _read(kind: Kind, value: object) -> object:
+def _read(kind: ParameterType, value: object) -> object:
     if isinstance(kind, Several):
         if not isinstance(value, list) or not 1 <= len(value) <= kind.most:
             raise ValueError
         return [_read(kind.of, each) for each in value]
-    if isinstance(kind, Rows):
+    if isinstance(kind, RowCount):
         return kind.read(str(_whole(value)))
     if not isinstance(value, str) or not value:
         raise ValueError
@@ -77,8 +79,8 @@ def _whole(value: object) -> int:
     return value
 
 
-def _expected(kind: Kind, value: object) -> str:
-    in_words = isinstance(kind, Several | Rows) or isinstance(value, str)
+def _expected(kind: ParameterType, value: object) -> str:
+    in_words = isinstance(kind, Several | RowCount) or isinstance(value, str)
     return kind.expected if in_words else f"{kind.expected}, as a string"
 
 

@@ -17,9 +17,9 @@ from starlette.types import Message, Receive, Scope, Send
 from mcp_server.exchange import Exchange
 from mcp_server.response import Answering, Peek, write_log
 from mcp_server.service import IN_SCOPE, Call, Service
-from warehouse.contract.limits import sent_key
-from warehouse.contract.problems import Problem, check_pin
-from warehouse.keys.store import hidden
+from warehouse.contract.limits import key_from_headers
+from warehouse.contract.problems import Problem, check_data_version
+from warehouse.keys.store import redact_keys
 
 LONGEST_BODY = 65_536
 _TO_SEND = 20.0
@@ -84,7 +84,7 @@ class Guard:
         if scope["method"] != "POST":
             # There are no sessions to end, and nothing is ever sent without being asked.
             raise Problem("method_not_allowed", f"{scope['method']} is not allowed: use POST.")
-        sent = sent_key(headers.get("x-api-key"), headers.get("authorization"))
+        sent = key_from_headers(headers.get("x-api-key"), headers.get("authorization"))
         await self._do(lambda: self._service.admit(call, sent))
         address = scope["client"][0] if scope.get("client") else None
         try:
@@ -101,7 +101,7 @@ class Guard:
             await answer.settled(400, _NO_JSON)
             return
         call.pinned = headers.get("x-data-version")
-        check_pin(call.pinned)
+        check_data_version(call.pinned)
         scope = {**scope, IN_SCOPE: call}
         version = headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
         said = await self._exchange.answer(scope, version, body)
@@ -130,7 +130,7 @@ class Guard:
 
 def _call(headers: Mapping[str, str]) -> Call:
     sent = headers.get("x-request-id", "")
-    kept = _REQUEST_ID.fullmatch(sent) and hidden(sent) == sent
+    kept = _REQUEST_ID.fullmatch(sent) and redact_keys(sent) == sent
     return Call(request_id=sent) if kept else Call()
 
 

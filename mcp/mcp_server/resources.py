@@ -2,7 +2,7 @@
 
 from mcp_types import Resource, ResourceTemplate
 
-from warehouse.contract.datasets import DATASETS, card
+from warehouse.contract.datasets import DATASETS, dataset_card
 from warehouse.methodology.pages import REFS, methodology_page
 from warehouse.read.build_info import export_body
 from warehouse.read.mart import Mart
@@ -55,7 +55,7 @@ def read(mart: Mart, uri: str) -> tuple[str, str] | None:
     if uri == _MANIFEST:
         return export_body(mart.build()).decode(), _JSON
     if uri.startswith(_DATASET):
-        text = card(uri.removeprefix(_DATASET).upper())
+        text = dataset_card(uri.removeprefix(_DATASET).upper())
     else:
         name, _, slug = uri.removeprefix(_METHODOLOGY).partition("/")
         text = methodology_page(name, slug) if uri.startswith(_METHODOLOGY) else None

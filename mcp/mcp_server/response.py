@@ -9,10 +9,10 @@ import msgspec
 from starlette.types import Message, Scope, Send
 
 from mcp_server.service import REFUSED, Call, Service
-from warehouse.contract.limits import headers_of
+from warehouse.contract.limits import rate_limit_headers
 from warehouse.contract.problems import Problem
 from warehouse.json_encoding import encode
-from warehouse.keys.store import hidden
+from warehouse.keys.store import redact_keys
 
 API_VERSION = "1.0.0"
 Settle = Callable[[Call], Awaitable[None]]
@@ -88,8 +88,8 @@ class Answering:
         line = {
             "request_id": self.call.request_id,
             "method": scope["method"],
-            "path": hidden(scope["path"])[:200],
-            "rpc": hidden(self.message.method)[:64],
+            "path": redact_keys(scope["path"])[:200],
+            "rpc": redact_keys(self.message.method)[:64],
             "status": self._status,
             "key": None if key is None else key.prefix,
             "bytes": self._size,
@@ -108,7 +108,7 @@ class Answering:
         held = {"x-service-api-version": API_VERSION, "x-request-id": call.request_id}
         if call.key is not None:
             held |= {"x-service-tier": call.key.tier.name, "cache-control": "no-store"}
-        return held | ({} if call.standing is None else headers_of(call.standing))
+        return held | ({} if call.standing is None else rate_limit_headers(call.standing))
 
 
 def _pairs(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

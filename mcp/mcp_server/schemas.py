@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from warehouse.contract.body_schemas import BODIES, PARTS, ROWS
-from warehouse.contract.json_schema import Schema, member
+from warehouse.contract.body_schemas import BODY_SCHEMAS, MANIFEST_SCHEMAS, ROW_SCHEMAS
+from warehouse.contract.json_schema import Schema, member_schema
 from warehouse.contract.parameter_types import Parameter
 
 _COMPONENTS = "#/components/schemas/"
@@ -12,12 +12,12 @@ _PROBLEM: Schema = {
     "type": "object",
     "description": "Why the call cannot be answered (RFC 9457); isError is true.",
     "properties": {
-        "type": member(str, "Page that explains the code.", "/problems/not_found"),
-        "title": member(str, "The code in words.", "No such record or page"),
-        "status": member(int, "HTTP status of the same answer in REST.", 404),
-        "code": member(str, "What is wrong.", "not_found"),
-        "detail": member(str, "What to mend.", "No record has the id 'DCX'."),
-        "instance": member(str, "Id of the request.", "6f1d2c"),
+        "type": member_schema(str, "Page that explains the code.", "/problems/not_found"),
+        "title": member_schema(str, "The code in words.", "No such record or page"),
+        "status": member_schema(int, "HTTP status of the same answer in REST.", 404),
+        "code": member_schema(str, "What is wrong.", "not_found"),
+        "detail": member_schema(str, "What to mend.", "No record has the id 'DCX'."),
+        "instance": member_schema(str, "Id of the request.", "6f1d2c"),
     },
     "required": ["type", "title", "status", "code", "detail", "instance"],
 }
@@ -35,12 +35,12 @@ def input_schema(parameters: Sequence[Parameter]) -> Schema:
 
 def output_schema(body: str) -> Schema:
     """Describe a result: the answer of REST, or the problem."""
-    answer = _local(BODIES[body])
+    answer = _local(BODY_SCHEMAS[body])
     held: dict[str, Schema] = {"Answer": answer, "Problem": _PROBLEM}
     wanted = set(_named(answer))
     while wanted:
         name = wanted.pop()
-        held[name] = _local({**ROWS, **PARTS}[name])
+        held[name] = _local({**ROW_SCHEMAS, **MANIFEST_SCHEMAS}[name])
         wanted |= set(_named(held[name])) - set(held)
     either = [{"$ref": "#/$defs/Answer"}, {"$ref": "#/$defs/Problem"}]
     return {"type": "object", "anyOf": either, "$defs": held}

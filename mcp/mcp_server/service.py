@@ -15,23 +15,23 @@ from mcp_types import CallToolResult, ContentBlock, ResourceLink
 from mcp_server import arguments
 from mcp_server.results import Exact, Found, bounded
 from mcp_server.tools import Asking, Tool
-from warehouse.contract.limits import admitted, refuse_above
+from warehouse.contract.limits import authenticate, check_rate_limit
 from warehouse.contract.problems import (
-    NOT_CHARGED,
+    UNCHARGED_STATUSES,
     UPGRADE_URL,
     Problem,
-    foreseen,
-    unforeseen,
-    written,
+    internal_error,
+    problem_for_error,
+    problem_members,
 )
 from warehouse.exports.published import PARQUET, Artifact, decode_manifest
 from warehouse.json_encoding import encode
-from warehouse.keys.store import Key, KeyStore, hidden, signing_secret
+from warehouse.keys.store import Key, KeyStore, redact_keys, signing_secret
 from warehouse.mart.builds import is_postgres_url
 from warehouse.read.build_info import export_manifest
 from warehouse.read.mart import Mart
 from warehouse.tiers import Tier, TierName, tier_includes
-from warehouse.usage.store import Standing, Usage
+from warehouse.usage.store import QuotaStatus, Usage
 
 _FAILED = logging.getLogger("sankofa.mcp")
 _MANIFESTS_KEPT = 8
@@ -44,7 +44,7 @@ class Call:
     exact: Exact = field(default_factory=Exact)
     request_id: str = field(default_factory=lambda: uuid4().hex)
     key: Key | None = None
-    standing: Standing | None = None
+    standing: QuotaStatus | None = None
     pinned: str | None = None
     # A call of a tool is charged; it must run for that, and no other request may run one.
     is_tool: bool = False
@@ -71,7 +71,7 @@ class Service:
 
     def admit(self, call: Call, sent: str | None) -> None:
         """Let a call with a valid key in; a missing or unknown one is refused."""
-        call.key = admitted(self._keys, sent)
+        call.key = authenticate(self._keys, sent)
 
     def mart_for(self, call: Call) -> Mart:
         """Give the mart at the data_version that a call pins, or as it is now."""
@@ -81,11 +81,11 @@ class Service:
         """Count a call, that of a tool against the month too, and refuse it above a limit."""
         if self._usage is not None and call.key is not None:
             call.standing = self._usage.take(call.key, address, call.is_tool)
-            refuse_above(call.standing)
+            check_rate_limit(call.standing)
 
     def settle(self, call: Call) -> None:
         """Give back what a call was charged that turned out not to count."""
-        counts = call.ran and call.status not in NOT_CHARGED
+        counts = call.ran and call.status not in UNCHARGED_STATUSES
         if self._usage is not None and call.standing is not None and not counts:
             call.standing = self._usage.give_back(call.standing)
 
@@ -109,18 +109,18 @@ class Service:
 
     def problem_of(self, error: Exception, call: Call) -> Problem:
         """Say in our words what went wrong; what we did not foresee is logged and not shown."""
-        problem = foreseen(error)
+        problem = problem_for_error(error)
         if problem is None:
             _FAILED.error("unforeseen, request %s", call.request_id, exc_info=error)
-            return unforeseen()
+            return internal_error()
         if problem.kind.status >= 500:
             _FAILED.error("%s: %s", problem.code, error)
         return problem
 
     def told(self, problem: Problem, call: Call) -> bytes:
         """Write a problem; a key in it is cut to its public prefix."""
-        body = encode(written(problem, call.request_id, self._upgrade_url))
-        return hidden(body.decode()).encode()
+        body = encode(problem_members(problem, call.request_id, self._upgrade_url))
+        return redact_keys(body.decode()).encode()
 
     def _links(self, found: Found, tier: Tier) -> list[ContentBlock]:
         """Name the file that holds all of it: the first that the tier may read, or the first."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from mcp_server.arguments import Asked, Several
 from mcp_server.results import Found
 from warehouse.contract import parameters as p
-from warehouse.contract.limits import words_allowed
-from warehouse.contract.macro import is_series, macro_rows
-from warehouse.contract.pagination import next_cursor, place_of
+from warehouse.contract.limits import check_search_words
+from warehouse.contract.macro import is_series_mode, macro_rows
+from warehouse.contract.pagination import next_cursor, resume_position
 from warehouse.contract.parameter_types import Parameter
-from warehouse.contract.problems import in_order, nobody
+from warehouse.contract.problems import check_date_order, unknown_id
 from warehouse.contract.tier_cap import RowRule, row_limit
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.entities import entity, search
@@ -58,7 +58,7 @@ class Tool:
 
 
 def _search_entities(asking: Asking, asked: Asked) -> Found:
-    words_allowed("query", asked["query"])
+    check_search_words("query", asked["query"])
     limit = row_limit(asking.tier, asked["limit"])
     return Found(search(asking.mart, asked["query"], asked["country"], limit), limit)
 
@@ -66,7 +66,7 @@ def _search_entities(asking: Asking, asked: Asked) -> Found:
 def _get_entity(asking: Asking, asked: Asked) -> Found:
     rows = entity(asking.mart, asked["service_id"])
     if rows is None:
-        raise nobody(asked["service_id"])
+        raise unknown_id(asked["service_id"])
     return Found(rows, 1)
 
 
@@ -75,15 +75,15 @@ def _get_fundamentals(asking: Asking, asked: Asked) -> Found:
     wanted = {**asked, "limit": limit, "line_items": asked["line_items"] or ()}
     rows = facts_known(asking.mart, **wanted)
     if rows is None:
-        raise nobody(asked["service_id"])
+        raise unknown_id(asked["service_id"])
     return Found(rows, limit, asked["as_of"], ("af-fund-facts",))
 
 
 def _search_tenders(asking: Asking, asked: Asked) -> Found:
-    in_order(asked["from"], asked["to"])
+    check_date_order(asked["from"], asked["to"])
     for name in ("buyer", "query"):
-        words_allowed(name, asked[name])
-    mart, after = place_of(asking.builds, asking.secret, asked, asking.pinned)
+        check_search_words(name, asked[name])
+    mart, after = resume_position(asking.builds, asking.secret, asked, asking.pinned)
     limit = row_limit(asking.tier, asked["limit"])
     more = {name: asked[name] for name in ("to", "category", "buyer", "query")}
     rows = releases(mart, asked["country"], asked["from"], limit, after, **more)
@@ -98,7 +98,7 @@ def _search_tenders(asking: Asking, asked: Asked) -> Found:
 
 def _get_macro(asking: Asking, asked: Asked) -> Found:
     rows, limit = macro_rows(asking.mart, asked, asking.tier)
-    files = ("af-macro-series", "macro-series") if is_series(asked) else ("af-macro-annual",)
+    files = ("af-macro-series", "macro-series") if is_series_mode(asked) else ("af-macro-annual",)
     return Found(rows, limit, asked["as_of"], files)
 
 
@@ -111,7 +111,7 @@ def _get_resolved_parties(asking: Asking, asked: Asked) -> Found:
 def _get_quality_metrics(asking: Asking, asked: Asked) -> Found:
     rows = quality_metrics(asking.mart, asked["sku"])
     if rows is None:
-        raise nobody(asked["sku"])
+        raise unknown_id(asked["sku"])
     return Found(rows, None, None, ("quality-history",))
 
 

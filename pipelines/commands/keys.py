@@ -13,8 +13,8 @@ from warehouse.settings import read_settings
 from warehouse.tiers import TierName, configured_tiers
 
 if TYPE_CHECKING:
+    from warehouse.keys.backends import IssuedKey
     from warehouse.keys.store import KeyStore
-from warehouse.keys.backends import Issued
 
 _NAME = click.argument("name", metavar="PREFIX_OR_ID")
 
@@ -30,9 +30,9 @@ def keys() -> None:
 @json_option
 def create_key(tier: TierName, label: str, as_json: bool) -> None:
     """Make a key and print it: the only time that it is shown."""
-    from warehouse.keys.store import create
+    from warehouse.keys.store import create_key
 
-    _show(create(_store(), tier, label), as_json)
+    _show(create_key(_store(), tier, label), as_json)
 
 
 @keys.command("list")
@@ -78,9 +78,9 @@ def list_keys(as_json: bool) -> None:
 @json_option
 def revoke_key(name: str, as_json: bool) -> None:
     """End a key; within a second nobody gets in with it."""
-    from warehouse.keys.store import revoke
+    from warehouse.keys.store import revoke_key
 
-    ended = revoke(_store(), name)
+    ended = revoke_key(_store(), name)
     if as_json:
         print_json({"prefix": ended.prefix, "ends_at": ended.ends_at})
     else:
@@ -99,9 +99,9 @@ def revoke_key(name: str, as_json: bool) -> None:
 @json_option
 def rotate_key(name: str, overlap_hours: float, as_json: bool) -> None:
     """Make a new key in place of one and print it; tier, label and use go on."""
-    from warehouse.keys.store import rotate
+    from warehouse.keys.store import rotate_key
 
-    _show(rotate(_store(), name, timedelta(hours=overlap_hours)), as_json)
+    _show(rotate_key(_store(), name, timedelta(hours=overlap_hours)), as_json)
 
 
 @keys.command("usage")
@@ -156,11 +156,11 @@ def _store() -> "KeyStore":
     return KeyStore(read_settings(os.environ).keys)
 
 
-def _read(store: "KeyStore") -> "list[Issued]":
-    from warehouse.keys.store import issued
+def _read(store: "KeyStore") -> "list[IssuedKey]":
+    from warehouse.keys.store import list_keys
 
     try:
-        return issued(store)
+        return list_keys(store)
     except SankofaError as error:
         raise type(error)(f"{error}; `sankofa keys create` makes the store") from error
 
@@ -172,7 +172,7 @@ def _show(key: str, as_json: bool) -> None:
         click.echo(key)
 
 
-def _state(row: "Issued") -> str:
+def _state(row: "IssuedKey") -> str:
     if row.ends_at is None:
         return "in use"
     return f"{'ends' if row.holds() else 'ended'} {row.ends_at:%Y-%m-%d %H:%M} UTC"

@@ -10,10 +10,10 @@ from warehouse.mart.builds import builds_at
 
 def api_keys(asked: Asked) -> Iterator[Finding]:
     """See whether anybody can get in."""
-    from warehouse.keys.store import KeyStore, issued
+    from warehouse.keys.store import KeyStore, list_keys
 
     try:
-        held = [row for row in issued(KeyStore(asked.settings.keys)) if row.holds()]
+        held = [row for row in list_keys(KeyStore(asked.settings.keys)) if row.holds()]
     except SankofaError:
         # Whether the store answers is told with the stores; that it was lost is told settings.
         lost = "://" not in asked.settings.keys and not Path(asked.settings.keys).exists()

@@ -110,11 +110,11 @@ def _datastore(place: str) -> str:
 
 
 def _key_store(place: str) -> str:
-    from warehouse.keys.store import KeyStore, check
+    from warehouse.keys.store import KeyStore, check_key_store
 
     if not place.startswith(_REDIS) and not Path(place).exists():
         raise _Absent("`sankofa up` or `sankofa keys create` makes it")
-    check(KeyStore(place))
+    check_key_store(KeyStore(place))
     return "answers"
 
 

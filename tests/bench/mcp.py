@@ -28,7 +28,7 @@ from tests.helpers.facts import fact
 from tests.helpers.mcp_service import ACCEPT, MODERN, call, mcp_served, request
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import World, make_world
-from warehouse.keys.store import KeyStore, create
+from warehouse.keys.store import KeyStore, create_key
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 
@@ -56,7 +56,7 @@ def report() -> None:
         tiers = Path(folder) / "tiers.json"
         tiers.write_text('{"professional": {"per_minute": 100000000, "per_month": 100000000}}')
         os.environ["SANKOFA_TIERS"] = str(tiers)
-        key = create(KeyStore(world.keys), "professional")
+        key = create_key(KeyStore(world.keys), "professional")
         with mcp_served(world, "--usage", str(world.root / "usage.counts")) as ours:
             for tool, arguments in ASKED.items():
                 size = len(call(ours, key, tool, arguments).body)

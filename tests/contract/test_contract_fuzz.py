@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
 from tests.helpers.random_world import publish_world
-from warehouse.keys.store import KeyStore, create
+from warehouse.keys.store import KeyStore, create_key
 from warehouse.read.mart import Mart
 
 PATHS = [endpoint.path for endpoint in ENDPOINTS if endpoint.needs_key]
@@ -32,7 +32,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[testing.
     publish_world(root / "record", root / "marts", 1)
     store = KeyStore(root / "keys.sqlite")
     client = testing.TestClient(create_app(Mart(root / "marts"), store))
-    yield client, create(store, "sample")
+    yield client, create_key(store, "sample")
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])

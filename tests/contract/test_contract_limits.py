@@ -12,7 +12,7 @@ from api.endpoints.declarations import ENDPOINTS
 from tests.helpers.contract_client import Answer, Contract, address
 from tests.helpers.record_rows import entity_row, load, sighting
 from tests.helpers.rest_service import answering, served
-from warehouse.keys.store import KeyStore, create
+from warehouse.keys.store import KeyStore, create_key
 from warehouse.mart.build import publish
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
@@ -36,7 +36,7 @@ def used_up(api: Contract) -> str:
     A usage store that is too slow for a moment does not count a request; then another key asks.
     """
     for _ in range(5):
-        key = create(api.key_store, "sample")
+        key = create_key(api.key_store, "sample")
         responses = [api.server.get("/v1/export", key) for _ in range(30)]
         assert [status for status, _, _ in responses] == [200] * 30
         if all(
@@ -52,7 +52,7 @@ def test_5_3_and_8_a_minute_and_a_month_are_limited_by_the_tier_of_a_key(
     api: Contract, tier: TierName
 ) -> None:
     burst, month = NUMBERS[tier]
-    answer = Answer(*api.server.get("/v1/export", create(api.key_store, tier)))
+    answer = Answer(*api.server.get("/v1/export", create_key(api.key_store, tier)))
     assert answer.headers["RateLimit-Policy"].startswith(
         f'"burst";q={burst};w=60, "monthly";q={month};w='
     )
@@ -95,7 +95,7 @@ def test_7_429_the_monthly_cap_is_named_alone_and_ends_with_the_month(
 ) -> None:
     (tmp_path / "tiers.json").write_text('{"starter": {"per_month": 2}}')
     monkeypatch.setenv("SANKOFA_TIERS", str(tmp_path / "tiers.json"))
-    key = create(api.key_store, "starter")
+    key = create_key(api.key_store, "starter")
     with served(api.world, *api.stores.options(), "--workers", "1") as server:
         first, second, third = (Answer(*server.get("/v1/export", key)) for _ in range(3))
         unchanged = Answer(*server.get("/v1/export", key, If_None_Match=first.headers["ETag"]))
@@ -160,7 +160,7 @@ def response_body(record: Record, root: Path, path: str) -> dict[str, Any]:
     publish(record, root / "marts")
     keys = KeyStore(root / "keys.sqlite")
     with answering(create_app(Mart(root / "marts"), keys)) as server:
-        status, _, body = server.get(path, create(keys, "starter"))
+        status, _, body = server.get(path, create_key(keys, "starter"))
     assert status == 200, body
     decoded: dict[str, Any] = json.loads(body)
     return decoded

@@ -18,7 +18,7 @@ from tests.helpers.facts import fact
 from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import entity_row, load, release_row, series_row
 from tests.helpers.rest_service import answering
-from warehouse.keys.store import KeyStore, create
+from warehouse.keys.store import KeyStore, create_key
 from warehouse.mart.build import publish
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
@@ -106,7 +106,7 @@ def test_9_4_a_pinned_data_version_answers_and_an_unknown_one_is_named(
 def test_9_4_a_pin_answers_byte_for_byte_as_then_whatever_was_loaded_since(tmp_path: Path) -> None:
     marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.sqlite")
     publish_world(tmp_path / "record", marts, 1)
-    record, key = Record(str(tmp_path / "record")), create(keys, "professional")
+    record, key = Record(str(tmp_path / "record")), create_key(keys, "professional")
     paths = [
         *(f"/v1/{kind}/DCA1" for kind in ("fundamentals", "entities", "crosswalk", "metrics")),
         "/v1/fundamentals/DCA1?vintages=all",

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World, served
-from warehouse.keys.store import KeyStore, create
+from warehouse.keys.store import KeyStore, create_key
 from warehouse.mart.build import publish
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
@@ -64,11 +64,11 @@ def test_each_release_of_the_walks_data_version_is_met_exactly_once(tmp_path: Pa
             done.set()
 
     publisher, walked = threading.Thread(target=go_on_publishing), []
-    with served(World(tmp_path, "", create(store, "professional")), "--workers", "2") as server:
+    with served(World(tmp_path, "", create_key(store, "professional")), "--workers", "2") as server:
         publisher.start()
         while not done.is_set():
             met = []
-            for page in pages(server, create(store, "professional")):
+            for page in pages(server, create_key(store, "professional")):
                 met.append(page)
                 if len(met) == 3:
                     overtaken += _is_overtaken(marts, page["data_version"], done)

@@ -16,7 +16,7 @@ from mcp_types import CallToolResult, TextContent, TextResourceContents
 from mcp import Client, StdioServerParameters, stdio_client
 from tests.helpers.mcp_service import MODERN, MODES, asking, call, post, request
 from tests.helpers.mcp_world import EXACT, EXAMPLES, Agents
-from warehouse.keys.store import KeyStore, create, revoke
+from warehouse.keys.store import KeyStore, create_key, revoke_key
 
 HINTS = {"server/discover", "tools/list", "resources/list", "resources/templates/list"}
 
@@ -61,13 +61,13 @@ def test_a_local_agent_lists_and_calls_every_tool_until_its_key_is_revoked(
     agents: Agents, mode: str
 ) -> None:
     store = KeyStore(agents.world.keys)
-    key = create(store, "starter")
+    key = create_key(store, "starter")
 
     async def session() -> None:
         async with Client(stdio_client(stdio(agents, key)), mode=mode) as client:
             await calls_every_tool(client)
             assert len((await client.list_resources()).resources) > 40
-            revoke(store, key[:12])
+            revoke_key(store, key[:12])
             await anyio.sleep(1)
             refused = await client.call_tool("get_entity", {"service_id": "DCA1"})
             assert refused.is_error and refused.structured_content["code"] == "key_invalid"

@@ -12,7 +12,7 @@ from tests.helpers.mcp_service import MODERN, MODES, Posted, call, mcp_served, p
 from tests.helpers.mcp_world import Agents
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World
-from warehouse.keys.store import KeyStore, create, find
+from warehouse.keys.store import KeyStore, create_key, find_key
 from warehouse.usage.store import Usage
 
 ENTITY: tuple[str, dict[str, Any]] = ("get_entity", {"service_id": "DCA1"})
@@ -31,10 +31,10 @@ class Counting:
     usage: Usage
 
     def key(self) -> str:
-        return create(KeyStore(self.world.keys), "starter")
+        return create_key(KeyStore(self.world.keys), "starter")
 
     def used(self, key: str) -> int:
-        api_key = find(KeyStore(self.world.keys), key)
+        api_key = find_key(KeyStore(self.world.keys), key)
         assert api_key is not None
         return self.usage.used(api_key.key_id, self.usage._month.name)
 

@@ -13,8 +13,8 @@ from mcp_server.tools import TOOLS
 
 from tests.helpers.mcp_service import ACCEPT, MODERN, MODES, asking, call, post, request
 from tests.helpers.mcp_world import EXAMPLES, Agents
-from warehouse.contract.pagination import Place, write
-from warehouse.keys.store import KeyStore, create, revoke
+from warehouse.contract.pagination import CursorPosition, encode_cursor
+from warehouse.keys.store import KeyStore, create_key, revoke_key
 
 TOOL_LIST = request("tools/list")
 SEVENTEEN = " ".join(f"w{number}" for number in range(17))
@@ -88,7 +88,9 @@ def test_other_peoples_cursors_are_refused(agents: Agents) -> None:
     key = agents.world.paid
     ours = call(agents.server, key, "search_tenders", {"limit": 1})
     cursor = json.loads(ours.structured)["next_cursor"]
-    foreign = write(b"another secret", Place(("2018-01-01", "1"), "20261115.1"), "ZA|None")
+    foreign = encode_cursor(
+        b"another secret", CursorPosition(("2018-01-01", "1"), "20261115.1"), "ZA|None"
+    )
     sent = [
         {"cursor": foreign},
         {"cursor": cursor[:-2] + ("AA" if not cursor.endswith("AA") else "BB")},
@@ -130,11 +132,11 @@ def test_a_bearer_is_as_good_as_the_header(agents: Agents) -> None:
 
 def test_a_key_that_is_revoked_in_the_middle_of_a_session_is_refused(agents: Agents) -> None:
     store = KeyStore(agents.world.keys)
-    key = create(store, "starter")
+    key = create_key(store, "starter")
 
     async def work(client: Any) -> None:
         assert not (await client.call_tool("get_entity", {"service_id": "DCA1"})).is_error
-        revoke(store, key[:12])
+        revoke_key(store, key[:12])
         time.sleep(1)
         with pytest.raises(Exception, match="error response"):
             await client.call_tool("get_entity", {"service_id": "DCA1"})

@@ -14,7 +14,7 @@ from tests.helpers.mcp_service import call, mcp_served, post, request
 from tests.helpers.mcp_world import Agents
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import World
-from warehouse.keys.store import KeyStore, create, find
+from warehouse.keys.store import KeyStore, create_key, find_key
 from warehouse.read.mart import Mart
 from warehouse.tiers import configured_tiers
 from warehouse.usage.store import Usage
@@ -31,7 +31,7 @@ def test_a_call_here_and_a_call_there_count_together(
     world = World(tmp_path, "", "")
     shutil.copytree(agents.world.marts, world.marts)
     store, counts = KeyStore(world.keys, configured_tiers(tiers)), tmp_path / "usage.counts"
-    first, second = create(store, "starter"), create(store, "starter")
+    first, second = create_key(store, "starter"), create_key(store, "starter")
     usage = Usage(counts)
     rest = testing.TestClient(create_app(Mart(world.marts), store, usage=usage))
 
@@ -40,7 +40,7 @@ def test_a_call_here_and_a_call_there_count_together(
         return answer.status_code
 
     def used(key: str) -> int:
-        api_key = find(store, key)
+        api_key = find_key(store, key)
         assert api_key is not None
         return usage.used(api_key.key_id, usage._month.name)
 

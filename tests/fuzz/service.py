@@ -14,7 +14,7 @@ import zstandard
 from api.app import create_app
 from tests.helpers import installation
 from warehouse.exports.published import PublishedExports
-from warehouse.keys.store import KeyStore, create, revoke
+from warehouse.keys.store import KeyStore, create_key, revoke_key
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, TierName
 from warehouse.usage.store import Usage
@@ -96,9 +96,9 @@ class Service:
 
     def inputs(self) -> FuzzInputs:
         """Make keys, and read what the world holds."""
-        keys: dict[TierName, str] = {tier: create(self._keys, tier) for tier in TIERS}
-        revoked = create(self._keys, "professional")
-        revoke(self._keys, revoked[:12])
+        keys: dict[TierName, str] = {tier: create_key(self._keys, tier) for tier in TIERS}
+        revoked = create_key(self._keys, "professional")
+        revoke_key(self._keys, revoked[:12])
         artifacts = self._published.manifest().artifacts
         version = self._mart.build().data_version
         files: dict[bool, set[str]] = {True: set(), False: set()}

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from tests.helpers import installation
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.stores import Kind, Stores, stores_of
-from warehouse.keys.store import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, TierName
 
@@ -71,7 +71,7 @@ class Contract:
         """Give a key with requests left in this minute."""
         key, left = self._keys.get(tier, ("", 0))
         if left == 0:
-            key, left = create(self.key_store, tier), TIERS[tier].per_minute // 2
+            key, left = create_key(self.key_store, tier), TIERS[tier].per_minute // 2
         self._keys[tier] = key, left - 1
         return key
 
@@ -134,7 +134,7 @@ def asked_of(factory: pytest.TempPathFactory, kind: Kind = "embedded") -> Iterat
     )
     with stores_of(home, kind) as stores:
         store = KeyStore(stores.key_store.url)
-        world = World(home, sandbox(store), create(store, "professional"))
+        world = World(home, sandbox(store), create_key(store, "professional"))
         with served(world, *stores.options()) as server:
             status, _, body = server.get("/openapi.json")
             assert status == 200

@@ -16,7 +16,7 @@ from tests.helpers.mcp_service import mcp_served
 from tests.helpers.random_world import everything
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World
-from warehouse.keys.store import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
@@ -57,7 +57,7 @@ def agents_at(root: Path) -> Iterator[Agents]:
     many = [fact("1", item=f"item{n:03}", issuer="DCMANY") for n in range(200)]
     load(record, FUNDAMENTALS, fact(EXACT, item="profit", issuer="DCEXACT"), *many)
     store = KeyStore(root / "keys.sqlite")
-    world = World(root, sandbox(store), create(store, "professional"))
+    world = World(root, sandbox(store), create_key(store, "professional"))
     world.publish(*_large_releases())
     rest = testing.TestClient(create_app(Mart(world.marts), store))
     with mcp_served(world) as server:

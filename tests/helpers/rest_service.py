@@ -23,7 +23,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.random_world import derived_of, everything
 from tests.helpers.record_rows import load
 from warehouse.exports.published import PublishedExports, encode_manifest
-from warehouse.keys.store import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
@@ -94,7 +94,7 @@ def make_world(root: Path) -> World:
     for table, rows in everything(Random(1)).items():
         load(record, table, *rows)
     store = KeyStore(root / "keys.sqlite")
-    world = World(root, sandbox(store), create(store, "professional"))
+    world = World(root, sandbox(store), create_key(store, "professional"))
     world.publish()
     return world
 

@@ -15,7 +15,7 @@ from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, load
 from tests.helpers.rest_service import Served, World, served
 from warehouse.exports.published import PublishedExports, encode_manifest
-from warehouse.keys.store import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Snapshot
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
@@ -42,7 +42,7 @@ class Snippet:
 def world_of(home: Path) -> World:
     """Give a home as a world, with a key of each kind."""
     keys = KeyStore(home / "keys.sqlite")
-    return World(home, sandbox(keys), create(keys, "professional"))
+    return World(home, sandbox(keys), create_key(keys, "professional"))
 
 
 @contextmanager

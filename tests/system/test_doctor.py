@@ -22,7 +22,7 @@ from tests.helpers.installation import at
 from tests.helpers.record_rows import load
 from tests.helpers.redis_server import Redis
 from tests.helpers.replay_server import Replay, Reply
-from warehouse.keys.store import KeyStore, create, issued, revoke
+from warehouse.keys.store import KeyStore, create_key, list_keys, revoke_key
 from warehouse.mart.build import publish
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.record.store import Record
@@ -62,7 +62,7 @@ def published(here: Settings, moment: datetime, notice: str = NOTICE) -> None:
     load(record, FUNDAMENTALS, fact("1"))
     told = json.dumps([{"measured_at": moment.isoformat()}])
     publish(record, here.marts, notice, export=lambda *_: {"measured": told})
-    create(KeyStore(here.keys), "starter")
+    create_key(KeyStore(here.keys), "starter")
 
 
 def free_port() -> str:
@@ -157,7 +157,7 @@ def test_a_store_that_is_down_is_named_and_is_well_again_when_it_is_back(
     try:
         monkeypatch.setenv("SANKOFA_KEYS", server.url)
         monkeypatch.setenv("SANKOFA_USAGE", server.url)
-        create(KeyStore(server.url), "starter")
+        create_key(KeyStore(server.url), "starter")
         assert faults() == {}
         server.kill()
         down = faults()
@@ -232,8 +232,8 @@ def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
 
 def test_no_key_in_use_is_named(healthy: Path) -> None:
     store = KeyStore(read_settings(os.environ).keys)
-    for row in issued(store):
-        revoke(store, row.key_id)
+    for row in list_keys(store):
+        revoke_key(store, row.key_id)
     assert "no key is in use" in faults()["API keys"]
 
 

@@ -19,15 +19,15 @@ from warehouse.errors import SankofaError
 from warehouse.keys.backends import KeyStoreUnavailable
 from warehouse.keys.store import (
     KeyStore,
-    check,
-    create,
-    find,
-    issued,
-    public_key,
-    revoke,
-    rotate,
+    check_key_store,
+    create_key,
+    find_key,
+    list_keys,
+    revoke_key,
+    rotate_key,
     sandbox,
     signing_secret,
+    usable_sandbox_key,
 )
 from warehouse.tiers import TIERS, configured_tiers
 
@@ -61,30 +61,30 @@ def store(request: pytest.FixtureRequest) -> KeyStore:
 def let_in(store: KeyStore, key: str) -> bool:
     """Ask as the service does once it has asked before, a second after a change."""
     time.sleep(0.95)
-    return find(store, key) is not None
+    return find_key(store, key) is not None
 
 
 def test_a_created_key_is_found_with_its_tier(store: KeyStore) -> None:
     for tier in TIERS:
-        key = create(store, tier)
-        found = find(store, key)
+        key = create_key(store, tier)
+        found = find_key(store, key)
         assert re.fullmatch(r"sk_live_[A-Za-z0-9_-]{43}", key)
         assert found is not None and found.tier == TIERS[tier]
         assert key.startswith(found.prefix) and len(found.prefix) == 12
-        assert find(store, key) == found
+        assert find_key(store, key) == found
 
 
 def test_a_key_that_was_never_made_is_not_found(store: KeyStore) -> None:
-    key = create(store, "starter")
+    key = create_key(store, "starter")
     for wrong in (key[:-1], key + "x", key[:12], key.upper(), "", "sk_live_", "ключ", "\udc80"):
-        assert find(store, wrong) is None
+        assert find_key(store, wrong) is None
 
 
 def test_no_text_but_the_key_itself_is_let_in(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     store = KeyStore(tmp_path_factory.mktemp("keys") / "keys.sqlite")
-    key = create(store, "starter")
+    key = create_key(store, "starter")
 
     @given(
         st.one_of(
@@ -92,13 +92,13 @@ def test_no_text_but_the_key_itself_is_let_in(
         )
     )
     def ask(text: str) -> None:
-        assert (find(store, text) is not None) == (text == key)
+        assert (find_key(store, text) is not None) == (text == key)
 
     ask()
 
 
 def test_the_file_holds_no_key_in_clear_but_the_sandbox_one(file: KeyStore) -> None:
-    key, public = create(file, "professional"), sandbox(file)
+    key, public = create_key(file, "professional"), sandbox(file)
 
     held = file.path.read_bytes()
 
@@ -109,7 +109,7 @@ def test_the_file_holds_no_key_in_clear_but_the_sandbox_one(file: KeyStore) -> N
 
 def test_a_redis_holds_no_key_in_clear_but_the_sandbox_one(redis: Redis) -> None:
     store = KeyStore(redis.url)
-    key, public = create(store, "professional"), sandbox(store)
+    key, public = create_key(store, "professional"), sandbox(store)
 
     held = b"".join(path.read_bytes() for path in redis.folder.rglob("*") if path.is_file())
 
@@ -121,62 +121,62 @@ def test_the_sandbox_key_is_made_once_and_is_a_real_sample_key(store: KeyStore) 
     public = sandbox(store)
 
     assert sandbox(store) == public
-    found = find(store, public)
+    found = find_key(store, public)
     assert found is not None and found.tier.name == "sample" and found.sandbox
-    assert len(issued(store)) == 1
+    assert len(list_keys(store)) == 1
     with pytest.raises(SankofaError, match="public"):
-        rotate(store, public[:12])
+        rotate_key(store, public[:12])
 
 
 def test_the_sandbox_key_is_shown_to_visitors_as_long_as_it_lets_them_in(store: KeyStore) -> None:
-    create(store, "sample")
-    assert public_key(store) is None
+    create_key(store, "sample")
+    assert usable_sandbox_key(store) is None
     key = sandbox(store)
-    assert public_key(store) == key
-    revoke(store, key[:12])
+    assert usable_sandbox_key(store) == key
+    revoke_key(store, key[:12])
     # A Redis is asked again within a second.
-    eventually(lambda: public_key(store) is None or None)
+    eventually(lambda: usable_sandbox_key(store) is None or None)
 
 
 def test_a_sandbox_key_that_was_revoked_stays_so(store: KeyStore) -> None:
     public = sandbox(store)
-    revoke(store, public[:12])
+    revoke_key(store, public[:12])
 
     assert sandbox(store) == public
     assert not let_in(store, public)
 
 
 def test_two_keys_with_one_prefix_are_told_apart(store: KeyStore) -> None:
-    first, second = create(store, "starter"), create(store, "professional")
-    row = next(row for row in issued(store) if row.prefix == first[:12])
+    first, second = create_key(store, "starter"), create_key(store, "professional")
+    row = next(row for row in list_keys(store) if row.prefix == first[:12])
     store.backend.keep(msgspec.structs.replace(row, prefix=second[:12]))
 
-    found = find(store, second)
+    found = find_key(store, second)
 
     assert found is not None and found.tier.name == "professional"
-    assert find(store, second[:12] + first[12:]) is None
+    assert find_key(store, second[:12] + first[12:]) is None
     with pytest.raises(SankofaError, match="name the id"):
-        revoke(store, second[:12])
+        revoke_key(store, second[:12])
 
 
 def test_a_revoked_key_is_not_let_in_a_second_later(store: KeyStore) -> None:
-    key, other = create(store, "starter"), create(store, "starter")
-    assert find(store, key) is not None
+    key, other = create_key(store, "starter"), create_key(store, "starter")
+    assert find_key(store, key) is not None
 
-    revoke(store, key[:12])
+    revoke_key(store, key[:12])
 
     assert not let_in(store, key)
-    assert find(store, other) is not None
+    assert find_key(store, other) is not None
     with pytest.raises(SankofaError, match="no key in use"):
-        revoke(store, key[:12])
+        revoke_key(store, key[:12])
 
 
 def test_a_change_made_by_another_process_is_seen_within_a_second(store: KeyStore) -> None:
     elsewhere = KeyStore(getattr(store.backend, "path", None) or _url(store))
-    key = create(elsewhere, "starter")
-    assert find(store, key) is not None
+    key = create_key(elsewhere, "starter")
+    assert find_key(store, key) is not None
 
-    revoke(elsewhere, key[:12])
+    revoke_key(elsewhere, key[:12])
 
     assert not let_in(store, key)
 
@@ -187,50 +187,50 @@ def _url(store: KeyStore) -> str:
 
 
 def test_a_rotated_key_keeps_its_tier_its_label_and_its_use(store: KeyStore) -> None:
-    key = create(store, "professional", "Example Bank")
-    before = find(store, key)
+    key = create_key(store, "professional", "Example Bank")
+    before = find_key(store, key)
 
-    new = rotate(store, key[:12])
+    new = rotate_key(store, key[:12])
 
-    after = find(store, new)
+    after = find_key(store, new)
     assert before is not None and after is not None
     assert (after.key_id, after.tier) == (before.key_id, before.tier)
-    assert [row.label for row in issued(store)] == ["Example Bank"] * 2
+    assert [row.label for row in list_keys(store)] == ["Example Bank"] * 2
     assert not let_in(store, key)
 
 
 def test_a_rotated_key_works_on_for_as_long_as_is_said(store: KeyStore) -> None:
-    key = create(store, "starter")
-    new = rotate(store, key[:12], overlap=timedelta(seconds=1))
+    key = create_key(store, "starter")
+    new = rotate_key(store, key[:12], overlap=timedelta(seconds=1))
 
-    assert find(store, key) is not None and find(store, new) is not None
+    assert find_key(store, key) is not None and find_key(store, new) is not None
     time.sleep(1)
     assert not let_in(store, key)
-    assert find(store, new) is not None
+    assert find_key(store, new) is not None
 
 
 def test_a_key_that_is_revoked_ends_with_the_one_before_its_rotation(store: KeyStore) -> None:
-    key = create(store, "starter")
-    new = rotate(store, key[:12], overlap=timedelta(hours=1))
+    key = create_key(store, "starter")
+    new = rotate_key(store, key[:12], overlap=timedelta(hours=1))
 
-    revoke(store, new[:12])
+    revoke_key(store, new[:12])
 
-    assert not let_in(store, key) and find(store, new) is None
+    assert not let_in(store, key) and find_key(store, new) is None
 
 
 def test_a_store_that_is_not_there_is_unavailable_and_not_empty(file: KeyStore) -> None:
     with pytest.raises(KeyStoreUnavailable):
-        check(file)
+        check_key_store(file)
     with pytest.raises(KeyStoreUnavailable):
-        find(file, "sk_live_x")
-    key = create(file, "sample")
-    check(file)
-    assert find(file, key)
+        find_key(file, "sk_live_x")
+    key = create_key(file, "sample")
+    check_key_store(file)
+    assert find_key(file, key)
     file.path.write_bytes(b"broken" * 1000)
     with pytest.raises(KeyStoreUnavailable):
-        check(file)
+        check_key_store(file)
     with pytest.raises(KeyStoreUnavailable):
-        find(file, key)
+        find_key(file, key)
 
 
 def test_a_redis_that_was_killed_is_unavailable_and_comes_back(tmp_path: Path) -> None:
@@ -238,17 +238,17 @@ def test_a_redis_that_was_killed_is_unavailable_and_comes_back(tmp_path: Path) -
     server.start()
     try:
         store = KeyStore(server.url)
-        key = create(store, "starter")
-        assert find(store, key)
+        key = create_key(store, "starter")
+        assert find_key(store, key)
         server.kill()
         with pytest.raises(KeyStoreUnavailable):
-            check(store)
+            check_key_store(store)
         time.sleep(0.95)
         with pytest.raises(KeyStoreUnavailable):
-            find(store, key)
+            find_key(store, key)
         server.start()
-        assert find(store, key)
-        check(store)
+        assert find_key(store, key)
+        check_key_store(store)
     finally:
         server.kill()
 
@@ -260,7 +260,7 @@ def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
 
 
 def test_a_signing_secret_is_made_once_for_each_purpose(store: KeyStore) -> None:
-    create(store, "sample")
+    create_key(store, "sample")
     secret = signing_secret(store, "cursor")
 
     assert len(secret) == 32
@@ -272,7 +272,7 @@ def test_the_table_of_tiers_is_changed_by_a_file(tmp_path: Path) -> None:
     changes.write_text(json.dumps({"sample": {"per_minute": 7}}))
     store = KeyStore(tmp_path / "keys.sqlite", configured_tiers(changes))
 
-    found = find(store, create(store, "sample"))
+    found = find_key(store, create_key(store, "sample"))
 
     assert found is not None and (found.tier.per_minute, found.tier.ceiling) == (7, 25)
 

@@ -13,7 +13,7 @@ from falcon import testing
 from api.app import create_app
 from tests.helpers.random_world import publish_world
 from tests.helpers.redis_server import Redis
-from warehouse.keys.store import KeyStore, create, revoke, rotate, sandbox
+from warehouse.keys.store import KeyStore, create_key, revoke_key, rotate_key, sandbox
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, Tier, TierName, configured_tiers
 from warehouse.usage.counters import month_at
@@ -74,7 +74,10 @@ class Service:
         self.keys, self.usage = KeyStore(stores.keys, tiers), Usage(stores.usage)
         self.client = testing.TestClient(create_app(mart, self.keys, usage=self.usage))
         self.public = sandbox(self.keys)
-        self.sample, self.starter = create(self.keys, "sample"), create(self.keys, "starter")
+        self.sample, self.starter = (
+            create_key(self.keys, "sample"),
+            create_key(self.keys, "starter"),
+        )
 
     def get(
         self, path: str, key: str, address: str | None = None, **headers: str
@@ -211,8 +214,8 @@ def test_a_visitor_of_the_sandbox_does_not_use_it_up_for_another(service: Servic
 def test_a_revoked_or_rotated_key_is_401_within_a_second(service: Service) -> None:
     assert service.get(ENTITY, service.sample).status_code == 200
     assert service.get(ENTITY, service.starter).status_code == 200
-    revoke(service.keys, service.sample[:12])
-    fresh = rotate(service.keys, service.starter[:12])
+    revoke_key(service.keys, service.sample[:12])
+    fresh = rotate_key(service.keys, service.starter[:12])
     time.sleep(0.95)
 
     assert service.get(ENTITY, service.sample).json["code"] == "key_invalid"

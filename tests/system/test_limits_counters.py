@@ -19,7 +19,7 @@ from warehouse.keys.store import Key
 from warehouse.tiers import TIERS, Tier
 from warehouse.usage.counters import UsageUnavailable, month_at
 from warehouse.usage.file_counters import FileCounters
-from warehouse.usage.store import Standing, Usage, network_of
+from warehouse.usage.store import QuotaStatus, Usage, network_of
 
 SMALL = Tier("sample", 25, 25, 3, 5, paid=False)
 ASKING = """
@@ -68,7 +68,7 @@ def key(name: str = "a", tier: Tier = SMALL, sandbox: bool = False) -> Key:
     return Key("sk_live_abcd", tier, name, sandbox)
 
 
-def left(standing: Standing) -> dict[str, int]:
+def left(standing: QuotaStatus) -> dict[str, int]:
     return {name: each for name, each, _ in standing.remaining()}
 
 

@@ -18,7 +18,7 @@ from tests.helpers.random_world import publish_world
 from tests.helpers.redis_server import Redis
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.stores import Stores, embedded, servers
-from warehouse.keys.store import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create_key, sandbox
 
 ENTITY = "/v1/entities/DCA1"
 STORES = ("datastore", "key_store", "usage_store")
@@ -47,7 +47,7 @@ def stores(
 @pytest.fixture(scope="module")
 def world(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> World:
     keys = KeyStore(stores.key_store.url)
-    return World(tmp_path_factory.mktemp("served"), sandbox(keys), create(keys, "professional"))
+    return World(tmp_path_factory.mktemp("served"), sandbox(keys), create_key(keys, "professional"))
 
 
 @pytest.fixture(scope="module")

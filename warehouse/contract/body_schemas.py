@@ -7,39 +7,51 @@ from typing import Any, get_args
 import msgspec
 
 from warehouse.contract import row_schemas
-from warehouse.contract.json_schema import Schema, example_of, member, of_type, or_null, some, whole
+from warehouse.contract.json_schema import (
+    Schema,
+    array_schema,
+    example_value,
+    member_schema,
+    nullable,
+    object_schema,
+    type_schema,
+)
 from warehouse.exports.published import Artifact, Failed
 from warehouse.methodology.metrics import AbsentReason
 from warehouse.read.crosswalk import ID_TYPES
 
 _NOTICE = "Licence-clean research data. No natural-person data."
-_COUNT = {**member(int, "Rows in this answer.", 1), "minimum": 0}
-_LICENSE = member(str, "Licence notice.", _NOTICE)
-_TRUNCATED = member(bool, "True where there are more rows; exact.", False)
+_COUNT = {**member_schema(int, "Rows in this answer.", 1), "minimum": 0}
+_LICENSE = member_schema(str, "Licence notice.", _NOTICE)
+_TRUNCATED = member_schema(bool, "True where there are more rows; exact.", False)
 _VERSION = {
-    **member(str, "What we had loaded when this was published.", "20261114.3"),
+    **member_schema(str, "What we had loaded when this was published.", "20261114.3"),
     "pattern": r"^[0-9]{8}\.[0-9]+$",
 }
 _ENVELOPE: Mapping[str, Schema] = {
     "count": _COUNT,
     "_license": _LICENSE,
     "truncated": _TRUNCATED,
-    "limit": member(int | None, "Rows at most; null where there is no bound.", 100),
-    "as_of": member(date | None, "The day answered for; null for today's view.", "2024-06-30"),
+    "limit": member_schema(int | None, "Rows at most; null where there is no bound.", 100),
+    "as_of": member_schema(
+        date | None, "The day answered for; null for today's view.", "2024-06-30"
+    ),
     "data_version": _VERSION,
 }
 
 
 def _envelope(row: str, under: str = "data", **more: Schema) -> Schema:
     held = {"type": "array", "items": {"$ref": f"#/components/schemas/{row}"}}
-    return whole({under: held, **_ENVELOPE, **more})
+    return object_schema({under: held, **_ENVELOPE, **more})
 
 
 _NUMBER = {"type": "integer", "minimum": 0, "examples": [0]}
-_LEFT_OUT = whole(dict.fromkeys(get_args(AbsentReason), _NUMBER), "Issuers left out, by reason.")
+_LEFT_OUT = object_schema(
+    dict.fromkeys(get_args(AbsentReason), _NUMBER), "Issuers left out, by reason."
+)
 
 
-ROWS: Mapping[str, Schema] = {
+ROW_SCHEMAS: Mapping[str, Schema] = {
     "Fact": row_schemas.FACT,
     "Release": row_schemas.RELEASE,
     "SharedFact": row_schemas.SHARED_FACT,
@@ -55,58 +67,58 @@ ROWS: Mapping[str, Schema] = {
     "QualityRecord": row_schemas.QUALITY,
 }
 _MACRO = [{"$ref": f"#/components/schemas/{each}Observation"} for each in ("Series", "Annual")]
-_CHECK = whole(
+_CHECK = object_schema(
     {"status": {"enum": ["ok", "failed"]}, "latency_ms": {"type": "number", "minimum": 0}}
 )
 _IDENTIFIERS = {"type": "array", "items": {"$ref": "#/components/schemas/Identifier"}}
-_WITHHELD = some(of_type(str), "Kinds that the tier may not see.", ["registry"])
-_UNIVERSE = whole(
+_WITHHELD = array_schema(type_schema(str), "Kinds that the tier may not see.", ["registry"])
+_UNIVERSE = object_schema(
     {"covered": _NUMBER, "ranked": _NUMBER, "left_out": _LEFT_OUT},
     "Of which issuers the ranking is one.",
 )
 
 
-PARTS: Mapping[str, Schema] = msgspec.json.schema_components(
+MANIFEST_SCHEMAS: Mapping[str, Schema] = msgspec.json.schema_components(
     (Artifact, Failed), ref_template="#/components/schemas/{name}"
 )[1]
 
 
 def _parts(name: str, meaning: str) -> Schema:
-    return some({"$ref": f"#/components/schemas/{name}"}, meaning, [])
+    return array_schema({"$ref": f"#/components/schemas/{name}"}, meaning, [])
 
 
-BODIES: Mapping[str, Schema] = {
-    "Health": whole({"status": {"const": "ok", "examples": ["ok"]}}),
-    "Status": whole(
+BODY_SCHEMAS: Mapping[str, Schema] = {
+    "Health": object_schema({"status": {"const": "ok", "examples": ["ok"]}}),
+    "Status": object_schema(
         {
             "status": {"enum": ["ok", "degraded"], "examples": ["ok"]},
-            "build": member(str, "Build of the service.", "0.1.0"),
-            "version": member(str, "Version of this description.", "1.0.0"),
-            "data_version": or_null(dict(_VERSION)),
+            "build": member_schema(str, "Build of the service.", "0.1.0"),
+            "version": member_schema(str, "Version of this description.", "1.0.0"),
+            "data_version": nullable(dict(_VERSION)),
             "checks": {
                 "type": "object",
                 "additionalProperties": _CHECK,
                 "description": "The result of a real read against each dependency.",
                 "examples": [{"datastore": {"status": "ok", "latency_ms": 0.4}}],
             },
-            "degraded": some(of_type(str), "The dependencies that did not answer.", []),
+            "degraded": array_schema(type_schema(str), "The dependencies that did not answer.", []),
         }
     ),
     "Description": {"type": "object", "required": ["openapi", "info", "paths"]},
     "Fundamentals": _envelope("Fact"),
     "Tenders": _envelope(
         "Release",
-        next_cursor=member(str | None, "Cursor of the next page; null on the last.", None),
+        next_cursor=member_schema(str | None, "Cursor of the next page; null on the last.", None),
     ),
     "SharedFacts": _envelope("SharedFact"),
     "TenderParties": _envelope("TenderParty"),
-    "Macro": whole({"data": {"type": "array", "items": {"anyOf": _MACRO}}, **_ENVELOPE}),
+    "Macro": object_schema({"data": {"type": "array", "items": {"anyOf": _MACRO}}, **_ENVELOPE}),
     "Entities": _envelope("Entity"),
-    "Crosswalk": whole(
+    "Crosswalk": object_schema(
         {
             "service_id": row_schemas.MATCH["properties"]["service_id"],
             "legal_name": row_schemas.MATCH["properties"]["legal_name"],
-            "crosswalk_loaded": member(bool, "False until the crosswalk is loaded.", True),
+            "crosswalk_loaded": member_schema(bool, "False until the crosswalk is loaded.", True),
             "identifiers": _IDENTIFIERS,
             "count": _COUNT,
             "_license": _LICENSE,
@@ -115,11 +127,11 @@ BODIES: Mapping[str, Schema] = {
             "data_version": _VERSION,
         }
     ),
-    "Lookup": whole(
+    "Lookup": object_schema(
         {
             "id_type": {"type": "string", "enum": list(ID_TYPES), "examples": ["lei"]},
-            "id_value": member(str, "As it was asked.", "2138002QX8KZTPLXS721"),
-            "ambiguous": member(bool, "True where several organisations match.", False),
+            "id_value": member_schema(str, "As it was asked.", "2138002QX8KZTPLXS721"),
+            "ambiguous": member_schema(bool, "True where several organisations match.", False),
             "data": {
                 "type": "array",
                 "maxItems": 20,
@@ -135,12 +147,12 @@ BODIES: Mapping[str, Schema] = {
     "Metrics": _envelope("Metric"),
     "Observations": _envelope("Observation", "observations"),
     "Quality": _envelope("QualityRecord"),
-    "Export": whole(
+    "Export": object_schema(
         {
             "data_version": _VERSION,
-            "generated_at": member(datetime | None, "When, in UTC.", "2026-11-14T02:20:00Z"),
-            "signature_url": member(str | None, "Signature of the manifest.", None),
-            "datapackage_url": member(str | None, "Description of the files.", None),
+            "generated_at": member_schema(datetime | None, "When, in UTC.", "2026-11-14T02:20:00Z"),
+            "signature_url": member_schema(str | None, "Signature of the manifest.", None),
+            "datapackage_url": member_schema(str | None, "Description of the files.", None),
             "artifacts": _parts("Artifact", "Every file, open or licensed."),
             "failed": _parts("Failed", "Files that could not be made, and why."),
             "count": _COUNT,
@@ -151,10 +163,10 @@ BODIES: Mapping[str, Schema] = {
 }
 
 
-def example(name: str) -> Any:
+def body_example(name: str) -> Any:
     """Give an example of an answer, made of the examples of its members."""
-    held = _resolved(BODIES[name])
-    return example_of(held)
+    held = _resolved(BODY_SCHEMAS[name])
+    return example_value(held)
 
 
 def _resolved(schema: Any) -> Any:
@@ -164,7 +176,7 @@ def _resolved(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return _resolved({**ROWS, **PARTS}[schema["$ref"].rsplit("/", 1)[1]])
+        return _resolved({**ROW_SCHEMAS, **MANIFEST_SCHEMAS}[schema["$ref"].rsplit("/", 1)[1]])
     if "anyOf" in schema and "examples" not in schema:
         return _resolved(schema["anyOf"][0])
     return {name: each if name == "examples" else _resolved(each) for name, each in schema.items()}

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from warehouse.contract.body_schemas import ROWS
+from warehouse.contract.body_schemas import ROW_SCHEMAS
 from warehouse.contract.json_schema import Schema
 
 
 @dataclass(frozen=True)
-class Dataset:
+class DatasetCard:
     """One dataset: what it is, which records it holds, and what one has to know of it."""
 
     title: str
@@ -19,8 +19,8 @@ class Dataset:
 
 _NULL = "A null is not known; it is never zero, and nothing is estimated or interpolated."
 
-DATASETS: Mapping[str, Dataset] = {
-    "AF-FUND": Dataset(
+DATASETS: Mapping[str, DatasetCard] = {
+    "AF-FUND": DatasetCard(
         "Reported company fundamentals",
         "Figures as issuers reported them, each with every restatement.",
         ("Fact",),
@@ -32,7 +32,7 @@ DATASETS: Mapping[str, Dataset] = {
             _NULL,
         ),
     ),
-    "AF-TENDER": Dataset(
+    "AF-TENDER": DatasetCard(
         "Public procurement",
         "Open Contracting releases from portals whose licences permit redistribution, and the "
         "organisations that they name.",
@@ -44,7 +44,7 @@ DATASETS: Mapping[str, Dataset] = {
             _NULL,
         ),
     ),
-    "AF-MACRO": Dataset(
+    "AF-MACRO": DatasetCard(
         "Macroeconomic series and annual indicators",
         "Exchange rates and prices with every vintage, and annual development indicators.",
         ("SeriesObservation", "AnnualObservation"),
@@ -57,13 +57,13 @@ DATASETS: Mapping[str, Dataset] = {
 }
 
 
-def card(sku: str) -> str | None:
+def dataset_card(sku: str) -> str | None:
     """Write the card of a dataset in Markdown; None if there is no such one."""
     dataset = DATASETS.get(sku)
     if dataset is None:
         return None
     notes = "\n".join(f"- {each}" for each in dataset.notes)
-    tables = "\n\n".join(f"## {name}\n\n{_members(ROWS[name])}" for name in dataset.records)
+    tables = "\n\n".join(f"## {name}\n\n{_members(ROW_SCHEMAS[name])}" for name in dataset.records)
     return f"# {sku}: {dataset.title}\n\n{dataset.about}\n\n{notes}\n\n{tables}\n"
 
 

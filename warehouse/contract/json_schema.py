@@ -20,10 +20,10 @@ _PLAIN: Mapping[object, Schema] = {
 }
 
 
-def of_field(model: type[SQLModel], name: str) -> Schema:
+def field_schema(model: type[SQLModel], name: str) -> Schema:
     """Describe a member by the column of that name."""
     field = model.model_fields[name]
-    schema = of_type(field.annotation)
+    schema = type_schema(field.annotation)
     if field.description:
         schema["description"] = field.description
     if field.examples:
@@ -31,17 +31,17 @@ def of_field(model: type[SQLModel], name: str) -> Schema:
     return schema
 
 
-def of_type(kind: Any) -> Schema:
+def type_schema(kind: Any) -> Schema:
     """Describe a type as it is served."""
     if get_origin(kind) in (Union, UnionType):
         (one,) = (each for each in get_args(kind) if each is not NoneType)
-        return or_null(of_type(one))
+        return nullable(type_schema(one))
     if get_origin(kind) is Literal:
         return {"type": "string", "enum": list(get_args(kind))}
     return dict(_PLAIN[kind])
 
 
-def or_null(schema: Schema) -> Schema:
+def nullable(schema: Schema) -> Schema:
     """Let a member be null too."""
     held = schema["type"]
     schema["type"] = [*(held if isinstance(held, list) else [held]), "null"]
@@ -50,18 +50,18 @@ def or_null(schema: Schema) -> Schema:
     return schema
 
 
-def member(kind: Any, meaning: str, example: Any) -> Schema:
+def member_schema(kind: Any, meaning: str, example: Any) -> Schema:
     """Describe a member that no table has as a column."""
-    return {**of_type(kind), "description": meaning, "examples": [example]}
+    return {**type_schema(kind), "description": meaning, "examples": [example]}
 
 
-def some(items: Schema, meaning: str, example: list[Any], null: bool = False) -> Schema:
+def array_schema(items: Schema, meaning: str, example: list[Any], null: bool = False) -> Schema:
     """Describe a list."""
     kind: str | list[str] = ["array", "null"] if null else "array"
     return {"type": kind, "items": items, "description": meaning, "examples": [example]}
 
 
-def whole(properties: Mapping[str, Schema], meaning: str = "") -> Schema:
+def object_schema(properties: Mapping[str, Schema], meaning: str = "") -> Schema:
     """Describe an object that has all of these members and no others."""
     schema: Schema = {
         "type": "object",
@@ -72,12 +72,12 @@ def whole(properties: Mapping[str, Schema], meaning: str = "") -> Schema:
     return {**schema, "description": meaning} if meaning else schema
 
 
-def example_of(schema: Schema) -> Any:
+def example_value(schema: Schema) -> Any:
     """Give an example of an object, member by member."""
     if "examples" in schema:
         return schema["examples"][0]
     if schema.get("type") == "object":
-        return {name: example_of(each) for name, each in schema.get("properties", {}).items()}
+        return {name: example_value(each) for name, each in schema.get("properties", {}).items()}
     if schema.get("type") == "array":
-        return [example_of(schema["items"])]
+        return [example_value(schema["items"])]
     return None

@@ -10,31 +10,31 @@ from typing import Any
 
 import msgspec
 
-from warehouse.contract.problems import Problem, conflict
+from warehouse.contract.problems import Problem, conflicting_parameters
 from warehouse.errors import UnknownVersion
 from warehouse.json_encoding import encode
 from warehouse.read.mart import Mart
 
 _VERSION = 1
 _MAC = 32
-LONGEST = 1024
+LONGEST_CURSOR = 1024
 
 
 @dataclass(frozen=True)
-class Place:
+class CursorPosition:
     """The key of the last row seen, and the data_version the walk is made in."""
 
     after: tuple[str, ...]
     data_version: str
 
 
-def write(secret: bytes, place: Place, filters: str) -> str:
+def encode_cursor(secret: bytes, place: CursorPosition, filters: str) -> str:
     """Write a cursor that is valid for the same filters only."""
     payload = encode([_VERSION, place.after, _short(filters), place.data_version])
     return _text(_mac(secret, payload) + payload)
 
 
-def read(secret: bytes, cursor: str, filters: str) -> Place:
+def decode_cursor(secret: bytes, cursor: str, filters: str) -> CursorPosition:
     """Read a cursor of ours; an altered one, or one of other filters, is refused."""
     held = _bytes(cursor)
     mac, payload = held[:_MAC], held[_MAC:]
@@ -45,12 +45,12 @@ def read(secret: bytes, cursor: str, filters: str) -> Place:
     )
     if version != _VERSION or short != _short(filters):
         raise _refused("it belongs to a query with other filters")
-    return Place(after, data_version)
+    return CursorPosition(after, data_version)
 
 
 def _bytes(cursor: str) -> bytes:
     try:
-        if len(cursor) > LONGEST:
+        if len(cursor) > LONGEST_CURSOR:
             raise ValueError
         held = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     except (ValueError, binascii.Error) as error:
@@ -80,14 +80,14 @@ def _refused(why: str) -> Problem:
 _MORE = ("to", "category", "buyer", "query")
 
 
-def filters_of(asked: Mapping[str, Any]) -> str:
+def cursor_filters(asked: Mapping[str, Any]) -> str:
     """Write the filters that a cursor is good for, alike for whoever asks with the same."""
     filters = f"{asked['country']}|{asked['from']}"
     more = {name: asked[name] for name in _MORE if asked.get(name) is not None}
     return f"{filters}|{encode(more).decode()}" if more else filters
 
 
-def pinned_at(mart: Mart, data_version: str | None) -> Mart:
+def mart_at_version(mart: Mart, data_version: str | None) -> Mart:
     """Give the mart at a data_version that is held, or as it is now."""
     if data_version is None:
         return mart
@@ -96,16 +96,16 @@ def pinned_at(mart: Mart, data_version: str | None) -> Mart:
     return held
 
 
-def place_of(
+def resume_position(
     mart: Mart, secret: bytes, asked: Mapping[str, Any], pinned: str | None = None
 ) -> tuple[Mart, tuple[str, ...] | None]:
     """Give where to read on, and in which build; the one of a cursor may be gone."""
     sent = asked["cursor"]
     if sent is None:
-        return pinned_at(mart, pinned), None
-    place = read(secret, sent, filters_of(asked))
+        return mart_at_version(mart, pinned), None
+    place = decode_cursor(secret, sent, cursor_filters(asked))
     if pinned not in (None, place.data_version):
-        raise conflict(
+        raise conflicting_parameters(
             "X-Data-Version",
             f"The cursor walks in data_version {place.data_version}, the header pins another.",
         )
@@ -127,4 +127,4 @@ def next_cursor(
     """Write the cursor of the page after a row; None where there is no such row."""
     if last_key is None:
         return None
-    return write(secret, Place(last_key, data_version), filters_of(asked))
+    return encode_cursor(secret, CursorPosition(last_key, data_version), cursor_filters(asked))

@@ -7,14 +7,14 @@ from datetime import UTC, date, datetime
 from typing import Any, Literal, Protocol
 
 Schema = Mapping[str, Any]
-Place = Literal["query", "path"]
+ParameterLocation = Literal["query", "path"]
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _YEAR = re.compile(r"[0-9]{4}")
 _WHOLE = re.compile(r"[0-9]{1,9}")
 
 
-class Kind(Protocol):
+class ParameterType(Protocol):
     """What a value must be; ``expected`` says it in words."""
 
     @property
@@ -29,7 +29,7 @@ class Kind(Protocol):
 
 
 @dataclass(frozen=True)
-class Text:
+class PatternText:
     """A text that matches a pattern as a whole."""
 
     pattern: str
@@ -48,7 +48,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Free:
+class FreeText:
     """Any text of some length."""
 
     longest: int
@@ -71,7 +71,7 @@ class Free:
 
 
 @dataclass(frozen=True)
-class Opaque:
+class OpaqueText:
     """What we gave and get back; whoever reads it refuses it in words of its own."""
 
     longest: int
@@ -145,7 +145,7 @@ class YearOrDay:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowCount:
     """A number of rows, at least 1; what a tier allows is asked later."""
 
     ceiling: int
@@ -167,12 +167,12 @@ class Parameter:
     """One parameter; the examples of an endpoint can all be sent together."""
 
     name: str
-    kind: Kind
+    kind: ParameterType
     about: str
     example: str | int | None = None
     required: bool = False
     default: str | None = None
-    place: Place = "query"
+    place: ParameterLocation = "query"
 
 
 def year_as_day(text: str, month_day: str) -> date:

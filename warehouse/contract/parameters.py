@@ -3,15 +3,15 @@
 from dataclasses import replace
 from typing import get_args
 
-from warehouse.contract.pagination import LONGEST
+from warehouse.contract.pagination import LONGEST_CURSOR
 from warehouse.contract.parameter_types import (
     Choice,
     Day,
-    Free,
-    Opaque,
+    FreeText,
+    OpaqueText,
     Parameter,
-    Rows,
-    Text,
+    PatternText,
+    RowCount,
     YearOrDay,
 )
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
@@ -23,11 +23,11 @@ from warehouse.tables.fundamentals import PeriodType
 from warehouse.tables.macro import Frequency
 from warehouse.tiers import TIERS
 
-_ID = Text("[A-Za-z0-9]+", "letters and digits only")
-_ALPHA_2 = Text("[A-Za-z]{2}", "two letters, ISO 3166-1 alpha-2", upper=True)
-_ALPHA_3 = Text("[A-Za-z]{3}", "three letters, ISO 3166-1 alpha-3", upper=True)
-_ALPHA = Text("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True)
-_CODE = Text("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -")
+_ID = PatternText("[A-Za-z0-9]+", "letters and digits only")
+_ALPHA_2 = PatternText("[A-Za-z]{2}", "two letters, ISO 3166-1 alpha-2", upper=True)
+_ALPHA_3 = PatternText("[A-Za-z]{3}", "three letters, ISO 3166-1 alpha-3", upper=True)
+_ALPHA = PatternText("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True)
+_CODE = PatternText("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -")
 
 SERVICE_ID = Parameter(
     "service_id", _ID, "Organisation identifier.", "DC7Q2M4XK9", required=True, place="path"
@@ -59,36 +59,38 @@ COUNTRY_3 = Parameter(
 COUNTRY_ANY = Parameter("country", _ALPHA, "ISO 3166-1 alpha-2 or alpha-3, in any case.", "ZA")
 LIMIT = Parameter(
     "limit",
-    Rows(max(tier.ceiling for tier in TIERS.values())),
+    RowCount(max(tier.ceiling for tier in TIERS.values())),
     "How many rows at most. Left out, the tier's preview: see the documentation of tiers.",
     10,
 )
 CURSOR = Parameter(
     "cursor",
-    Opaque(LONGEST),
+    OpaqueText(LONGEST_CURSOR),
     "`next_cursor` of the page before, verbatim, with the same filters.",
 )
 FROM_RELEASE = Parameter("from", Day(), "Earliest release date.", "2024-01-01")
 TO_RELEASE = Parameter("to", Day(), "Latest release date.", "2024-12-31")
-BUYER = Parameter("buyer", Free(200), "The buyer's service_id, or words of its name.", "roads")
+BUYER = Parameter("buyer", FreeText(200), "The buyer's service_id, or words of its name.", "roads")
 IN_TENDER = Parameter(
     "query",
-    Free(128, shortest=2),
+    FreeText(128, shortest=2),
     "Words that the title, the description or the buyer's name all have; the last word may be "
     "the beginning of one.",
     "road works",
 )
 NAMED = Parameter(
     "query",
-    Free(128, shortest=2),
+    FreeText(128, shortest=2),
     "A name or words of it, an LEI, or EXCHANGE:TICKER.",
     "Ubuntu Mining",
     required=True,
 )
-LINE_ITEM = Text("[a-z0-9_]{1,64}", "small letters, digits and _")
+LINE_ITEM = PatternText("[a-z0-9_]{1,64}", "small letters, digits and _")
 ENTITY_ID = Parameter(
     "entity_id",
-    Text("(DC[A-Za-z0-9]+|[A-Z]{3})", "an issuer id that begins with DC, or a country, alpha-3"),
+    PatternText(
+        "(DC[A-Za-z0-9]+|[A-Z]{3})", "an issuer id that begins with DC, or a country, alpha-3"
+    ),
     "An issuer id selects its facts, a country code its AF-MACRO facts.",
     "ZAF",
 )
@@ -120,7 +122,7 @@ ID_TYPE = Parameter(
 )
 ID_VALUE = Parameter(
     "id_value",
-    Free(64),
+    FreeText(64),
     "The identifier, in any case; EXCHANGE:TICKER for a ticker.",
     "2138002QX8KZTPLXS721",
     required=True,
@@ -131,12 +133,12 @@ METRIC_RANKED = Parameter(
 )
 METRIC = Parameter("metric", _SLUG, "One slug; left out, every metric.", "net_margin")
 ORDER = Parameter("order", Choice(get_args(Order)), "Order by size.", "desc", default="desc")
-CATEGORY = Parameter("category", Free(200), "Category as published by the portal.", "works")
+CATEGORY = Parameter("category", FreeText(200), "Category as published by the portal.", "works")
 FROM_MONTH = Parameter("from", Day(), "Earliest month; any day of it.", "2024-01-01")
 TO_MONTH = Parameter("to", Day(), "Latest month; any day of it.", "2024-12-31")
 SIGNAL_KEY = Parameter(
     "signal_key",
-    Text("[a-z0-9-]+", "small letters, digits and hyphens only"),
+    PatternText("[a-z0-9-]+", "small letters, digits and hyphens only"),
     "Key of a panel, as `/v1/export` lists it.",
     "single-bid-rate",
     required=True,
@@ -144,7 +146,7 @@ SIGNAL_KEY = Parameter(
 )
 SKU = Parameter(
     "sku",
-    Text("[A-Za-z0-9-]+", "letters, digits and hyphens only"),
+    PatternText("[A-Za-z0-9-]+", "letters, digits and hyphens only"),
     "Dataset, in any case: AF-FUND, AF-TENDER, AF-MACRO.",
     "AF-FUND",
     required=True,

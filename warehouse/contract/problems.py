@@ -14,7 +14,7 @@ from warehouse.keys.backends import KeyStoreUnavailable
 
 
 @dataclass(frozen=True)
-class Kind:
+class ProblemType:
     """One code: its status, its title, and what to do about it."""
 
     status: int
@@ -22,67 +22,71 @@ class Kind:
     advice: str
 
 
-PROBLEMS: dict[str, Kind] = {
-    "parameter_missing": Kind(
+PROBLEMS: dict[str, ProblemType] = {
+    "parameter_missing": ProblemType(
         400, "A parameter is missing", "Send it in the form that `expected` gives."
     ),
-    "parameter_invalid": Kind(
+    "parameter_invalid": ProblemType(
         400, "A parameter is malformed", "Send it in the form that `expected` gives."
     ),
-    "parameter_unknown": Kind(
+    "parameter_unknown": ProblemType(
         400,
         "A parameter is unknown here",
         "See `allowed`. A misspelt parameter is refused, since without it the answer is another.",
     ),
-    "parameter_repeated": Kind(400, "A parameter is given twice", "Send it once."),
-    "parameter_conflict": Kind(
+    "parameter_repeated": ProblemType(400, "A parameter is given twice", "Send it once."),
+    "parameter_conflict": ProblemType(
         400, "Parameters exclude each other", "Leave one out, as `detail` says."
     ),
-    "limit_above_ceiling": Kind(
+    "limit_above_ceiling": ProblemType(
         400, "The limit is above the ceiling", "Ask for at most `maximum` rows at a time."
     ),
-    "cursor_invalid": Kind(
+    "cursor_invalid": ProblemType(
         400,
         "The cursor is not valid",
         "Pass `next_cursor` back as it came, with the same filters, or begin without one.",
     ),
-    "key_missing": Kind(401, "No API key was sent", "Send it in the header X-API-Key."),
-    "key_invalid": Kind(401, "The API key is not known", "Check it, or ask for a new one."),
-    "row_cap_exceeded": Kind(
+    "key_missing": ProblemType(401, "No API key was sent", "Send it in the header X-API-Key."),
+    "key_invalid": ProblemType(401, "The API key is not known", "Check it, or ask for a new one."),
+    "row_cap_exceeded": ProblemType(
         402,
         "More rows than the tier serves",
         "Leave `limit` out for the free preview, or see `upgrade_url`.",
     ),
-    "paid_crosswalk": Kind(
+    "paid_crosswalk": ProblemType(
         402,
         "The paid crosswalk needs a higher tier",
         "Look up by `lei` or `ticker`, which are free, or see `upgrade_url`.",
     ),
-    "licensed_export": Kind(
+    "licensed_export": ProblemType(
         402, "The file needs a higher tier", "Take the open panels, or see `upgrade_url`."
     ),
-    "not_found": Kind(404, "No such record or page", "Ids come from other answers."),
-    "method_not_allowed": Kind(405, "The method is not allowed", "The service is read with GET."),
-    "not_acceptable": Kind(
+    "not_found": ProblemType(404, "No such record or page", "Ids come from other answers."),
+    "method_not_allowed": ProblemType(
+        405, "The method is not allowed", "The service is read with GET."
+    ),
+    "not_acceptable": ProblemType(
         406, "The answer has no form that you accept", "Let Accept allow application/json."
     ),
-    "body_too_large": Kind(
+    "body_too_large": ProblemType(
         413, "The body is too large", "Send less; REST is read with GET and needs no body."
     ),
-    "uri_too_long": Kind(414, "The address is too long", "Ask for less at a time."),
-    "range_not_satisfiable": Kind(
+    "uri_too_long": ProblemType(414, "The address is too long", "Ask for less at a time."),
+    "range_not_satisfiable": ProblemType(
         416, "The file has no such part", "See Content-Range for how many bytes it has."
     ),
-    "headers_too_large": Kind(431, "The headers are too large", "Send fewer, or shorter ones."),
-    "rate_limited": Kind(
+    "headers_too_large": ProblemType(
+        431, "The headers are too large", "Send fewer, or shorter ones."
+    ),
+    "rate_limited": ProblemType(
         429, "Too many requests", "Try again after `retry_after` seconds; see `violated_policies`."
     ),
-    "request_refused": Kind(400, "The request cannot be read", "Check its form."),
-    "internal_error": Kind(500, "The service failed", "Try again; report the request id."),
-    "key_store_unavailable": Kind(
+    "request_refused": ProblemType(400, "The request cannot be read", "Check its form."),
+    "internal_error": ProblemType(500, "The service failed", "Try again; report the request id."),
+    "key_store_unavailable": ProblemType(
         503, "The key store does not answer", "Try again after `retry_after` seconds."
     ),
-    "datastore_unavailable": Kind(
+    "datastore_unavailable": ProblemType(
         503, "The datastore does not answer", "Try again after `retry_after` seconds."
     ),
 }
@@ -96,7 +100,7 @@ class Problem(SankofaError):
         self.code, self.detail, self.members = code, detail, members
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ProblemType:
         """Give the row of the table."""
         return PROBLEMS[self.code]
 
@@ -104,25 +108,25 @@ class Problem(SankofaError):
 _SHOWN = 64
 
 
-def in_order(from_: date | None, to: date | None) -> None:
+def check_date_order(from_: date | None, to: date | None) -> None:
     """Refuse a span that ends before it begins."""
     if from_ is not None and to is not None and from_ > to:
-        raise conflict("from", "from lies after to.")
+        raise conflicting_parameters("from", "from lies after to.")
 
 
-def check_pin(version: str | None) -> None:
+def check_data_version(version: str | None) -> None:
     """Refuse what cannot be a data_version."""
     if version is not None and not DATA_VERSION.fullmatch(version):
         expected = "a data_version that an answer named, such as 20261114.3"
-        raise invalid("X-Data-Version", version, expected)
+        raise invalid_parameter("X-Data-Version", version, expected)
 
 
-def conflict(name: str, detail: str) -> Problem:
+def conflicting_parameters(name: str, detail: str) -> Problem:
     """Make the problem of parameters that exclude each other."""
     return Problem("parameter_conflict", detail, parameter=name)
 
 
-def missing(name: str, expected: str) -> Problem:
+def missing_parameter(name: str, expected: str) -> Problem:
     """Make the problem of a parameter that is needed and was not sent."""
     return Problem(
         "parameter_missing",
@@ -132,7 +136,7 @@ def missing(name: str, expected: str) -> Problem:
     )
 
 
-def invalid(name: str, received: str, expected: str, **members: object) -> Problem:
+def invalid_parameter(name: str, received: str, expected: str, **members: object) -> Problem:
     """Make the problem of a malformed parameter."""
     return Problem(
         "parameter_invalid",
@@ -144,7 +148,7 @@ def invalid(name: str, received: str, expected: str, **members: object) -> Probl
     )
 
 
-def unknown(name: str, allowed: Iterable[str], where: str) -> Problem:
+def unknown_parameter(name: str, allowed: Iterable[str], where: str) -> Problem:
     """Make the problem of a parameter that nothing is known of."""
     return Problem(
         "parameter_unknown",
@@ -154,7 +158,7 @@ def unknown(name: str, allowed: Iterable[str], where: str) -> Problem:
     )
 
 
-def nobody(named: str) -> Problem:
+def unknown_id(named: str) -> Problem:
     """Make the problem of an id that nobody has."""
     return Problem("not_found", f"No record has the id {named[:_SHOWN]!r}.")
 
@@ -162,10 +166,10 @@ def nobody(named: str) -> Problem:
 UPGRADE_URL = "https://sankofa.example/upgrade"
 _RETRY_AFTER = 5
 # Of what a call of these statuses asked, nothing counts against the month.
-NOT_CHARGED = frozenset({304, 401, 429, 500, 503})
+UNCHARGED_STATUSES = frozenset({304, 401, 429, 500, 503})
 
 
-def foreseen(error: Exception) -> Problem | None:
+def problem_for_error(error: Exception) -> Problem | None:
     """Say in our words what went wrong; None of what we did not foresee."""
     if isinstance(error, Problem):
         return error
@@ -178,12 +182,12 @@ def foreseen(error: Exception) -> Problem | None:
     return None
 
 
-def unforeseen() -> Problem:
+def internal_error() -> Problem:
     """Make the problem of what we did not foresee; what it was is logged and not shown."""
     return Problem("internal_error", "Something failed that we did not foresee.")
 
 
-def written(problem: Problem, instance: str, upgrade_url: str) -> dict[str, object]:
+def problem_members(problem: Problem, instance: str, upgrade_url: str) -> dict[str, object]:
     """Give the members of a problem (RFC 9457)."""
     paid = {"upgrade_url": upgrade_url} if problem.kind.status == 402 else {}
     return {

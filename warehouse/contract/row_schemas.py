@@ -7,7 +7,14 @@ from typing import Any
 
 from sqlmodel import SQLModel
 
-from warehouse.contract.json_schema import Schema, member, of_field, or_null, some, whole
+from warehouse.contract.json_schema import (
+    Schema,
+    array_schema,
+    field_schema,
+    member_schema,
+    nullable,
+    object_schema,
+)
 from warehouse.mart.tables import MART_TABLES
 from warehouse.tables import (
     Entity,
@@ -30,8 +37,8 @@ _MD5 = "9f86d081884c7d659a2feaa0c55ad015"
 _NAME = "Ubuntu Fictional Mining Ltd"
 
 _COMMON = {
-    "provenance_id": member(str, "Identifies the place the row was taken from.", _MD5),
-    "vintage": member(int, "1 for the first publication of this figure.", 1),
+    "provenance_id": member_schema(str, "Identifies the place the row was taken from.", _MD5),
+    "vintage": member_schema(int, "1 for the first publication of this figure.", 1),
 }
 _ORGANISATION: Schema = {
     "type": ["object", "null"],
@@ -56,24 +63,24 @@ def _row(
         if name in own:
             held[name] = own[name]
         elif model is not None:
-            held[name] = of_field(model, name)
+            held[name] = field_schema(model, name)
         else:
             held[name] = _COMMON[name]
-    return whole(held, meaning)
+    return object_schema(held, meaning)
 
 
 FACT = _row(
     "fundamentals",
     [Fundamental],
-    {"fact_id": member(str, "Identifies this vintage of this figure.", _MD5)},
+    {"fact_id": member_schema(str, "Identifies this vintage of this figure.", _MD5)},
     "One reported figure of one issuer, in one vintage.",
 )
 RELEASE = _row(
     "tender_releases",
     [TenderRelease],
     {
-        "date": of_field(TenderRelease, "released_on"),
-        "tag": some(_TEXT, "OCDS release tags.", ["tender"], null=True),
+        "date": field_schema(TenderRelease, "released_on"),
+        "tag": array_schema(_TEXT, "OCDS release tags.", ["tender"], null=True),
         "buyer": _ORGANISATION,
         "tender": _ocds("object", "OCDS tender, a whitelist of members.", {"title": "Road works"}),
         "awards": _ocds("array", "OCDS awards, a whitelist of members.", []),
@@ -85,15 +92,15 @@ PARTY = _row(
     "tender_parties",
     [TenderParty, PartyMatch],
     {
-        "party_id": member(str, "Identifies the party in this role.", _MD5),
+        "party_id": member_schema(str, "Identifies the party in this role.", _MD5),
         "identifier": {
-            **or_null(whole({"scheme": _OPTIONAL, "id": _OPTIONAL})),
+            **nullable(object_schema({"scheme": _OPTIONAL, "id": _OPTIONAL})),
             "description": "Number in a register; null where none is published.",
             "examples": [{"scheme": "ZA-CIP", "id": "2001/123456/07"}],
         },
-        "releases": member(int, "Releases that name it.", 12),
-        "first_release": member(date | None, "Date of the first of them.", "2024-01-15"),
-        "last_release": member(date | None, "Date of the last of them.", "2026-03-02"),
+        "releases": member_schema(int, "Releases that name it.", 12),
+        "first_release": member_schema(date | None, "Date of the first of them.", "2024-01-15"),
+        "last_release": member_schema(date | None, "Date of the last of them.", "2026-03-02"),
     },
     "A buyer or supplier that is established to be an organisation.",
 )
@@ -101,16 +108,16 @@ SHARED_FACT = _row(
     "award_facts",
     [Fundamental],
     {
-        "fact_id": member(str, "Identifies the fact.", _MD5),
-        "entity_id": member(str | None, "Issuer id, or country code.", "ZAF"),
-        "entity_name": member(str | None, "Its name.", "South Africa"),
-        "country_iso3": member(str | None, "ISO 3166-1 alpha-3 code.", "ZAF"),
-        "dataset": member(str, "Dataset the fact belongs to.", "AF-MACRO"),
-        "measure": member(str, "What is measured.", "FX.EUR.ZAR"),
-        "value": member(Decimal | None, "The value, digit for digit.", Decimal("20.1234")),
-        "unit": member(str | None, "Its unit.", "ZAR"),
-        "period_end": member(date | None, "Last day of the period.", "2024-06-28"),
-        "period_type": member(str, "Cadence, or frequency of a series.", "daily"),
+        "fact_id": member_schema(str, "Identifies the fact.", _MD5),
+        "entity_id": member_schema(str | None, "Issuer id, or country code.", "ZAF"),
+        "entity_name": member_schema(str | None, "Its name.", "South Africa"),
+        "country_iso3": member_schema(str | None, "ISO 3166-1 alpha-3 code.", "ZAF"),
+        "dataset": member_schema(str, "Dataset the fact belongs to.", "AF-MACRO"),
+        "measure": member_schema(str, "What is measured.", "FX.EUR.ZAR"),
+        "value": member_schema(Decimal | None, "The value, digit for digit.", Decimal("20.1234")),
+        "unit": member_schema(str | None, "Its unit.", "ZAR"),
+        "period_end": member_schema(date | None, "Last day of the period.", "2024-06-28"),
+        "period_type": member_schema(str, "Cadence, or frequency of a series.", "daily"),
     },
     "A fact of an entity with its provenance.",
 )
@@ -124,23 +131,23 @@ MACRO_ANNUAL = _row(
     },
     "One annual indicator of one country.",
 )
-_LISTING = whole({"mic": _TEXT, "ticker": _TEXT, "status": _OPTIONAL})
+_LISTING = object_schema({"mic": _TEXT, "ticker": _TEXT, "status": _OPTIONAL})
 ENTITY = _row(
     "entities",
     [Entity],
     {
-        "other_names": some(_TEXT, "Other names.", ["UFM"], null=True),
-        "listings": some(
+        "other_names": array_schema(_TEXT, "Other names.", ["UFM"], null=True),
+        "listings": array_schema(
             _LISTING,
             "Where it is listed.",
             [{"mic": "XJSE", "ticker": "UFM", "status": "active"}],
         ),
-        "datasets": some(_TEXT, "Datasets that speak of it.", ["AF-FUND"]),
+        "datasets": array_schema(_TEXT, "Datasets that speak of it.", ["AF-FUND"]),
     },
     "One organisation.",
 )
 IDENTIFIER = _row("identifiers", [EntityIdentifier], {}, "One identifier of an organisation.")
-_INPUT = whole(
+_INPUT = object_schema(
     {
         "fact_id": _TEXT,
         "line_item": _TEXT,
@@ -151,26 +158,28 @@ _INPUT = whole(
         "source_ref": _TEXT,
     }
 )
-_VALUE = member(Decimal, "Ten significant digits, half even.", Decimal("0.1234567891"))
-METRIC = whole(
+_VALUE = member_schema(Decimal, "Ten significant digits, half even.", Decimal("0.1234567891"))
+METRIC = object_schema(
     {
-        "as_of": member(date | None, "The day asked for; null where none was.", "2024-06-30"),
+        "as_of": member_schema(
+            date | None, "The day asked for; null where none was.", "2024-06-30"
+        ),
         **_row(
             "metrics",
             [Metric],
             {
-                "legal_name": member(str | None, "Name of the issuer.", _NAME),
-                "country": member(str | None, "Its country, alpha-2.", "ZA"),
+                "legal_name": member_schema(str | None, "Name of the issuer.", _NAME),
+                "country": member_schema(str | None, "Its country, alpha-2.", "ZA"),
                 "value": _VALUE,
-                "inputs": some(_INPUT, "The figures it was computed from.", []),
+                "inputs": array_schema(_INPUT, "The figures it was computed from.", []),
             },
             "",
         )["properties"],
     },
     "One metric of one issuer for one full year.",
 )
-RANKED = whole(
-    {"rank": member(int, "Position by size; no rating.", 1), **METRIC["properties"]},
+RANKED = object_schema(
+    {"rank": member_schema(int, "Position by size; no rating.", 1), **METRIC["properties"]},
     "One metric of one issuer, with its place among all.",
 )
 SIGNAL = _row("signals", [Signal], {}, "One measure of a panel.")
@@ -186,12 +195,12 @@ QUALITY = _row(
     },
     "One measurement of one dataset.",
 )
-MATCH = whole(
+MATCH = object_schema(
     {
-        "service_id": of_field(Entity, "service_id"),
-        "legal_name": of_field(Entity, "legal_name"),
-        "jurisdiction": of_field(Entity, "jurisdiction"),
-        "issuer": of_field(EntityIdentifier, "issuer"),
+        "service_id": field_schema(Entity, "service_id"),
+        "legal_name": field_schema(Entity, "legal_name"),
+        "jurisdiction": field_schema(Entity, "jurisdiction"),
+        "issuer": field_schema(EntityIdentifier, "issuer"),
     },
     "An organisation that bears the identifier.",
 )

@@ -18,7 +18,7 @@ class KeyStoreUnavailable(SankofaError):
     """The key store does not answer; nobody can be let in until it does."""
 
 
-class Issued(msgspec.Struct, frozen=True):
+class IssuedKey(msgspec.Struct, frozen=True):
     """A key as it is kept: its hash, never itself. ``key_id`` outlives a rotation."""
 
     prefix: str
@@ -35,13 +35,13 @@ class Issued(msgspec.Struct, frozen=True):
         return self.ends_at is None or (now or datetime.now(UTC)) < self.ends_at
 
 
-class Backend(Protocol):
+class KeyBackend(Protocol):
     """A store of issued keys and of secrets; what cannot be read raises."""
 
-    def held(self, prefix: str | None = None) -> list[Issued]:
+    def held(self, prefix: str | None = None) -> list[IssuedKey]:
         """Give the keys with a prefix, or all."""
 
-    def keep(self, *rows: Issued) -> None:
+    def keep(self, *rows: IssuedKey) -> None:
         """Keep keys in one step; a hash that is held already is replaced."""
 
     def prepare(self) -> None:
@@ -68,14 +68,14 @@ CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, secret BLOB NOT NULL)
 _COLUMNS = "prefix, sha256, key_id, tier, label, created_at, ends_at, sandbox"
 
 
-class FileKeys:
+class FileKeyBackend:
     """The file that holds the keys."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._place, self._address = str(path), path.absolute().as_uri()
 
-    def held(self, prefix: str | None = None) -> list[Issued]:
+    def held(self, prefix: str | None = None) -> list[IssuedKey]:
         """Give the keys with a prefix, or all."""
         query = f"SELECT {_COLUMNS} FROM issued"
         with self._open("ro") as connection:
@@ -84,7 +84,7 @@ class FileKeys:
             rows = connection.execute(f"{query} WHERE prefix = ?", (prefix,))
             return [_issued(*row) for row in rows]
 
-    def keep(self, *rows: Issued) -> None:
+    def keep(self, *rows: IssuedKey) -> None:
         """Keep keys in one step; a hash that is held already is replaced."""
         with self._writing() as connection:
             connection.executemany(
@@ -155,13 +155,13 @@ def _issued(
     created_at: str,
     ends_at: str | None,
     sandbox: int,
-) -> Issued:
+) -> IssuedKey:
     ends = None if ends_at is None else datetime.fromisoformat(ends_at)
     made = datetime.fromisoformat(created_at)
-    return Issued(prefix, sha256, key_id, tier, label, made, ends, bool(sandbox))
+    return IssuedKey(prefix, sha256, key_id, tier, label, made, ends, bool(sandbox))
 
 
-def _row(issued: Issued) -> tuple[object, ...]:
+def _row(issued: IssuedKey) -> tuple[object, ...]:
     ends = None if issued.ends_at is None else issued.ends_at.isoformat()
     return (
         issued.prefix,
@@ -176,16 +176,16 @@ def _row(issued: Issued) -> tuple[object, ...]:
 
 
 _PREFIXES = "sankofa:keys"
-_DECODE = msgspec.msgpack.Decoder(Issued).decode
+_DECODE = msgspec.msgpack.Decoder(IssuedKey).decode
 
 
-class RedisKeys:
+class RedisKeyBackend:
     """A hash for each prefix, from the SHA-256 of a key to what is known of it."""
 
     def __init__(self, url: str) -> None:
         self._redis = connected(url)
 
-    def held(self, prefix: str | None = None) -> list[Issued]:
+    def held(self, prefix: str | None = None) -> list[IssuedKey]:
         """Give the keys with a prefix, or all."""
         with _answering():
             prefixes = self._redis.smembers(_PREFIXES) if prefix is None else [prefix.encode()]
@@ -193,7 +193,7 @@ class RedisKeys:
         rows = [_DECODE(row) for each in found for row in each]
         return sorted(rows, key=lambda row: row.created_at)
 
-    def keep(self, *rows: Issued) -> None:
+    def keep(self, *rows: IssuedKey) -> None:
         """Keep keys in one step; a hash that is held already is replaced."""
         with _answering(), self._redis.pipeline(transaction=True) as step:
             for row in rows:

@@ -13,7 +13,13 @@ from pathlib import Path
 import msgspec
 
 from warehouse.errors import SankofaError
-from warehouse.keys.backends import Backend, FileKeys, Issued, KeyStoreUnavailable, RedisKeys
+from warehouse.keys.backends import (
+    FileKeyBackend,
+    IssuedKey,
+    KeyBackend,
+    KeyStoreUnavailable,
+    RedisKeyBackend,
+)
 from warehouse.redis import SCHEMES
 from warehouse.tiers import TIERS, Tier, TierName
 
@@ -39,14 +45,14 @@ class KeyStore:
     """The keys at a place: the path of a file, or the URL of a Redis."""
 
     def __init__(self, place: str | Path, tiers: Mapping[TierName, Tier] = TIERS) -> None:
-        self.backend: Backend = _backend(str(place))
+        self.backend: KeyBackend = _backend(str(place))
         self._tiers: Mapping[str, Tier] = {str(name): tier for name, tier in tiers.items()}
         self._found: dict[bytes, tuple[Key, object, float]] = {}
 
     @property
     def path(self) -> Path:
         """The file of the store, where it is one."""
-        if isinstance(self.backend, FileKeys):
+        if isinstance(self.backend, FileKeyBackend):
             return self.backend.path
         raise SankofaError("this key store is no file")
 
@@ -73,7 +79,7 @@ class KeyStore:
         return found
 
 
-def create(store: KeyStore, tier: TierName, label: str = "") -> str:
+def create_key(store: KeyStore, tier: TierName, label: str = "") -> str:
     """Make a key of a tier; this is the only time it is shown."""
     key = _fresh()
     store.backend.keep(_made(key, tier, label))
@@ -90,29 +96,29 @@ def sandbox(store: KeyStore) -> str:
     return key
 
 
-def public_key(store: KeyStore) -> str | None:
+def usable_sandbox_key(store: KeyStore) -> str | None:
     """Give the sandbox key as visitors are shown it: only if there is one and it lets them in."""
     held = store.backend.secret("sandbox")
     key = None if held is None else held.decode()
-    return key if key is not None and find(store, key) is not None else None
+    return key if key is not None and find_key(store, key) is not None else None
 
 
-def find(store: KeyStore, key: str) -> Key | None:
+def find_key(store: KeyStore, key: str) -> Key | None:
     """Find a key; how long it takes tells nothing of the keys that are held."""
     return store.find(_prefix(key), _digest(key)) if key.isascii() else None
 
 
-def hidden(text: str) -> str:
+def redact_keys(text: str) -> str:
     """Leave of any key in a text only its public prefix."""
     return _IN_TEXT.sub(r"\1…", text) if _MARK in text else text
 
 
-def issued(store: KeyStore) -> list[Issued]:
+def list_keys(store: KeyStore) -> list[IssuedKey]:
     """List the keys that were ever made, in the order of their making."""
     return store.backend.held()
 
 
-def revoke(store: KeyStore, name: str) -> Issued:
+def revoke_key(store: KeyStore, name: str) -> IssuedKey:
     """End the key of a prefix or an id, and what is left of it from before a rotation."""
     rows = _named(store, name)
     now = datetime.now(UTC)
@@ -121,7 +127,7 @@ def revoke(store: KeyStore, name: str) -> Issued:
     return ended[-1]
 
 
-def rotate(store: KeyStore, name: str, overlap: timedelta = timedelta(0)) -> str:
+def rotate_key(store: KeyStore, name: str, overlap: timedelta = timedelta(0)) -> str:
     """Make a new key in place of one; its tier, its label and its use go on.
 
     The one before ends after ``overlap``, so that a customer can change over.
@@ -140,7 +146,7 @@ def rotate(store: KeyStore, name: str, overlap: timedelta = timedelta(0)) -> str
     return key
 
 
-def check(store: KeyStore) -> None:
+def check_key_store(store: KeyStore) -> None:
     """Read the store; raise if it does not answer."""
     store.backend.check()
 
@@ -156,7 +162,7 @@ def _kept(secret: bytes | None) -> bytes:
     return secret
 
 
-def _named(store: KeyStore, name: str) -> list[Issued]:
+def _named(store: KeyStore, name: str) -> list[IssuedKey]:
     """Give the rows of one key that still hold, the newest last."""
     rows = [row for row in store.backend.held() if row.holds()]
     ids = {row.key_id for row in rows if name in (row.prefix, row.key_id)}
@@ -167,9 +173,9 @@ def _named(store: KeyStore, name: str) -> list[Issued]:
     return [row for row in rows if row.key_id in ids]
 
 
-def _made(key: str, tier: TierName, label: str) -> Issued:
+def _made(key: str, tier: TierName, label: str) -> IssuedKey:
     key_id = secrets.token_hex(8)
-    return Issued(_prefix(key), _digest(key), key_id, tier, label, datetime.now(UTC))
+    return IssuedKey(_prefix(key), _digest(key), key_id, tier, label, datetime.now(UTC))
 
 
 def _fresh() -> str:
@@ -184,7 +190,7 @@ def _digest(key: str) -> bytes:
     return hashlib.sha256(key.encode("ascii")).digest()
 
 
-def _backend(place: str) -> Backend:
+def _backend(place: str) -> KeyBackend:
     if not place.startswith(SCHEMES):
-        return FileKeys(Path(place))
-    return RedisKeys(place)
+        return FileKeyBackend(Path(place))
+    return RedisKeyBackend(place)

@@ -57,7 +57,7 @@ def month_before(name: str) -> str:
         return ""
 
 
-class Counted(NamedTuple):
+class RequestCounts(NamedTuple):
     """What a store says after a request: the counts, and whether the month was charged."""
 
     minute_used: int
@@ -69,7 +69,7 @@ class Counted(NamedTuple):
 class Counters(Protocol):
     """Counters that all processes of an installation share; raise if they do not answer."""
 
-    def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> Counted:
+    def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> RequestCounts:
         """Count a request against the minute and, unless refused, against the month."""
 
     def give_back(self, who: str, month: Month) -> None:
@@ -125,13 +125,13 @@ class RedisCounters:
         self._take = self._redis.register_script(_TAKE)
         self._give_back = self._redis.register_script(_GIVE_BACK)
 
-    def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> Counted:
+    def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> RequestCounts:
         """Count a request against the minute and, unless refused, against the month."""
         keys = [_OURS + minute_name(who), _OURS + month_name(who, month.name)]
         limits = [tier.per_minute, tier.per_month, MINUTE * 1000, int(month.kept_until * 1000)]
         with _answering():
             used, left, spent, charged = self._take(keys, [*limits, int(charge)])
-        return Counted(used, now + left / 1000, spent, bool(charged))
+        return RequestCounts(used, now + left / 1000, spent, bool(charged))
 
     def give_back(self, who: str, month: Month) -> None:
         """Take back what a request was charged."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from warehouse.tiers import Tier
-from warehouse.usage.counters import MINUTE, Counted, Month, UsageUnavailable, month_before
+from warehouse.usage.counters import MINUTE, Month, RequestCounts, UsageUnavailable, month_before
 
 _HEAD = b"sankofa usage 1\n"
 _BEGIN = 4_096
@@ -74,7 +74,7 @@ class FileCounters:
         self._looked = 0.0
         self._asked: dict[str, _Bucket] = {}
 
-    def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> Counted:
+    def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> RequestCounts:
         """Count a request against the minute and, unless refused, against the month."""
         with self._turn, self._bucket_of(who) as bucket:
             at, slot = bucket.find(now)
@@ -88,7 +88,7 @@ class FileCounters:
             charged = charge and used <= tier.per_minute and spent < tier.per_month
             spent += charged
             bucket.write(at, mark, key, ends, used, named, spent, before)
-        return Counted(used, ends, spent, charged)
+        return RequestCounts(used, ends, spent, charged)
 
     def _bucket_of(self, who: str) -> "_Bucket":
         bucket = self._asked.get(who)

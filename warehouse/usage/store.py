@@ -14,18 +14,18 @@ from limits.strategies import FixedWindowRateLimiter
 from warehouse.keys.store import Key
 from warehouse.redis import SCHEMES
 from warehouse.tiers import Tier
-from warehouse.usage.counters import Counted, Counters, Month, UsageUnavailable, month_at
+from warehouse.usage.counters import Counters, Month, RequestCounts, UsageUnavailable, month_at
 
 _ASK_AGAIN_AFTER = 1.0
 
 
-class Standing(msgspec.Struct, frozen=True, dict=True):
+class QuotaStatus(msgspec.Struct, frozen=True, dict=True):
     """How a key stands after a request was counted; times are seconds since 1970."""
 
     who: str
     tier: Tier
     month: Month
-    counted: Counted
+    counted: RequestCounts
     now: float
     # Whether the request was to count against the month; one that was not is never above it.
     charge: bool = True
@@ -72,7 +72,7 @@ class Usage:
         self._ask_again_at = 0.0
         self._alone: FixedWindowRateLimiter | None = None
 
-    def take(self, key: Key, address: str | None, charge: bool = True) -> Standing:
+    def take(self, key: Key, address: str | None, charge: bool = True) -> QuotaStatus:
         """Count a request of a key from an address; the sandbox is counted by network.
 
         ``charge`` says whether it counts against the month too; one that is refused does not.
@@ -82,9 +82,9 @@ class Usage:
             self._month = month_at(now)
         who = f"{key.key_id}@{network_of(address)}" if key.sandbox else key.key_id
         counted = self._asked(who, key.tier, charge, now)
-        return Standing(who, key.tier, self._month, counted, now, charge)
+        return QuotaStatus(who, key.tier, self._month, counted, now, charge)
 
-    def give_back(self, standing: Standing) -> Standing:
+    def give_back(self, standing: QuotaStatus) -> QuotaStatus:
         """Take back what a request was charged that turned out not to count."""
         counted = standing.counted
         if not counted.charged or counted.month_used is None:
@@ -93,7 +93,9 @@ class Usage:
             self._counters.give_back(standing.who, standing.month)
         except UsageUnavailable:
             self._ask_again_at = time.monotonic() + _ASK_AGAIN_AFTER
-        less = Counted(counted.minute_used, counted.minute_ends, counted.month_used - 1, False)
+        less = RequestCounts(
+            counted.minute_used, counted.minute_ends, counted.month_used - 1, False
+        )
         return msgspec.structs.replace(standing, counted=less)
 
     def used(self, key_id: str, month: str) -> int:
@@ -104,7 +106,7 @@ class Usage:
         """Read the store; raise if it does not answer."""
         self._counters.check()
 
-    def _asked(self, who: str, tier: Tier, charge: bool, now: float) -> Counted:
+    def _asked(self, who: str, tier: Tier, charge: bool, now: float) -> RequestCounts:
         if time.monotonic() >= self._ask_again_at:
             try:
                 return self._counters.take(who, tier, self._month, charge, now)
@@ -112,7 +114,7 @@ class Usage:
                 self._ask_again_at = time.monotonic() + _ASK_AGAIN_AFTER
         return self._held_alone(who, tier)
 
-    def _held_alone(self, who: str, tier: Tier) -> Counted:
+    def _held_alone(self, who: str, tier: Tier) -> RequestCounts:
         """Hold the minute in this process."""
         if self._alone is None:
             self._alone = FixedWindowRateLimiter(MemoryStorage())
@@ -120,7 +122,7 @@ class Usage:
         within = self._alone.hit(limit, who)
         ends, left = self._alone.get_window_stats(limit, who)
         used = tier.per_minute - left if within else tier.per_minute + 1
-        return Counted(used, ends, None, False)
+        return RequestCounts(used, ends, None, False)
 
 
 def _counters(place: str) -> Counters:

@@ -64,8 +64,8 @@ def _tenders(data: Data, chance: random.Random) -> Iterator[Question]:
     while True:
         place = chance.randrange(1, data.size.releases)
         country, newest = known.execute(asked, (place,)).fetchone()
-        after = pagination.Place((newest, str(place)), VERSION)
-        sent = quote(pagination.write(secret, after, f"{country}|None"))
+        after = pagination.CursorPosition((newest, str(place)), VERSION)
+        sent = quote(pagination.encode_cursor(secret, after, f"{country}|None"))
         yield Question(
             f"/v1/tenders?country={country}&limit=100&cursor={sent}",
             f"/tenders?country={country}&after={place}",

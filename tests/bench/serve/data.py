@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from adbc_driver_sqlite import dbapi
 
 from tests.bench.mart import _ADDED, _staged_schema
-from warehouse.keys.store import KeyStore, create
+from warehouse.keys.store import KeyStore, create_key
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tables import MART_SCHEMA_VERSION
@@ -153,7 +153,7 @@ def at(scale: float) -> Data:
         _stage(data)
         _publish(data)
         _export(data)
-        key = create(KeyStore(data.keys), "professional")
+        key = create_key(KeyStore(data.keys), "professional")
         (data.folder / "key").write_text(key)
     return data
 

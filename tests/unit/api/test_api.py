@@ -31,7 +31,7 @@ from tests.helpers.record_rows import (
     restated,
     series_row,
 )
-from warehouse.keys.store import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.read.mart import Mart
@@ -83,7 +83,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     publish(record, mart, notice=SAMPLE_NOTICE)
     store = KeyStore(keys)
     client = testing.TestClient(create_app(Mart(mart), store))
-    yield Service(client, record, mart, keys, sandbox(store), create(store, "starter"))
+    yield Service(client, record, mart, keys, sandbox(store), create_key(store, "starter"))
 
 
 def problem(result: testing.Result, status: int, code: str) -> dict[str, Any]:
@@ -298,7 +298,7 @@ def test_health_and_status_need_no_key(service: Service) -> None:
 
 def test_a_store_that_fails_is_503_and_named(tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
-    key = create(store, "starter")
+    key = create_key(store, "starter")
     client = testing.TestClient(create_app(Mart(tmp_path / "mart"), store))
     headers = {"X-API-Key": key}
 

@@ -15,8 +15,8 @@ from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Deprecation, Endpoint
 from api.endpoints.openapi import openapi_document
 from api.version_headers import VersionHeadersMiddleware
-from warehouse.contract.body_schemas import BODIES
-from warehouse.contract.parameter_types import Kind, Parameter, Rows
+from warehouse.contract.body_schemas import BODY_SCHEMAS
+from warehouse.contract.parameter_types import Parameter, ParameterType, RowCount
 from warehouse.contract.problems import PROBLEMS
 from warehouse.exports.published import Manifest
 from warehouse.json_encoding import encode
@@ -95,7 +95,7 @@ def test_every_status_of_the_table_of_problems_is_described_somewhere() -> None:
 
 def test_the_manifest_is_described_member_by_member() -> None:
     about = {"count", "_license"}
-    assert set(BODIES["Export"]["properties"]) - about == set(Manifest.__struct_fields__)
+    assert set(BODY_SCHEMAS["Export"]["properties"]) - about == set(Manifest.__struct_fields__)
     assert msgspec.json.schema(Manifest)["$defs"].keys() - {"Manifest"} <= set(
         DOCUMENT["components"]["schemas"]
     )
@@ -107,14 +107,14 @@ def test_the_manifest_is_described_member_by_member() -> None:
     ids=lambda each: each.name,
 )
 def test_what_is_described_is_what_is_read(parameter: Parameter) -> None:
-    kind: Kind = parameter.kind
+    kind: ParameterType = parameter.kind
     schema = Draft202012Validator(dict(kind.schema()), format_checker=FormatChecker())
     tried = ["", "a", "ZA", "ZAF", "DC1", "2024", "0000", "2024-02-30", "2024-02-29", "x" * 65]
     tried += ["latest", "net_margin", "fx daily", "0", "1", "1000", "é", "lei", "AF-FUND"]
     for text in tried:
-        if isinstance(kind, Rows) and text.isdigit() and int(text) > kind.ceiling:
+        if isinstance(kind, RowCount) and text.isdigit() and int(text) > kind.ceiling:
             continue  # refused by the tier, with a code of its own
-        value = int(text) if isinstance(kind, Rows) and text.isdigit() else text
+        value = int(text) if isinstance(kind, RowCount) and text.isdigit() else text
         try:
             read = bool(text) and kind.read(text) is not None
         except ValueError:

@@ -10,7 +10,7 @@ from falcon import testing
 from api.app import create_app
 from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import entity_row, load
-from warehouse.keys.store import KeyStore, create, sandbox
+from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.sqlite_builds import build_file
 from warehouse.read.mart import Mart
@@ -44,7 +44,7 @@ def two(tmp_path: Path) -> Two:
     load(record, ENTITIES, entity_row(service_id="DCNEW"))
     publish(record, marts, "notice")
     client = testing.TestClient(create_app(Mart(marts), keys))
-    sample, paid = sandbox(keys), create(keys, "professional")
+    sample, paid = sandbox(keys), create_key(keys, "professional")
     return Two(client, marts, keys, sample, paid, first, Mart(marts).build().data_version)
 
 

@@ -24,7 +24,7 @@ from tests.helpers.record_rows import entity_row, load
 from warehouse.contract.problems import Problem
 from warehouse.contract.tier_cap import RowRule, cap_rows, check_file_tier, row_limit
 from warehouse.exports.published import PUBLIC_KEY, PublishedExports
-from warehouse.keys.store import Key, KeyStore, create
+from warehouse.keys.store import Key, KeyStore, create_key
 from warehouse.mart.build import publish
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.read.mart import Mart
@@ -78,7 +78,7 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Mart:
 @pytest.fixture
 def keys(tmp_path: Path) -> KeyStore:
     store = KeyStore(tmp_path / "keys.sqlite")
-    create(store, "sample")
+    create_key(store, "sample")
     return store
 
 
@@ -99,7 +99,7 @@ def test_an_endpoint_that_forgets_its_limit_is_capped(
     app: falcon.App[Any, Any], keys: KeyStore, resource: object, tier: TierName, cap: int
 ) -> None:
     app.add_route("/v1/many", resource)
-    headers = {"X-API-Key": create(keys, tier)}
+    headers = {"X-API-Key": create_key(keys, tier)}
     body = testing.TestClient(app).simulate_get("/v1/many", headers=headers).json
     assert (len(body["data"]), body["count"], body["truncated"]) == (cap, cap, True)
     assert body.get("limit", cap) == cap
@@ -121,7 +121,7 @@ def test_an_endpoint_that_goes_past_the_tier_cap_sends_nothing(
     write: Callable[[falcon.Response], None],
 ) -> None:
     app.add_route("/v1/many", BypassingResource(write))
-    headers = {"X-API-Key": create(keys, "professional")}
+    headers = {"X-API-Key": create_key(keys, "professional")}
     result = testing.TestClient(app).simulate_get("/v1/many", headers=headers)
     assert (result.status_code, result.json["code"]) == (500, "internal_error")
     assert "secret" not in result.text and '{"n":1}' not in result.text
@@ -218,7 +218,7 @@ def test_every_file_route_checks_the_tier_of_a_licensed_file(
             # A route that asks for no key can never send a licensed file.
             continue
         for tier in order:
-            result = client.simulate_get(address, headers={"X-API-Key": create(keys, tier)})
+            result = client.simulate_get(address, headers={"X-API-Key": create_key(keys, tier)})
             allowed = order.index(tier) >= order.index(required)
             assert result.status_code == (200 if allowed else 402)
             assert ("secret" in result.text) == allowed

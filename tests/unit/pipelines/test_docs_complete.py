@@ -14,7 +14,7 @@ from pipelines import docs
 from pipelines.commands.exit_status import MEANINGS
 from pipelines.commands.main import sankofa
 from tests.helpers.paths import ROOT
-from warehouse.contract.body_schemas import BODIES
+from warehouse.contract.body_schemas import BODY_SCHEMAS
 from warehouse.settings import SETTINGS
 
 OPERATING = (ROOT / "docs" / "operating.md").read_text("utf-8")
@@ -61,7 +61,7 @@ def test_the_table_of_endpoints_has_its_parameters_and_rows(endpoint: Endpoint) 
     assert re.findall(r"`(\w+)`", parameters) == list(endpoint.query)
     required = [name for name, each in endpoint.query.items() if each.required]
     assert re.findall(r"\*\*`(\w+)`\*\*", parameters) == required
-    shown = re.findall(r"#/components/schemas/(\w+)", str(BODIES[endpoint.body]))
+    shown = re.findall(r"#/components/schemas/(\w+)", str(BODY_SCHEMAS[endpoint.body]))
     named = [name for name in dict.fromkeys(shown) if name not in ("Artifact", "Failed")]
     assert re.findall(r"\[(\w+)\]", rows) == named
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipelines.commands.main import sankofa
-from warehouse.keys.store import KeyStore, find, sandbox
+from warehouse.keys.store import KeyStore, find_key, sandbox
 from warehouse.settings import read_settings
 from warehouse.usage.counters import month_at, month_before
 from warehouse.usage.store import Usage
@@ -39,7 +39,7 @@ def test_a_key_is_shown_once_and_listed_by_its_prefix(home: Path) -> None:
 
     listed = run("list").output
 
-    assert find(KeyStore(home / "keys.sqlite"), key)
+    assert find_key(KeyStore(home / "keys.sqlite"), key)
     assert key[:12] in listed and key not in listed
     assert "Example Bank" in listed and "in use" in listed
 
@@ -50,7 +50,7 @@ def test_a_revoked_key_is_listed_as_ended() -> None:
     assert run("revoke", key[:12]).output == f"{key[:12]} is revoked\n"
 
     assert "ended" in run("list").output
-    assert find(KeyStore(read_settings(os.environ).keys), key) is None
+    assert find_key(KeyStore(read_settings(os.environ).keys), key) is None
 
 
 def test_a_rotation_prints_the_new_key_and_the_old_works_on_as_told() -> None:
@@ -58,7 +58,7 @@ def test_a_rotation_prints_the_new_key_and_the_old_works_on_as_told() -> None:
     new = run("rotate", key[:12], "--overlap-hours", "2").output.strip()
 
     store = KeyStore(read_settings(os.environ).keys)
-    before, after = find(store, key), find(store, new)
+    before, after = find_key(store, key), find_key(store, new)
     assert before is not None and after is not None and before.key_id == after.key_id
     assert "ends " in run("list").output
 
@@ -68,7 +68,7 @@ def test_usage_shows_what_each_key_was_charged() -> None:
     public, usage = sandbox(store), Usage(read_settings(os.environ).usage)
     for address in ("192.0.2.1", "198.51.100.1", "203.0.113.1"):
         for asked in (key, public):
-            found = find(store, asked)
+            found = find_key(store, asked)
             assert found is not None
             usage.take(found, address)
     rotated = run("rotate", key[:12]).output.strip()
