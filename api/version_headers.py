@@ -4,12 +4,8 @@ from contextlib import suppress
 
 import falcon
 
-<<<<<<< HEAD
-from warehouse.contract.pagination import pinned_at
-from warehouse.data_version import DATA_VERSION
-=======
 from warehouse.contract.pagination import mart_at_version
->>>>>>> c5ea8da (contract, keys, usage: name problems, parameter types, schemas and key functions plainly)
+from warehouse.data_version import DATA_VERSION
 from warehouse.errors import SankofaError
 from warehouse.read.mart import Mart
 

@@ -71,5 +71,5 @@ class Endpoint:
         return {
             parameter.name: parameter
             for parameter in self.parameters
-            if parameter.place == location
+            if parameter.location == location
         }

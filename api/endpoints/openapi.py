@@ -116,9 +116,9 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         schema["default"] = parameter.default
     held = {
         "name": parameter.name,
-        "in": parameter.place,
+        "in": parameter.location,
         "required": parameter.required,
-        "description": parameter.about,
+        "description": parameter.description,
         "schema": schema,
     }
     return held if parameter.example is None else {**held, "example": parameter.example}

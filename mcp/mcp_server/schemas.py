@@ -47,7 +47,7 @@ def output_schema(body: str) -> Schema:
 
 
 def _described(parameter: Parameter) -> Schema:
-    schema = {**parameter.kind.schema(), "description": parameter.about}
+    schema = {**parameter.kind.schema(), "description": parameter.description}
     if parameter.default is not None:
         schema["default"] = parameter.default
     if parameter.example is not None:

@@ -15,116 +15,125 @@ from warehouse.errors import UnknownVersion
 from warehouse.json_encoding import encode
 from warehouse.read.mart import Mart
 
-_VERSION = 1
-_MAC = 32
 LONGEST_CURSOR = 1024
+_FORMAT_VERSION = 1
+_MAC_BYTES = 32
+_OPTIONAL_FILTERS = ("to", "category", "buyer", "query")
 
 
 @dataclass(frozen=True)
 class CursorPosition:
-    """The key of the last row seen, and the data_version the walk is made in."""
+    """The key of the last row sent, and the data_version that the pages come from."""
 
     after: tuple[str, ...]
     data_version: str
 
 
-def encode_cursor(secret: bytes, place: CursorPosition, filters: str) -> str:
-    """Write a cursor that is valid for the same filters only."""
-    payload = encode([_VERSION, place.after, _short(filters), place.data_version])
-    return _text(_mac(secret, payload) + payload)
+def mart_at_version(mart: Mart, data_version: str | None) -> Mart:
+    """Return the mart at a published data_version, or the current one for None."""
+    if data_version is None:
+        return mart
+    pinned = mart.at(data_version)
+    # Raises UnknownVersion now instead of during the read.
+    pinned.build()
+    return pinned
+
+
+def resume_position(
+    mart: Mart, secret: bytes, parameters: Mapping[str, Any], pinned: str | None = None
+) -> tuple[Mart, tuple[str, ...] | None]:
+    """Return the mart to read from and the key to continue after.
+
+    A cursor stays in its data_version; once that build is deleted the cursor is refused.
+    """
+    cursor = parameters["cursor"]
+    if cursor is None:
+        return mart_at_version(mart, pinned), None
+    position = decode_cursor(secret, cursor, cursor_filters(parameters))
+    if pinned not in (None, position.data_version):
+        raise conflicting_parameters(
+            "X-Data-Version",
+            f"The cursor belongs to data_version {position.data_version}; the header pins another.",
+        )
+    mart = mart.at(position.data_version)
+    try:
+        mart.build()
+    except UnknownVersion as error:
+        raise Problem(
+            "cursor_invalid",
+            f"The data_version {position.data_version} of this cursor is no longer available; "
+            "start again without a cursor.",
+            parameter="cursor",
+        ) from error
+    return mart, position.after
+
+
+def next_cursor(
+    secret: bytes,
+    parameters: Mapping[str, Any],
+    last_key: tuple[str, ...] | None,
+    data_version: str,
+) -> str | None:
+    """Return the cursor of the page after a row; None if there is no such row."""
+    if last_key is None:
+        return None
+    position = CursorPosition(last_key, data_version)
+    return encode_cursor(secret, position, cursor_filters(parameters))
+
+
+def cursor_filters(parameters: Mapping[str, Any]) -> str:
+    """Return the filters that a cursor is bound to, as one text."""
+    filters = f"{parameters['country']}|{parameters['from']}"
+    optional = {
+        name: parameters[name] for name in _OPTIONAL_FILTERS if parameters.get(name) is not None
+    }
+    return f"{filters}|{encode(optional).decode()}" if optional else filters
+
+
+def encode_cursor(secret: bytes, position: CursorPosition, filters: str) -> str:
+    """Return a signed cursor that is valid for the same filters only."""
+    payload = encode([_FORMAT_VERSION, position.after, _digest(filters), position.data_version])
+    return _to_text(_mac(secret, payload) + payload)
 
 
 def decode_cursor(secret: bytes, cursor: str, filters: str) -> CursorPosition:
-    """Read a cursor of ours; an altered one, or one of other filters, is refused."""
-    held = _bytes(cursor)
-    mac, payload = held[:_MAC], held[_MAC:]
+    """Parse a cursor; refuse one that was altered or belongs to other filters."""
+    signed = _to_bytes(cursor)
+    mac, payload = signed[:_MAC_BYTES], signed[_MAC_BYTES:]
     if not hmac.compare_digest(mac, _mac(secret, payload)):
-        raise _refused("it is not one that this service gave")
-    version, after, short, data_version = msgspec.json.decode(
+        raise _invalid_cursor("it was not issued by this service")
+    version, after, digest, data_version = msgspec.json.decode(
         payload, type=tuple[int, tuple[str, ...], str, str]
     )
-    if version != _VERSION or short != _short(filters):
-        raise _refused("it belongs to a query with other filters")
+    if version != _FORMAT_VERSION or digest != _digest(filters):
+        raise _invalid_cursor("it belongs to a query with other filters")
     return CursorPosition(after, data_version)
 
 
-def _bytes(cursor: str) -> bytes:
+def _to_bytes(cursor: str) -> bytes:
     try:
         if len(cursor) > LONGEST_CURSOR:
             raise ValueError
-        held = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        signed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     except (ValueError, binascii.Error) as error:
-        raise _refused("it is not one that this service gave") from error
+        raise _invalid_cursor("it was not issued by this service") from error
     # base64 has several spellings of the same bytes; only ours is accepted.
-    if _text(held) != cursor:
-        raise _refused("it is not one that this service gave")
-    return held
+    if _to_text(signed) != cursor:
+        raise _invalid_cursor("it was not issued by this service")
+    return signed
 
 
-def _text(held: bytes) -> str:
-    return base64.urlsafe_b64encode(held).rstrip(b"=").decode()
+def _to_text(signed: bytes) -> str:
+    return base64.urlsafe_b64encode(signed).rstrip(b"=").decode()
 
 
 def _mac(secret: bytes, payload: bytes) -> bytes:
     return hmac.digest(secret, payload, "sha256")
 
 
-def _short(filters: str) -> str:
+def _digest(filters: str) -> str:
     return hashlib.sha256(filters.encode()).hexdigest()[:16]
 
 
-def _refused(why: str) -> Problem:
-    return Problem("cursor_invalid", f"The cursor cannot be used: {why}.", parameter="cursor")
-
-
-_MORE = ("to", "category", "buyer", "query")
-
-
-def cursor_filters(asked: Mapping[str, Any]) -> str:
-    """Write the filters that a cursor is good for, alike for whoever asks with the same."""
-    filters = f"{asked['country']}|{asked['from']}"
-    more = {name: asked[name] for name in _MORE if asked.get(name) is not None}
-    return f"{filters}|{encode(more).decode()}" if more else filters
-
-
-def mart_at_version(mart: Mart, data_version: str | None) -> Mart:
-    """Give the mart at a data_version that is held, or as it is now."""
-    if data_version is None:
-        return mart
-    held = mart.at(data_version)
-    held.build()
-    return held
-
-
-def resume_position(
-    mart: Mart, secret: bytes, asked: Mapping[str, Any], pinned: str | None = None
-) -> tuple[Mart, tuple[str, ...] | None]:
-    """Give where to read on, and in which build; the one of a cursor may be gone."""
-    sent = asked["cursor"]
-    if sent is None:
-        return mart_at_version(mart, pinned), None
-    place = decode_cursor(secret, sent, cursor_filters(asked))
-    if pinned not in (None, place.data_version):
-        raise conflicting_parameters(
-            "X-Data-Version",
-            f"The cursor walks in data_version {place.data_version}, the header pins another.",
-        )
-    mart = mart.at(place.data_version)
-    try:
-        mart.build()
-    except UnknownVersion as error:
-        raise Problem(
-            "cursor_invalid",
-            f"The data_version {place.data_version} of this walk is held no more; begin again.",
-            parameter="cursor",
-        ) from error
-    return mart, place.after
-
-
-def next_cursor(
-    secret: bytes, asked: Mapping[str, Any], last_key: tuple[str, ...] | None, data_version: str
-) -> str | None:
-    """Write the cursor of the page after a row; None where there is no such row."""
-    if last_key is None:
-        return None
-    return encode_cursor(secret, CursorPosition(last_key, data_version), cursor_filters(asked))
+def _invalid_cursor(reason: str) -> Problem:
+    return Problem("cursor_invalid", f"The cursor is not valid: {reason}.", parameter="cursor")

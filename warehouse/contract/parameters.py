@@ -1,4 +1,4 @@
-"""The parameters that endpoints share, each described once."""
+"""Every parameter of endpoints and tools, each declared once."""
 
 from dataclasses import replace
 from typing import get_args
@@ -30,14 +30,14 @@ _ALPHA = PatternText("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=
 _CODE = PatternText("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -")
 
 SERVICE_ID = Parameter(
-    "service_id", _ID, "Organisation identifier.", "DC7Q2M4XK9", required=True, place="path"
+    "service_id", _ID, "Organisation identifier.", "DC7Q2M4XK9", required=True, location="path"
 )
 OF_SERVICE_ID = Parameter("service_id", _ID, "Only parties resolved to this id.", "DC7Q2M4XK9")
 AS_OF = Parameter(
     "as_of",
     Day(by_today=True),
-    "Answer with what was knowable on that day, its end in UTC included. A day of the future "
-    "is read as today, and `as_of` of the answer says so.",
+    "Return what was knowable at the end of that day (UTC). A future date is read as today, and "
+    "`as_of` in the response says so.",
     "2024-06-30",
 )
 PERIOD_TYPE = Parameter(
@@ -60,13 +60,13 @@ COUNTRY_ANY = Parameter("country", _ALPHA, "ISO 3166-1 alpha-2 or alpha-3, in an
 LIMIT = Parameter(
     "limit",
     RowCount(max(tier.ceiling for tier in TIERS.values())),
-    "How many rows at most. Left out, the tier's preview: see the documentation of tiers.",
+    "Maximum number of rows. If omitted, the preview of the tier; see the documentation of tiers.",
     10,
 )
 CURSOR = Parameter(
     "cursor",
     OpaqueText(LONGEST_CURSOR),
-    "`next_cursor` of the page before, verbatim, with the same filters.",
+    "`next_cursor` of the previous page, unchanged, with the same filters.",
 )
 FROM_RELEASE = Parameter("from", Day(), "Earliest release date.", "2024-01-01")
 TO_RELEASE = Parameter("to", Day(), "Latest release date.", "2024-12-31")
@@ -74,24 +74,24 @@ BUYER = Parameter("buyer", FreeText(200), "The buyer's service_id, or words of i
 IN_TENDER = Parameter(
     "query",
     FreeText(128, shortest=2),
-    "Words that the title, the description or the buyer's name all have; the last word may be "
-    "the beginning of one.",
+    "Words that must all occur in the title, the description or the buyer's name; the last one "
+    "may be a prefix.",
     "road works",
 )
 NAMED = Parameter(
     "query",
     FreeText(128, shortest=2),
-    "A name or words of it, an LEI, or EXCHANGE:TICKER.",
+    "A name or part of it, an LEI, or EXCHANGE:TICKER.",
     "Ubuntu Mining",
     required=True,
 )
-LINE_ITEM = PatternText("[a-z0-9_]{1,64}", "small letters, digits and _")
+LINE_ITEM = PatternText("[a-z0-9_]{1,64}", "lower-case letters, digits and _")
 ENTITY_ID = Parameter(
     "entity_id",
     PatternText(
-        "(DC[A-Za-z0-9]+|[A-Z]{3})", "an issuer id that begins with DC, or a country, alpha-3"
+        "(DC[A-Za-z0-9]+|[A-Z]{3})", "an issuer id starting with DC, or an alpha-3 country code"
     ),
-    "An issuer id selects its facts, a country code its AF-MACRO facts.",
+    "An issuer id returns its facts, a country code the AF-MACRO facts of the country.",
     "ZAF",
 )
 DATASET = Parameter(
@@ -116,7 +116,7 @@ TO_PERIOD = Parameter(
 ID_TYPE = Parameter(
     "id_type",
     Choice(ID_TYPES),
-    "Kind of identifier. `lei` and `ticker` work on any tier, the others from starter on.",
+    "Type of identifier. `lei` and `ticker` work on any tier, the others need starter or above.",
     "lei",
     required=True,
 )
@@ -131,18 +131,18 @@ _SLUG = Choice(tuple(FORMULA_BY_SLUG))
 METRIC_RANKED = Parameter(
     "metric", _SLUG, "Slug of the metrics-v1 set.", "net_margin", required=True
 )
-METRIC = Parameter("metric", _SLUG, "One slug; left out, every metric.", "net_margin")
+METRIC = Parameter("metric", _SLUG, "One slug; every metric if omitted.", "net_margin")
 ORDER = Parameter("order", Choice(get_args(Order)), "Order by size.", "desc", default="desc")
 CATEGORY = Parameter("category", FreeText(200), "Category as published by the portal.", "works")
 FROM_MONTH = Parameter("from", Day(), "Earliest month; any day of it.", "2024-01-01")
 TO_MONTH = Parameter("to", Day(), "Latest month; any day of it.", "2024-12-31")
 SIGNAL_KEY = Parameter(
     "signal_key",
-    PatternText("[a-z0-9-]+", "small letters, digits and hyphens only"),
+    PatternText("[a-z0-9-]+", "lower-case letters, digits and hyphens only"),
     "Key of a panel, as `/v1/export` lists it.",
     "single-bid-rate",
     required=True,
-    place="path",
+    location="path",
 )
 SKU = Parameter(
     "sku",
@@ -150,5 +150,5 @@ SKU = Parameter(
     "Dataset, in any case: AF-FUND, AF-TENDER, AF-MACRO.",
     "AF-FUND",
     required=True,
-    place="path",
+    location="path",
 )

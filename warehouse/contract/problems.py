@@ -15,7 +15,7 @@ from warehouse.keys.backends import KeyStoreUnavailable
 
 @dataclass(frozen=True)
 class ProblemType:
-    """One code: its status, its title, and what to do about it."""
+    """A type of problem: its status, its title, and what to do about it."""
 
     status: int
     title: str
@@ -24,19 +24,19 @@ class ProblemType:
 
 PROBLEMS: dict[str, ProblemType] = {
     "parameter_missing": ProblemType(
-        400, "A parameter is missing", "Send it in the form that `expected` gives."
+        400, "A parameter is missing", "Send it in the form given in `expected`."
     ),
     "parameter_invalid": ProblemType(
-        400, "A parameter is malformed", "Send it in the form that `expected` gives."
+        400, "A parameter is malformed", "Send it in the form given in `expected`."
     ),
     "parameter_unknown": ProblemType(
         400,
-        "A parameter is unknown here",
-        "See `allowed`. A misspelt parameter is refused, since without it the answer is another.",
+        "Unknown parameter",
+        "See `allowed`. A misspelt parameter is refused: ignoring it would change the result.",
     ),
-    "parameter_repeated": ProblemType(400, "A parameter is given twice", "Send it once."),
+    "parameter_repeated": ProblemType(400, "A parameter was sent more than once", "Send it once."),
     "parameter_conflict": ProblemType(
-        400, "Parameters exclude each other", "Leave one out, as `detail` says."
+        400, "Conflicting parameters", "Leave one out, as `detail` says."
     ),
     "limit_above_ceiling": ProblemType(
         400, "The limit is above the ceiling", "Ask for at most `maximum` rows at a time."
@@ -44,13 +44,13 @@ PROBLEMS: dict[str, ProblemType] = {
     "cursor_invalid": ProblemType(
         400,
         "The cursor is not valid",
-        "Pass `next_cursor` back as it came, with the same filters, or begin without one.",
+        "Pass `next_cursor` back unchanged, with the same filters, or start again without one.",
     ),
     "key_missing": ProblemType(401, "No API key was sent", "Send it in the header X-API-Key."),
-    "key_invalid": ProblemType(401, "The API key is not known", "Check it, or ask for a new one."),
+    "key_invalid": ProblemType(401, "Unknown API key", "Check it, or request a new one."),
     "row_cap_exceeded": ProblemType(
         402,
-        "More rows than the tier serves",
+        "More rows than the tier allows",
         "Leave `limit` out for the free preview, or see `upgrade_url`.",
     ),
     "paid_crosswalk": ProblemType(
@@ -61,39 +61,41 @@ PROBLEMS: dict[str, ProblemType] = {
     "licensed_export": ProblemType(
         402, "The file needs a higher tier", "Take the open panels, or see `upgrade_url`."
     ),
-    "not_found": ProblemType(404, "No such record or page", "Ids come from other answers."),
-    "method_not_allowed": ProblemType(
-        405, "The method is not allowed", "The service is read with GET."
+    "not_found": ProblemType(
+        404, "No such record or page", "See /docs; ids are in the rows of other endpoints."
     ),
+    "method_not_allowed": ProblemType(405, "The method is not allowed", "Use GET or HEAD."),
     "not_acceptable": ProblemType(
-        406, "The answer has no form that you accept", "Let Accept allow application/json."
+        406, "No acceptable media type", "Let Accept allow application/json."
     ),
     "body_too_large": ProblemType(
-        413, "The body is too large", "Send less; REST is read with GET and needs no body."
+        413, "The body is too large", "Send less; GET requests need no body."
     ),
-    "uri_too_long": ProblemType(414, "The address is too long", "Ask for less at a time."),
+    "uri_too_long": ProblemType(414, "The URL is too long", "Send fewer or shorter parameters."),
     "range_not_satisfiable": ProblemType(
-        416, "The file has no such part", "See Content-Range for how many bytes it has."
+        416, "Range not satisfiable", "Content-Range has the size of the file."
     ),
     "headers_too_large": ProblemType(
-        431, "The headers are too large", "Send fewer, or shorter ones."
+        431, "The headers are too large", "Send fewer or shorter headers."
     ),
     "rate_limited": ProblemType(
         429, "Too many requests", "Try again after `retry_after` seconds; see `violated_policies`."
     ),
-    "request_refused": ProblemType(400, "The request cannot be read", "Check its form."),
-    "internal_error": ProblemType(500, "The service failed", "Try again; report the request id."),
+    "request_refused": ProblemType(400, "The request cannot be parsed", "Check its syntax."),
+    "internal_error": ProblemType(
+        500, "Internal error", "Try again; if it persists, report the request id."
+    ),
     "key_store_unavailable": ProblemType(
-        503, "The key store does not answer", "Try again after `retry_after` seconds."
+        503, "The key store is unavailable", "Try again after `retry_after` seconds."
     ),
     "datastore_unavailable": ProblemType(
-        503, "The datastore does not answer", "Try again after `retry_after` seconds."
+        503, "The datastore is unavailable", "Try again after `retry_after` seconds."
     ),
 }
 
 
 class Problem(SankofaError):
-    """A request that is refused: a code of the table, a sentence, and its own members."""
+    """A refused request: a code of the table, a sentence, and further members."""
 
     def __init__(self, code: str, detail: str, **members: Any) -> None:
         super().__init__(detail)
@@ -101,33 +103,33 @@ class Problem(SankofaError):
 
     @property
     def kind(self) -> ProblemType:
-        """Give the row of the table."""
+        """Return the type of this problem."""
         return PROBLEMS[self.code]
 
 
-_SHOWN = 64
+_LONGEST_ECHO = 64
 
 
 def check_date_order(from_: date | None, to: date | None) -> None:
-    """Refuse a span that ends before it begins."""
+    """Refuse a date range that ends before it begins."""
     if from_ is not None and to is not None and from_ > to:
-        raise conflicting_parameters("from", "from lies after to.")
+        raise conflicting_parameters("from", "from is after to.")
 
 
 def check_data_version(version: str | None) -> None:
-    """Refuse what cannot be a data_version."""
+    """Refuse a header that cannot be a data_version."""
     if version is not None and not DATA_VERSION.fullmatch(version):
-        expected = "a data_version that an answer named, such as 20261114.3"
+        expected = "a data_version from an earlier response, such as 20261114.3"
         raise invalid_parameter("X-Data-Version", version, expected)
 
 
 def conflicting_parameters(name: str, detail: str) -> Problem:
-    """Make the problem of parameters that exclude each other."""
+    """Return the problem of parameters that exclude each other."""
     return Problem("parameter_conflict", detail, parameter=name)
 
 
 def missing_parameter(name: str, expected: str) -> Problem:
-    """Make the problem of a parameter that is needed and was not sent."""
+    """Return the problem of a required parameter that was not sent."""
     return Problem(
         "parameter_missing",
         f"{name} is required: {expected}.",
@@ -137,58 +139,60 @@ def missing_parameter(name: str, expected: str) -> Problem:
 
 
 def invalid_parameter(name: str, received: str, expected: str, **members: object) -> Problem:
-    """Make the problem of a malformed parameter."""
+    """Return the problem of a malformed parameter."""
     return Problem(
         "parameter_invalid",
         f"{name} must be {expected}.",
         parameter=name,
-        received=received[:_SHOWN],
+        received=received[:_LONGEST_ECHO],
         expected=expected,
         **members,
     )
 
 
 def unknown_parameter(name: str, allowed: Iterable[str], where: str) -> Problem:
-    """Make the problem of a parameter that nothing is known of."""
+    """Return the problem of a parameter that is not declared."""
     return Problem(
         "parameter_unknown",
-        f"{name[:_SHOWN]!r} is not a parameter of {where}.",
-        parameter=name[:_SHOWN],
+        f"{name[:_LONGEST_ECHO]!r} is not a parameter of {where}.",
+        parameter=name[:_LONGEST_ECHO],
         allowed=list(allowed),
     )
 
 
-def unknown_id(named: str) -> Problem:
-    """Make the problem of an id that nobody has."""
-    return Problem("not_found", f"No record has the id {named[:_SHOWN]!r}.")
+def unknown_id(record_id: str) -> Problem:
+    """Return the problem of an id that no record has."""
+    return Problem("not_found", f"No record has the id {record_id[:_LONGEST_ECHO]!r}.")
 
 
 UPGRADE_URL = "https://sankofa.example/upgrade"
 _RETRY_AFTER = 5
-# Of what a call of these statuses asked, nothing counts against the month.
+# Requests with these statuses are not charged to the monthly quota.
 UNCHARGED_STATUSES = frozenset({304, 401, 429, 500, 503})
 
 
 def problem_for_error(error: Exception) -> Problem | None:
-    """Say in our words what went wrong; None of what we did not foresee."""
+    """Return the problem for an expected error; None for any other."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, KeyStoreUnavailable):
-        return _later("key_store_unavailable", "The key store is temporarily unavailable.")
+        return _retry_later("key_store_unavailable", "The key store is temporarily unavailable.")
     if isinstance(error, NothingPublished | DatastoreUnavailable):
-        return _later("datastore_unavailable", "The data cannot be read at the moment.")
+        return _retry_later("datastore_unavailable", "The data is temporarily unavailable.")
     if isinstance(error, UnknownVersion):
         return Problem("parameter_invalid", str(error), parameter="X-Data-Version")
     return None
 
 
 def internal_error() -> Problem:
-    """Make the problem of what we did not foresee; what it was is logged and not shown."""
-    return Problem("internal_error", "Something failed that we did not foresee.")
+    """Return the problem for an unexpected error, which is logged and not shown."""
+    return Problem(
+        "internal_error", "An unexpected error occurred; it has been logged under the request id."
+    )
 
 
 def problem_members(problem: Problem, instance: str, upgrade_url: str) -> dict[str, object]:
-    """Give the members of a problem (RFC 9457)."""
+    """Return the JSON members of a problem (RFC 9457)."""
     paid = {"upgrade_url": upgrade_url} if problem.kind.status == 402 else {}
     return {
         "type": f"/problems/{problem.code}",
@@ -202,5 +206,5 @@ def problem_members(problem: Problem, instance: str, upgrade_url: str) -> dict[s
     }
 
 
-def _later(code: str, detail: str) -> Problem:
+def _retry_later(code: str, detail: str) -> Problem:
     return Problem(code, detail, retry_after=_RETRY_AFTER, retryable=True)
