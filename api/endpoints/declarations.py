@@ -1,19 +1,19 @@
-"""Every endpoint of the contract: one declaration each."""
+"""Every endpoint of the API, one declaration each."""
 
 from api.endpoints.endpoint import Endpoint
 from warehouse.contract import parameters as p
 
-# A malformed parameter is 400 everywhere, and a limit above the sample's cap is 402 wherever
-# there is a limit; a pinned data_version that is unknown is 400 too.
-_ALWAYS = (400, 401, 429, 503)
-_CAPPED = (*_ALWAYS, 402)
-_OF_ONE = (*_ALWAYS, 404)
+# Everywhere 400 is a malformed parameter or an unknown pinned data_version; 402 is a limit above
+# the cap of the sample tier.
+_KEYED_STATUSES = (400, 401, 429, 503)
+_LIMITED_STATUSES = (*_KEYED_STATUSES, 402)
+_SINGLE_STATUSES = (*_KEYED_STATUSES, 404)
 
 HEALTH = Endpoint(
     "getHealth",
     "/health",
     "Liveness",
-    "Says that the process answers, and touches nothing.",
+    "The process is running. No store is read.",
     "Health",
     "service",
     needs_key=False,
@@ -22,8 +22,8 @@ STATUS = Endpoint(
     "getStatus",
     "/v1/status",
     "State of every dependency",
-    "The result of a real read against each dependency. 200: every one answered. 503: degraded, "
-    "and `degraded` names the ones that did not.",
+    "The result of a real read from each dependency. 200: all answered. 503: `degraded` lists the "
+    "ones that did not.",
     "Status",
     "service",
     statuses=(400, 503),
@@ -43,147 +43,147 @@ FUNDAMENTALS = Endpoint(
     "getFundamentals",
     "/v1/fundamentals/{service_id}",
     "Point-in-time reported facts of one issuer",
-    "The newest period first. Paid keys get all rows, sample keys the first 25 with `truncated`.",
+    "Newest period first. Paid keys get all rows, sample keys the first 25 with `truncated`.",
     "Fundamentals",
     "fundamentals",
     (p.SERVICE_ID, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES),
-    _OF_ONE,
+    _SINGLE_STATUSES,
     row_rule="paid_unlimited",
 )
 TENDERS = Endpoint(
     "listTenders",
     "/v1/tenders",
     "Open Contracting releases, newest first",
-    "Pass `next_cursor` back verbatim for the next page; null means the last page. All pages of "
-    "a walk come from one data_version.",
+    "Pass `next_cursor` back unchanged for the next page; null means the last page. All pages of "
+    "a query come from one data_version.",
     "Tenders",
     "tenders",
     (p.COUNTRY_ZA, p.FROM_RELEASE, p.LIMIT, p.CURSOR),
-    _CAPPED,
+    _LIMITED_STATUSES,
 )
 SHARED_FACTS = Endpoint(
     "listSharedFacts",
     "/v1/shared/facts",
     "Any dataset as entity, fact and provenance",
-    "Give exactly one of `entity_id` and `country`. The latest vintage of each value is served. "
-    "Annual macro has no evidenced release date and is left out of any `as_of`.",
+    "Send exactly one of `entity_id` and `country`. Returns the latest vintage of each value. "
+    "Annual macro figures have no documented release date and are excluded from any `as_of`.",
     "SharedFacts",
     "shared facts",
     (p.ENTITY_ID, p.COUNTRY_3, p.DATASET, p.AS_OF, p.MEASURE, p.LIMIT),
-    _CAPPED,
+    _LIMITED_STATUSES,
 )
 TENDER_PARTIES = Endpoint(
     "listTenderParties",
     "/v1/tender-parties",
     "Buyers and suppliers named in releases",
-    "Resolved to `service_id` where that is known. Parties not established to be organisations "
-    "are withheld.",
+    "Resolved to `service_id` where possible. Parties that are not known to be organisations are "
+    "withheld.",
     "TenderParties",
     "tenders",
     (p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.LIMIT),
-    _CAPPED,
+    _LIMITED_STATUSES,
 )
 MACRO = Endpoint(
     "listMacro",
     "/v1/macro",
     "Macroeconomic figures",
-    "Series mode where `series` or `as_of` is given: point-in-time series, no look-ahead. Else "
-    "annual mode: annual indicators by `country` and `indicator`.",
+    "Series mode if `series` or `as_of` is sent: point-in-time series without look-ahead. "
+    "Otherwise annual mode: annual indicators by `country` and `indicator`.",
     "Macro",
     "macro",
     (
         *(p.COUNTRY_ANY, p.INDICATOR, p.SERIES, p.SERIES_TYPE, p.FREQUENCY, p.AS_OF),
         *(p.FROM_PERIOD, p.TO_PERIOD, p.LIMIT),
     ),
-    _CAPPED,
+    _LIMITED_STATUSES,
 )
 ENTITY = Endpoint(
     "getEntity",
     "/v1/entities/{service_id}",
     "One organisation's resolved record",
-    "There is no search by name here; ids come from other endpoints.",
+    "There is no search by name; ids come from other endpoints.",
     "Entities",
     "entities",
     (p.SERVICE_ID,),
-    _OF_ONE,
+    _SINGLE_STATUSES,
     invalid_id_status=404,
 )
 CROSSWALK = Endpoint(
     "getCrosswalk",
     "/v1/crosswalk/{service_id}",
-    "Every identifier held for one organisation",
-    "Current mappings only. On the sample tier the kinds of the paid crosswalk are named in "
-    "`withheld_id_types`.",
+    "Every identifier of one organisation",
+    "Current mappings only. On the sample tier `withheld_id_types` lists the types that need a "
+    "paid key.",
     "Crosswalk",
     "entities",
     (p.SERVICE_ID,),
-    _OF_ONE,
+    _SINGLE_STATUSES,
     invalid_id_status=404,
     row_rule="uncapped",
 )
 LOOKUP = Endpoint(
     "lookUpIdentifier",
     "/v1/crosswalk",
-    "Find the organisation behind an outside identifier",
-    "A registry number is unique only within its registry: `ambiguous` says that several match. "
-    "At most 20 matches.",
+    "Find the organisation behind an external identifier",
+    "A registry number is unique only within its registry: `ambiguous` is true if several "
+    "organisations match. At most 20 matches.",
     "Lookup",
     "entities",
     (p.ID_TYPE, p.ID_VALUE),
-    _CAPPED,
+    _LIMITED_STATUSES,
     row_rule="uncapped",
 )
 SCREEN = Endpoint(
     "screenIssuers",
     "/v1/screen",
     "Rank issuers on a metric",
-    "Per issuer the latest full year published by `as_of`, only if every filing it is computed "
-    "from was available by then with the figures it holds today. `rank` is a position by size "
-    "and no rating.",
+    "For each issuer the latest full year published by `as_of`, only if every filing behind it "
+    "was available by then with the figures it has today. `rank` is a position by size, not a "
+    "rating.",
     "Screen",
     "metrics",
     (p.METRIC_RANKED, p.ORDER, p.AS_OF, p.COUNTRY, p.LIMIT),
-    _CAPPED,
+    _LIMITED_STATUSES,
 )
 METRICS = Endpoint(
     "getMetrics",
     "/v1/metrics/{service_id}",
     "Every metrics-v1 value of one issuer",
-    "The values that the screen ranks, without `rank`. `methodology_ref` names the formula.",
+    "The values that the screen ranks, without `rank`. `methodology_ref` points to the formula.",
     "Metrics",
     "metrics",
     (p.SERVICE_ID, p.METRIC, p.AS_OF, p.LIMIT),
-    _CAPPED,
+    _LIMITED_STATUSES,
 )
 PROCUREMENT_DEMAND = Endpoint(
     "getProcurementDemand",
     "/v1/signals/procurement-demand",
     "Category share, buyer concentration and momentum",
-    "`as_of` returns only months closed by that day, in the vintage of that day.",
+    "`as_of` returns only months that were closed by that day, in the vintage of that day.",
     "Observations",
     "signals",
     (p.COUNTRY_ZA, p.CATEGORY, p.AS_OF, p.FROM_MONTH, p.TO_MONTH, p.LIMIT),
-    _CAPPED,
+    _LIMITED_STATUSES,
 )
 SIGNAL = Endpoint(
     "getSignal",
     "/v1/signals/{signal_key}",
     "One published signal panel",
-    "The newest month first. Keys are listed by `/v1/export`.",
+    "Newest month first. `/v1/export` lists the keys.",
     "Observations",
     "signals",
     (p.SIGNAL_KEY, p.LIMIT),
-    (*_CAPPED, 404),
+    (*_LIMITED_STATUSES, 404),
 )
 QUALITY = Endpoint(
     "getQualityMetrics",
     "/v1/quality-metrics/{sku}",
     "Coverage and freshness of a dataset",
-    "A floor that was not measured says `UNMEASURED`, never a pass.",
+    "A floor that was not measured is `UNMEASURED`, never a pass.",
     "Quality",
     "quality",
     (p.SKU,),
-    _OF_ONE,
+    _SINGLE_STATUSES,
     invalid_id_status=404,
     row_rule="uncapped",
 )
@@ -195,7 +195,7 @@ EXPORT = Endpoint(
     "Export",
     "exports",
     (),
-    _ALWAYS,
+    _KEYED_STATUSES,
 )
 
 ENDPOINTS = (

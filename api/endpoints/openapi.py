@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 description, written from the declarations and from nothing else."""
+"""The OpenAPI 3.1 description, generated from the declarations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,12 +15,12 @@ from warehouse.contract.json_schema import member_schema, object_schema, type_sc
 from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.problems import PROBLEMS
 
-_ABOUT = (
+_DESCRIPTION = (
     "Point-in-time company fundamentals, public tenders, macroeconomic series, metrics and "
-    "signals for African and emerging markets. Research and information only; no regulated "
-    "benchmark. Nothing is estimated: null means not known. Restatements append vintages; "
-    "`as_of` answers with what was knowable on a day, `X-Data-Version` from what was loaded. "
-    "HEAD is answered wherever GET is. No natural-person data is served."
+    "signals for African and emerging markets. For research and information only; not a "
+    "regulated benchmark. Nothing is estimated: null means unknown. Restatements append vintages; "
+    "`as_of` returns what was knowable on a day, `X-Data-Version` what had been loaded. "
+    "HEAD works wherever GET does. No personal data is published."
 )
 _JSON, _PROBLEM = "application/json", "application/problem+json"
 _KEYED: list[dict[str, list[str]]] = [{"ApiKey": []}, {"Bearer": []}]
@@ -29,24 +29,24 @@ _VERSION = {"type": "string", "pattern": r"^[0-9]{8}\.[0-9]+$"}
 
 _HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "X-Service-API-Version": ("Version of this description.", _TEXT, True),
-    "X-Request-Id": ("Id of the request; a valid one that was sent is kept.", _TEXT, True),
-    "X-Data-Version": ("The data_version that answered.", _VERSION, False),
+    "X-Request-Id": ("Id of the request; a valid id sent by the client is kept.", _TEXT, True),
+    "X-Data-Version": ("The data_version of the response.", _VERSION, False),
     "X-Service-Tier": ("Tier of the key.", _TEXT, False),
-    "RateLimit-Policy": ("Both windows: per minute and per month.", _TEXT, False),
-    "RateLimit": ("What is left of each window.", _TEXT, False),
-    "ETag": ("Changes with the answer; send it back in If-None-Match.", _TEXT, False),
+    "RateLimit-Policy": ("The limits per minute and per month.", _TEXT, False),
+    "RateLimit": ("The remaining quota of each limit.", _TEXT, False),
+    "ETag": ("Changes with the response; send it back in If-None-Match.", _TEXT, False),
     "Deprecation": ("Since when the endpoint is deprecated (RFC 9745).", _TEXT, False),
     "Sunset": ("When it will be removed (RFC 8594).", _TEXT, False),
-    "Link": ("Names the successor of a deprecated endpoint.", _TEXT, False),
+    "Link": ("Successor of a deprecated endpoint.", _TEXT, False),
     "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 0}, True),
     "X-Upgrade-URL": ("Where to get a higher tier.", _TEXT, True),
     "WWW-Authenticate": ("How to authenticate.", _TEXT, True),
-    "Allow": ("Methods that are allowed.", _TEXT, True),
+    "Allow": ("Allowed methods.", _TEXT, True),
 }
-_EVERY = ("X-Service-API-Version", "X-Request-Id")
-_OF_KEYED = ("X-Data-Version", "X-Service-Tier", "RateLimit-Policy", "RateLimit")
-_GOING = ("Deprecation", "Sunset", "Link")
-_OF_STATUS = {
+_ALWAYS_HEADERS = ("X-Service-API-Version", "X-Request-Id")
+_KEYED_HEADERS = ("X-Data-Version", "X-Service-Tier", "RateLimit-Policy", "RateLimit")
+_DEPRECATION_HEADERS = ("Deprecation", "Sunset", "Link")
+_STATUS_HEADERS = {
     200: ("ETag",),
     401: ("WWW-Authenticate",),
     402: ("X-Upgrade-URL",),
@@ -54,15 +54,15 @@ _OF_STATUS = {
     429: ("Retry-After",),
     503: ("Retry-After",),
 }
-_ANYWHERE = (405, 414, 431)
-_MEANING = {
-    400: "A parameter is malformed, missing, unknown, repeated or in conflict; the body names it.",
+_COMMON_STATUSES = (405, 414, 431)
+_STATUS_DESCRIPTIONS = {
+    400: "A parameter is malformed, missing, unknown, repeated or conflicting; the body names it.",
     401: "Missing or invalid API key.",
-    402: "More than the tier serves; the body and X-Upgrade-URL carry the way up.",
+    402: "More than the tier allows; see X-Upgrade-URL and the body.",
     404: "No record with that identifier.",
-    405: "The service is read with GET.",
+    405: "Method not allowed: use GET or HEAD.",
     406: "Accept does not allow JSON.",
-    414: "The address is longer than any that the service gives meaning to.",
+    414: "The URL is too long.",
     431: "The headers are too large.",
     429: "The per-minute or the monthly limit was reached.",
     503: "A store is temporarily unavailable; retry.",
@@ -70,21 +70,21 @@ _MEANING = {
 
 
 def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """Write the description of some endpoints."""
+    """Return the OpenAPI document of some endpoints."""
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Sankofa",
             "version": API_VERSION,
             "summary": "What was knowable on any past day.",
-            "description": _ABOUT,
+            "description": _DESCRIPTION,
         },
         "servers": [{"url": "/"}],
-        "tags": [{"name": name} for name in dict.fromkeys(each.tag for each in endpoints)],
-        "paths": {each.path: {"get": _operation(each)} for each in endpoints},
+        "tags": [{"name": name} for name in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
+        "paths": {endpoint.path: {"get": _operation(endpoint)} for endpoint in endpoints},
         "components": {
             "schemas": {**ROW_SCHEMAS, **MANIFEST_SCHEMAS, **BODY_SCHEMAS, "Problem": _problem()},
-            "headers": {name: _header(*said) for name, said in _HEADERS.items()},
+            "headers": {name: _header(*header) for name, header in _HEADERS.items()},
             "parameters": _request_headers(),
             "securitySchemes": {
                 "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -95,10 +95,10 @@ def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    parameters = [_parameter(each) for each in endpoint.parameters]
+    parameters = [_parameter(parameter) for parameter in endpoint.parameters]
     names = ("RequestId", "DataVersion", "IfNoneMatch") if endpoint.needs_key else ("RequestId",)
     parameters += [{"$ref": f"#/components/parameters/{name}"} for name in names]
-    held = {
+    operation = {
         "operationId": endpoint.name,
         "tags": [endpoint.tag],
         "summary": endpoint.summary,
@@ -107,34 +107,36 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "security": _KEYED if endpoint.needs_key else [],
         "responses": _responses(endpoint),
     }
-    return held if endpoint.deprecation is None else {**held, "deprecated": True}
+    return operation if endpoint.deprecation is None else {**operation, "deprecated": True}
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
     schema = dict(parameter.kind.schema())
     if parameter.default is not None:
         schema["default"] = parameter.default
-    held = {
+    described = {
         "name": parameter.name,
         "in": parameter.location,
         "required": parameter.required,
         "description": parameter.description,
         "schema": schema,
     }
-    return held if parameter.example is None else {**held, "example": parameter.example}
+    return described if parameter.example is None else {**described, "example": parameter.example}
 
 
 def _responses(endpoint: Endpoint) -> dict[str, Any]:
-    statuses = sorted({*endpoint.statuses, *_ANYWHERE, *((406,) if endpoint.statuses else ())})
-    responses = {"200": _success(endpoint, 200, "Answered.")}
+    statuses = sorted(
+        {*endpoint.statuses, *_COMMON_STATUSES, *((406,) if endpoint.statuses else ())}
+    )
+    responses = {"200": _success(endpoint, 200, "Success.")}
     if endpoint.needs_key:
         responses["304"] = {
-            "description": "Unchanged since the ETag that was sent.",
+            "description": "Unchanged since the ETag in If-None-Match.",
             "headers": _headers(endpoint, 200),
         }
     for status in statuses:
         if status == 503 and endpoint.body == "Status":
-            responses["503"] = _success(endpoint, 200, "Degraded; `degraded` names what failed.")
+            responses["503"] = _success(endpoint, 200, "Degraded; `degraded` lists what failed.")
         else:
             responses[str(status)] = _failure(endpoint, status)
     return responses
@@ -153,9 +155,9 @@ def _success(endpoint: Endpoint, status: int, meaning: str) -> dict[str, Any]:
 
 
 def _failure(endpoint: Endpoint, status: int) -> dict[str, Any]:
-    codes = [code for code, kind in PROBLEMS.items() if kind.status == status]
+    codes = [code for code, problem in PROBLEMS.items() if problem.status == status]
     return {
-        "description": f"{_MEANING[status]} Codes: {', '.join(codes)}.",
+        "description": f"{_STATUS_DESCRIPTIONS[status]} Codes: {', '.join(codes)}.",
         "headers": _headers(endpoint, status),
         "content": {
             _PROBLEM: {
@@ -167,11 +169,11 @@ def _failure(endpoint: Endpoint, status: int) -> dict[str, Any]:
 
 
 def _headers(endpoint: Endpoint, status: int) -> dict[str, Any]:
-    names = [*_EVERY, *_OF_STATUS.get(status, ())]
+    names = [*_ALWAYS_HEADERS, *_STATUS_HEADERS.get(status, ())]
     if endpoint.needs_key and status != 401:
-        names += _OF_KEYED
+        names += _KEYED_HEADERS
     if endpoint.deprecation is not None:
-        names += _GOING
+        names += _DEPRECATION_HEADERS
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
@@ -180,10 +182,14 @@ def _header(meaning: str, schema: dict[str, Any], required: bool) -> dict[str, A
 
 
 def _request_headers() -> dict[str, Any]:
-    said = {
-        "RequestId": ("X-Request-Id", "Your id of the request.", _TEXT),
-        "DataVersion": ("X-Data-Version", "Answer from what was loaded by then.", _VERSION),
-        "IfNoneMatch": ("If-None-Match", "An ETag that you hold; unchanged is 304.", _TEXT),
+    headers = {
+        "RequestId": ("X-Request-Id", "Your id for the request.", _TEXT),
+        "DataVersion": (
+            "X-Data-Version",
+            "Answer from this version of the data.",
+            _VERSION,
+        ),
+        "IfNoneMatch": ("If-None-Match", "ETag of an earlier response; 304 if unchanged.", _TEXT),
     }
     return {
         name: {
@@ -193,23 +199,23 @@ def _request_headers() -> dict[str, Any]:
             "description": meaning,
             "schema": schema,
         }
-        for name, (header, meaning, schema) in said.items()
+        for name, (header, meaning, schema) in headers.items()
     }
 
 
 def _problem() -> dict[str, Any]:
-    always = object_schema(
+    schema = object_schema(
         {
-            "type": member_schema(str, "A page that explains the code.", "/problems/key_missing"),
+            "type": member_schema(str, "Page that explains the code.", "/problems/key_missing"),
             "title": member_schema(str, "The code in words.", "No API key was sent"),
-            "status": member_schema(int, "Status of the answer.", 401),
+            "status": member_schema(int, "HTTP status.", 401),
             "code": {"type": "string", "enum": list(PROBLEMS)},
             "detail": member_schema(str, "What was wrong with this request.", "Send your API key."),
             "instance": member_schema(str, "Id of the request.", "mine-1"),
         },
         "What went wrong, in words and as a code (RFC 9457).",
     )
-    always["properties"] |= {
+    schema["properties"] |= {
         "parameter": type_schema(str),
         "received": type_schema(str),
         "expected": type_schema(str),
@@ -222,16 +228,16 @@ def _problem() -> dict[str, Any]:
         "retryable": type_schema(bool),
         "violated_policies": {"type": "array", "items": _TEXT},
     }
-    return always
+    return schema
 
 
 def _problem_example(code: str) -> dict[str, Any]:
-    kind = PROBLEMS[code]
+    problem = PROBLEMS[code]
     return {
         "type": f"/problems/{code}",
-        "title": kind.title,
-        "status": kind.status,
+        "title": problem.title,
+        "status": problem.status,
         "code": code,
-        "detail": kind.advice,
+        "detail": problem.advice,
         "instance": "mine-1",
     }

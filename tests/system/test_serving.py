@@ -266,7 +266,7 @@ def test_settings_that_mean_nothing_are_refused_in_words(world: World) -> None:
     with pytest.raises(SankofaError, match="https://host"):
         BaseUrlMiddleware(["api.example"])
     with (
-        pytest.raises(AssertionError, match="cannot serve: 'nonsense' is no address"),
+        pytest.raises(AssertionError, match="cannot serve: 'nonsense' is not a base URL"),
         served(world, "--base-url", "nonsense"),
     ):
         pass
