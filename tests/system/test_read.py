@@ -206,22 +206,22 @@ def test_both_engines_give_the_same_bytes(
 
 
 @pytest.mark.parametrize("table", ["fundamentals", "macro_series"])
-def test_a_page_may_begin_before_within_and_behind_the_rows_of_a_name(
+def test_a_page_may_begin_before_within_or_behind_the_rows_of_a_key(
     published: Published, table: str
 ) -> None:
     build = published.mart.build()
-    names = [name for (name,) in build.query(f"SELECT DISTINCT pack_key FROM {table}_packs")]
-    assert len(names) > 1
-    for name in names:
-        rows, _ = latest_rows(build, table, name, None, None)
+    keys = [key for (key,) in build.query(f"SELECT DISTINCT pack_key FROM {table}_packs")]
+    assert len(keys) > 1
+    for key in keys:
+        rows, _ = latest_rows(build, table, key, None, None)
         numbers = [rows.row_number(index) for index in range(len(rows))]
         for after in {1, *(number + step for number in numbers[:2] for step in (-2, -1, 0, 1))}:
             later = [row for row, number in zip(rows, numbers, strict=True) if number > after]
-            found, more = latest_rows(build, table, name, None, 1, after)
-            assert (list(found), more) == (later[:1], len(later) > 1)
+            page, truncated = latest_rows(build, table, key, None, 1, after)
+            assert (list(page), truncated) == (later[:1], len(later) > 1)
         last = numbers[-1] if numbers else 1
         for after in (last, last + 1, last + 1_000_000):
-            assert list(latest_rows(build, table, name, None, 1, after)[0]) == []
+            assert list(latest_rows(build, table, key, None, 1, after)[0]) == []
 
 
 _PAIR: list[Mart] = []

@@ -85,8 +85,8 @@ class Packer:
         self._open: _OpenPack | None = None
         self._finished: list[PackRow] = []
 
-    def add(self, first_row: int, keys: pa.Array, known: tuple[Days, Days], rows: pa.Array) -> None:
-        """Add the next rows, of which the first has the number ``first_row``."""
+    def add(self, first_row: int, keys: pa.Array, days: tuple[Days, Days], rows: pa.Array) -> None:
+        """Add rows, the first with the number ``first_row``; ``days``: known from, known until."""
         # Slices of the Arrow buffers: copying each row to Python costs more than all the rest.
         offsets = np.frombuffer(rows.buffers()[1], np.int32)[rows.offset :][: len(rows) + 1]
         data = memoryview(rows.buffers()[2] or b"")
@@ -97,8 +97,8 @@ class Packer:
                 end = min(run_end, begin + self._max_rows - pack.count)
                 bounds = offsets[begin : end + 1]
                 body = bytes(data[int(bounds[0]) : int(bounds[-1])])
-                days = (known[0][begin:end], known[1][begin:end])
-                pack.slices.append((*days, np.diff(bounds), body))
+                spans = (days[0][begin:end], days[1][begin:end])
+                pack.slices.append((*spans, np.diff(bounds), body))
                 pack.count += end - begin
                 begin = end
 

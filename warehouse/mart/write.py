@@ -142,8 +142,8 @@ def _numbered(
         for batch in sql.sql(statement).to_arrow_reader(_BATCH):
             numbers = pa.array(np.arange(first, first + batch.num_rows))
             if packer is not None:
-                known = (batch["known_from"].to_numpy(), batch["known_until"].to_numpy())
-                packer.add(first, batch[packed_by], known, batch["row"].cast(pa.binary()))
+                days = (batch["known_from"].to_numpy(), batch["known_until"].to_numpy())
+                packer.add(first, batch[packed_by], days, batch["row"].cast(pa.binary()))
             first += batch.num_rows
             typed = [batch[name].cast(arrow_type) for name, arrow_type in typed_columns]
             yield pa.RecordBatch.from_arrays([numbers, *typed], schema=schema)

@@ -20,24 +20,26 @@ from warehouse.read.packs import latest_rows, rows_by_number
 
 EPOCH, TABLE = date(1970, 1, 1), "fundamentals"
 days = st.integers(0, 12)
+# When a row was known: (from, until), as the packs store it.
 spans = st.one_of(
     st.tuples(days, days),
     st.tuples(days, st.just(LATEST_DAY)),
     st.tuples(st.just(NEVER_DAY), st.just(LATEST_DAY)),
     st.just((LATEST_DAY, 0)),
 )
-named = st.lists(st.tuples(st.sampled_from("abc"), spans), max_size=40)
+Row = tuple[str, tuple[int, int]]
+unsorted_rows = st.lists(st.tuples(st.sampled_from("abc"), spans), max_size=40)
 
 
-def published(folder: Path, rows: list[tuple[str, tuple[int, int]]], batch: int, most: int) -> Mart:
+def publish_packs(folder: Path, rows: list[Row], batch_size: int, max_rows: int) -> Mart:
     """Pack rows that come in batches, and publish them as one table of a build."""
-    packer = Packer(folder / "packs.arrow", most)
-    for begin in range(0, len(rows), batch):
-        some = rows[begin : begin + batch]
-        known = np.array([span for _, span in some], np.int32)
-        texts = [b'{"n":%d},' % (begin + number) for number in range(len(some))]
-        names = pa.array([name for name, _ in some])
-        packer.add(begin + 1, names, (known[:, 0], known[:, 1]), pa.array(texts, pa.binary()))
+    packer = Packer(folder / "packs.arrow", max_rows)
+    for begin in range(0, len(rows), batch_size):
+        batch = rows[begin : begin + batch_size]
+        known = np.array([span for _, span in batch], np.int32)
+        texts = [b'{"n":%d},' % (begin + index) for index in range(len(batch))]
+        keys = pa.array([key for key, _ in batch])
+        packer.add(begin + 1, keys, (known[:, 0], known[:, 1]), pa.array(texts, pa.binary()))
     with SqliteLoader(folder, "20260101.1") as loader:
         loader.write_metadata({"notice": "invented", "layout": str(MART_SCHEMA_VERSION)})
         loader.load(f"{TABLE}_packs", PACK_COLUMNS, packer.packs(), PACK_INDEXES)
@@ -47,58 +49,62 @@ def published(folder: Path, rows: list[tuple[str, tuple[int, int]]], batch: int,
 
 @settings(max_examples=40, deadline=None)
 @given(
-    rows=named.map(lambda rows: sorted(rows, key=lambda row: row[0])),
-    batch=st.integers(1, 15),
-    most=st.integers(1, 6),
-    name=st.sampled_from("abcd"),
+    rows=unsorted_rows.map(lambda rows: sorted(rows, key=lambda row: row[0])),
+    batch_size=st.integers(1, 15),
+    max_rows=st.integers(1, 6),
+    key=st.sampled_from("abcd"),
     day=st.none() | days,
     limit=st.none() | st.integers(1, 8),
     after=st.integers(0, 10),
 )
-def test_packs_give_what_a_look_at_every_row_gives(
-    rows: list[tuple[str, tuple[int, int]]],
-    batch: int,
-    most: int,
-    name: str,
+def test_packs_return_the_same_rows_as_a_scan(
+    rows: list[Row],
+    batch_size: int,
+    max_rows: int,
+    key: str,
     day: int | None,
     limit: int | None,
     after: int,
 ) -> None:
-    held = [
-        (number, b'{"n":%d}' % number)
-        for number, (whose, (known, until)) in enumerate(rows)
-        if whose == name
-        and (until == LATEST_DAY if day is None else known <= day < until)
-        and (limit is None or number + 1 > after)
+    matching = [
+        (index + 1, b'{"n":%d}' % index)
+        for index, (row_key, (known_from, known_until)) in enumerate(rows)
+        if row_key == key
+        and (known_until == LATEST_DAY if day is None else known_from <= day < known_until)
+        and (limit is None or index + 1 > after)
     ]
-    expected = [row for _, row in held]
+    expected = [row for _, row in matching][:limit]
+    row_numbers = [number for number, _ in matching][:limit]
     as_of = None if day is None else (EPOCH + timedelta(day)).isoformat()
     with TemporaryDirectory() as folder:
-        mart = published(Path(folder), rows, batch, most)
+        mart = publish_packs(Path(folder), rows, batch_size, max_rows)
+        build = mart.build()
         if limit is None:
-            found, more = latest_rows(mart.build(), TABLE, name, as_of, None)
+            page, truncated = latest_rows(build, TABLE, key, as_of, None)
         else:
-            found, more = latest_rows(mart.build(), TABLE, name, as_of, limit, after)
-        kept = expected if limit is None else expected[:limit]
-        assert (list(found), len(found), more) == (kept, len(kept), len(expected) > len(kept))
-        assert b"".join(found.runs()) == b",".join(kept)
-        places = [number + 1 for number, _ in held[: len(kept)]]
-        assert rows_by_number(mart.build(), TABLE, places) == kept
-        if places:
-            assert (found.row_number(0), found.row_number(-1)) == (places[0], places[-1])
+            page, truncated = latest_rows(build, TABLE, key, as_of, limit, after)
+        assert (list(page), len(page)) == (expected, len(expected))
+        assert truncated == (len(matching) > len(expected))
+        assert b"".join(page.runs()) == b",".join(expected)
+        assert rows_by_number(build, TABLE, row_numbers) == expected
+        if row_numbers:
+            assert (page.row_number(0), page.row_number(-1)) == (row_numbers[0], row_numbers[-1])
         mart.close()
 
 
 @pytest.mark.parametrize("after", range(8))
-@pytest.mark.parametrize("name", ["a", "b", "c", "d", "e"])
-def test_a_page_may_begin_before_within_and_behind_the_rows_of_a_name(
-    tmp_path: Path, name: str, after: int
+@pytest.mark.parametrize("key", ["a", "b", "c", "d", "e"])
+def test_a_page_may_begin_before_within_or_behind_the_rows_of_a_key(
+    tmp_path: Path, key: str, after: int
 ) -> None:
-    rows = [(key, (0, LATEST_DAY)) for key in "aacccd"]
-    mart = published(tmp_path, rows, batch=4, most=2)
+    rows = [(row_key, (0, LATEST_DAY)) for row_key in "aacccd"]
+    mart = publish_packs(tmp_path, rows, batch_size=4, max_rows=2)
     expected = [
-        b'{"n":%d}' % index for index, (key, _) in enumerate(rows) if key == name and index >= after
+        b'{"n":%d}' % index
+        for index, (row_key, _) in enumerate(rows)
+        if row_key == key and index >= after
     ]
     for limit in (1, 2, None):
-        found, more = latest_rows(mart.build(), TABLE, name, None, limit, after)
-        assert (list(found), more) == (expected[:limit], len(expected[:limit]) < len(expected))
+        page, truncated = latest_rows(mart.build(), TABLE, key, None, limit, after)
+        assert list(page) == expected[:limit]
+        assert truncated == (len(expected[:limit]) < len(expected))

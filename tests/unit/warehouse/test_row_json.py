@@ -42,24 +42,24 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-def served(rows: list[dict[str, object]]) -> list[str]:
+def rows_as_json(rows: list[dict[str, object]]) -> list[str]:
     with closing(duckdb.connect()) as sql:
-        sql.register("held", pa.Table.from_pylist(rows, SCHEMA))
-        types = {name: kind for name, kind, *_ in sql.execute("DESCRIBE held").fetchall()}
-        asked = f"SELECT {row_json_sql(types, SCHEMA.names)} AS row FROM held"
-        return [str(row) for (row,) in sql.execute(asked).fetchall()]
+        sql.register("rows", pa.Table.from_pylist(rows, SCHEMA))
+        types = {name: kind for name, kind, *_ in sql.execute("DESCRIBE rows").fetchall()}
+        statement = f"SELECT {row_json_sql(types, SCHEMA.names)} AS row FROM rows"
+        return [str(row) for (row,) in sql.execute(statement).fetchall()]
 
 
 @settings(max_examples=40)
 @given(st.lists(ROWS, min_size=1, max_size=5))
 def test_every_value_is_the_same_in_json(rows: list[dict[str, object]]) -> None:
-    for row, text in zip(rows, served(rows), strict=True):
-        shown = json.loads(text, parse_float=Decimal, parse_int=Decimal)
-        assert list(shown) == SCHEMA.names
+    for row, text in zip(rows, rows_as_json(rows), strict=True):
+        members = json.loads(text, parse_float=Decimal, parse_int=Decimal)
+        assert list(members) == SCHEMA.names
         for name in ("text", "number", "count", "several"):
-            assert shown[name] == row[name]
-        assert shown["day"] == (row["day"] and str(row["day"]))
-        moment = shown["moment"] and datetime.fromisoformat(shown["moment"])
+            assert members[name] == row[name]
+        assert members["day"] == (row["day"] and str(row["day"]))
+        moment = members["moment"] and datetime.fromisoformat(members["moment"])
         assert moment == row["moment"]
 
 
@@ -67,7 +67,7 @@ def test_a_number_has_no_trailing_zeros_and_no_exponent() -> None:
     empty = dict.fromkeys(SCHEMA.names)
     digits = ("0", "100", "0.1", "-0.000000000000000001", "12345678901234567890.5")
 
-    rows = served([{**empty, "number": Decimal(each)} for each in digits])
+    rows = rows_as_json([{**empty, "number": Decimal(number)} for number in digits])
 
     assert [json.loads(row, parse_float=str, parse_int=str)["number"] for row in rows] == [*digits]
 
@@ -82,15 +82,17 @@ def test_a_row_is_listed_under_each_of_its_words_and_no_other(texts: list[str]) 
     postings = Postings()
     postings.add(np.arange(len(texts)), texts)
 
-    held = {
+    rows_of_words = {
         word: np.frombuffer(packed.as_py(), "<i4").tolist()
-        for some, lists in postings.packed(2)
-        for word, packed in zip(some, lists, strict=True)
+        for batch, row_numbers in postings.packed(2)
+        for word, packed in zip(batch, row_numbers, strict=True)
     }
 
-    said = [{word.replace("\0", "") for word in words(text.lower())} - {""} for text in texts]
-    assert held == {
-        word: [place for place, each in enumerate(said) if word in each]
-        for word in set().union(*said)
+    texts_words = [
+        {word.replace("\0", "") for word in words(text.lower())} - {""} for text in texts
+    ]
+    assert rows_of_words == {
+        word: [number for number, text_words in enumerate(texts_words) if word in text_words]
+        for word in set().union(*texts_words)
     }
-    assert list(held) == sorted(held)
+    assert list(rows_of_words) == sorted(rows_of_words)
