@@ -1,20 +1,17 @@
-"""Read the awards of releases as typed rows, with every digit of an amount and the day in UTC.
-
-This is done in Python and not in SQL, since DuckDB's JSON functions read a number as a float.
-"""
+"""The awards of releases as typed rows, with every digit of an amount and the day in UTC."""
 
 from collections.abc import Iterator
 from datetime import date
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
 import duckdb
-import msgspec
 import pyarrow as pa
 
 from assets.tenders.portals import PORTALS, Portal
 from assets.tenders.values import parse_day
+from warehouse.mart.awards import NO_VALUE, AwardStatement, parse_awards
 from warehouse.methodology.signals import MONEY_BELOW, PARTS
 
 _BATCH = 20_000
@@ -30,30 +27,6 @@ _SCHEMA = pa.schema(
         ("supplier_names", pa.list_(pa.string())),
     ]
 )
-
-
-class _Money(msgspec.Struct, gc=False):
-    amount: Any = None
-    currency: Any = None
-
-
-class _Supplier(msgspec.Struct, gc=False):
-    name: str | None = None
-
-
-class _Award(msgspec.Struct, gc=False):
-    id: Any = None
-    date: str | None = None
-    status: str | None = None
-    suppliers: list[_Supplier] = []
-    value: _Money | None = None
-
-
-class _ReleaseAwards(msgspec.Struct, gc=False):
-    awards: list[_Award] = []
-
-
-_DECODER = msgspec.json.Decoder(_ReleaseAwards, float_hook=Decimal)
 
 
 def read_awards(sql: duckdb.DuckDBPyConnection, releases: str) -> pa.Table:
@@ -79,30 +52,33 @@ def _award_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _awards_of(release: tuple[int, str, date, str]) -> Iterator[tuple[Any, ...]]:
     """Yield the awards of a release; if two have the same id, only the first."""
     release_vintage_id, source, observed_on, body = release
-    awards: dict[str, _Award] = {}
-    for position, award in enumerate(_DECODER.decode(body).awards):
+    awards: dict[str, AwardStatement] = {}
+    for position, award in enumerate(parse_awards(body)):
         awards.setdefault(f"#{position}" if award.id is None else str(award.id), award)
     for award_id, award in awards.items():
-        money = award.value or _Money()
+        money = award.value or NO_VALUE
         yield (
             release_vintage_id,
             len(awards),
             award_id,
             award.date and _day(award.date, source, observed_on),
             award.status and award.status.lower(),
-            units(money.amount),
+            units(bytes(money.amount)),
             money.currency,
-            [supplier.name or "" for supplier in award.suppliers],
+            [supplier.name or "" for supplier in award.suppliers or ()],
         )
 
 
-def units(amount: Any) -> Decimal | None:
-    """Return a positive amount in ten-thousandths of its currency; None for anything else."""
-    if isinstance(amount, bool) or not isinstance(amount, int | Decimal):
+def units(amount: bytes) -> Decimal | None:
+    """Return a positive JSON number in ten-thousandths of its currency; None for anything else."""
+    try:
+        number = Decimal(amount.decode())
+    except InvalidOperation:
+        # null, a boolean or a text: no amount is stated.
         return None
-    if not 0 < amount < MONEY_BELOW:
+    if not 0 < number < MONEY_BELOW:
         return None
-    return (Decimal(amount) * PARTS).to_integral_value(ROUND_HALF_EVEN) or None
+    return (number * PARTS).to_integral_value(ROUND_HALF_EVEN) or None
 
 
 @lru_cache(maxsize=1 << 14)

@@ -126,7 +126,7 @@ def test_a_failed_audit_leaves_everything_as_it_was_and_says_why(faulty: Path) -
     why = (kept / "why.txt").read_text()
     assert "accounting_identity" in why and why.splitlines()[1] in err
     page = (kept / "quality" / "index.html").read_text()
-    assert "Not to be published." in page and "accounting_identity" in page
+    assert "Not published: checks failed." in page and "accounting_identity" in page
     assert pq.read_table(kept / "tender_parties.parquet")["name"].to_pylist().count(PERSON) == 1
     assert list(at(faulty).work.iterdir()) == [at(faulty).work / "failed"]
     versions = set(history(Record(at(faulty).record))["data_version"].to_pylist())
