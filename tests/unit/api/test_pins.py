@@ -69,8 +69,12 @@ def test_parameters_are_checked_before_the_tier(two: Two, path: str, pin: str | 
 
 def test_an_error_names_the_version_that_was_pinned(two: Two) -> None:
     for path, key in (("/v1/entities/NOBODY", two.paid), ("/v1/tenders?limit=26", two.sample)):
-        for pin, told in ((two.first, two.first), (None, two.second), ("20200101.1", two.second)):
-            assert two.get(path, key, pin).headers["X-Data-Version"] == told
+        for pin, expected in (
+            (two.first, two.first),
+            (None, two.second),
+            ("20200101.1", two.second),
+        ):
+            assert two.get(path, key, pin).headers["X-Data-Version"] == expected
 
 
 def test_a_build_that_was_removed_answers_no_more(two: Two) -> None:
@@ -82,8 +86,8 @@ def test_a_build_that_was_removed_answers_no_more(two: Two) -> None:
 
 def test_a_build_of_another_form_is_told_and_not_read(two: Two) -> None:
     for version in (two.first, two.second):
-        with sqlite3.connect(build_file(two.marts, version)) as held:
-            held.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
+        with sqlite3.connect(build_file(two.marts, version)) as database:
+            database.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
     pinned = two.get("/v1/entities/DCA1", two.paid, two.first)
     assert (pinned.status_code, pinned.json["parameter"]) == (400, "X-Data-Version")
     now = two.get("/v1/entities/DCA1", two.paid)

@@ -281,7 +281,7 @@ def test_a_signing_key_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) 
         SigningKey.at(place)
     place.chmod(0o600)
     place.write_text("nothing")
-    with pytest.raises(BadSigningKey, match="no Ed25519 key"):
+    with pytest.raises(BadSigningKey, match="not an Ed25519 key"):
         SigningKey.at(place)
 
 

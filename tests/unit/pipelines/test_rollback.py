@@ -31,8 +31,8 @@ def here(tmp_path: Path) -> Settings:
 
 def test_readers_are_never_switched_to_a_build_that_they_cannot_read(here: Settings) -> None:
     older, newer = builds_at(here.marts).names()
-    with sqlite3.connect(build_file(Path(here.marts), older)) as held:
-        held.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
+    with sqlite3.connect(build_file(Path(here.marts), older)) as database:
+        database.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
     with pytest.raises(UnknownVersion, match="another version"):
         roll_back(here)
     assert builds_at(here.marts).current() == newer

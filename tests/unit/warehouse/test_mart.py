@@ -65,7 +65,7 @@ from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.tables import DERIVED, Metric, Signal
 
 AUDITED: dict[str, type[SQLModel]] = {
-    **{each.name: each.row for each in RECORD_TABLES},
+    **{table.name: table.row for table in RECORD_TABLES},
     "metrics": Metric,
     "signals": Signal,
 }
@@ -94,15 +94,15 @@ def test_what_was_published_answers_as_of(record: Record, folder: Path) -> None:
     publish(record, folder)
     mart = Mart(folder)
 
-    def asked(as_of: date | None, vintages: Vintages = "latest") -> list[Any]:
+    def values_on(as_of: date | None, vintages: Vintages = "latest") -> list[Any]:
         return values(facts_known(mart, "DCTEST1", as_of, vintages=vintages))
 
-    assert asked(date(2019, 3, 28)) == []
-    assert asked(FIRST) == asked(date(2020, 3, 29)) == [10]
-    assert asked(SECOND) == asked(None) == [Decimal("12.5")]
-    assert asked(None, "as_reported") == [10]
-    assert asked(None, "all") == [10, Decimal("12.5")]
-    assert asked(FIRST, "all") == [10]
+    assert values_on(date(2019, 3, 28)) == []
+    assert values_on(FIRST) == values_on(date(2020, 3, 29)) == [10]
+    assert values_on(SECOND) == values_on(None) == [Decimal("12.5")]
+    assert values_on(None, "as_reported") == [10]
+    assert values_on(None, "all") == [10, Decimal("12.5")]
+    assert values_on(FIRST, "all") == [10]
 
 
 def test_a_withdrawn_figure_is_not_served_as_latest(record: Record, folder: Path) -> None:
@@ -120,14 +120,14 @@ def test_a_withdrawn_figure_is_not_served_as_latest(record: Record, folder: Path
 
 def test_digits_survive_from_the_record_to_the_json(record: Record, folder: Path) -> None:
     texts = ("1234567890123456.78", "0.1", "100", "-0.000000000000000001", "0")
-    rows = [fact(text, item=f"item{place}") for place, text in enumerate(texts)]
+    rows = [fact(text, item=f"item{index}") for index, text in enumerate(texts)]
     load(record, FUNDAMENTALS, *rows)
     publish(record, folder)
 
-    found = facts_known(Mart(folder), "DCTEST1")
+    page = facts_known(Mart(folder), "DCTEST1")
 
-    assert found is not None
-    digits = [json.loads(row, parse_float=str, parse_int=str) for row in found.rows]
+    assert page is not None
+    digits = [json.loads(row, parse_float=str, parse_int=str) for row in page.rows]
     assert [row["value_reported"] for row in digits] == list(texts)
 
 
@@ -135,10 +135,10 @@ def test_no_row_served_shows_what_came_after(record: Record, folder: Path) -> No
     restated(record)
     publish(record, folder)
 
-    found = facts_known(Mart(folder), "DCTEST1", FIRST, vintages="all")
+    page = facts_known(Mart(folder), "DCTEST1", FIRST, vintages="all")
 
-    assert found is not None
-    (row,) = map(json.loads, found.rows)
+    assert page is not None
+    (row,) = map(json.loads, page.rows)
     assert set(row) > PROVENANCE and {"fact_id", "vintage", "available_at"} < set(row)
     assert not {"superseded_at", "latest", "withdrawn", "row_id", "figure"} & set(row)
 
@@ -198,9 +198,9 @@ def test_killed_before_the_switch_the_old_build_answers(record: Record, folder: 
         write_mart(snapshot, folder, {"notice": "notice"})
     (folder / "20990101.1.partial").write_bytes(b"half of a build")
 
-    found = facts_known(Mart(folder), "DCTEST1")
+    page = facts_known(Mart(folder), "DCTEST1")
 
-    assert found is not None and found.data_version == first
+    assert page is not None and page.data_version == first
     assert publish(record, folder) > named
     assert values(facts_known(Mart(folder), "DCTEST1")) == [13]
     assert not list(folder.glob("*.partial"))
@@ -235,8 +235,8 @@ def test_a_party_without_evidence_stops_the_publication(record: Record, folder: 
     with pytest.raises(AuditFailed, match="without evidence"):
         publish(record, folder)
 
-    found = facts_known(Mart(folder), "DCTEST1")
-    assert found is not None and found.data_version == first
+    page = facts_known(Mart(folder), "DCTEST1")
+    assert page is not None and page.data_version == first
 
 
 def test_a_withheld_party_is_not_in_the_build(record: Record, folder: Path) -> None:
@@ -256,7 +256,7 @@ def test_a_row_without_source_or_licence_stops_the_publication(lacking: str) -> 
         refuse_unservable_rows(sql)
         signal: dict[str, Any] = dict.fromkeys(Signal.model_fields)
         signal |= {"source_ref": "d#/1", "license_class": "cc-by", lacking: None}
-        loose = pa.schema([each.with_nullable(True) for each in arrow_schema(Signal)])
+        loose = pa.schema([field.with_nullable(True) for field in arrow_schema(Signal)])
         sql.register("signals", pa.Table.from_pylist([signal], loose))
 
         with pytest.raises(AuditFailed, match=lacking):
@@ -339,10 +339,10 @@ def test_an_entity_is_one_record_with_listings_and_datasets(record: Record, fold
     load(record, IDENTIFIERS, sighting(**ticker, issuer="XJSE", status="active"))
     publish(record, folder)
 
-    found = entity(Mart(folder), "DCTEST1")
+    page = entity(Mart(folder), "DCTEST1")
 
-    assert found is not None
-    (row,) = map(json.loads, found.rows)
+    assert page is not None
+    (row,) = map(json.loads, page.rows)
     assert (row["lei"], row["other_names"]) == ("2138002QX8KZTPLXS721", ["UFM"])
     assert row["listings"] == [{"mic": "XJSE", "ticker": "UFM", "status": "active"}]
     assert row["datasets"] == ["AF-FUND"]
@@ -412,16 +412,16 @@ def test_a_build_answers_any_history_as_the_model_does(
 
 
 def served(mart: Mart, as_of: date | None, vintages: Vintages) -> Answer:
-    found = facts_known(mart, "DCTEST1", as_of, vintages=vintages)
-    rows = [json.loads(each, parse_float=Decimal) for each in (found.rows if found else [])]
+    page = facts_known(mart, "DCTEST1", as_of, vintages=vintages)
+    rows = [json.loads(row, parse_float=Decimal) for row in (page.rows if page else [])]
     return {
         (
-            each["line_item"],
-            None if each["value_reported"] is None else Decimal(each["value_reported"]),
-            each["vintage"],
-            date.fromisoformat(each["available_at"]),
+            row["line_item"],
+            None if row["value_reported"] is None else Decimal(row["value_reported"]),
+            row["vintage"],
+            date.fromisoformat(row["available_at"]),
         )
-        for each in rows
+        for row in rows
     }
 
 

@@ -29,7 +29,7 @@ def award(amount: str | None = "10.50", named: str | None = NAME, **members: Any
         made["value"] = {"amount": amount, "currency": "ZAR"}
     if named is not None:
         made["suppliers"] = [{"name": named}]
-    return {name: each for name, each in made.items() if each is not None}
+    return {name: value for name, value in made.items() if value is not None}
 
 
 def release(*awards: dict[str, Any], at: date | None = FIRST, **others: Any) -> dict[str, Any]:
@@ -47,14 +47,16 @@ def matched(owners: Mapping[str, str]) -> Derivation:
     """Say who the parties of some keys are, whatever they are called."""
 
     def derive(snapshot: Snapshot) -> Mapping[str, pa.Table]:
-        said = snapshot.read("SELECT DISTINCT party_key, name FROM tender_parties WHERE name <> ''")
+        parties = snapshot.read(
+            "SELECT DISTINCT party_key, name FROM tender_parties WHERE name <> ''"
+        )
         rows = [
             {
                 **dict.fromkeys(PartyMatch.model_fields),
-                **{"source": "test", "country": "ZA", **each},
-                **{"service_id": owners[each["party_key"]], "match_method": "exact_name"},
+                **{"source": "test", "country": "ZA", **party},
+                **{"service_id": owners[party["party_key"]], "match_method": "exact_name"},
             }
-            for each in said.to_pylist()
+            for party in parties.to_pylist()
         ]
         return {"party_matches": pa.Table.from_pylist(rows, arrow_schema(PartyMatch))}
 
@@ -65,16 +67,16 @@ class World:
     """A record of releases and parties, and what its builds tell of awards."""
 
     def __init__(self, root: Path) -> None:
-        self.record, self.place = Record(f"{root}/record"), root / "mart"
+        self.record, self.mart_folder = Record(f"{root}/record"), root / "mart"
 
     def publish(self, *rows: dict[str, Any], **owners: str) -> None:
         for row in rows:
             load(self.record, TENDER_PARTIES if "party_key" in row else TENDER_RELEASES, row)
-        publish(self.record, self.place, derivations=[matched({"s1": "DCA1", **owners})])
+        publish(self.record, self.mart_folder, derivations=[matched({"s1": "DCA1", **owners})])
 
     def rows(self, as_of: date | None = None, of: str = "DCA1") -> list[dict[str, Any]]:
-        found = shared_facts(Mart(self.place), of, None, "AF-TENDER", as_of)
-        return [json.loads(row, parse_float=Decimal, parse_int=Decimal) for row in found.rows]
+        page = shared_facts(Mart(self.mart_folder), of, None, "AF-TENDER", as_of)
+        return [json.loads(row, parse_float=Decimal, parse_int=Decimal) for row in page.rows]
 
     def won(self, as_of: date | None = None, of: str = "DCA1") -> list[Decimal]:
         return [row["value"] for row in self.rows(as_of, of)]

@@ -46,13 +46,13 @@ def derived(snapshot: Snapshot) -> Mapping[str, pa.Table]:
         **{"service_id": WEAK, "match_method": "exact_name"},
     }
     pointing = {"service_id": WEAK, "same_as": OWN, "evidence": "lei"}
-    held = derived_of(Random(1), snapshot.data_version)
-    metric = held["metrics"].to_pylist()[1] | {"service_id": WEAK}
+    derived = derived_of(Random(1), snapshot.data_version)
+    metric = derived["metrics"].to_pylist()[1] | {"service_id": WEAK}
     return {
         "party_matches": pa.Table.from_pylist([match], arrow_schema(PartyMatch)),
         "same_as": pa.Table.from_pylist([pointing], arrow_schema(SameAs)),
         "metrics": pa.Table.from_pylist([metric], arrow_schema(Metric)),
-        "quality": held["quality"],
+        "quality": derived["quality"],
     }
 
 
@@ -79,57 +79,57 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
     load(record, TENDER_RELEASES, release_row(1, release=json.dumps({"awards": [body]})))
     load(record, TENDER_PARTIES, party_row(party_key="s1", role="supplier", name=NAME))
     publish(record, root / "mart", derivations=[Derivation("one", derived)])
-    held = Mart(root / "mart")
-    yield held
-    held.close()
+    mart = Mart(root / "mart")
+    yield mart
+    mart.close()
 
 
-def told(rows: RowPage | None) -> list[dict[str, Any]]:
+def decoded_rows(rows: RowPage | None) -> list[dict[str, Any]]:
     return [json.loads(row) for row in (rows.rows if rows else [])]
 
 
 READS: dict[str, Callable[[Mart, str], RowPage | None]] = {
     "facts": facts_known,
     "metrics": metrics,
-    "parties": lambda mart, asked: parties(mart, service_id=asked),
+    "parties": lambda mart, service_id: parties(mart, service_id=service_id),
     "shared financials": shared_facts,
-    "shared awards": lambda mart, asked: shared_facts(mart, asked, None, "AF-TENDER"),
+    "shared awards": lambda mart, service_id: shared_facts(mart, service_id, None, "AF-TENDER"),
 }
 
 
 @pytest.mark.parametrize("name", READS)
 def test_either_id_of_an_organisation_finds_what_is_held_of_both(name: str, mart: Mart) -> None:
-    found = told(READS[name](mart, OWN))
+    rows = decoded_rows(READS[name](mart, OWN))
 
-    assert found == told(READS[name](mart, WEAK)) and found
-    ids = {row.get("service_id") or row["entity_id"] for row in found}
+    assert rows == decoded_rows(READS[name](mart, WEAK)) and rows
+    ids = {row.get("service_id") or row["entity_id"] for row in rows}
     assert WEAK in ids and ids <= {OWN, WEAK}
 
 
 def test_figures_of_two_ids_come_by_period_and_each_keeps_its_id(mart: Mart) -> None:
-    found = told(facts_known(mart, OWN))
+    rows = decoded_rows(facts_known(mart, OWN))
 
-    assert [(row["service_id"], row["period_end"][:4]) for row in found] == [
+    assert [(row["service_id"], row["period_end"][:4]) for row in rows] == [
         (OWN, "2018"),
         (WEAK, "2017"),
         (OWN, "2016"),
     ]
-    shared = told(shared_facts(mart, WEAK))
+    shared = decoded_rows(shared_facts(mart, WEAK))
     assert [row["entity_id"] for row in shared] == [OWN, WEAK, OWN]
     assert {row["entity_name"] for row in shared} == {NAME}
 
 
 def test_what_crosswalk_and_search_find_has_the_data(mart: Mart) -> None:
-    by_ticker = told(lookup(mart, "ticker", "xjse:alp").rows)
-    by_name = told(search(mart, NAME))
+    by_ticker = decoded_rows(lookup(mart, "ticker", "xjse:alp").rows)
+    by_name = decoded_rows(search(mart, NAME))
 
     assert [row["service_id"] for row in by_ticker] == [OWN]
     assert [row["service_id"] for row in by_name] == [OWN]
-    assert told(facts_known(mart, by_ticker[0]["service_id"]))
+    assert decoded_rows(facts_known(mart, by_ticker[0]["service_id"]))
 
 
 def test_a_record_has_the_listings_and_datasets_of_its_organisation(mart: Mart) -> None:
-    (row,) = told(entity(mart, OWN))
+    (row,) = decoded_rows(entity(mart, OWN))
 
     assert row["listings"] == [{"mic": "XJSE", "ticker": "ALP", "status": "active"}]
     assert row["datasets"] == ["AF-FUND", "AF-TENDER"]
@@ -142,7 +142,7 @@ def test_an_id_that_only_points_is_known(mart: Mart) -> None:
 
 
 def test_only_what_was_measured_of_this_build_is_told(mart: Mart) -> None:
-    found = told(quality_metrics(mart, "AF-FUND"))
+    rows = decoded_rows(quality_metrics(mart, "AF-FUND"))
 
-    assert {row["data_version"] for row in found} == {mart.build().data_version}
-    assert [row["metric"] for row in found] == ["coverage", "provenance_complete"]
+    assert {row["data_version"] for row in rows} == {mart.build().data_version}
+    assert [row["metric"] for row in rows] == ["coverage", "provenance_complete"]

@@ -60,7 +60,7 @@ READS: dict[str, Callable[[Mart], object]] = {
     "shared tenders": lambda mart: shared_facts(mart, None, "ZAF", "AF-TENDER", limit=5),
     "shared macro": lambda mart: shared_facts(mart, "ZAF", as_of=DAY, measure="FX.EUR.ZAR"),
 }
-# One row says what is asked, or as many as are asked for lie at the front.
+# These need no index: they read one row, or the first rows of the table.
 ENOUGH = (
     "SELECT 1 FROM identifiers LIMIT 1",
     "SELECT row_number FROM fundamentals LIMIT 1",
@@ -70,18 +70,18 @@ ENOUGH = (
 
 
 class Watched(Mart):
-    """A mart that keeps what it was asked."""
+    """A mart that records its queries."""
 
-    def __init__(self, place: str | Path) -> None:
-        super().__init__(place)
-        self.asked: list[tuple[str, Sequence[object]]] = []
+    def __init__(self, url: str | Path) -> None:
+        super().__init__(url)
+        self.queries: list[tuple[str, Sequence[object]]] = []
 
     def build(self) -> Build:
-        """Give the build, with every statement kept."""
+        """Return the build; every query is recorded."""
         build = super().build()
 
         def ask(statement: str, values: Sequence[object]) -> SqlRows:
-            self.asked.append((statement, values))
+            self.queries.append((statement, values))
             return build.run(statement, values)
 
         return Build(ask, build.data_version, build.metadata)
@@ -113,11 +113,11 @@ def plan(mart: Mart, statement: str, values: Sequence[Any]) -> list[str]:
 
 @pytest.mark.parametrize("name", READS)
 def test_a_read_finds_its_rows_through_an_index(name: str, mart: Watched, bare: Mart) -> None:
-    mart.asked.clear()
+    mart.queries.clear()
     READS[name](mart)
 
-    assert mart.asked
-    for statement, values in mart.asked:
+    assert mart.queries
+    for statement, values in mart.queries:
         steps = plan(bare, statement, values)
         scanned = [step for step in steps if step.startswith("SCAN") and "CONSTANT" not in step]
         assert not scanned or statement in ENOUGH, (statement, steps)
@@ -136,28 +136,28 @@ def test_a_read_finds_its_rows_through_an_index(name: str, mart: Watched, bare: 
 def test_what_few_rows_have_is_what_the_index_begins_with(
     name: str, meant: str, mart: Watched, bare: Mart
 ) -> None:
-    mart.asked.clear()
+    mart.queries.clear()
     READS[name](mart)
 
-    assert any(meant in step for asked in mart.asked for step in plan(bare, *asked))
+    assert any(meant in step for query in mart.queries for step in plan(bare, *query))
 
 
 def test_values_of_tenders_are_read_past_those_that_state_none(mart: Watched, bare: Mart) -> None:
-    mart.asked.clear()
+    mart.queries.clear()
     READS["shared tenders"](mart)
 
-    (asked,) = [each for each in mart.asked if "FROM tender_releases " in each[0]]
-    (step,) = plan(bare, *asked)
+    (query,) = [query for query in mart.queries if "FROM tender_releases " in query[0]]
+    (step,) = plan(bare, *query)
     indexes = "SELECT sql FROM sqlite_master WHERE name = ?"
     used = step.split("INDEX ")[1].split()[0]
     assert "tender_value <> ''" in bare.build().query(indexes, used)[0][0]
 
 
 def test_a_search_that_has_enough_looks_no_further(mart: Watched) -> None:
-    mart.asked.clear()
+    mart.queries.clear()
     assert len(search(mart, "2138002QX8KZTPLXS721", limit=0).rows) == 0
-    assert not [each for each, _ in mart.asked if "FROM names" in each or "FROM words" in each]
+    assert not [sql for sql, _ in mart.queries if "FROM names" in sql or "FROM words" in sql]
 
-    mart.asked.clear()
+    mart.queries.clear()
     assert len(search(mart, "2138002QX8KZTPLXS721").rows) == 1
-    assert [each for each, _ in mart.asked if "FROM words" in each]
+    assert [sql for sql, _ in mart.queries if "FROM words" in sql]
