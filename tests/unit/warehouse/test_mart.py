@@ -447,7 +447,7 @@ def test_values_are_written_as_everyone_reads_them() -> None:
         encode(shown) == b'{"a":100,"b":"2026-01-02","c":"2026-01-01T06:00:00Z","d":null,"e":[1.5]}'
     )
     for refused in (Decimal("NaN"), datetime(2026, 1, 1)):
-        with pytest.raises(ValueError, match=r"not a number|no zone"):
+        with pytest.raises(ValueError, match=r"JSON number|no time zone"):
             encode(refused)
 
 
