@@ -1,8 +1,7 @@
-"""The rows of many releases as typed columns; what all of them share is written once.
+"""Rows of releases and parties, collected as Arrow columns.
 
-A row of a party takes what it shares with its release, and what it shares with the other
-rows of the same party, by their numbers: making a Python object for each takes ten times
-as long.
+A party row copies columns from its release and from its party. They are copied by index with
+Arrow's ``take``: building a Python object for each value takes ten times as long.
 """
 
 from collections.abc import Sequence
@@ -16,11 +15,18 @@ from warehouse.record.incoming import MISFITS
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, incoming_schema
 
 _RELEASES, _PARTIES = incoming_schema(TENDER_RELEASES), incoming_schema(TENDER_PARTIES)
-_OWN = {"party_key": 0, "name": 1, "identifier_scheme": 2, "identifier_id": 3, "org_evidence": 4}
+# Column of a party row -> position in the Party tuple.
+_PARTY_FIELDS = {
+    "party_key": 0,
+    "name": 1,
+    "identifier_scheme": 2,
+    "identifier_id": 3,
+    "org_evidence": 4,
+}
 
 
 class ReleaseRow(NamedTuple):
-    """What is its own in the row of a release."""
+    """The columns of a release row that differ from row to row."""
 
     source_ref: str
     license_class: str
@@ -43,25 +49,25 @@ class ReleaseRow(NamedTuple):
     source_url: str | None
 
 
-class Columns:
-    """The rows of releases and of their parties, until they are taken as tables."""
+class ReleaseColumns:
+    """Collects rows of releases and their parties until ``flush`` makes tables of them."""
 
     def __init__(self, common: dict[str, Any]) -> None:
         self._common = {
             name: value for name, value in common.items() if name not in ReleaseRow._fields
         }
-        self._begin()
+        self._clear()
 
-    def _begin(self) -> None:
+    def _clear(self) -> None:
         self._releases: list[ReleaseRow] = []
-        self._shown: list[bytes] = []
+        self._release_json: list[bytes] = []
         self._numbers: dict[Party, int] = {}
         self._release_numbers: list[int] = []
         self._party_numbers: list[int] = []
         self._roles: list[str] = []
 
     def add(self, row: ReleaseRow, roles: dict[tuple[Party, str], None]) -> None:
-        """Add a release and each of its parties in each of its roles."""
+        """Add a release, and a row for each party in each of its roles."""
         number, numbers = len(self._releases), self._numbers
         self._releases.append(row)
         for party, role in roles:
@@ -69,12 +75,15 @@ class Columns:
             self._party_numbers.append(numbers.setdefault(party, len(numbers)))
             self._roles.append(role)
 
-    def show(self, shown: list[bytes]) -> None:
-        """Add what is served of releases, in the order in which they were added."""
-        self._shown += shown
+    def add_json(self, release_json: list[bytes]) -> None:
+        """Add the published JSON of releases, in the order in which they were added."""
+        self._release_json += release_json
 
-    def take(self, parsed: Parsed) -> None:
-        """Hand over what was added; one by one where a value does not fit its column."""
+    def flush(self, parsed: Parsed) -> None:
+        """Move all rows to ``parsed``; as plain rows if a value does not fit its column.
+
+        Plain rows are checked one by one later, so that only the misfits are rejected.
+        """
         if self._releases:
             try:
                 releases = self._release_table()
@@ -82,11 +91,11 @@ class Columns:
                 if self._roles:
                     parsed.add_typed(TENDER_PARTIES, self._party_table(releases))
             except MISFITS:
-                self._take_each(parsed)
-        self._begin()
+                self._flush_plain_rows(parsed)
+        self._clear()
 
     def _release_table(self) -> pa.Table:
-        own: dict[str, Sequence[Any]] = {"release": self._shown}
+        own: dict[str, Sequence[Any]] = {"release": self._release_json}
         own |= zip(ReleaseRow._fields, zip(*self._releases, strict=True), strict=True)
         count = len(self._releases)
         arrays = [
@@ -98,26 +107,26 @@ class Columns:
         return pa.Table.from_arrays(arrays, schema=_RELEASES)
 
     def _party_table(self, releases: pa.Table) -> pa.Table:
-        of_release = pa.array(self._release_numbers, pa.int32())
-        of_party = pa.array(self._party_numbers, pa.int32())
+        release_index = pa.array(self._release_numbers, pa.int32())
+        party_index = pa.array(self._party_numbers, pa.int32())
         parties = list(zip(*self._numbers, strict=True))
 
         def column(field: pa.Field) -> pa.Array | pa.ChunkedArray:
             if field.name == "role":
                 return pa.array(self._roles, field.type)
-            if field.name in _OWN:
-                return pa.array(parties[_OWN[field.name]], field.type).take(of_party)
+            if field.name in _PARTY_FIELDS:
+                return pa.array(parties[_PARTY_FIELDS[field.name]], field.type).take(party_index)
             if field.name in self._common:
                 common = pa.scalar(self._common[field.name], field.type)
-                return pa.repeat(common, len(of_release))
-            return releases[field.name].take(of_release)
+                return pa.repeat(common, len(release_index))
+            return releases[field.name].take(release_index)
 
         return pa.Table.from_arrays([column(field) for field in _PARTIES], schema=_PARTIES)
 
-    def _take_each(self, parsed: Parsed) -> None:
+    def _flush_plain_rows(self, parsed: Parsed) -> None:
         releases = [
-            self._common | row._asdict() | {"release": shown}
-            for row, shown in zip(self._releases, self._shown, strict=True)
+            self._common | row._asdict() | {"release": release_json}
+            for row, release_json in zip(self._releases, self._release_json, strict=True)
         ]
         shared = [{name: row[name] for name in _PARTIES.names if name in row} for row in releases]
         parties: Sequence[Party] = list(self._numbers)
@@ -127,7 +136,7 @@ class Columns:
             (
                 shared[release]
                 | {"role": role}
-                | {name: parties[party][at] for name, at in _OWN.items()}
+                | {name: parties[party][position] for name, position in _PARTY_FIELDS.items()}
                 for release, party, role in zip(
                     self._release_numbers, self._party_numbers, self._roles, strict=True
                 )

@@ -1,41 +1,47 @@
-"""Values one after another out of a long body, each with the line on which it begins.
+"""The concatenated JSON values of a long body, located by the line on which each begins.
 
-A value is a line; where a line is none, the lines up to the next that could begin one are
-read together. A value that is too long is rejected, so that memory stays flat.
+Usually a line is a value. Where it is not, the lines up to the next one that could begin a value
+are read together. A value that is too long is rejected, so that memory stays flat.
 """
 
 import json
 from collections.abc import Iterable, Iterator
 
-from assets.tenders.json_values import MISREAD, Part, Unread, as_text, one_after_another
-from assets.tenders.ocds import alone
-from assets.tenders.releases import release_or_value
+from assets.tenders.json_values import (
+    DECODE_ERRORS,
+    JsonValue,
+    Unreadable,
+    decode_text,
+    read_concatenated,
+)
+from assets.tenders.ocds import decode_release
+from assets.tenders.releases import decode_release_or_value
 
-# A single value longer than this is refused: it is no release, or a bomb.
+# A longer value is refused: it is not a release, or it is a bomb.
 LONGEST = 64 << 20
 
 Line = tuple[int, bytes | None]
 
 
-def first_is_whole(start: bytes) -> bool:
-    """Tell whether a body begins with a value that ends within what is given of it."""
+def first_value_is_complete(start: bytes) -> bool:
+    """Return whether the first value of a body ends within its beginning ``start``."""
     line = start.lstrip().partition(b"\n")[0].rstrip()
     if line.startswith(b"{") and line.endswith(b"}"):
         return True
     try:
         json.JSONDecoder().raw_decode(start.decode("utf-8", "replace").lstrip())
-    except MISREAD:
+    except DECODE_ERRORS:
         return False
     return True
 
 
-def values(pieces: Iterable[bytes], longest: int = LONGEST) -> Iterator[Part | Unread]:
-    """Give the values of a body that may be of any length."""
-    reader = _Values()
-    for number, line in _lines(pieces, longest):
+def values(chunks: Iterable[bytes], longest: int = LONGEST) -> Iterator[JsonValue | Unreadable]:
+    """Yield the values of a body of any length."""
+    reader = _ValueReader()
+    for number, line in _lines(chunks, longest):
         if line is None:
             yield from reader.rest()
-            yield Unread(f"line {number}", f"longer than {longest} bytes")
+            yield Unreadable(f"line {number}", f"longer than {longest} bytes")
         else:
             yield from reader.read(number, line)
             if reader.size > longest:
@@ -43,49 +49,49 @@ def values(pieces: Iterable[bytes], longest: int = LONGEST) -> Iterator[Part | U
     yield from reader.rest()
 
 
-class _Values:
-    """The lines that are read together until one begins a value."""
+class _ValueReader:
+    """Collects lines until one begins a new value."""
 
     def __init__(self) -> None:
-        self._held: list[bytes] = []
+        self._pending: list[bytes] = []
         self._first = 1
         self._utf8 = False
         self.size = 0
 
-    def read(self, number: int, line: bytes) -> Iterator[Part | Unread]:
-        """Give what the line ends, and the line itself where it is a value."""
-        if self._held and line[:1] not in (b"{", b"["):
-            self._hold(line)
+    def read(self, number: int, line: bytes) -> Iterator[JsonValue | Unreadable]:
+        """Yield the values that end before this line, and the line itself if it is a release."""
+        if self._pending and line[:1] not in (b"{", b"["):
+            self._add(line)
             return
         yield from self.rest()
-        if release := alone(line):
+        if release := decode_release(line):
             self._utf8 = self._utf8 or not line.isascii()
-            yield Part(f"line {number}", release)
+            yield JsonValue(f"line {number}", release)
         elif line.strip():
             self._first = number
-            self._hold(line)
+            self._add(line)
 
-    def rest(self) -> Iterator[Part | Unread]:
-        """Give what is held."""
-        held, self._held, self.size = b"\n".join(self._held), [], 0
-        if held:
-            yield from self._numbered(self._text(held) or self._marked(held))
+    def rest(self) -> Iterator[JsonValue | Unreadable]:
+        """Yield the values of the pending lines."""
+        pending, self._pending, self.size = b"\n".join(self._pending), [], 0
+        if pending:
+            yield from self._numbered(self._text(pending) or self._marked(pending))
 
-    def too_long(self, longest: int) -> Unread:
-        """Let go of what is held."""
-        self._held, self.size = [], 0
-        return Unread(f"line {self._first}", f"longer than {longest} bytes")
+    def too_long(self, longest: int) -> Unreadable:
+        """Discard the pending lines."""
+        self._pending, self.size = [], 0
+        return Unreadable(f"line {self._first}", f"longer than {longest} bytes")
 
-    def _hold(self, line: bytes) -> None:
-        self._held.append(line)
+    def _add(self, line: bytes) -> None:
+        self._pending.append(line)
         self.size += len(line) + 1
 
-    def _numbered(self, text: str) -> Iterator[Part | Unread]:
-        for each in one_after_another(text, release_or_value, self._first):
-            yield each if each.place else Unread(f"line {self._first}", each.reason)  # type: ignore[union-attr]
+    def _numbered(self, text: str) -> Iterator[JsonValue | Unreadable]:
+        for value in read_concatenated(text, decode_release_or_value, self._first):
+            yield value if value.location else Unreadable(f"line {self._first}", value.reason)  # type: ignore[union-attr]
 
     def _text(self, line: bytes) -> str | None:
-        """Decode UTF-8, and know that the body is written in it; None where it is not."""
+        """Decode UTF-8 and remember that the body uses it; None if it is not UTF-8."""
         try:
             text = line.decode()
         except UnicodeDecodeError:
@@ -93,19 +99,19 @@ class _Values:
         self._utf8 = self._utf8 or not text.isascii()
         return text
 
-    def _marked(self, held: bytes) -> str:
-        """Decode what is not UTF-8: in a body that is, its wrong bytes stay marked."""
-        return held.decode("utf-8", "surrogateescape") if self._utf8 else as_text(held)
+    def _marked(self, pending: bytes) -> str:
+        """Decode what is not UTF-8; in a UTF-8 body the wrong bytes become surrogates."""
+        return pending.decode("utf-8", "surrogateescape") if self._utf8 else decode_text(pending)
 
 
-def _lines(pieces: Iterable[bytes], longest: int) -> Iterator[Line]:
-    """Give numbered lines; None for one that is too long, of which nothing is held."""
+def _lines(chunks: Iterable[bytes], longest: int) -> Iterator[Line]:
+    """Yield numbered lines; None instead of one that is too long, which is not kept in memory."""
     number, rest, too_long = 1, b"", False
-    for piece in pieces:
-        first, *more = piece.split(b"\n")
+    for chunk in chunks:
+        first, *following = chunk.split(b"\n")
         too_long = too_long or len(rest) + len(first) > longest
         rest = b"" if too_long else rest + first
-        for line in more:
+        for line in following:
             yield number, None if too_long else rest
             number, rest, too_long = number + 1, line, False
     if rest or too_long:

@@ -1,8 +1,8 @@
-"""The members of a release that are read, and which of them may be served: a whitelist.
+"""OCDS structs: the members of a release that are read, a whitelist.
 
-Members stand in the order of the alphabet, so that what is left of a release is canonical
-JSON as it is. Each says what it is; of what kinds are served, and how, is in ``served``.
-Contact members are not here: they are never even decoded.
+Members are in alphabetical order, so that encoding a struct gives canonical JSON. Each is
+annotated with its kind; ``redact`` decides by kind what is published. Contact members are absent
+and therefore never even decoded.
 """
 
 from decimal import Decimal
@@ -19,18 +19,21 @@ Day = Annotated[Any, "day"]
 Number = Annotated[Any, "number"]
 
 
-class _Shape(msgspec.Struct, omit_defaults=True, gc=False):
-    """An object whose absent members are None."""
+class _OcdsStruct(msgspec.Struct, omit_defaults=True, gc=False):
+    """Base of all structs: absent members are None.
+
+    ``gc=False`` because there are millions and none is part of a reference cycle.
+    """
 
 
-class Money(_Shape):
+class OcdsMoney(_OcdsStruct):
     """An amount as it is written, and its currency."""
 
     amount: Any = None
     currency: Any = None
 
 
-class Period(_Shape):
+class OcdsPeriod(_OcdsStruct):
     """A period of which each end may be absent."""
 
     durationInDays: Number = None  # noqa: N815
@@ -39,7 +42,7 @@ class Period(_Shape):
     startDate: Day = None  # noqa: N815
 
 
-class Identifier(_Shape):
+class OcdsIdentifier(_OcdsStruct):
     """A number in a register, and the name there."""
 
     id: Any = None
@@ -47,24 +50,24 @@ class Identifier(_Shape):
     scheme: Any = None
 
 
-class Address(_Shape):
-    """Of an address the country only."""
+class OcdsAddress(_OcdsStruct):
+    """The country of an address, nothing else."""
 
     country: Any = None
     countryName: Any = None  # noqa: N815
 
 
-class Organisation(_Shape):
-    """A party, or a reference to one; served are its id and its name."""
+class OcdsOrganisation(_OcdsStruct):
+    """A party, or a reference to one; id and name are published."""
 
-    address: Address | None = None
+    address: OcdsAddress | None = None
     id: Any = None
-    identifier: Identifier | None = None
+    identifier: OcdsIdentifier | None = None
     name: Any = None
     roles: Any = None
 
 
-class Coded(_Shape):
+class OcdsClassification(_OcdsStruct):
     """A code of a classification."""
 
     description: Text = None
@@ -72,97 +75,97 @@ class Coded(_Shape):
     scheme: Code = None
 
 
-class Unit(_Shape):
-    """What is counted, and what one of it costs."""
+class OcdsUnit(_OcdsStruct):
+    """A unit of measure and its price."""
 
     id: Id = None
     name: Code = None
     scheme: Code = None
-    value: Money | None = None
+    value: OcdsMoney | None = None
 
 
-class Item(_Shape):
-    """What is bought."""
+class OcdsItem(_OcdsStruct):
+    """Goods, works or services bought."""
 
-    classification: Coded | None = None
+    classification: OcdsClassification | None = None
     description: Text = None
     id: Id = None
     quantity: Number = None
-    unit: Unit | None = None
+    unit: OcdsUnit | None = None
 
 
-class Tender(_Shape):
-    """What is asked for."""
+class OcdsTender(_OcdsStruct):
+    """The invitation to tender."""
 
     awardCriteria: Code = None  # noqa: N815
-    awardPeriod: Period | None = None  # noqa: N815
-    contractPeriod: Period | None = None  # noqa: N815
+    awardPeriod: OcdsPeriod | None = None  # noqa: N815
+    contractPeriod: OcdsPeriod | None = None  # noqa: N815
     description: Text = None
-    enquiryPeriod: Period | None = None  # noqa: N815
+    enquiryPeriod: OcdsPeriod | None = None  # noqa: N815
     id: Id = None
-    items: list[Item] | None = None
+    items: list[OcdsItem] | None = None
     mainProcurementCategory: Code = None  # noqa: N815
-    minValue: Money | None = None  # noqa: N815
+    minValue: OcdsMoney | None = None  # noqa: N815
     numberOfTenderers: Number = None  # noqa: N815
     procurementMethod: Code = None  # noqa: N815
     procurementMethodDetails: Text = None  # noqa: N815
-    procuringEntity: Organisation | None = None  # noqa: N815
+    procuringEntity: OcdsOrganisation | None = None  # noqa: N815
     status: Code = None
-    tenderPeriod: Period | None = None  # noqa: N815
-    tenderers: list[Organisation] | None = None
+    tenderPeriod: OcdsPeriod | None = None  # noqa: N815
+    tenderers: list[OcdsOrganisation] | None = None
     title: Text = None
-    value: Money | None = None
+    value: OcdsMoney | None = None
 
 
-class Award(_Shape):
-    """Who gets what."""
+class OcdsAward(_OcdsStruct):
+    """An award."""
 
-    contractPeriod: Period | None = None  # noqa: N815
+    contractPeriod: OcdsPeriod | None = None  # noqa: N815
     date: Day = None
     description: Text = None
     id: Id = None
-    items: list[Item] | None = None
+    items: list[OcdsItem] | None = None
     status: Code = None
-    suppliers: list[Organisation] | None = None
+    suppliers: list[OcdsOrganisation] | None = None
     title: Text = None
-    value: Money | None = None
+    value: OcdsMoney | None = None
 
 
-class Contract(_Shape):
-    """What was signed."""
+class OcdsContract(_OcdsStruct):
+    """A signed contract."""
 
     awardID: Id = None  # noqa: N815
     dateSigned: Day = None  # noqa: N815
     description: Text = None
     id: Id = None
-    items: list[Item] | None = None
-    period: Period | None = None
+    items: list[OcdsItem] | None = None
+    period: OcdsPeriod | None = None
     status: Code = None
     title: Text = None
-    value: Money | None = None
+    value: OcdsMoney | None = None
 
 
-class Body(_Shape):
-    """What is served of a release."""
+class PublicRelease(_OcdsStruct):
+    """The part of a release that is published."""
 
-    awards: list[Award] | None = None
-    buyer: Organisation | None = None
-    contracts: list[Contract] | None = None
-    tender: Tender | None = None
+    awards: list[OcdsAward] | None = None
+    buyer: OcdsOrganisation | None = None
+    contracts: list[OcdsContract] | None = None
+    tender: OcdsTender | None = None
 
 
-class Release(Body):
-    """One release, with what tells it from others."""
+class OcdsRelease(PublicRelease):
+    """A release: the published part, and what identifies it."""
 
     date: Any = None
     id: Any = None
     ocid: Any = None
-    parties: list[Organisation] | None = None
+    parties: list[OcdsOrganisation] | None = None
     tag: Any = None
 
 
-class Alone(Release):
-    """A value that is a release, if it has none of the members of a package or a record."""
+class BareRelease(OcdsRelease):
+    """Decoding target: a release if it has none of the members of a package or record."""
 
     compiledRelease: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
     records: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -170,55 +173,55 @@ class Alone(Release):
     versionedRelease: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
 
 
-_ALONE = msgspec.json.Decoder(Alone, float_hook=Decimal)
-_PACKED = ("releases", "records", "compiledRelease", "versionedRelease")
+_BARE_RELEASE = msgspec.json.Decoder(BareRelease, float_hook=Decimal)
+_PACKAGE_MEMBERS = ("releases", "records", "compiledRelease", "versionedRelease")
 
 
-def alone(text: str | bytes) -> Release | None:
-    """Read a text that is one release and nothing else; None where it is something else."""
+def decode_release(text: str | bytes) -> OcdsRelease | None:
+    """Decode a text that is one bare release; None where it is anything else."""
     try:
-        found = _ALONE.decode(text)
+        release = _BARE_RELEASE.decode(text)
     except (ValueError, ArithmeticError, RecursionError):
         return None
-    packed = any(getattr(found, name) is not msgspec.UNSET for name in _PACKED)
-    return None if packed or found.ocid is None else found
+    is_package = any(getattr(release, name) is not msgspec.UNSET for name in _PACKAGE_MEMBERS)
+    return None if is_package or release.ocid is None else release
 
 
-def typed(value: dict[str, Any]) -> Release:
-    """Read a release; a member that is not of its shape counts as absent."""
+def convert_release(value: dict[str, Any]) -> OcdsRelease:
+    """Convert a decoded object to a release; a member of the wrong type counts as absent."""
     try:
-        return msgspec.convert(value, Release)
+        return msgspec.convert(value, OcdsRelease)
     except (msgspec.ValidationError, RecursionError):
-        return msgspec.convert(_pruned(value, Release), Release)
+        return msgspec.convert(_pruned(value, OcdsRelease), OcdsRelease)
 
 
-def _pruned(value: dict[str, Any], shape: type) -> dict[str, Any]:
-    kept = dict(value)
-    for name, (inner, many) in nested(shape).items():
-        found = value.get(name)
-        if many and isinstance(found, list):
-            kept[name] = [_pruned(each, inner) for each in found if isinstance(each, dict)]
+def _pruned(value: dict[str, Any], struct: type) -> dict[str, Any]:
+    pruned = dict(value)
+    for name, (inner, is_list) in nested_structs(struct).items():
+        member = value.get(name)
+        if is_list and isinstance(member, list):
+            pruned[name] = [_pruned(item, inner) for item in member if isinstance(item, dict)]
         else:
-            fits = isinstance(found, dict) and not many
-            kept[name] = _pruned(found, inner) if fits else None  # type: ignore[arg-type]
-    return kept
+            fits = isinstance(member, dict) and not is_list
+            pruned[name] = _pruned(member, inner) if fits else None  # type: ignore[arg-type]
+    return pruned
 
 
 @cache
-def nested(shape: type) -> dict[str, tuple[type, bool]]:
-    """Give the members that are objects or arrays of them, with the shape of those."""
-    found = {}
-    for name, hint in get_type_hints(shape).items():
-        inner = [each for each in get_args(hint) if each is not NoneType]
-        many = bool(inner) and get_origin(inner[0]) is list
-        kind = get_args(inner[0])[0] if many else inner[0] if inner else None
-        if isinstance(kind, type) and issubclass(kind, _Shape):
-            found[name] = (kind, many)
-    return found
+def nested_structs(struct: type) -> dict[str, tuple[type, bool]]:
+    """Return the members that are structs or lists of them: the struct, and whether a list."""
+    members = {}
+    for name, hint in get_type_hints(struct).items():
+        inner = [argument for argument in get_args(hint) if argument is not NoneType]
+        is_list = bool(inner) and get_origin(inner[0]) is list
+        kind = get_args(inner[0])[0] if is_list else inner[0] if inner else None
+        if isinstance(kind, type) and issubclass(kind, _OcdsStruct):
+            members[name] = (kind, is_list)
+    return members
 
 
 @cache
-def kinds(shape: type) -> dict[str, str]:
-    """Give the members that are single values, with what each is."""
-    hints = get_type_hints(shape, include_extras=True).items()
+def value_kinds(struct: type) -> dict[str, str]:
+    """Return the kind of each member that is a single value."""
+    hints = get_type_hints(struct, include_extras=True).items()
     return {name: hint.__metadata__[0] for name, hint in hints if get_origin(hint) is Annotated}

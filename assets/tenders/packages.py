@@ -1,7 +1,7 @@
-"""The releases of one value that is longer than fits: a package, an array, packages in one.
+"""The releases of one value that does not fit in memory: a package, or an array.
 
-The value is read event by event, and only one release of it is held at a time. A licence may
-stand behind the releases it is for: so the body is laid on disk and gone through twice.
+The value is read event by event, one release in memory at a time. A package may state its licence
+after its releases, so the body is spooled to disk and read twice: licences first.
 """
 
 import tempfile
@@ -12,135 +12,142 @@ import ijson
 from ijson.common import JSONError, ObjectBuilder
 
 from assets.tenders.json_lines import LONGEST
-from assets.tenders.json_values import Part, Unread
+from assets.tenders.json_values import JsonValue, Unreadable
 from assets.tenders.releases import WRAPPERS
 
-Member = tuple[Part, str | None]
+LocatedMember = tuple[JsonValue, str | None]
 Event = tuple[str, Any]
 
-# More than this is not laid on disk: no portal publishes as much in one value.
+# Most bytes to spool to disk: no portal publishes as much in one value.
 LARGEST = 64 << 30
 
 _ARRAYS = ("releases", "records")
 _OPEN, _CLOSE = ("start_map", "start_array"), ("end_map", "end_array")
 
 
-def members(pieces: Iterable[bytes]) -> Iterator[Member | Unread]:
-    """Give each release or record, its place, and the licence that its package states."""
-    with tempfile.TemporaryFile() as laid:
-        for piece in pieces:
-            if laid.tell() > LARGEST:
-                yield Unread("", f"it opens to more than {LARGEST} bytes")
+def members(chunks: Iterable[bytes]) -> Iterator[LocatedMember | Unreadable]:
+    """Yield each release or record with its location and the licence of its package."""
+    with tempfile.TemporaryFile() as spooled:
+        for chunk in chunks:
+            if spooled.tell() > LARGEST:
+                yield Unreadable("", f"it decompresses to more than {LARGEST} bytes")
                 return
-            laid.write(piece)
-        laid.seek(0)
-        stated = _Walk(laid, {}, build=False)
-        for _ in stated.members():
+            spooled.write(chunk)
+        spooled.seek(0)
+        first_pass = _PackageWalk(spooled, {}, build=False)
+        for _ in first_pass.members():
             pass
-        laid.seek(0)
-        yield from _Walk(laid, stated.licences, build=True).members()
+        spooled.seek(0)
+        yield from _PackageWalk(spooled, first_pass.licences, build=True).members()
 
 
-class _Bounded:
-    """A file of which only so much may be read between two releases."""
+class _BoundedFile:
+    """A file that raises when a single release is longer than ``LONGEST``."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self.since = 0
+        self.bytes_since_release = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Give at most so many bytes."""
-        given = self._file.read(size)
-        self.since += len(given)
-        if self.since > LONGEST:
+        """Read at most ``size`` bytes."""
+        content = self._file.read(size)
+        self.bytes_since_release += len(content)
+        if self.bytes_since_release > LONGEST:
             raise ValueError(f"a release longer than {LONGEST} bytes")
-        return given
+        return content
 
 
-class _Walk:
-    """One way through the values of a file; ``licences`` are those of packages by place."""
+class _PackageWalk:
+    """One pass through the values of a file; ``licences`` maps package locations to licences.
+
+    Without ``build`` members are skipped, not built: only the licences are collected.
+    """
 
     def __init__(self, file: IO[bytes], licences: dict[str, str], *, build: bool) -> None:
-        self._file = _Bounded(file)
+        self._file = _BoundedFile(file)
         self._events: Iterator[Event] = ijson.basic_parse(self._file, multiple_values=True)
         self._build = build
-        self._around: list[str] = []
-        self._last: str | None = None
+        self._enclosing: list[str] = []
+        self._last_location: str | None = None
         self.licences = licences
 
-    def members(self) -> Iterator[Member | Unread]:
-        """Give what there is; where the file breaks off, say so and end."""
+    def members(self) -> Iterator[LocatedMember | Unreadable]:
+        """Yield all members; where the file breaks off, an Unreadable is the last."""
         try:
             for number, (event, _) in enumerate(self._events):
-                place = "" if number == 0 else f"value {number + 1}"
-                yield from self._value(event, place)
+                location = "" if number == 0 else f"value {number + 1}"
+                yield from self._value(event, location)
         except (JSONError, ValueError, ArithmeticError, RecursionError) as error:
-            yield Unread(f"after {self._last}" if self._last else "", _words(error))
+            yield Unreadable(
+                f"after {self._last_location}" if self._last_location else "", _reason(error)
+            )
         else:
-            if self._last is None:
-                yield Unread("", "no OCDS release, record or package")
+            if self._last_location is None:
+                yield Unreadable("", "no OCDS release, record or package")
 
-    def _value(self, event: str, place: str) -> Iterator[Member | Unread]:
+    def _value(self, event: str, location: str) -> Iterator[LocatedMember | Unreadable]:
         if event == "start_map":
-            yield from self._package(place)
+            yield from self._package(location)
         elif event == "start_array":
-            yield from self._each(place)
+            yield from self._array(location)
 
-    def _package(self, place: str) -> Iterator[Member | Unread]:
-        """Go through the members of a package; this one's first event was read."""
-        self._around.append(place)
+    def _package(self, location: str) -> Iterator[LocatedMember | Unreadable]:
+        """Walk the members of a package whose first event has been read."""
+        self._enclosing.append(location)
         for event, name in self._events:
             if event == "end_map":
                 break
-            yield from self._member(place, name)
-        self._around.pop()
+            yield from self._member(location, name)
+        self._enclosing.pop()
 
-    def _member(self, place: str, name: str) -> Iterator[Member | Unread]:
+    def _member(self, location: str, name: str) -> Iterator[LocatedMember | Unreadable]:
         event, value = next(self._events)
         if name == "license" and event == "string":
-            self.licences[place] = value
+            self.licences[location] = value
         elif name in _ARRAYS and event == "start_array":
-            yield from self._each(f"{place}/{name}")
+            yield from self._array(f"{location}/{name}")
         elif name in WRAPPERS and event in _OPEN:
-            yield from self._value(event, f"{place}/{name}")
+            yield from self._value(event, f"{location}/{name}")
         else:
-            self._rest(event, None)
+            self._consume(event, None)
 
-    def _each(self, place: str) -> Iterator[Member | Unread]:
-        for at, (event, value) in enumerate(self._events):
+    def _array(self, location: str) -> Iterator[LocatedMember | Unreadable]:
+        for position, (event, value) in enumerate(self._events):
             if event == "end_array":
-                if at == 0:
-                    self._last = place
-                    yield Unread(place, "holds no release")
+                if position == 0:
+                    self._last_location = location
+                    yield Unreadable(location, "contains no release")
                 return
             if event == "start_map":
-                yield from self._element(f"{place}/{at}")
+                yield from self._element(f"{location}/{position}")
             else:
-                yield self._done(f"{place}/{at}", self._rest(event, value, self._builder()))
+                yield self._done(
+                    f"{location}/{position}", self._consume(event, value, self._builder())
+                )
 
-    def _element(self, place: str) -> Iterator[Member | Unread]:
-        """Hold a release; where it turns out to be a package, go through it instead."""
+    def _element(self, location: str) -> Iterator[LocatedMember | Unreadable]:
+        """Build a release; if it turns out to be a package, walk it instead."""
         builder, names = self._builder("start_map"), set()
         for event, name in self._events:
             if event == "end_map":
                 break
             names.add(name)
             if name in _ARRAYS and "ocid" not in names:
-                yield from self._turned_out(place, name)
+                yield from self._walk_as_package(location, name)
                 return
             if builder:
                 builder.event(event, name)
             event, value = next(self._events)
             if name == "license" and isinstance(value, str):
-                self.licences[place] = value
-            self._rest(event, value, builder)
-        yield self._done(place, builder)
+                self.licences[location] = value
+            self._consume(event, value, builder)
+        yield self._done(location, builder)
 
-    def _turned_out(self, place: str, name: str) -> Iterator[Member | Unread]:
-        self._around.append(place)
-        yield from self._member(place, name)
-        self._around.pop()
-        yield from self._package(place)
+    def _walk_as_package(self, location: str, name: str) -> Iterator[LocatedMember | Unreadable]:
+        self._enclosing.append(location)
+        yield from self._member(location, name)
+        self._enclosing.pop()
+        yield from self._package(location)
 
     def _builder(self, event: str | None = None) -> ObjectBuilder | None:
         builder = ObjectBuilder() if self._build else None
@@ -148,10 +155,10 @@ class _Walk:
             builder.event(event, None)
         return builder
 
-    def _rest(
+    def _consume(
         self, event: str, value: Any, builder: ObjectBuilder | None = None
     ) -> ObjectBuilder | None:
-        """Read on to the end of the value whose first event this is."""
+        """Consume the value that begins with this event."""
         depth = 0
         while True:
             if builder:
@@ -161,15 +168,16 @@ class _Walk:
                 return builder
             event, value = next(self._events)
 
-    def _done(self, place: str, builder: ObjectBuilder | None) -> Member:
-        self._last = place
-        self._file.since = 0
+    def _done(self, location: str, builder: ObjectBuilder | None) -> LocatedMember:
+        self._last_location = location
+        self._file.bytes_since_release = 0
         value = builder.value if builder else None
-        stated = (self.licences.get(each) for each in reversed(self._around))
-        return Part(place, value), next((each for each in stated if each), None)
+        # The innermost enclosing package that states a licence wins.
+        licences = (self.licences.get(package) for package in reversed(self._enclosing))
+        return JsonValue(location, value), next((licence for licence in licences if licence), None)
 
 
-def _words(error: Exception) -> str:
-    said = error.args[0] if error.args else ""
-    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+def _reason(error: Exception) -> str:
+    message = error.args[0] if error.args else ""
+    text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
     return f"not JSON: {(text.splitlines() or ['nested too deeply'])[0]:.200}"

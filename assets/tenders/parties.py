@@ -1,7 +1,7 @@
-"""The parties of one release, each with its verdict: served by name, or only as a keyed hash.
+"""The parties of a release: published by name if an organisation, else only as a keyed hash.
 
 Releases of OCDS 1.0, and of portals that leave ``parties`` empty, name organisations only
-where they act; those are parties here as well.
+where they act; those count as parties as well.
 """
 
 import hmac
@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 
 import pycountry
 
-from assets.tenders.ocds import Organisation, Release
+from assets.tenders.ocds import OcdsOrganisation, OcdsRelease
 from assets.tenders.portals import Portal
 from assets.tenders.values import ident, text
 from quality.persons import Evidence, judge_name
 
-_KEPT = 1 << 17
-# Ids that are told apart by a cache: 1, 1.0 and true are one key, and only one of them an id.
-_KEYS = (str, int, type(None))
+_CACHE_SIZE = 1 << 17
+# Types that are safe as cache keys: 1, 1.0 and true are one dict key, but only 1 is an id.
+_KEY_TYPES = (str, int, type(None))
 
-# A party's name, id, register number with its scheme and name, and country, as they stand.
-Written = tuple[Any, Any, tuple[Any, Any, Any] | None, tuple[Any, Any] | None]
+# Name, id, (scheme, number, legal name) and (country name, code) of a party, as written.
+PartyFields = tuple[Any, Any, tuple[Any, Any, Any] | None, tuple[Any, Any] | None]
 
 
 class Party(NamedTuple):
-    """One party; a withheld one has no name, no identifier and no evidence."""
+    """A checked party; a withheld one has no name, no identifier and no evidence."""
 
     key: str
     name: str | None
@@ -37,8 +37,8 @@ class Party(NamedTuple):
 
 
 @dataclass(eq=False, slots=True)
-class Named:
-    """A party as it is written; the name is empty where none is given."""
+class WrittenParty:
+    """A party as written in the release; the name is empty where there is none."""
 
     name: str
     plain: str
@@ -49,53 +49,60 @@ class Named:
     verdict: Party | None = None
 
 
-class Judge:
-    """Judge the parties of one portal; withheld ones are hashed under a secret key."""
+class PartyChecker:
+    """Checks the parties of one portal; withheld ones are hashed under a secret key.
+
+    A buyer occurs in thousands of releases, so parties are cached by what is written. The cache
+    is emptied only between releases: within one, equal parties must be the same object.
+    """
 
     def __init__(self, portal: Portal, key: bytes) -> None:
         self.portal = portal
         self._key = key
-        self._read: dict[Written, Named | None] = {}
+        self._cache: dict[PartyFields, WrittenParty | None] = {}
 
-    def begin(self) -> None:
-        """Begin a release; let go of what was read when it is too much."""
-        if len(self._read) > _KEPT:
-            self._read.clear()
+    def start_release(self) -> None:
+        """Call before each release: empty the cache if it has grown too large."""
+        if len(self._cache) > _CACHE_SIZE:
+            self._cache.clear()
 
-    def named(self, organisation: Organisation) -> Named | None:
-        """Read an organisation; one that was written alike is not read again."""
+    def read(self, organisation: OcdsOrganisation) -> WrittenParty | None:
+        """Return an organisation as a party, from the cache if it was written the same before."""
         number = country = None
-        if stated := organisation.identifier:
-            number = (stated.scheme, stated.id, stated.legalName)
+        if identifier := organisation.identifier:
+            number = (identifier.scheme, identifier.id, identifier.legalName)
         if address := organisation.address:
             country = (address.countryName, address.country)
-        written = (organisation.name, organisation.id, number, country)
-        if type(organisation.id) not in _KEYS or (number and type(number[1]) not in _KEYS):
-            return self._named(written)
+        fields = (organisation.name, organisation.id, number, country)
+        if type(organisation.id) not in _KEY_TYPES or (
+            number and type(number[1]) not in _KEY_TYPES
+        ):
+            return self._parse(fields)
         try:
-            return self._read[written]
+            return self._cache[fields]
         except KeyError:
-            named = self._read[written] = self._named(written)
-            return named
+            written = self._cache[fields] = self._parse(fields)
+            return written
         except TypeError:
-            # a member that is an array or an object is no name and no number
-            return self._named(written)
+            # unhashable: a member that is an array or an object is neither name nor number
+            return self._parse(fields)
 
-    def party(self, named: Named, shared: bool, other: bool) -> Party:
-        """Judge a party; ``other`` says that its id is that of a party of another name.
+    def check(self, written: WrittenParty, shared: bool, other: bool) -> Party:
+        """Return the checked party.
 
-        A number that is shared with another proves nothing.
+        ``shared``: several parties of the release use its id, so its number proves nothing.
+        ``other``: its id belongs to a party with another name.
         """
         if shared or other:
-            return self._judged(named, shared, other)
-        if named.verdict is None:
-            named.verdict = self._judged(named, shared, other)
-        return named.verdict
+            return self._checked(written, shared, other)
+        if written.verdict is None:
+            written.verdict = self._checked(written, shared, other)
+        return written.verdict
 
-    def _named(self, written: Written) -> Named | None:
-        """Read one; an organisation of OCDS 1.0 has no id and takes that of its identifier."""
-        stated, own_id, register, address = written
-        name, scheme, number = text(stated), None, None
+    def _parse(self, fields: PartyFields) -> WrittenParty | None:
+        """Parse the fields; an OCDS 1.0 organisation has no id and takes that of its identifier."""
+        raw_name, own_id, register, address = fields
+        name, scheme, number = text(raw_name), None, None
         if register:
             name = name or text(register[2])
             scheme, number = text(register[0]), self._own_id(register[1])
@@ -104,39 +111,39 @@ class Judge:
         if not name and not own:
             return None
         country = _country(*address) if address else None
-        return Named(
+        return WrittenParty(
             name or "", plain(name or ""), own, scheme, number, country or self.portal.country
         )
 
     def _own_id(self, value: Any) -> str | None:
-        found = ident(value)
-        return None if found in self.portal.placeholder_ids else found
+        own_id = ident(value)
+        return None if own_id in self.portal.placeholder_ids else own_id
 
-    def _judged(self, named: Named, shared: bool, other: bool) -> Party:
+    def _checked(self, written: WrittenParty, shared: bool, other: bool) -> Party:
         verdict = judge_name(
-            named.name,
-            country=named.country,
-            scheme=None if shared else named.scheme,
-            identifier=None if shared else named.identifier,
+            written.name,
+            country=written.country,
+            scheme=None if shared else written.scheme,
+            identifier=None if shared else written.identifier,
         )
-        base = _base(named, other)
+        base = _base(written, other)
         if isinstance(verdict, Evidence):
-            return Party(base, named.name, named.scheme, named.identifier, str(verdict))
+            return Party(base, written.name, written.scheme, written.identifier, str(verdict))
         digest = hmac.digest(self._key, f"{self.portal.key}|{base}".encode(), "sha256")
         return Party(f"withheld:{digest.hex()[:32]}", None, None, None, None)
 
 
-def _base(named: Named, other: bool) -> str:
-    """Give what tells the party from others: its identifier, its id if its own, its name."""
+def _base(written: WrittenParty, other: bool) -> str:
+    """Return what identifies the party: its register number, its own id, or its name."""
     if other:
-        return f"name:{named.plain}"
-    if named.scheme and named.identifier:
-        return f"{named.scheme}:{named.identifier}"
-    return named.id or f"name:{named.plain}"
+        return f"name:{written.plain}"
+    if written.scheme and written.identifier:
+        return f"{written.scheme}:{written.identifier}"
+    return written.id or f"name:{written.plain}"
 
 
 def _country(name: Any, code: Any) -> str | None:
-    """Give the country of a party's own address; None where it states none that we know."""
+    """Return the country of a party's own address; None if absent or unknown."""
     stated = text(name) or text(code)
     return _code(stated) if stated else None
 
@@ -151,27 +158,32 @@ def _code(stated: str) -> str | None:
 
 @lru_cache(maxsize=1 << 16)
 def plain(name: str) -> str:
-    """Give a name without accents, signs and capitals."""
+    """Return a name without accents, punctuation and capitals."""
     if not name.isascii():
         name = unicodedata.normalize("NFKD", name)
-        name = "".join(each for each in name if not unicodedata.combining(each))
+        name = "".join(char for char in name if not unicodedata.combining(char))
     return re.sub(r"[\W_]+", " ", name).strip().casefold()
 
 
 class Parties:
-    """The parties of a release: ``roles`` are theirs, ``references`` name them."""
+    """The parties of a release.
 
-    def __init__(self, release: Release, judge: Judge) -> None:
-        judge.begin()
-        self._judge = judge
-        self._own: dict[str, Named] = {}
+    ``roles`` has each party in each of its roles; ``references`` pairs every organisation that
+    acts in the release with its party.
+    """
+
+    def __init__(self, release: OcdsRelease, checker: PartyChecker) -> None:
+        checker.start_release()
+        self._checker = checker
+        self._by_id: dict[str, WrittenParty] = {}
         self._shared: set[str] = set()
-        listed = self._named([(each, "") for each in release.parties or ()])
-        acting = self._named(_acting(release))
+        listed = self._written([(party, "") for party in release.parties or ()])
+        acting = self._written(_acting(release))
         self.roles: dict[tuple[Party, str], None] = {}
         idle = self._list(listed)
         self.references = [
-            (each, self._act(named, role) if named else None) for each, named, role in acting
+            (organisation, self._act(written, role) if written else None)
+            for organisation, written, role in acting
         ]
         if idle:
             busy = {party for party, _ in self.roles}
@@ -179,62 +191,63 @@ class Parties:
         self.buyer = self.references[0][1] if release.buyer else None
 
     def withheld(self) -> int:
-        """Count the parties that are not established to be organisations."""
+        """Return the number of parties that are not proven to be organisations."""
         return len({party.key for party, _ in self.roles if party.evidence is None})
 
-    def _named(
-        self, organisations: list[tuple[Organisation, str]]
-    ) -> list[tuple[Organisation, Named | None, str]]:
-        """Read who is named, and learn whose id it is: shared ids prove nothing."""
-        found, own = [], self._own
-        for each, role in organisations:
-            named = self._judge.named(each)
-            found.append((each, named, role))
-            if named and named.id and named.name:
-                first = own.setdefault(named.id, named)
-                if first is not named and first.plain != named.plain:
-                    self._shared.add(named.id)
-        return found
+    def _written(
+        self, organisations: list[tuple[OcdsOrganisation, str]]
+    ) -> list[tuple[OcdsOrganisation, WrittenParty | None, str]]:
+        """Parse organisations, and record which party owns which id and which ids are shared."""
+        parsed, own = [], self._by_id
+        for organisation, role in organisations:
+            written = self._checker.read(organisation)
+            parsed.append((organisation, written, role))
+            if written and written.id and written.name:
+                first = own.setdefault(written.id, written)
+                if first is not written and first.plain != written.plain:
+                    self._shared.add(written.id)
+        return parsed
 
-    def _list(self, listed: list[tuple[Organisation, Named | None, str]]) -> list[Party]:
-        """Keep the roles of those that are listed; give those that have none."""
+    def _list(self, listed: list[tuple[OcdsOrganisation, WrittenParty | None, str]]) -> list[Party]:
+        """Record the roles of listed parties; return those without a role."""
         idle = []
-        supplier = "tenderer" if self._judge.portal.supplier_means_bidder else "supplier"
-        for organisation, named, _ in listed:
-            if named:
-                party, roles = self._party(named), _roles(organisation.roles)
+        supplier = "tenderer" if self._checker.portal.supplier_means_bidder else "supplier"
+        for organisation, written, _ in listed:
+            if written:
+                party, roles = self._party(written), _roles(organisation.roles)
                 for role in roles:
                     self.roles[party, supplier if role == "supplier" else role] = None
                 if not roles:
                     idle.append(party)
         return idle
 
-    def _act(self, named: Named, role: str) -> Party:
-        party = self._party(named)
+    def _act(self, written: WrittenParty, role: str) -> Party:
+        party = self._party(written)
         self.roles[party, role] = None
         return party
 
-    def _party(self, named: Named) -> Party:
-        known = self._own.get(named.id) if named.id else None
-        if known and not self._shared and (known is named or named.plain in ("", known.plain)):
-            return known.verdict or self._judge.party(known, False, False)
-        resolved = self._resolved(named)
-        known = self._own.get(resolved.id) if resolved.id else None
-        other = known is not None and known is not resolved and known.plain != resolved.plain
-        return self._judge.party(resolved, resolved.id in self._shared, other)
+    def _party(self, written: WrittenParty) -> Party:
+        owner = self._by_id.get(written.id) if written.id else None
+        # The usual case, without the lookups below: the id is not shared and the names agree.
+        if owner and not self._shared and (owner is written or written.plain in ("", owner.plain)):
+            return owner.verdict or self._checker.check(owner, False, False)
+        resolved = self._resolved(written)
+        owner = self._by_id.get(resolved.id) if resolved.id else None
+        other = owner is not None and owner is not resolved and owner.plain != resolved.plain
+        return self._checker.check(resolved, resolved.id in self._shared, other)
 
     @cached_property
-    def _called(self) -> dict[str, Named]:
-        return {named.plain: named for named in self._own.values()}
+    def _by_name(self) -> dict[str, WrittenParty]:
+        return {written.plain: written for written in self._by_id.values()}
 
-    def _resolved(self, named: Named) -> Named:
-        if named.id is None:
-            return self._called.get(named.plain, named)
-        known = self._own.get(named.id)
-        return known if known and named.plain in ("", known.plain) else named
+    def _resolved(self, written: WrittenParty) -> WrittenParty:
+        if written.id is None:
+            return self._by_name.get(written.plain, written)
+        owner = self._by_id.get(written.id)
+        return owner if owner and written.plain in ("", owner.plain) else written
 
 
-def _acting(release: Release) -> list[tuple[Organisation, str]]:
+def _acting(release: OcdsRelease) -> list[tuple[OcdsOrganisation, str]]:
     acting = [(release.buyer, "buyer")] if release.buyer else []
     if tender := release.tender:
         if tender.procuringEntity:
@@ -245,6 +258,6 @@ def _acting(release: Release) -> list[tuple[Organisation, str]]:
     return acting
 
 
-def _roles(stated: Any) -> list[str]:
-    stated = stated if isinstance(stated, list) else [stated]
-    return [role for each in stated if (role := text(each))]
+def _roles(value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    return [role for item in values if (role := text(item))]

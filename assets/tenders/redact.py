@@ -1,7 +1,11 @@
-"""What is served of a release: the members of its shape, each as its kind may be shown.
+"""Redaction: reduce a release to what may be published, member by member.
 
-Texts are cleaned, organisations are shown where they are established, unknown amounts and
-impossible dates are left out, and so is an object of which nothing is left.
+Contacts are removed from texts, only proven organisations are named, unknown amounts and
+impossible dates are dropped, and so is an object of which nothing is left.
+
+A release has some sixty members and there are millions of releases. A loop over the members of a
+struct takes four times as long as straight-line code, so ``_build_redactor`` generates that code
+from the kinds declared in ``ocds``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +16,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
-from assets.tenders.ocds import Body, Money, Organisation, Release, kinds, nested
+from assets.tenders.ocds import (
+    OcdsMoney,
+    OcdsOrganisation,
+    OcdsRelease,
+    PublicRelease,
+    nested_structs,
+    value_kinds,
+)
 from assets.tenders.parties import Parties, Party
 from assets.tenders.portals import Portal
 from assets.tenders.values import amount, ident, parse_day, text
@@ -23,55 +34,58 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _SHORT, _MOST = 40, 1 << 14
 
 
-class Shown(dict[str, str | None]):
-    """What is shown of short texts that come again and again; the others are not kept."""
+class TextCache(dict[str, str | None]):
+    """Cache of redacted short texts, such as codes and dates, which repeat; long ones do not."""
 
-    def __init__(self, read: Callable[[str], str | None]) -> None:
-        self._read = read
+    def __init__(self, redact: Callable[[str], str | None]) -> None:
+        self._redact = redact
 
     def __missing__(self, value: str) -> str | None:
-        shown = self._read(value)
+        redacted = self._redact(value)
         if len(value) < _SHORT:
             if len(self) == _MOST:
                 self.clear()
-            self[value] = shown
-        return shown
+            self[value] = redacted
+        return redacted
 
 
-class Served:
-    """What may be shown of the releases of one portal, read on one day."""
+class Redactor:
+    """Redacts the releases of one document of a portal, in two steps.
+
+    ``redact`` does everything but the search for contacts in texts, which is cheaper for
+    many releases together: ``encode`` does that, and rarely finds any.
+    """
 
     def __init__(self, portal: Portal, latest: date) -> None:
         self._portal = portal
         self._latest = latest
         self._texts: list[str] = []
-        self.codes = Shown(_cleaned)
-        days = Shown(self._day)
-        self._cut = cutter(self.codes, days, self._money, note=self._texts.append)
-        self._cut_clean = cutter(self.codes, days, self._money, clean=_cleaned)
+        self.codes = TextCache(_cleaned)
+        days = TextCache(self._day)
+        self._redact_noting = _build_redactor(
+            self.codes, days, self._money, note=self._texts.append
+        )
+        self._redact_cleaned = _build_redactor(self.codes, days, self._money, clean=_cleaned)
 
-    def cut(self, release: Release, parties: Parties) -> tuple[Body, str]:
-        """Cut a release down to what may be served but for cleaning; give it and its texts."""
+    def redact(self, release: OcdsRelease, parties: Parties) -> tuple[PublicRelease, str]:
+        """Return the publishable part of a release, and its free texts, still to be searched."""
         for organisation, party in parties.references:
-            _show(organisation, party)
-        body = Body(release.awards, release.buyer, release.contracts, release.tender)
+            _redact_organisation(organisation, party)
+        body = PublicRelease(release.awards, release.buyer, release.contracts, release.tender)
         self._texts.clear()
-        self._cut(body)
+        self._redact_noting(body)
         return body, "\n".join(self._texts)
 
-    def shown(self, bodies: Sequence[Body], texts: list[str]) -> list[bytes]:
-        """Clean what was cut, and give it as canonical JSON, every digit as published.
-
-        The texts of many releases are looked through together: in most is nothing to clean.
-        """
+    def encode(self, bodies: Sequence[PublicRelease], texts: list[str]) -> list[bytes]:
+        """Remove contacts from the texts; return canonical JSON with every digit as published."""
         for number in texts_with_contact(texts):
-            self._cut_clean(bodies[number])
+            self._redact_cleaned(bodies[number])
         return [_ENCODER.encode(body) for body in bodies]
 
     def _day(self, value: str) -> str | None:
         return text(value) if parse_day(value, self._portal, self._latest) else None
 
-    def _money(self, value: Money) -> Money | None:
+    def _money(self, value: OcdsMoney) -> OcdsMoney | None:
         value.amount = amount(value.amount, self._portal)
         if value.amount is None:
             return None
@@ -84,92 +98,93 @@ def _cleaned(value: str) -> str | None:
     return text(remove_contacts(value.strip()))
 
 
-def _show(organisation: Organisation, party: Party | None) -> None:
-    """Leave the id and the name; nothing where the party is withheld."""
-    shown = party is not None and party.name is not None
-    organisation.id = ident(organisation.id) if shown else None
-    organisation.name = party.name if party and shown else None
+def _redact_organisation(organisation: OcdsOrganisation, party: Party | None) -> None:
+    """Keep id and name; nothing if the party is withheld."""
+    published = party is not None and party.name is not None
+    organisation.id = ident(organisation.id) if published else None
+    organisation.name = party.name if party and published else None
     organisation.address = organisation.identifier = organisation.roles = None
 
 
-Cut = Callable[[Any], Any]
+Redact = Callable[[Any], Any]
 
-# How a value of each kind is read; ``kept`` is what may be shown of it.
-_NOTED = """kept = value.strip() or None if type(value) is str else None
-        if kept is not None:
-            note(kept)"""
-_CLEANED = "kept = clean(value)"
+# Code templates: how a value of each kind becomes ``redacted``, what may be published of it.
+_NOTED = """redacted = value.strip() or None if type(value) is str else None
+        if redacted is not None:
+            note(redacted)"""
+_CLEANED = "redacted = clean(value)"
 _KINDS = {
-    "code": "kept = codes[value] if type(value) is str else None",
-    "id": "kept = value.strip() or None if type(value) is str else whole(value)",
-    "day": "kept = days[value] if type(value) is str else None",
-    "number": "kept = value if type(value) is int or type(value) is Decimal else None",
+    "code": "redacted = codes[value] if type(value) is str else None",
+    "id": "redacted = value.strip() or None if type(value) is str else integer_id(value)",
+    "day": "redacted = days[value] if type(value) is str else None",
+    "number": "redacted = value if type(value) is int or type(value) is Decimal else None",
 }
-_ONE = "kept = cut_{}(value)"
-_MANY = "kept = [each for each in value if cut_{}(each) is not None] or None"
+_ONE = "redacted = redact_{}(value)"
+_MANY = "redacted = [item for item in value if redact_{}(item) is not None] or None"
 _MEMBER = """
-    value = shape.{name}
+    value = struct.{name}
     if value is not None:
         {read}
-        if kept is not value:
-            shape.{name} = kept
-        if kept is not None:
-            left = shape"""
-_FUNCTION = "def cut_{shape}(shape):\n    left = None{members}\n    return left\n"
+        if redacted is not value:
+            struct.{name} = redacted
+        if redacted is not None:
+            result = struct"""
+_FUNCTION = "def redact_{struct}(struct):\n    result = None{members}\n    return result\n"
 
 
-def cutter(
+def _build_redactor(
     codes: Mapping[str, str | None],
     days: Mapping[str, str | None],
-    money: Cut,
+    money: Redact,
     *,
     note: Callable[[str], None] | None = None,
     clean: Callable[[str], str | None] | None = None,
-) -> Cut:
-    """Give what cuts the body of a release down in place, or None where nothing is left.
+) -> Redact:
+    """Return a function that redacts a PublicRelease in place; it returns None if nothing is left.
 
-    ``codes`` and ``days`` give what is shown of a text that is a code or a date, ``money``
-    cuts an amount. Each free text is either cleaned, or left as it is and noted.
+    ``codes`` and ``days`` map a code or date to its published form, ``money`` redacts an amount.
+    Free texts are either cleaned at once, or left as they are and passed to ``note``.
     """
     text = _NOTED if clean is None else _CLEANED
-    known: dict[str, Any] = {
+    namespace: dict[str, Any] = {
         "note": note,
         "clean": clean,
         "codes": codes,
         "days": days,
-        "whole": _whole,
+        "integer_id": _integer_id,
         "Decimal": Decimal,
-        "cut_Money": money,
-        "cut_Organisation": _named,
+        "redact_OcdsMoney": money,
+        "redact_OcdsOrganisation": _if_named,
     }
-    for shape in _inside(Body):
-        exec(_source(shape, _KINDS | {"text": text}), known)  # noqa: S102
-    return known["cut_Body"]  # type: ignore[no-any-return]
+    for struct in _structs_in(PublicRelease):
+        exec(_source(struct, _KINDS | {"text": text}), namespace)  # noqa: S102
+    return namespace["redact_PublicRelease"]  # type: ignore[no-any-return]
 
 
-def _inside(shape: type) -> list[type]:
-    """Give a shape and those inside it, but for those that are cut by hand."""
-    found = [shape]
-    for inner, _ in nested(shape).values():
-        if inner not in (Money, Organisation):
-            found += _inside(inner)
-    return found
+def _structs_in(struct: type) -> list[type]:
+    """Return a struct and those inside it, except those that are redacted by hand."""
+    structs = [struct]
+    for inner, _ in nested_structs(struct).values():
+        if inner not in (OcdsMoney, OcdsOrganisation):
+            structs += _structs_in(inner)
+    return structs
 
 
-def _source(shape: type, how: Mapping[str, str]) -> str:
-    reads = {name: how[kind] for name, kind in kinds(shape).items()}
-    for name, (inner, many) in nested(shape).items():
-        reads[name] = (_MANY if many else _ONE).format(inner.__name__)
+def _source(struct: type, templates: Mapping[str, str]) -> str:
+    """Return the source of the function that redacts one struct."""
+    reads = {name: templates[kind] for name, kind in value_kinds(struct).items()}
+    for name, (inner, is_list) in nested_structs(struct).items():
+        reads[name] = (_MANY if is_list else _ONE).format(inner.__name__)
     members = "".join(
-        _MEMBER.format(name=each.name, read=reads[each.name]) for each in fields(shape)
+        _MEMBER.format(name=field.name, read=reads[field.name]) for field in fields(struct)
     )
-    return _FUNCTION.format(shape=shape.__name__, members=members)
+    return _FUNCTION.format(struct=struct.__name__, members=members)
 
 
-def _whole(value: Any) -> int | None:
-    """Give an id that is a number; one with a fraction is none."""
+def _integer_id(value: Any) -> int | None:
+    """Return an id that is an integer; a number with a fraction is not an id."""
     return value if type(value) is int else None
 
 
-def _named(organisation: Organisation) -> Organisation | None:
+def _if_named(organisation: OcdsOrganisation) -> OcdsOrganisation | None:
     return None if organisation.name is None else organisation

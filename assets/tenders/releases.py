@@ -1,7 +1,7 @@
-"""From a body to OCDS releases with their places, whatever they are wrapped in.
+"""From a body to located OCDS releases, whatever they are wrapped in.
 
 Release packages, record packages, bare releases and records, arrays of any of them, and
-the wrappers that portals put around. What a release says is read in ``parse``.
+the wrappers that portals put around them. The content of a release is read in ``parse``.
 """
 
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from assets.tenders.json_values import Part, Unread, decoded, parts
-from assets.tenders.ocds import Release, alone, typed
+from assets.tenders.json_values import JsonValue, Unreadable, decode_json, json_values
+from assets.tenders.ocds import OcdsRelease, convert_release, decode_release
 
 # Members under which portals hide a package.
 WRAPPERS = ("releasePackage", "recordPackage", "arrayReleasePackage", "result", "results", "data")
@@ -20,110 +20,126 @@ _DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One release, its place in the document and the licence its package states."""
+class LocatedRelease:
+    """One release, its location in the document, and the licence its package states."""
 
-    place: str
-    release: Release
+    location: str
+    release: OcdsRelease
     licence: str | None
 
 
 @dataclass(frozen=True)
-class _Raw:
-    place: str
+class _RawRelease:
+    location: str
     release: dict[str, Any]
     licence: str | None
 
 
-def releases(body: bytes) -> Iterator[Found | Unread]:
-    """Give every release of a body, and every place that should have held one."""
-    for part in parts(body, release_or_value):
-        if isinstance(part, Unread):
-            yield part
+def releases_in(body: bytes) -> Iterator[LocatedRelease | Unreadable]:
+    """Yield every release of a body, and every location that should contain one but does not."""
+    for value in json_values(body, decode_release_or_value):
+        if isinstance(value, Unreadable):
+            yield value
         else:
-            yield from inside(part)
+            yield from releases_in_value(value)
 
 
-def release_or_value(text: str) -> Any:
-    """Read a text: a release as such, all else as the value it is."""
-    return alone(text) or decoded(text)
+def decode_release_or_value(text: str) -> Any:
+    """Decode a text: a bare release straight to its struct, anything else as plain JSON.
+
+    Most texts are bare releases, and decoding into structs is several times faster.
+    """
+    return decode_release(text) or decode_json(text)
 
 
-def inside(part: Part, licence: str | None = None) -> Iterator[Found | Unread]:
-    """Give every release of a value; ``licence`` is what stands around it."""
-    if isinstance(part.value, Release):
-        yield Found(part.place, part.value, licence)
+def releases_in_value(
+    value: JsonValue, licence: str | None = None
+) -> Iterator[LocatedRelease | Unreadable]:
+    """Yield every release of a value; ``licence`` is that of the enclosing package."""
+    if isinstance(value.value, OcdsRelease):
+        yield LocatedRelease(value.location, value.value, licence)
         return
-    for each in _walk(part.value, part.place, licence, 0):
-        yield each if isinstance(each, Unread) else _typed(each, part.broken)
+    for item in _walk(value.value, value.location, licence, 0):
+        yield item if isinstance(item, Unreadable) else _typed(item, value.damaged)
 
 
-def _typed(raw: _Raw, broken: bool) -> Found | Unread:
-    if broken:
+def _typed(raw: _RawRelease, damaged: bool) -> LocatedRelease | Unreadable:
+    if damaged:
         try:
             msgspec.json.encode(raw.release)
         except UnicodeEncodeError:
-            return Unread(raw.place, "holds bytes that are no text")
-    return Found(raw.place, typed(raw.release), raw.licence)
+            return Unreadable(raw.location, "contains bytes that are not text")
+    return LocatedRelease(raw.location, convert_release(raw.release), raw.licence)
 
 
-def _walk(value: Any, place: str, licence: str | None, depth: int) -> Iterator[_Raw | Unread]:
+def _walk(
+    value: Any, location: str, licence: str | None, depth: int
+) -> Iterator[_RawRelease | Unreadable]:
     if depth > _DEEPEST:
-        yield Unread(place, "nested too deeply for a package")
+        yield Unreadable(location, "nested too deeply for a package")
     elif isinstance(value, list):
-        yield from _each(value, place, licence, depth)
+        yield from _walk_list(value, location, licence, depth)
     elif not isinstance(value, dict):
-        yield Unread(place, f"{_kind(value)}, not a release")
+        yield Unreadable(location, f"{_kind(value)}, not a release")
     elif isinstance(value.get("releases"), list) and "ocid" not in value:
-        yield from _each(value["releases"], f"{place}/releases", _licence(value, licence), depth)
+        yield from _walk_list(
+            value["releases"], f"{location}/releases", _licence(value, licence), depth
+        )
     elif isinstance(value.get("records"), list):
-        yield from _each(value["records"], f"{place}/records", _licence(value, licence), depth)
+        yield from _walk_list(
+            value["records"], f"{location}/records", _licence(value, licence), depth
+        )
     elif "releases" in value or "compiledRelease" in value or "versionedRelease" in value:
-        yield from _record(value, place, licence)
+        yield from _record(value, location, licence)
     elif not _RELEASE_MEMBERS.isdisjoint(value):
-        yield _Raw(place, value, licence)
+        yield _RawRelease(location, value, licence)
     else:
-        yield from _wrapped(value, place, licence, depth)
+        yield from _wrapped(value, location, licence, depth)
 
 
-def _each(
-    values: list[Any], place: str, licence: str | None, depth: int
-) -> Iterator[_Raw | Unread]:
+def _walk_list(
+    values: list[Any], location: str, licence: str | None, depth: int
+) -> Iterator[_RawRelease | Unreadable]:
     if not values:
-        yield Unread(place, "holds no release")
+        yield Unreadable(location, "contains no release")
     for position, value in enumerate(values):
-        yield from _walk(value, f"{place}/{position}", licence, depth + 1)
+        yield from _walk(value, f"{location}/{position}", licence, depth + 1)
 
 
-def _record(record: dict[str, Any], place: str, licence: str | None) -> Iterator[_Raw | Unread]:
-    """Give the releases inside a record; its compiled release only if there is nothing else."""
-    inside = record.get("releases")
-    inside = inside if isinstance(inside, list) else []
-    found = [_inside(each, f"{place}/releases/{at}", licence) for at, each in enumerate(inside)]
+def _record(
+    record: dict[str, Any], location: str, licence: str | None
+) -> Iterator[_RawRelease | Unreadable]:
+    """Yield the releases of a record; the compiled release only if there is nothing else."""
+    embedded = record.get("releases")
+    embedded = embedded if isinstance(embedded, list) else []
+    releases = [
+        _embedded(item, f"{location}/releases/{position}", licence)
+        for position, item in enumerate(embedded)
+    ]
     compiled = record.get("compiledRelease")
-    if any(isinstance(each, _Raw) for each in found):
-        yield from found
+    if any(isinstance(release, _RawRelease) for release in releases):
+        yield from releases
     elif isinstance(compiled, dict):
-        yield _Raw(f"{place}/compiledRelease", compiled, licence)
+        yield _RawRelease(f"{location}/compiledRelease", compiled, licence)
     else:
-        yield Unread(place, "a record with links only, no release in it")
+        yield Unreadable(location, "a record with links only, no release in it")
 
 
-def _inside(value: Any, place: str, licence: str | None) -> _Raw | Unread:
+def _embedded(value: Any, location: str, licence: str | None) -> _RawRelease | Unreadable:
     if isinstance(value, dict) and ("id" in value or "url" not in value):
-        return _Raw(place, value, licence)
-    return Unread(place, "a link, not a release")
+        return _RawRelease(location, value, licence)
+    return Unreadable(location, "a link, not a release")
 
 
 def _wrapped(
-    value: dict[str, Any], place: str, licence: str | None, depth: int
-) -> Iterator[_Raw | Unread]:
+    value: dict[str, Any], location: str, licence: str | None, depth: int
+) -> Iterator[_RawRelease | Unreadable]:
     inner = next((name for name in WRAPPERS if isinstance(value.get(name), (dict, list))), None)
     if inner is None:
-        yield Unread(place, "no OCDS release, record or package")
+        yield Unreadable(location, "no OCDS release, record or package")
     else:
         stated = _licence(value, licence)
-        yield from _walk(value[inner], f"{place}/{inner}", stated, depth + 1)
+        yield from _walk(value[inner], f"{location}/{inner}", stated, depth + 1)
 
 
 def _licence(package: dict[str, Any], outer: str | None) -> str | None:

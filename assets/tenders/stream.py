@@ -1,8 +1,7 @@
-"""A long body of releases, read part by part: memory is flat however long it is.
+"""Parse a long body of releases part by part, so that memory stays flat.
 
-JSON Lines and values one after another are read value by value; one value that is longer
-than fits, a package or an array, is read release by release. What breaks off is rejected,
-what came before it is kept.
+JSON Lines and concatenated values are read value by value; one huge value (a package or an
+array) is read release by release. Where a body breaks off, what came before is kept.
 """
 
 import codecs
@@ -14,18 +13,18 @@ from itertools import chain, islice
 from typing import IO
 
 from assets.parsing.parsed import Parsed
-from assets.tenders.json_lines import first_is_whole, values
-from assets.tenders.json_values import Unread
+from assets.tenders.json_lines import first_value_is_complete, values
+from assets.tenders.json_values import Unreadable
 from assets.tenders.packages import members
-from assets.tenders.parse import Reader
+from assets.tenders.parse import ReleaseReader
 from assets.tenders.portals import PORTALS, Portal
-from assets.tenders.releases import Found, inside, releases
+from assets.tenders.releases import LocatedRelease, releases_in, releases_in_value
 from warehouse.record.landing import Document
 from warehouse.record.tables import TENDER_RELEASES
 
-# Releases in a part: enough to make a commit worth while, few enough to stay small.
+# Releases in a part: enough to be worth a commit, few enough to stay small in memory.
 PART = 10_000
-# As much of a body as is looked at to know what it is; all of a short one.
+# Bytes inspected to decide how to read a body; a shorter one is read as a whole.
 HEAD = 16 << 20
 
 
@@ -49,56 +48,56 @@ def stream_portal(
     part: int = PART,
     head: int = HEAD,
 ) -> Iterator[Parsed]:
-    """Read every release; what cannot be kept is rejected with its place and the reason."""
-    reader = Reader(document, portal, key)
-    found = _found(body, head)
-    while parsed := _part(reader, islice(found, part)):
+    """Parse every release; one that cannot be stored is rejected with its location and reason."""
+    reader = ReleaseReader(document, portal, key)
+    items = _located_releases(body, head)
+    while parsed := _part(reader, islice(items, part)):
         yield parsed
 
 
-def _part(reader: Reader, found: Iterator[Found | Unread]) -> Parsed | None:
-    """Read one part; None after the last."""
-    with no_garbage():
-        first = next(found, None)
+def _part(reader: ReleaseReader, items: Iterator[LocatedRelease | Unreadable]) -> Parsed | None:
+    """Parse one part; None after the last."""
+    with gc_paused():
+        first = next(items, None)
         if first is None:
             return None
-        for each in chain([first], found):
-            reader.read(each)
+        for item in chain([first], items):
+            reader.read(item)
         return reader.parsed()
 
 
 @contextmanager
-def no_garbage() -> Iterator[None]:
-    """Look for no cycles: reading makes none, and looking takes a tenth of its time."""
-    looked = gc.isenabled()
+def gc_paused() -> Iterator[None]:
+    """Pause garbage collection: parsing makes no cycles, and the search takes 10 % of the time."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if looked:
+        if was_enabled:
             gc.enable()
 
 
-def _found(body: IO[bytes], head: int) -> Iterator[Found | Unread]:
-    pieces = _Pieces(chunks(body))
-    start = pieces.head(head)
-    if pieces.ended and not pieces.broken:
-        yield from releases(start)
-    elif first_is_whole(start):
-        for value in values(chain([start], pieces)):
-            yield from [value] if isinstance(value, Unread) else inside(value)
+def _located_releases(body: IO[bytes], head: int) -> Iterator[LocatedRelease | Unreadable]:
+    body_chunks = _Chunks(chunks(body))
+    start = body_chunks.head(head)
+    if body_chunks.ended and not body_chunks.broken:
+        yield from releases_in(start)
+    elif first_value_is_complete(start):
+        for value in values(chain([start], body_chunks)):
+            yield from [value] if isinstance(value, Unreadable) else releases_in_value(value)
     else:
-        for each in members(chain([start], pieces)):
-            yield from [each] if isinstance(each, Unread) else inside(*each)
-    if pieces.broken:
-        yield Unread("", f"the body cannot be opened: {pieces.broken}")
+        for member in members(chain([start], body_chunks)):
+            yield from [member] if isinstance(member, Unreadable) else releases_in_value(*member)
+    if body_chunks.broken:
+        yield Unreadable("", f"the body cannot be opened: {body_chunks.broken}")
 
 
-class _Pieces:
-    """The pieces of a body; where it breaks off they end, and it is known why."""
+class _Chunks:
+    """The chunks of a body; where it breaks off they end, and ``broken`` says why."""
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
+    def __init__(self, body_chunks: Iterator[bytes]) -> None:
+        self._pieces = body_chunks
         self.ended = False
         self.broken: str | None = None
 
@@ -108,7 +107,7 @@ class _Pieces:
     def __next__(self) -> bytes:
         try:
             return next(self._pieces)
-        except EndsEarly as early:
+        except TruncatedBody as early:
             self.broken = str(early)
         except (OSError, EOFError) as error:
             self.broken = str(error)
@@ -118,13 +117,13 @@ class _Pieces:
         raise StopIteration
 
     def head(self, size: int) -> bytes:
-        """Give so many bytes of the beginning; all where there are no more."""
-        held: list[bytes] = []
+        """Return the first ``size`` bytes, or all of a shorter body."""
+        beginning: list[bytes] = []
         length = 0
-        while length <= size and (piece := next(self, None)) is not None:
-            held.append(piece)
-            length += len(piece)
-        start = b"".join(held)
+        while length <= size and (chunk := next(self, None)) is not None:
+            beginning.append(chunk)
+            length += len(chunk)
+        start = b"".join(beginning)
         if length > size:
             self._pieces = chain([start[size:]], self._pieces)
         return start[:size]
@@ -133,16 +132,16 @@ class _Pieces:
 CHUNK = 1 << 20
 
 
-class EndsEarly(ValueError):
-    """A body that could be opened only so far, and why, in words."""
+class TruncatedBody(ValueError):
+    """A body that could be decompressed only so far; the message says why."""
 
 
 def chunks(body: IO[bytes]) -> Iterator[bytes]:
-    """Give a body piece by piece, none of them much longer than a chunk."""
+    """Yield a body as UTF-8 chunks, decompressed, none much longer than ``CHUNK``."""
     raw = iter(lambda: body.read(CHUNK), b"")
     first = next(raw, b"")
-    pieces = _opened(first, raw) if first.startswith(b"\x1f\x8b") else _chain(first, raw)
-    return _as_utf8(pieces)
+    body_chunks = _decompress(first, raw) if first.startswith(b"\x1f\x8b") else _chain(first, raw)
+    return _as_utf8(body_chunks)
 
 
 def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
@@ -151,34 +150,34 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     yield from rest
 
 
-def _opened(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    """Open gzip members one after another; no piece grows beyond a chunk, bomb or not."""
-    opener = zlib.decompressobj(31)
-    packed = first
+def _decompress(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    """Decompress gzip members in turn; no output exceeds a chunk, even of a bomb."""
+    decompressor = zlib.decompressobj(31)
+    compressed = first
     while True:
         try:
-            piece = opener.decompress(packed, CHUNK)
+            chunk = decompressor.decompress(compressed, CHUNK)
         except zlib.error as error:
-            raise EndsEarly(f"the gzip is broken: {error}") from None
-        if piece:
-            yield piece
-        packed = opener.unconsumed_tail
-        if opener.eof:
-            packed = (opener.unused_data or next(rest, b"")).lstrip(b"\0")
-            if not packed:
+            raise TruncatedBody(f"the gzip is broken: {error}") from None
+        if chunk:
+            yield chunk
+        compressed = decompressor.unconsumed_tail
+        if decompressor.eof:
+            compressed = (decompressor.unused_data or next(rest, b"")).lstrip(b"\0")
+            if not compressed:
                 return
-            opener = zlib.decompressobj(31)
-        elif not packed:
-            packed = next(rest, b"")
-            if not packed:
-                raise EndsEarly("the gzip ends early")
+            decompressor = zlib.decompressobj(31)
+        elif not compressed:
+            compressed = next(rest, b"")
+            if not compressed:
+                raise TruncatedBody("the gzip ends early")
 
 
-def _as_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    first = next(pieces, b"")
+def _as_utf8(body_chunks: Iterator[bytes]) -> Iterator[bytes]:
+    first = next(body_chunks, b"")
     if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         decoder = codecs.getincrementaldecoder("utf-16")("replace")
-        for piece in _chain(first, pieces):
-            yield decoder.decode(piece).encode("utf-8", "replace")
+        for chunk in _chain(first, body_chunks):
+            yield decoder.decode(chunk).encode("utf-8", "replace")
         return
-    yield from _chain(first.removeprefix(codecs.BOM_UTF8), pieces)
+    yield from _chain(first.removeprefix(codecs.BOM_UTF8), body_chunks)

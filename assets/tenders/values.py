@@ -1,4 +1,4 @@
-"""Single values of a release: a date, an amount, a count; what is none of them is None."""
+"""Parse single values of a release: text, id, date, amount, count; None if it is not one."""
 
 import re
 from datetime import date
@@ -8,47 +8,46 @@ from typing import Any
 from assets.tenders.portals import Portal
 from warehouse.dates import stated_and_utc_day
 
-# Nothing here was published before, or ends later than this many years after it was read.
+# Dates before 1980, or more than 50 years after the document was read, are typing errors.
 _FIRST_YEAR, _YEARS_AHEAD = 1980, 50
 
 _MONEY = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?")
 
 
-class Refused(ValueError):
-    """A release that cannot be kept, and why, in words."""
+class ReleaseRefused(ValueError):
+    """A release that cannot be stored; the message says why."""
 
 
 def text(value: Any) -> str | None:
-    """Give a text that says something."""
+    """Return a stripped, non-empty text."""
     return (value.strip() or None) if isinstance(value, str) else None
 
 
 def ident(value: Any) -> str | None:
-    """Give an id; portals write numbers as well."""
+    """Return an id as text; portals write numbers as well."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return text(value)
 
 
 def parse_day(value: Any, portal: Portal, latest: date) -> date | None:
-    """Give the UTC day of a date; None for a portal's sentinel or an impossible one.
+    """Return the UTC day of a date; None for a portal's sentinel or an impossible one.
 
-    Where the portal labels its local time with a zone that is not its own, the day is
-    the one it states.
+    Where a portal labels its local time with the wrong zone, the day as written is right.
     """
-    found = stated_and_utc_day(value) if isinstance(value, str) else None
-    if found is None:
+    days = stated_and_utc_day(value) if isinstance(value, str) else None
+    if days is None:
         return None
-    stated, utc = found
-    if stated in portal.sentinel_dates:
+    written_day, utc_day = days
+    if written_day in portal.sentinel_dates:
         return None
-    if not _FIRST_YEAR <= stated.year <= latest.year + _YEARS_AHEAD:
+    if not _FIRST_YEAR <= written_day.year <= latest.year + _YEARS_AHEAD:
         return None
-    return stated if portal.zone_label_is_wrong else utc
+    return written_day if portal.zone_label_is_wrong else utc_day
 
 
 def amount(value: Any, portal: Portal) -> Decimal | None:
-    """Give an amount digit for digit; None for a portal's zero that means unknown."""
+    """Return an amount with all digits; None where the portal writes zero for unknown."""
     if isinstance(value, str) and portal.amounts_as_text:
         value = Decimal(value.replace(",", "")) if _MONEY.fullmatch(value.strip()) else None
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
@@ -58,19 +57,19 @@ def amount(value: Any, portal: Portal) -> Decimal | None:
 
 
 def fitting(value: Decimal | None, member: str) -> Decimal | None:
-    """Refuse an amount that the record cannot hold exactly: 20 digits and 18 behind."""
+    """Return an amount that fits the record's Decimal(38, 18) exactly; refuse others."""
     if value is None:
         return None
     exponent = value.as_tuple().exponent
     if value.adjusted() >= 20 or not isinstance(exponent, int) or exponent < -18:
-        raise Refused(f"{member}: an amount with more digits than can be kept exactly")
+        raise ReleaseRefused(f"{member}: an amount with more digits than can be stored exactly")
     return value
 
 
 def count(value: Any, member: str) -> int | None:
-    """Give a number of things; None where none is stated."""
+    """Return a count; None where there is none."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         return None
     if value >= 1 << 63:
-        raise Refused(f"{member}: a number too large to be a count")
+        raise ReleaseRefused(f"{member}: a number too large to be a count")
     return value

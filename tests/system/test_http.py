@@ -193,10 +193,10 @@ def test_a_gzip_that_is_none_is_an_error(server: Replay, client: Client) -> None
     assert "its gzip is damaged" in str(refusal(client, url, "csv"))
 
 
-def test_a_packing_that_was_not_asked_for_is_an_error(server: Replay, client: Client) -> None:
+def test_an_encoding_that_was_not_requested_is_an_error(server: Replay, client: Client) -> None:
     url = server.on("/a", Reply(b"?", headers={"Content-Encoding": "br"}))
 
-    assert "packed as 'br'" in str(refusal(client, url))
+    assert "encoded as 'br'" in str(refusal(client, url))
 
 
 def test_a_bomb_of_gzip_is_refused_before_it_unfolds(server: Replay) -> None:
@@ -205,7 +205,7 @@ def test_a_bomb_of_gzip_is_refused_before_it_unfolds(server: Replay) -> None:
     with http_client(limits=BodyLimits(received=1 << 20, opened=4 << 20)) as client:
         error = refusal(client, url, "any")
 
-    assert "it unpacks to at least" in str(error)
+    assert "it decompresses to at least" in str(error)
     assert int(str(error).split("at least ")[1].split()[0]) < 6 << 20
     assert len(server.asked) == 1
 
@@ -264,7 +264,7 @@ def test_a_redirect_to_something_that_is_no_web_address_is_an_error(
 ) -> None:
     url = server.on("/a", Reply(b"", 302, {"Location": "ftp://example.org/a"}))
 
-    assert "no web address" in str(refusal(client, url))
+    assert "does not lead to, a web address" in str(refusal(client, url))
 
 
 @pytest.fixture(scope="module")
@@ -333,7 +333,7 @@ def test_a_host_that_is_not_there_is_named(client: Client) -> None:
 
 @pytest.mark.parametrize("url", ["ftp://example.org/a", "nowhere", "https://"])
 def test_what_is_no_web_address_is_refused(client: Client, url: str) -> None:
-    assert "no web address" in str(refusal(client, url))
+    assert "is not a web address" in str(refusal(client, url))
 
 
 def unless_kept(asked: Asked) -> Reply:

@@ -111,7 +111,7 @@ def test_a_line_that_is_too_long_is_rejected_and_never_held() -> None:
     pieces = [LINE + b"\n", *[b"x" * 100] * 50, b"\n" + LINE]
 
     found = list(values(pieces, longest=1000))
-    assert [each.place for each in found] == ["line 1", "line 2", "line 3"]
+    assert [each.location for each in found] == ["line 1", "line 2", "line 3"]
     assert found[1].reason == "longer than 1000 bytes"  # type: ignore[union-attr]
 
 
@@ -155,7 +155,7 @@ def test_a_licence_behind_the_releases_counts() -> None:
 
 def test_a_package_without_a_release_says_so() -> None:
     assert left(read(b'{"a":\n1}', head=2)) == [("", "no OCDS release, record or package")]
-    assert left(read(b'{"releases":\n[]}', head=2)) == [("/releases", "holds no release")]
+    assert left(read(b'{"releases":\n[]}', head=2)) == [("/releases", "contains no release")]
     assert left(read(b"", head=2)) == [("", "the body is empty")]
 
 
