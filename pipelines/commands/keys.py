@@ -49,7 +49,7 @@ def list_keys(as_json: bool) -> None:
                     "tier": row.tier,
                     "created_at": row.created_at,
                     "ends_at": row.ends_at,
-                    "in_use": row.holds(),
+                    "in_use": row.is_active(),
                     "label": row.label,
                 }
                 for row in rows
@@ -65,7 +65,7 @@ def list_keys(as_json: bool) -> None:
         (
             (
                 *(row.prefix, row.key_id, row.tier, f"{row.created_at:%Y-%m-%d}"),
-                Styled(_state(row), "green" if row.holds() else "red"),
+                Styled(_state(row), "green" if row.is_active() else "red"),
                 row.label,
             )
             for row in rows
@@ -175,4 +175,4 @@ def _show(key: str, as_json: bool) -> None:
 def _state(row: "IssuedKey") -> str:
     if row.ends_at is None:
         return "in use"
-    return f"{'ends' if row.holds() else 'ended'} {row.ends_at:%Y-%m-%d %H:%M} UTC"
+    return f"{'ends' if row.is_active() else 'ended'} {row.ends_at:%Y-%m-%d %H:%M} UTC"

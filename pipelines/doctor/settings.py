@@ -13,7 +13,7 @@ def api_keys(asked: Asked) -> Iterator[Finding]:
     from warehouse.keys.store import KeyStore, list_keys
 
     try:
-        held = [row for row in list_keys(KeyStore(asked.settings.keys)) if row.holds()]
+        held = [row for row in list_keys(KeyStore(asked.settings.keys)) if row.is_active()]
     except SankofaError:
         # Whether the store answers is told with the stores; that it was lost is told settings.
         lost = "://" not in asked.settings.keys and not Path(asked.settings.keys).exists()

@@ -149,7 +149,7 @@ def test_a_sandbox_key_that_was_revoked_stays_so(store: KeyStore) -> None:
 def test_two_keys_with_one_prefix_are_told_apart(store: KeyStore) -> None:
     first, second = create_key(store, "starter"), create_key(store, "professional")
     row = next(row for row in list_keys(store) if row.prefix == first[:12])
-    store.backend.keep(msgspec.structs.replace(row, prefix=second[:12]))
+    store.backend.save(msgspec.structs.replace(row, prefix=second[:12]))
 
     found = find_key(store, second)
 

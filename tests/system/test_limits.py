@@ -246,7 +246,7 @@ def test_no_key_is_in_a_log_or_an_answer(
 
 
 def key_id(service: Service, key: str) -> str:
-    return next(row.key_id for row in service.keys.backend.held() if row.prefix == key[:12])
+    return next(row.key_id for row in service.keys.backend.issued() if row.prefix == key[:12])
 
 
 def this_month() -> str:

@@ -15,11 +15,11 @@ from warehouse.redis import connected
 
 
 class KeyStoreUnavailable(SankofaError):
-    """The key store does not answer; nobody can be let in until it does."""
+    """The key store is unavailable; no key can be checked until it is back."""
 
 
 class IssuedKey(msgspec.Struct, frozen=True):
-    """A key as it is kept: its hash, never itself. ``key_id`` outlives a rotation."""
+    """A key as it is stored: its hash, never the key. ``key_id`` survives a rotation."""
 
     prefix: str
     sha256: bytes
@@ -30,31 +30,31 @@ class IssuedKey(msgspec.Struct, frozen=True):
     ends_at: datetime | None = None
     sandbox: bool = False
 
-    def holds(self, now: datetime | None = None) -> bool:
-        """Say whether the key lets anyone in."""
+    def is_active(self, now: datetime | None = None) -> bool:
+        """Return whether the key has not ended."""
         return self.ends_at is None or (now or datetime.now(UTC)) < self.ends_at
 
 
 class KeyBackend(Protocol):
-    """A store of issued keys and of secrets; what cannot be read raises."""
+    """A store of issued keys and of secrets; raises KeyStoreUnavailable."""
 
-    def held(self, prefix: str | None = None) -> list[IssuedKey]:
-        """Give the keys with a prefix, or all."""
+    def issued(self, prefix: str | None = None) -> list[IssuedKey]:
+        """Return the keys with a prefix, or all."""
 
-    def keep(self, *rows: IssuedKey) -> None:
-        """Keep keys in one step; a hash that is held already is replaced."""
+    def save(self, *rows: IssuedKey) -> None:
+        """Store keys in one transaction; replace those with the same hash."""
 
     def prepare(self) -> None:
-        """Make the store if it is not there; only who administers keys does."""
+        """Create the store if it is missing; only commands that administer keys do."""
 
     def secret(self, name: str, fresh: bytes | None = None) -> bytes | None:
-        """Give the secret of a name, or keep ``fresh`` where none is held."""
+        """Return the secret of a name; store and return ``fresh`` if there is none."""
 
     def stamp(self) -> object:
-        """Give what differs once the store has changed, as far as that is free to see."""
+        """Return a value that changes with the store, if that costs next to nothing to read."""
 
     def check(self) -> None:
-        """Make a real read."""
+        """Read from the store; raise if it is unavailable."""
 
 
 _TABLES = """
@@ -69,14 +69,14 @@ _COLUMNS = "prefix, sha256, key_id, tier, label, created_at, ends_at, sandbox"
 
 
 class FileKeyBackend:
-    """The file that holds the keys."""
+    """Keys in one SQLite file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._place, self._address = str(path), path.absolute().as_uri()
+        self._path_text, self._uri = str(path), path.absolute().as_uri()
 
-    def held(self, prefix: str | None = None) -> list[IssuedKey]:
-        """Give the keys with a prefix, or all."""
+    def issued(self, prefix: str | None = None) -> list[IssuedKey]:
+        """Return the keys with a prefix, or all."""
         query = f"SELECT {_COLUMNS} FROM issued"
         with self._open("ro") as connection:
             if prefix is None:
@@ -84,8 +84,8 @@ class FileKeyBackend:
             rows = connection.execute(f"{query} WHERE prefix = ?", (prefix,))
             return [_issued(*row) for row in rows]
 
-    def keep(self, *rows: IssuedKey) -> None:
-        """Keep keys in one step; a hash that is held already is replaced."""
+    def save(self, *rows: IssuedKey) -> None:
+        """Store keys in one transaction; replace those with the same hash."""
         with self._writing() as connection:
             connection.executemany(
                 f"INSERT OR REPLACE INTO issued ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -93,37 +93,37 @@ class FileKeyBackend:
             )
 
     def secret(self, name: str, fresh: bytes | None = None) -> bytes | None:
-        """Give the secret of a name, or keep ``fresh`` where none is held."""
+        """Return the secret of a name; store and return ``fresh`` if there is none."""
         query = "SELECT secret FROM secrets WHERE name = ?"
         with self._open("ro" if fresh is None else "rw") as connection:
-            held = connection.execute(query, (name,)).fetchone()
-            if held is None and fresh is not None:
+            row = connection.execute(query, (name,)).fetchone()
+            if row is None and fresh is not None:
                 connection.execute("INSERT OR IGNORE INTO secrets VALUES (?, ?)", (name, fresh))
-                held = connection.execute(query, (name,)).fetchone()
-            return None if held is None else bytes(held[0])
+                row = connection.execute(query, (name,)).fetchone()
+            return None if row is None else bytes(row[0])
 
     def prepare(self) -> None:
-        """Make the file with its tables if it is not there."""
+        """Create the file and its tables if they are missing."""
         with self._writing():
             pass
 
     def stamp(self) -> object:
-        """Give which file it is and when it was changed."""
+        """Return the identity, time of change and size of the file."""
         try:
-            # Half the time that Path.stat takes, and asked for every request.
-            seen = os.stat(self._place)  # noqa: PTH116
+            # Takes half the time of Path.stat; called for every request.
+            status = os.stat(self._path_text)  # noqa: PTH116
         except OSError as error:
-            raise KeyStoreUnavailable(f"the key store does not answer: {error.strerror}") from error
-        return seen.st_ino, seen.st_mtime_ns, seen.st_size
+            raise KeyStoreUnavailable(f"the key store is unavailable: {error.strerror}") from error
+        return status.st_ino, status.st_mtime_ns, status.st_size
 
     def check(self) -> None:
-        """Make a real read."""
+        """Read from the store; raise if it is unavailable."""
         with self._open("ro") as connection:
             connection.execute("SELECT prefix FROM issued LIMIT 1").fetchone()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Open the store for one change, made with its tables if it was not there."""
+        """Open the store for one transaction; create it if it is missing."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.touch(mode=0o600)
         with self._open("rw") as connection:
@@ -136,14 +136,14 @@ class FileKeyBackend:
     def _open(self, mode: str) -> Iterator[sqlite3.Connection]:
         try:
             connection = sqlite3.connect(
-                f"{self._address}?mode={mode}", timeout=1, isolation_level=None, uri=True
+                f"{self._uri}?mode={mode}", timeout=1, isolation_level=None, uri=True
             )
             try:
                 yield connection
             finally:
                 connection.close()
         except sqlite3.Error as error:
-            raise KeyStoreUnavailable(f"the key store does not answer: {error}") from error
+            raise KeyStoreUnavailable(f"the key store is unavailable: {error}") from error
 
 
 def _issued(
@@ -157,8 +157,8 @@ def _issued(
     sandbox: int,
 ) -> IssuedKey:
     ends = None if ends_at is None else datetime.fromisoformat(ends_at)
-    made = datetime.fromisoformat(created_at)
-    return IssuedKey(prefix, sha256, key_id, tier, label, made, ends, bool(sandbox))
+    created = datetime.fromisoformat(created_at)
+    return IssuedKey(prefix, sha256, key_id, tier, label, created, ends, bool(sandbox))
 
 
 def _row(issued: IssuedKey) -> tuple[object, ...]:
@@ -180,22 +180,22 @@ _DECODE = msgspec.msgpack.Decoder(IssuedKey).decode
 
 
 class RedisKeyBackend:
-    """A hash for each prefix, from the SHA-256 of a key to what is known of it."""
+    """Keys in a Redis: one hash per prefix, from the SHA-256 of a key to its row."""
 
     def __init__(self, url: str) -> None:
         self._redis = connected(url)
 
-    def held(self, prefix: str | None = None) -> list[IssuedKey]:
-        """Give the keys with a prefix, or all."""
-        with _answering():
+    def issued(self, prefix: str | None = None) -> list[IssuedKey]:
+        """Return the keys with a prefix, or all."""
+        with _redis_errors():
             prefixes = self._redis.smembers(_PREFIXES) if prefix is None else [prefix.encode()]
-            found = [self._redis.hvals(_name(each)) for each in prefixes]
-        rows = [_DECODE(row) for each in found for row in each]
+            packed = [self._redis.hvals(_name(prefix)) for prefix in prefixes]
+        rows = [_DECODE(row) for values in packed for row in values]
         return sorted(rows, key=lambda row: row.created_at)
 
-    def keep(self, *rows: IssuedKey) -> None:
-        """Keep keys in one step; a hash that is held already is replaced."""
-        with _answering(), self._redis.pipeline(transaction=True) as step:
+    def save(self, *rows: IssuedKey) -> None:
+        """Store keys in one transaction; replace those with the same hash."""
+        with _redis_errors(), self._redis.pipeline(transaction=True) as step:
             for row in rows:
                 prefix = row.prefix.encode()
                 step.hset(_name(prefix), row.sha256, msgspec.msgpack.encode(row))
@@ -203,23 +203,23 @@ class RedisKeyBackend:
             step.execute()
 
     def prepare(self) -> None:
-        """Do nothing: a Redis that answers is there."""
+        """Do nothing: a Redis needs no tables."""
 
     def secret(self, name: str, fresh: bytes | None = None) -> bytes | None:
-        """Give the secret of a name, or keep ``fresh`` where none is held."""
-        with _answering():
+        """Return the secret of a name; store and return ``fresh`` if there is none."""
+        with _redis_errors():
             if fresh is not None:
                 self._redis.set(f"sankofa:secret:{name}", fresh, nx=True)
-            held = self._redis.get(f"sankofa:secret:{name}")
-        return None if held is None else bytes(held)
+            secret = self._redis.get(f"sankofa:secret:{name}")
+        return None if secret is None else bytes(secret)
 
     def stamp(self) -> object:
-        """Give nothing: to see whether a Redis has changed is as dear as to ask it."""
+        """Return None: asking a Redis whether it has changed costs as much as a read."""
         return None
 
     def check(self) -> None:
-        """Make a real read."""
-        with _answering():
+        """Read from the store; raise if it is unavailable."""
+        with _redis_errors():
             self._redis.srandmember(_PREFIXES)
 
 
@@ -228,10 +228,10 @@ def _name(prefix: bytes) -> bytes:
 
 
 @contextmanager
-def _answering() -> Iterator[None]:
+def _redis_errors() -> Iterator[None]:
     from redis import RedisError
 
     try:
         yield
     except RedisError as error:
-        raise KeyStoreUnavailable(f"the key store does not answer: {error}") from error
+        raise KeyStoreUnavailable(f"the key store is unavailable: {error}") from error

@@ -23,17 +23,17 @@ from warehouse.keys.backends import (
 from warehouse.redis import SCHEMES
 from warehouse.tiers import TIERS, Tier, TierName
 
-_MARK = "sk_live_"
-_IN_TEXT = re.compile(rf"({_MARK}[A-Za-z0-9_-]{{4}})[A-Za-z0-9_-]+")
-_SHOWN = len(_MARK) + 4
-_REMEMBERED = 10_000
-# A change of a key takes effect within a second, also where none can be seen for free.
-_SECONDS = 0.8
+_KEY_START = "sk_live_"
+_KEY_PATTERN = re.compile(rf"({_KEY_START}[A-Za-z0-9_-]{{4}})[A-Za-z0-9_-]+")
+_PREFIX_LENGTH = len(_KEY_START) + 4
+_MOST_CACHED = 10_000
+# A changed key takes effect within a second, also where the backend shows no change stamp.
+_CACHE_SECONDS = 0.8
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key that was found: its public prefix, its tier, and whom its use is counted for."""
+    """An authenticated key: its public prefix, its tier, and the id its use is counted under."""
 
     prefix: str
     tier: Tier
@@ -42,155 +42,158 @@ class Key:
 
 
 class KeyStore:
-    """The keys at a place: the path of a file, or the URL of a Redis."""
+    """The keys in a SQLite file or a Redis, with a short-lived cache of those in use."""
 
-    def __init__(self, place: str | Path, tiers: Mapping[TierName, Tier] = TIERS) -> None:
-        self.backend: KeyBackend = _backend(str(place))
+    def __init__(self, location: str | Path, tiers: Mapping[TierName, Tier] = TIERS) -> None:
+        self.backend: KeyBackend = _backend(str(location))
         self._tiers: Mapping[str, Tier] = {str(name): tier for name, tier in tiers.items()}
-        self._found: dict[bytes, tuple[Key, object, float]] = {}
+        self._cache: dict[bytes, tuple[Key, object, float]] = {}
 
     @property
     def path(self) -> Path:
-        """The file of the store, where it is one."""
+        """The file of the store, if it is one."""
         if isinstance(self.backend, FileKeyBackend):
             return self.backend.path
-        raise SankofaError("this key store is no file")
+        raise SankofaError("this key store is not a file")
 
     def find(self, prefix: str, digest: bytes) -> Key | None:
-        """Find a key by its hash; one found a moment ago is not looked for again."""
+        """Return the key with this hash, from the cache if the store has not changed."""
         stamp, now = self.backend.stamp(), time.monotonic()
-        known = self._found.get(digest)
-        if known is not None and known[1] == stamp and now < known[2]:
-            return known[0]
-        found = self._read(prefix, digest)
-        if found is None:
-            self._found.pop(digest, None)
+        cached = self._cache.get(digest)
+        if cached is not None and cached[1] == stamp and now < cached[2]:
+            return cached[0]
+        key = self._read(prefix, digest)
+        if key is None:
+            self._cache.pop(digest, None)
             return None
-        if len(self._found) >= _REMEMBERED:
-            self._found.clear()
-        self._found[digest] = (found, stamp, now + _SECONDS)
-        return found
+        if len(self._cache) >= _MOST_CACHED:
+            self._cache.clear()
+        self._cache[digest] = (key, stamp, now + _CACHE_SECONDS)
+        return key
 
     def _read(self, prefix: str, digest: bytes) -> Key | None:
-        found = None
-        for row in self.backend.held(prefix):
-            if hmac.compare_digest(row.sha256, digest) and row.holds():
-                found = Key(prefix, self._tiers[row.tier], row.key_id, row.sandbox)
-        return found
+        key = None
+        # Every row is compared, so that the time taken does not tell which one matched.
+        for row in self.backend.issued(prefix):
+            if hmac.compare_digest(row.sha256, digest) and row.is_active():
+                key = Key(prefix, self._tiers[row.tier], row.key_id, row.sandbox)
+        return key
 
 
 def create_key(store: KeyStore, tier: TierName, label: str = "") -> str:
-    """Make a key of a tier; this is the only time it is shown."""
-    key = _fresh()
-    store.backend.keep(_made(key, tier, label))
+    """Create a key of a tier; only its hash is stored, so this is the only time it is shown."""
+    key = _new_key()
+    store.backend.save(_issue(key, tier, label))
     return key
 
 
 def sandbox(store: KeyStore) -> str:
-    """Give the public sandbox key, a real key of the sample tier, made the first time."""
+    """Return the public sandbox key, a key of the sample tier; create it the first time."""
     store.backend.prepare()
-    key = _kept(store.backend.secret("sandbox", _fresh().encode())).decode()
-    row = msgspec.structs.replace(_made(key, "sample", "sandbox"), sandbox=True)
-    if all(held.sha256 != row.sha256 for held in store.backend.held(row.prefix)):
-        store.backend.keep(row)
+    key = _required(store.backend.secret("sandbox", _new_key().encode())).decode()
+    row = msgspec.structs.replace(_issue(key, "sample", "sandbox"), sandbox=True)
+    if all(other.sha256 != row.sha256 for other in store.backend.issued(row.prefix)):
+        store.backend.save(row)
     return key
 
 
 def usable_sandbox_key(store: KeyStore) -> str | None:
-    """Give the sandbox key as visitors are shown it: only if there is one and it lets them in."""
-    held = store.backend.secret("sandbox")
-    key = None if held is None else held.decode()
+    """Return the sandbox key if there is one and it is active."""
+    secret = store.backend.secret("sandbox")
+    key = None if secret is None else secret.decode()
     return key if key is not None and find_key(store, key) is not None else None
 
 
 def find_key(store: KeyStore, key: str) -> Key | None:
-    """Find a key; how long it takes tells nothing of the keys that are held."""
+    """Return a key if it is known and active; the time taken reveals nothing about stored keys."""
     return store.find(_prefix(key), _digest(key)) if key.isascii() else None
 
 
 def redact_keys(text: str) -> str:
-    """Leave of any key in a text only its public prefix."""
-    return _IN_TEXT.sub(r"\1…", text) if _MARK in text else text
+    """Replace every key in a text with its public prefix."""
+    return _KEY_PATTERN.sub(r"\1…", text) if _KEY_START in text else text
 
 
 def list_keys(store: KeyStore) -> list[IssuedKey]:
-    """List the keys that were ever made, in the order of their making."""
-    return store.backend.held()
+    """Return every key that was ever issued, oldest first."""
+    return store.backend.issued()
 
 
 def revoke_key(store: KeyStore, name: str) -> IssuedKey:
-    """End the key of a prefix or an id, and what is left of it from before a rotation."""
-    rows = _named(store, name)
+    """Revoke a key by prefix or id, including predecessors still valid after a rotation."""
+    rows = _active_rows(store, name)
     now = datetime.now(UTC)
     ended = [msgspec.structs.replace(row, ends_at=now) for row in rows]
-    store.backend.keep(*ended)
+    store.backend.save(*ended)
     return ended[-1]
 
 
 def rotate_key(store: KeyStore, name: str, overlap: timedelta = timedelta(0)) -> str:
-    """Make a new key in place of one; its tier, its label and its use go on.
+    """Replace a key with a new one of the same tier, label and usage count.
 
-    The one before ends after ``overlap``, so that a customer can change over.
+    The old key ends after ``overlap``, so that a customer can switch over.
     """
-    rows = _named(store, name)
+    rows = _active_rows(store, name)
     last = rows[-1]
     if last.sandbox:
         raise SankofaError("the sandbox key is public; it is revoked, not rotated")
-    key, ends = _fresh(), datetime.now(UTC) + overlap
+    key, ends = _new_key(), datetime.now(UTC) + overlap
     ended = [
         msgspec.structs.replace(row, ends_at=min(ends, row.ends_at) if row.ends_at else ends)
         for row in rows
     ]
-    made = msgspec.structs.replace(_made(key, "sample", last.label), tier=last.tier)
-    store.backend.keep(*ended, msgspec.structs.replace(made, key_id=last.key_id))
+    issued = msgspec.structs.replace(_issue(key, "sample", last.label), tier=last.tier)
+    store.backend.save(*ended, msgspec.structs.replace(issued, key_id=last.key_id))
     return key
 
 
 def check_key_store(store: KeyStore) -> None:
-    """Read the store; raise if it does not answer."""
+    """Read from the store; raise if it is unavailable."""
     store.backend.check()
 
 
 def signing_secret(store: KeyStore, name: str) -> bytes:
-    """Give the secret with which the service signs for a purpose, made the first time."""
-    return _kept(store.backend.secret(f"signing:{name}", secrets.token_bytes(32)))
+    """Return the secret that the service signs with for a purpose; create it the first time."""
+    return _required(store.backend.secret(f"signing:{name}", secrets.token_bytes(32)))
 
 
-def _kept(secret: bytes | None) -> bytes:
+def _required(secret: bytes | None) -> bytes:
     if secret is None:
-        raise KeyStoreUnavailable("the key store did not keep a secret; is it read-only?")
+        raise KeyStoreUnavailable("the key store did not store a secret; is it read-only?")
     return secret
 
 
-def _named(store: KeyStore, name: str) -> list[IssuedKey]:
-    """Give the rows of one key that still hold, the newest last."""
-    rows = [row for row in store.backend.held() if row.holds()]
+def _active_rows(store: KeyStore, name: str) -> list[IssuedKey]:
+    """Return the active rows of one key, newest last."""
+    rows = [row for row in store.backend.issued() if row.is_active()]
     ids = {row.key_id for row in rows if name in (row.prefix, row.key_id)}
     if not ids:
-        raise SankofaError(f"no key in use has the prefix or id {name[:_SHOWN]!r}; see the list")
+        raise SankofaError(
+            f"no key in use has the prefix or id {name[:_PREFIX_LENGTH]!r}; see the list"
+        )
     if len(ids) > 1:
         raise SankofaError(f"{len(ids)} keys have the prefix {name!r}; name the id instead")
     return [row for row in rows if row.key_id in ids]
 
 
-def _made(key: str, tier: TierName, label: str) -> IssuedKey:
+def _issue(key: str, tier: TierName, label: str) -> IssuedKey:
     key_id = secrets.token_hex(8)
     return IssuedKey(_prefix(key), _digest(key), key_id, tier, label, datetime.now(UTC))
 
 
-def _fresh() -> str:
-    return _MARK + secrets.token_urlsafe(32)
+def _new_key() -> str:
+    return _KEY_START + secrets.token_urlsafe(32)
 
 
 def _prefix(key: str) -> str:
-    return key[:_SHOWN]
+    return key[:_PREFIX_LENGTH]
 
 
 def _digest(key: str) -> bytes:
     return hashlib.sha256(key.encode("ascii")).digest()
 
 
-def _backend(place: str) -> KeyBackend:
-    if not place.startswith(SCHEMES):
-        return FileKeyBackend(Path(place))
-    return RedisKeyBackend(place)
+def _backend(location: str) -> KeyBackend:
+    if not location.startswith(SCHEMES):
+        return FileKeyBackend(Path(location))
+    return RedisKeyBackend(location)

@@ -12,11 +12,11 @@ from warehouse.redis import connected
 from warehouse.tiers import Tier
 
 MINUTE = 60
-_KEPT = timedelta(days=40)
+_REPORTING_PERIOD = timedelta(days=40)
 
 
 class UsageUnavailable(SankofaError):
-    """The usage store does not answer."""
+    """The usage store is unavailable."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,17 @@ class Month:
 
     @property
     def seconds(self) -> int:
-        """How long the month is."""
+        """The length of the month."""
         return int(self.ends - self.starts)
 
     @property
-    def kept_until(self) -> float:
-        """Until when its counts are kept, to be reported."""
-        return self.ends + _KEPT.total_seconds()
+    def expires(self) -> float:
+        """When its counters expire; until then they can be reported."""
+        return self.ends + _REPORTING_PERIOD.total_seconds()
 
 
 def month_at(now: float) -> Month:
-    """Give the month of a moment."""
+    """Return the month of a time."""
     first = datetime.fromtimestamp(now, UTC).replace(
         day=1, hour=0, minute=0, second=0, microsecond=0
     )
@@ -49,7 +49,7 @@ def month_at(now: float) -> Month:
 
 
 def month_before(name: str) -> str:
-    """Name the month before one; no month is before what is none."""
+    """Return the previous month; an empty text for an invalid one."""
     try:
         first = datetime.strptime(name, "%Y-%m")
         return f"{first - timedelta(days=1):%Y-%m}"
@@ -58,7 +58,7 @@ def month_before(name: str) -> str:
 
 
 class RequestCounts(NamedTuple):
-    """What a store says after a request: the counts, and whether the month was charged."""
+    """The counts after a request, and whether it was charged to the month."""
 
     minute_used: int
     minute_ends: float
@@ -67,33 +67,33 @@ class RequestCounts(NamedTuple):
 
 
 class Counters(Protocol):
-    """Counters that all processes of an installation share; raise if they do not answer."""
+    """Counters shared by all processes of an installation; raise UsageUnavailable."""
 
     def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> RequestCounts:
-        """Count a request against the minute and, unless refused, against the month."""
+        """Count a request against the minute and, unless it is refused, against the month."""
 
     def give_back(self, who: str, month: Month) -> None:
-        """Take back what a request was charged."""
+        """Refund a request."""
 
     def used(self, who: str, month: str) -> int:
-        """Sum the month of everyone whose name begins so."""
+        """Return the sum of a month over all counters of a key, one per network for the sandbox."""
 
     def check(self) -> None:
-        """Make a real read."""
+        """Read from the store; raise if it is unavailable."""
 
 
 def minute_name(who: str) -> str:
-    """Name the counter of a minute; the braces keep both counters on one node of a cluster."""
+    """Return the name of a minute counter; braces keep both counters on one cluster node."""
     return f"minute:{{{who}}}"
 
 
 def month_name(who: str, month: str) -> str:
-    """Name the counter of a month."""
+    """Return the name of a month counter."""
     return f"month:{month}:{{{who}}}"
 
 
 def month_prefix(who: str, month: str) -> str:
-    """Give how the counters of a key begin, also those of each network of the sandbox."""
+    """Return the common prefix of a key's month counters."""
     return f"month:{month}:{{{who}"
 
 
@@ -114,11 +114,11 @@ return {used, left, spent, charged}
 _GIVE_BACK = """
 if tonumber(redis.call('GET', KEYS[1]) or '0') > 0 then redis.call('DECR', KEYS[1]) end
 """
-_OURS = "sankofa:usage:"
+_NAMESPACE = "sankofa:usage:"
 
 
 class RedisCounters:
-    """The same counters as in a file, ended by the Redis itself."""
+    """Counters in a Redis, which expires them itself. One script, so one round trip."""
 
     def __init__(self, url: str) -> None:
         self._redis = connected(url)
@@ -126,35 +126,35 @@ class RedisCounters:
         self._give_back = self._redis.register_script(_GIVE_BACK)
 
     def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> RequestCounts:
-        """Count a request against the minute and, unless refused, against the month."""
-        keys = [_OURS + minute_name(who), _OURS + month_name(who, month.name)]
-        limits = [tier.per_minute, tier.per_month, MINUTE * 1000, int(month.kept_until * 1000)]
-        with _answering():
+        """Count a request against the minute and, unless it is refused, against the month."""
+        keys = [_NAMESPACE + minute_name(who), _NAMESPACE + month_name(who, month.name)]
+        limits = [tier.per_minute, tier.per_month, MINUTE * 1000, int(month.expires * 1000)]
+        with _redis_errors():
             used, left, spent, charged = self._take(keys, [*limits, int(charge)])
         return RequestCounts(used, now + left / 1000, spent, bool(charged))
 
     def give_back(self, who: str, month: Month) -> None:
-        """Take back what a request was charged."""
-        with _answering():
-            self._give_back([_OURS + month_name(who, month.name)])
+        """Refund a request."""
+        with _redis_errors():
+            self._give_back([_NAMESPACE + month_name(who, month.name)])
 
     def used(self, who: str, month: str) -> int:
-        """Sum the month of everyone whose name begins so."""
-        with _answering():
-            found = self._redis.scan_iter(f"{_OURS}{month_prefix(who, month)}*", count=10_000)
-            return sum(int(self._redis.get(name) or 0) for name in found)
+        """Return the sum of a month over all counters of a key, one per network for the sandbox."""
+        with _redis_errors():
+            names = self._redis.scan_iter(f"{_NAMESPACE}{month_prefix(who, month)}*", count=10_000)
+            return sum(int(self._redis.get(name) or 0) for name in names)
 
     def check(self) -> None:
-        """Make a real read."""
-        with _answering():
-            self._redis.get(_OURS)
+        """Read from the store; raise if it is unavailable."""
+        with _redis_errors():
+            self._redis.get(_NAMESPACE)
 
 
 @contextmanager
-def _answering() -> Iterator[None]:
+def _redis_errors() -> Iterator[None]:
     from redis import RedisError
 
     try:
         yield
     except RedisError as error:
-        raise UsageUnavailable(f"the usage store does not answer: {error}") from error
+        raise UsageUnavailable(f"the usage store is unavailable: {error}") from error

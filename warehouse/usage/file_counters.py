@@ -1,8 +1,8 @@
 """Counters in one file, shared by all processes of a machine.
 
-The file is a table of buckets, each of a few slots, one slot for whoever asks. A change locks
-its bucket; the kernel frees the lock of a process that dies. Slots stand alone: whatever a power
-failure leaves of one is at worst a wrong count. Nothing waits for the disk.
+The file is a hash table: buckets of a few slots, one slot per client. A change locks its bucket;
+the kernel releases the locks of a process that dies. Slots are independent: a power failure can
+at worst leave a wrong count. Nothing waits for the disk.
 """
 
 import errno
@@ -22,17 +22,17 @@ from warehouse.usage.counters import MINUTE, Month, RequestCounts, UsageUnavaila
 
 _HEAD = b"sankofa usage 1\n"
 _BEGIN = 4_096
-# Room for a million who ask; the file is sparse and takes what is used of it.
+# Room for a million clients; the file is sparse and takes only what is used of it.
 _BUCKETS, _SLOTS = 32_768, 32
 _LAYOUT = struct.Struct("<16s16sdI8sQQ8x")
 _BUCKET = _SLOTS * _LAYOUT.size
-_REMEMBERED = 100_000
-# For so long it is not looked whether another file has taken the place.
-_A_MOMENT = 0.05
+_MOST_CACHED = 100_000
+# Seconds between two checks whether the file was replaced.
+_CHECK_INTERVAL = 0.05
 
 
 class _Slot(NamedTuple):
-    """One who asks: its mark, its key, its minute, its month and the one before."""
+    """The counters of one client: hash, key, minute, month and previous month."""
 
     mark: bytes
     key: bytes
@@ -43,7 +43,7 @@ class _Slot(NamedTuple):
     before_used: int
 
     def in_month(self, month: str) -> "_Slot":
-        """Give the slot as it is in a month: one that is over counts as the one before."""
+        """Return the slot moved to a month; a month that is over becomes the previous one."""
         name = _month(month)
         if self.month == name:
             return self
@@ -51,31 +51,31 @@ class _Slot(NamedTuple):
         return self._replace(month=name, month_used=0, before_used=before)
 
     def used(self, month: str) -> int:
-        """Give what was charged in a month, if it is still known."""
+        """Return the requests charged in a month; 0 if the slot no longer has it."""
         if self.month == _month(month):
             return self.month_used
-        known = self.month.strip(b"\0").decode("ascii", "replace")
-        return self.before_used if known and month_before(known) == month else 0
+        current = self.month.strip(b"\0").decode("ascii", "replace")
+        return self.before_used if current and month_before(current) == month else 0
 
 
 @cache
 def file_counters(path: Path) -> "FileCounters":
-    """Give the counters at a path: a process holds its locks on a file as one."""
+    """Return the counters of a path, one object per process: POSIX locks belong to the process."""
     return FileCounters(path)
 
 
 class FileCounters:
-    """Counters in a file, made where there is none."""
+    """Counters in a file, which is created if missing."""
 
     def __init__(self, path: Path, buckets: int = _BUCKETS) -> None:
-        self.path, self._place, self._buckets = path, str(path), buckets
+        self.path, self._path_text, self._buckets = path, str(path), buckets
         self._turn = threading.Lock()
         self._opened: tuple[int, int] | None = None
         self._looked = 0.0
-        self._asked: dict[str, _Bucket] = {}
+        self._buckets_by_client: dict[str, _Bucket] = {}
 
     def take(self, who: str, tier: Tier, month: Month, charge: bool, now: float) -> RequestCounts:
-        """Count a request against the minute and, unless refused, against the month."""
+        """Count a request against the minute and, unless it is refused, against the month."""
         with self._turn, self._bucket_of(who) as bucket:
             at, slot = bucket.find(now)
             mark, key, ends, used, named, spent, before = slot
@@ -91,34 +91,35 @@ class FileCounters:
         return RequestCounts(used, ends, spent, charged)
 
     def _bucket_of(self, who: str) -> "_Bucket":
-        bucket = self._asked.get(who)
+        bucket = self._buckets_by_client.get(who)
         if bucket is None:
-            if len(self._asked) >= _REMEMBERED:
-                self._asked.clear()
-            bucket = self._asked[who] = _Bucket(self, who)
+            if len(self._buckets_by_client) >= _MOST_CACHED:
+                self._buckets_by_client.clear()
+            bucket = self._buckets_by_client[who] = _Bucket(self, who)
         return bucket
 
     def give_back(self, who: str, month: Month) -> None:
-        """Take back what a request was charged."""
+        """Refund a request."""
         with self._turn, self._bucket_of(who) as bucket:
             at, slot = bucket.find(month.starts)
             if slot.month == _month(month.name) and slot.month_used:
                 bucket.write(at, *slot._replace(month_used=slot.month_used - 1))
 
     def used(self, who: str, month: str) -> int:
-        """Sum the month of a key, over all networks where it is the sandbox's."""
+        """Return the sum of a month over all counters of a key."""
         key, total = _key(who), 0
         with self._turn:
             try:
-                for held in self._written():
-                    if key in held:
-                        total += sum(slot.used(month) for slot in _slots(held) if slot.key == key)
+                for bucket in self._written():
+                    if key in bucket:
+                        slots = _slots(bucket)
+                        total += sum(slot.used(month) for slot in slots if slot.key == key)
             except OSError as error:
                 raise self.failed(error) from error
         return total
 
     def _written(self) -> Iterator[bytes]:
-        """Give the buckets that were ever written; what lies between takes no place."""
+        """Yield the buckets that were ever written, skipping the holes of the sparse file."""
         file, number = self.file(), 0
         size = os.fstat(file).st_size
         while (begin := _start(number)) < size:
@@ -132,7 +133,7 @@ class FileCounters:
             number += 1
 
     def check(self) -> None:
-        """Make a real read."""
+        """Read from the store; raise if it is unavailable."""
         with self._turn:
             try:
                 self._looked = 0.0
@@ -141,14 +142,14 @@ class FileCounters:
                 raise self.failed(error) from error
 
     def file(self) -> int:
-        """Give the open file, opened anew where another has taken its place."""
+        """Return the open file; reopen it if it was replaced."""
         try:
             if self._opened is not None:
                 now = time.monotonic()
-                if now < self._looked + _A_MOMENT:
+                if now < self._looked + _CHECK_INTERVAL:
                     return self._opened[0]
                 self._looked = now
-                if os.stat(self._place).st_ino == self._opened[1]:  # noqa: PTH116
+                if os.stat(self._path_text).st_ino == self._opened[1]:  # noqa: PTH116
                     return self._opened[0]
                 self._close()
             return self._open()
@@ -156,39 +157,39 @@ class FileCounters:
             raise self.failed(error) from error
 
     def failed(self, error: OSError) -> UsageUnavailable:
-        """Make the error of a file that cannot be used."""
+        """Close the file and return the error to raise."""
         self._close()
-        return UsageUnavailable(f"the usage store does not answer: {error.strerror}")
+        return UsageUnavailable(f"the usage store is unavailable: {error.strerror}")
 
     def bucket(self, mark: bytes) -> int:
-        """Say where the bucket of a mark begins."""
+        """Return the offset of the bucket of a client hash."""
         return _start(int.from_bytes(mark[:8], "little") % self._buckets)
 
     def _open(self) -> int:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = os.open(self._path_text, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         if os.fstat(file).st_size == 0:
             os.pwrite(file, _HEAD, 0)
         if os.pread(file, len(_HEAD), 0) != _HEAD:
             os.close(file)
-            raise UsageUnavailable("the file of the usage store is another; move it away")
+            raise UsageUnavailable("the file is not a usage store; move it away")
         self._opened = file, os.fstat(file).st_ino
         return file
 
     def _close(self) -> None:
-        held, self._opened = self._opened, None
-        if held is not None:
-            os.close(held[0])
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            os.close(opened[0])
 
 
 class _Bucket:
-    """The bucket of one who asks, locked while it is open."""
+    """The bucket of one client, locked while it is open."""
 
     def __init__(self, counters: FileCounters, who: str) -> None:
         self._counters, self._who = counters, who
         self._mark = blake2b(who.encode(), digest_size=16).digest()
         self._begin = counters.bucket(self._mark)
-        # Where the slot was found; looked for again where another has taken its place.
+        # Offset of the slot when last seen; searched again if another client has taken it.
         self._at = -1
 
     def __enter__(self) -> Self:
@@ -207,17 +208,17 @@ class _Bucket:
         fcntl.lockf(self._file, fcntl.LOCK_UN, _BUCKET, self._begin)
 
     def find(self, now: float) -> tuple[int, _Slot]:
-        """Find the slot; for a newcomer a free one, or that of whoever asked least."""
+        """Return offset and slot of the client; a new one gets a free slot or the least used."""
         if self._at >= 0:
-            held = os.pread(self._file, _LAYOUT.size, self._begin + self._at)
-            if held.startswith(self._mark) and len(held) == _LAYOUT.size:
-                return self._at, _Slot._make(_LAYOUT.unpack(held))
-        held = os.pread(self._file, _BUCKET, self._begin)
-        at = held.find(self._mark)
-        if at >= 0 and at % _LAYOUT.size == 0 and at + _LAYOUT.size <= len(held):
+            packed = os.pread(self._file, _LAYOUT.size, self._begin + self._at)
+            if packed.startswith(self._mark) and len(packed) == _LAYOUT.size:
+                return self._at, _Slot._make(_LAYOUT.unpack(packed))
+        bucket = os.pread(self._file, _BUCKET, self._begin)
+        at = bucket.find(self._mark)
+        if at >= 0 and at % _LAYOUT.size == 0 and at + _LAYOUT.size <= len(bucket):
             self._at = at
-            return at, _Slot._make(_LAYOUT.unpack_from(held, at))
-        slots = _slots(held)
+            return at, _Slot._make(_LAYOUT.unpack_from(bucket, at))
+        slots = _slots(bucket)
         least = min(range(_SLOTS), key=lambda number: _weight(slots[number], now))
         return least * _LAYOUT.size, _Slot(self._mark, _key(self._who), 0.0, 0, _month(""), 0, 0)
 
@@ -227,13 +228,13 @@ class _Bucket:
 
 
 def _weight(slot: _Slot, now: float) -> tuple[bytes, int, bool]:
-    """Weigh a slot: an empty one least, then those of months ago, then by use."""
+    """Return the sort key for eviction: empty slots first, then old months, then least used."""
     return slot.month, slot.month_used, now < slot.minute_ends
 
 
-def _slots(held: bytes) -> list[_Slot]:
-    whole = held.ljust(_BUCKET, b"\0")
-    return [_Slot._make(each) for each in _LAYOUT.iter_unpack(whole)]
+def _slots(bucket: bytes) -> list[_Slot]:
+    padded = bucket.ljust(_BUCKET, b"\0")
+    return [_Slot._make(values) for values in _LAYOUT.iter_unpack(padded)]
 
 
 def _start(number: int) -> int:
