@@ -36,7 +36,7 @@ def reasons(parsed: Parsed) -> list[str]:
     return [item.reason for table in parsed.rejected.values() for item in table]
 
 
-def places(parsed: Parsed) -> list[str]:
+def locations(parsed: Parsed) -> list[str]:
     refs = [item.source_ref for table in parsed.rejected.values() for item in table]
     return [ref.partition("#")[2] for ref in refs]
 
@@ -60,9 +60,9 @@ def observed(iso3: str = "NGA", **changes: Any) -> dict[str, Any]:
     return stated | changes
 
 
-def page(*found: Any, **meta: Any) -> Parsed:
+def page(*rows_of_page: Any, **meta: Any) -> Parsed:
     head = {"page": 1, "pages": 1, "per_page": "50", "total": 1, "lastupdated": "2024-03-28"}
-    body = json.dumps([head | meta, list(found)]).encode()
+    body = json.dumps([head | meta, list(rows_of_page)]).encode()
     return worldbank.parse(document(body), body)
 
 

@@ -51,9 +51,9 @@ def parties(mart: Mart) -> list[dict[str, Any]]:
 
 
 def shown(mart: Mart, service_id: str) -> dict[str, Any]:
-    found = entity(mart, service_id)
-    assert found is not None
-    return dict(json.loads(found.rows[0]))
+    result = entity(mart, service_id)
+    assert result is not None
+    return dict(json.loads(result.rows[0]))
 
 
 def test_a_party_is_served_with_who_it_is(record: Record, folder: Path) -> None:
@@ -64,9 +64,9 @@ def test_a_party_is_served_with_who_it_is(record: Record, folder: Path) -> None:
 
     mart = published(record, folder)
 
-    known, unknown = parties(mart)
-    assert (known["service_id"], known["match_method"]) == ("DCA", "registry_id")
-    assert (unknown["service_id"], unknown["match_method"]) == (None, None)
+    resolved, unresolved = parties(mart)
+    assert (resolved["service_id"], resolved["match_method"]) == ("DCA", "registry_id")
+    assert (unresolved["service_id"], unresolved["match_method"]) == (None, None)
     assert shown(mart, "DCA")["datasets"] == ["AF-TENDER"]
 
 
@@ -81,7 +81,7 @@ def test_each_vintage_of_a_party_is_who_it_states_to_be(record: Record, folder: 
     load(record, TENDER_PARTIES, party_row(name="B Ltd", available_at=date(2021, 1, 1)))
 
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[kept(tables)])
+    publish(record, folder, derivations=[collecting(tables)])
 
     matched = tables[0]["party_matches"].to_pylist()
     assert {row["name"]: row["service_id"] for row in matched} == {
@@ -106,7 +106,7 @@ def test_an_id_that_no_register_describes_answers_as_the_one_it_points_to(
     record: Record, folder: Path
 ) -> None:
     load(record, ENTITIES, entity_row(service_id=OWN, lei=LEI))
-    isins = [identifier(each, "isin", "ZAE000000001") for each in (OWN, LISTED)]
+    isins = [identifier(service_id, "isin", "ZAE000000001") for service_id in (OWN, LISTED)]
     load(record, IDENTIFIERS, *isins, identifier(LISTED, "ticker", "XJSE:UFM", "XJSE"))
 
     mart = published(record, folder)
@@ -123,7 +123,7 @@ def test_a_withheld_party_is_never_looked_up(record: Record, folder: Path) -> No
     load(record, TENDER_PARTIES, withheld)
 
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[kept(tables)])
+    publish(record, folder, derivations=[collecting(tables)])
 
     assert tables[0]["party_matches"].num_rows == 0
 
@@ -134,12 +134,12 @@ def test_what_is_withdrawn_makes_nothing_one(record: Record, folder: Path) -> No
     load(record, IDENTIFIERS, taken_back | {"available_at": date(2021, 1, 1)})
 
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[kept(tables)])
+    publish(record, folder, derivations=[collecting(tables)])
 
     assert tables[0]["same_as"].num_rows == 0
 
 
-def kept(tables: list[DerivedTables]) -> Any:
+def collecting(tables: list[DerivedTables]) -> Any:
     """Derive as always, and keep what was derived."""
     organisations = derivation()
 
@@ -198,14 +198,14 @@ def test_the_step_says_how_many_were_resolved_and_why_the_others_were_not(
     storage = IngestResource(documents="", base_url="", landing_url="", record_url=record.root)
 
     def run() -> dict[str, dict[str, Any]]:
-        places = {name: str(folder.parent / name) for name in ("work", "exports", "docs", "key")}
+        paths = {name: str(folder.parent / name) for name in ("work", "exports", "docs", "key")}
         publishing = Publishing(
             marts=str(folder),
-            work=places["work"],
-            exports=places["exports"],
+            work=paths["work"],
+            exports=paths["exports"],
             exports_url="http://127.0.0.1:8321/exports",
-            signing_key=places["key"],
-            docs=places["docs"],
+            signing_key=paths["key"],
+            docs=paths["docs"],
             keep=3,
         )
         result = dg.materialize(
@@ -220,21 +220,21 @@ def test_the_step_says_how_many_were_resolved_and_why_the_others_were_not(
             if event.asset_key
         }
 
-    told = run()
-    assert told["same_as"] == {"ids": 0}
-    assert told["party_matches"] == {
+    metadata = run()
+    assert metadata["same_as"] == {"ids": 0}
+    assert metadata["party_matches"] == {
         "parties": 2,
         "resolved": 1,
         "resolution rate": 0.5,
         "exact_name": 1,
         "no organisation of the country is known by this identifier or this name": 1,
     }
-    assert run() == {"published_build": told["published_build"]}
+    assert run() == {"published_build": metadata["published_build"]}
 
 
 def test_nobody_to_resolve_is_no_rate(record: Record, folder: Path) -> None:
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[kept(tables)])
+    publish(record, folder, derivations=[collecting(tables)])
 
     assert party_match_counts(tables[0]["party_matches"])["resolution rate"] is None
 

@@ -28,8 +28,10 @@ from warehouse.record.tables import ENTITIES, IDENTIFIERS
 def bare(value: Any) -> Any:
     """Write a record as the other rendering does: scalars without their wrapping."""
     if isinstance(value, dict):
-        return value["$"] if "$" in value else {name: bare(each) for name, each in value.items()}
-    return [bare(each) for each in value] if isinstance(value, list) else value
+        return (
+            value["$"] if "$" in value else {name: bare(member) for name, member in value.items()}
+        )
+    return [bare(item) for item in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("root", [{"records": [cdf()]}, [bare(cdf())]])
@@ -42,10 +44,10 @@ def test_an_lei_record_is_an_entity_and_its_identifiers(root: Any) -> None:
     assert (row["entity_type"], row["status"], row["lei_status"]) == ("company", "ACTIVE", "LAPSED")
     assert row["available_at"] == date(2024, 5, 3)
     assert row["publication"] == "2024-05-03T22:30:00.000+00:00"
-    found = [
-        (each["id_type"], each["id_value"], each["issuer"]) for each in parsed.rows["identifiers"]
+    identifiers = [
+        (row["id_type"], row["id_value"], row["issuer"]) for row in parsed.rows["identifiers"]
     ]
-    assert found == [("lei", LEI, None), ("registry", "2001/123456/06", "RA000604")]
+    assert identifiers == [("lei", LEI, None), ("registry", "2001/123456/06", "RA000604")]
 
 
 def test_an_answer_of_the_api_is_read_alike() -> None:
@@ -66,8 +68,8 @@ def test_an_answer_of_the_api_is_read_alike() -> None:
 
     (row,) = parsed.rows["entities"]
     assert (row["entity_type"], row["country"]) == ("state_body", "ZA")
-    found = [(each["id_type"], each["id_value"]) for each in parsed.rows["identifiers"]]
-    assert found == [("lei", LEI), ("aggregator", "za/2001123456")]
+    identifiers = [(row["id_type"], row["id_value"]) for row in parsed.rows["identifiers"]]
+    assert identifiers == [("lei", LEI), ("aggregator", "za/2001123456")]
 
 
 def test_a_natural_person_with_an_lei_is_rejected_without_its_name() -> None:
@@ -125,11 +127,11 @@ def csv_line(record: dict[str, Any]) -> dict[str, str]:
 
     def put(path: str, value: Any) -> None:
         if isinstance(value, list):
-            for count, each in enumerate(value, 1):
-                put(f"{path}.{count}", each)
+            for count, item in enumerate(value, 1):
+                put(f"{path}.{count}", item)
         elif isinstance(value, dict):
-            for name, each in value.items():
-                put(f"{path}.{name}".strip("."), each)
+            for name, member in value.items():
+                put(f"{path}.{name}".strip("."), member)
         elif value is not None:
             line[path] = value
 
@@ -150,9 +152,9 @@ def as_csv(records: list[dict[str, Any]]) -> bytes:
 def as_xml(records: list[dict[str, Any]]) -> bytes:
     def element(name: str, value: Any) -> str:
         if isinstance(value, list):
-            return "".join(element(name, each) for each in value)
+            return "".join(element(name, item) for item in value)
         inner = (
-            "".join(element(each, held) for each, held in value.items())
+            "".join(element(tag, member) for tag, member in value.items())
             if isinstance(value, dict)
             else escape(value or "")
         )
@@ -238,7 +240,7 @@ def test_a_golden_copy_is_read_by_the_header_it_is_published_with() -> None:
     )
     assert (row["country"], row["jurisdiction"], row["status"]) == ("ZA", "ZA", "INACTIVE")
     assert (row["lei_status"], row["same_as"]) == ("DUPLICATE", mint("lei", OTHER))
-    numbers = [(each["id_value"], each["issuer"]) for each in parsed.rows["identifiers"]]
+    numbers = [(row["id_value"], row["issuer"]) for row in parsed.rows["identifiers"]]
     assert numbers == [(LEI, None), ("2001/123456/06", "RA000531")]
 
 
@@ -287,9 +289,9 @@ def test_memory_stays_flat_however_long_the_copy_is(monkeypatch: pytest.MonkeyPa
         tracemalloc.start()
         for _ in gleif.stream(document(), body):
             pass
-        found = tracemalloc.get_traced_memory()[1]
+        peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return found
+        return peak
 
     assert peak(2_000) < 1.2 * peak(1_000)
 
@@ -310,7 +312,7 @@ def test_mapping_files_give_identifiers_known_on_the_day_they_were_read() -> Non
     parsed = isin_mapping(document(), body.encode())
     (row,) = parsed.rows["identifiers"]
     assert (row["available_at"], row["publication"]) == (date(2026, 11, 14), "2026-11-14")
-    assert [each.source_ref.partition("#")[2] for each in parsed.rejected["identifiers"]] == [
+    assert [row.source_ref.partition("#")[2] for row in parsed.rejected["identifiers"]] == [
         "line 3",
         "line 4",
         "line 5",
@@ -358,12 +360,12 @@ def test_a_listing_is_a_ticker_of_the_issuer_of_its_isin() -> None:
     )
 
     parsed = listings(document(), body.encode())
-    found = [
-        (each["service_id"], each["id_type"], each["id_value"], each["issuer"], each["status"])
-        for each in parsed.rows["identifiers"]
+    identifiers = [
+        (row["service_id"], row["id_type"], row["id_value"], row["issuer"], row["status"])
+        for row in parsed.rows["identifiers"]
     ]
     issuer = mint("isin", "US0378331005")
-    assert found == [
+    assert identifiers == [
         (issuer, "ticker", "XJSE:UFM", "XJSE", "listed"),
         (issuer, "isin", "US0378331005", None, None),
     ]
@@ -401,13 +403,13 @@ JOBS = json.dumps([{"idType": "ID_ISIN", "idValue": "US4592001014"}])
 def test_the_figis_of_an_isin_are_identifiers_of_its_issuer(headers: dict[str, str]) -> None:
     parsed = figi_answer([{"data": [FIGIS, FIGIS]}], **headers)
 
-    found = [(each["id_type"], each["id_value"]) for each in parsed.rows["identifiers"]]
-    assert found == [
+    identifiers = [(row["id_type"], row["id_value"]) for row in parsed.rows["identifiers"]]
+    assert identifiers == [
         ("isin", "US4592001014"),
         ("figi", "BBG000BLNNH6"),
         ("figi", "BBG001S5S399"),
     ]
-    assert {each["service_id"] for each in parsed.rows["identifiers"]} == {
+    assert {row["service_id"] for row in parsed.rows["identifiers"]} == {
         mint("isin", "US4592001014")
     }
 
@@ -416,7 +418,7 @@ def test_what_openfigi_did_not_find_is_rejected_in_its_words() -> None:
     answers = [{"warning": "No identifier found."}, {"error": "Invalid idValue format."}]
 
     parsed = figi_answer(answers, x_request_isins="US4592001014, US0378331005")
-    assert [each.reason for each in parsed.rejected["identifiers"]] == [
+    assert [row.reason for row in parsed.rejected["identifiers"]] == [
         "US4592001014: OpenFIGI: No identifier found.",
         "US0378331005: OpenFIGI: Invalid idValue format.",
     ]
@@ -500,7 +502,7 @@ def test_the_natural_persons_of_the_golden_copy_are_left_out() -> None:
     body = (REAL / "gleif" / "goldencopy_lei2_20240505_first320.json").read_bytes()
 
     parsed = gleif.parse(document(), body)
-    people = [each for each in parsed.rejected["entities"] if each.reason == "natural person"]
-    organisations = [each for each in parsed.rows["entities"] if not each["withdrawn"]]
+    people = [row for row in parsed.rejected["entities"] if row.reason == "natural person"]
+    organisations = [row for row in parsed.rows["entities"] if not row["withdrawn"]]
     assert (len(organisations), len(people)) == (295, 25)
     assert "Allan Chang" not in str(parsed)

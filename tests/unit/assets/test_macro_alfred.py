@@ -12,11 +12,21 @@ from hypothesis import strategies as st
 from assets.macro import alfred
 from assets.macro.alfred import country_in, unit_and_base
 from assets.parsing.parsed import Parsed
-from tests.helpers.macro import FRED, document, fits, places, real, reasons, rows, vintage, vintages
+from tests.helpers.macro import (
+    FRED,
+    document,
+    fits,
+    locations,
+    real,
+    reasons,
+    rows,
+    vintage,
+    vintages,
+)
 from warehouse.record.tables import MACRO_SERIES
 
 
-def known(parsed: Parsed) -> list[tuple[str, str | None, bool]]:
+def current_values(parsed: Parsed) -> list[tuple[str, str | None, bool]]:
     return [
         (row["publication"], None if row["value"] is None else str(row["value"]), row["withdrawn"])
         for row in rows(parsed)
@@ -28,7 +38,7 @@ def test_a_point_after_a_value_withdraws_it() -> None:
         vintage("1992-12-22", "199.7"), vintage("1996-01-19", "."), vintage("1997-05-07", "210.4")
     )
     assert fits(MACRO_SERIES, parsed)
-    assert known(parsed) == [
+    assert current_values(parsed) == [
         ("1992-12-22", "199.7", False),
         ("1996-01-19", None, True),
         ("1997-05-07", "210.4", False),
@@ -37,7 +47,7 @@ def test_a_point_after_a_value_withdraws_it() -> None:
 
 def test_a_point_before_any_value_is_nothing() -> None:
     parsed = vintages(vintage("1992-12-22", "."), vintage("1997-05-07", "210.4"))
-    assert known(parsed) == [("1997-05-07", "210.4", False)]
+    assert current_values(parsed) == [("1997-05-07", "210.4", False)]
     assert reasons(parsed) == ["no value given"]
 
 
@@ -83,7 +93,7 @@ def test_a_withdrawal_in_one_base_withdraws_nothing_in_the_next() -> None:
         vintage("2019-03-01", "100", "2019-01-01") | {"realtime_end": "2020-01-31"},
         vintage("2020-02-01", ".", "2019-01-01"),
     )
-    assert known(parsed) == [("2019-03-01", "100", False), ("2020-02-01", None, True)]
+    assert current_values(parsed) == [("2019-03-01", "100", False), ("2020-02-01", None, True)]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +129,7 @@ def test_values_by_their_vintages_are_read_where_they_change() -> None:
         "GDP_19970507": "210.4",
     }
     parsed = vintages(wide)
-    assert known(parsed) == [
+    assert current_values(parsed) == [
         ("1992-12-22", "199.7", False),
         ("1996-01-19", None, True),
         ("1997-05-07", "210.4", False),
@@ -129,15 +139,15 @@ def test_values_by_their_vintages_are_read_where_they_change() -> None:
 
 @given(values=st.lists(st.sampled_from(["1", "2", "3"]), min_size=1, max_size=6))
 def test_intervals_and_vintages_in_columns_say_the_same(values: list[str]) -> None:
-    days = [f"199{place}-01-01" for place in range(len(values))]
+    days = [f"199{index}-01-01" for index in range(len(values))]
     wide = {"date": "1946-01-01"}
     wide |= {f"GDP_{day.replace('-', '')}": value for day, value in zip(days, values, strict=True)}
     changes = [
         vintage(day, value)
-        for place, (day, value) in enumerate(zip(days, values, strict=True))
-        if place == 0 or values[place - 1] != value
+        for index, (day, value) in enumerate(zip(days, values, strict=True))
+        if index == 0 or values[index - 1] != value
     ]
-    assert known(vintages(wide)) == known(vintages(*changes))
+    assert current_values(vintages(wide)) == current_values(vintages(*changes))
 
 
 def csv_of(text: str, **headers: str) -> Parsed:
@@ -151,7 +161,10 @@ def test_a_download_of_alfred_names_its_series_and_the_days_it_was_known() -> No
         "2024-01-01,308.4,2024-02-13,2025-02-11\n2024-01-01,309.7,2025-02-12,\n"
     )
     assert fits(MACRO_SERIES, parsed)
-    assert known(parsed) == [("2024-02-13", "308.4", False), ("2025-02-12", "309.7", False)]
+    assert current_values(parsed) == [
+        ("2024-02-13", "308.4", False),
+        ("2025-02-12", "309.7", False),
+    ]
     assert rows(parsed)[0]["series"] == "FRED.CPIAUCSL"
 
 
@@ -173,7 +186,7 @@ def test_a_projection_is_not_a_reported_value() -> None:
 
 def test_descriptions_that_are_no_list_are_said_to_be_none() -> None:
     parsed = vintages(vintage("2020-01-01", "1"), **{"series-versions": "{}"})
-    assert len(reasons(parsed)) == 1 and places(parsed) == [""]
+    assert len(reasons(parsed)) == 1 and locations(parsed) == [""]
 
 
 def test_a_cadence_that_is_not_held_is_refused_in_words() -> None:

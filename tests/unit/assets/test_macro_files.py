@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assets.macro import alfred, h10, sdmx_csv, worldbank
 from assets.parsing.parsed import Parsed
-from tests.helpers.macro import document, fits, observed, page, places, reasons, rows
+from tests.helpers.macro import document, fits, locations, observed, page, reasons, rows
 from warehouse.record.incoming import to_arrow
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
@@ -125,16 +125,16 @@ def test_the_feds_own_download_says_which_money_is_for_one_of_which() -> None:
     body = H10.encode()
     parsed = h10.parse(document(body), body)
     assert fits(MACRO_SERIES, parsed)
-    found = {
+    rates = {
         (r["series"], r["country"], str(r["period_end"]), str(r["value"])) for r in rows(parsed)
     }
-    assert found == {
+    assert rates == {
         ("FX.EUR.USD", None, "2021-02-19", "1.2136"),
         ("FX.USD.ZAR", "ZA", "2021-02-19", "14.6300"),
         ("FX.USD.ZAR", "ZA", "2021-02-22", "14.7"),
     }
     assert {row["available_at"] for row in rows(parsed)} == {date(2026, 2, 10)}
-    assert places(parsed) == ["column 5", "line 7, column 4"]
+    assert locations(parsed) == ["column 5", "line 7, column 4"]
     assert "is no rate" in reasons(parsed)[0] and "withdrawn" in reasons(parsed)[1]
 
 

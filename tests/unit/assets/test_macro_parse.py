@@ -1,4 +1,4 @@
-"""What macro sources say, read exactly, with the day on which it could be known."""
+"""Macro sources are parsed exactly, with the day on which a value could be read."""
 
 import json
 import re
@@ -19,9 +19,9 @@ from tests.helpers.macro import (
     VERSIONS,
     document,
     fits,
+    locations,
     observed,
     page,
-    places,
     real,
     reasons,
     rows,
@@ -62,7 +62,7 @@ def test_aggregates_and_absent_values_are_counted_and_left_out() -> None:
         "no value given",
         "aggregate, not a country",
     ]
-    assert places(parsed) == ["/1/0", "/1/1", "/1/2"]
+    assert locations(parsed) == ["/1/0", "/1/1", "/1/2"]
     assert rows(page(observed("", country=france)))[0]["country_iso3"] == "FRA"
 
 
@@ -102,7 +102,7 @@ def test_a_dated_file_is_a_vintage_of_the_indicator_its_headers_name() -> None:
     assert fits(MACRO_ANNUAL, parsed)
     assert rows(parsed)[0]["publication"] == "2012-09-20"
     assert rows(parsed)[0]["available_at"] is None
-    assert places(parsed) == ["line 3"]
+    assert locations(parsed) == ["line 3"]
     assert len(reasons(worldbank_csv.parse_long(document(body), body))) == 1
 
 
@@ -179,7 +179,7 @@ def test_the_average_of_a_running_month_is_known_from_the_day_it_was_read() -> N
 def test_a_line_that_is_no_rate_says_why(line: str, word: str) -> None:
     parsed = sdmx(line, "K,D,USD,EUR,SP00,A,2024-01-15,1.1,A")
     assert len(rows(parsed)) == 1
-    assert places(parsed) == ["line 2"] and word in reasons(parsed)[0]
+    assert locations(parsed) == ["line 2"] and word in reasons(parsed)[0]
 
 
 def test_a_withdrawn_currency_is_still_one_before_its_end() -> None:
@@ -270,7 +270,7 @@ def test_a_vintage_is_known_from_the_start_of_its_interval() -> None:
 def test_an_observation_that_cannot_be_read_says_why(entry: Any, word: str) -> None:
     parsed = vintages(vintage("1992-12-22", "1"), entry)
     assert len(rows(parsed)) == 1
-    assert places(parsed) == ["/observations/1"] and word in reasons(parsed)[0]
+    assert locations(parsed) == ["/observations/1"] and word in reasons(parsed)[0]
 
 
 def test_a_series_nobody_described_is_refused_and_not_guessed() -> None:
@@ -320,7 +320,7 @@ def test_h10_does_not_guess_which_bolivar() -> None:
 def test_what_is_not_the_format_is_one_rejection(parse: Any, body: bytes) -> None:
     parsed = parse(document(body, f"{FRED}GDP", **HEADERS), body)
     assert rows(parsed) == []
-    assert len(reasons(parsed)) == 1 and places(parsed) == [""]
+    assert len(reasons(parsed)) == 1 and locations(parsed) == [""]
 
 
 @given(body=st.binary() | st.text().map(str.encode))
@@ -333,20 +333,20 @@ def test_no_bytes_ever_raise(parse: Any, body: bytes) -> None:
 CELL = st.text(st.characters(codec="utf-8", exclude_characters='",\r\n;'), max_size=12)
 
 
-@given(cells=st.lists(CELL, min_size=9, max_size=9), known=st.sets(st.integers(0, 8)))
-def test_any_line_is_a_row_or_a_rejection(cells: list[str], known: set[int]) -> None:
+@given(cells=st.lists(CELL, min_size=9, max_size=9), valid=st.sets(st.integers(0, 8)))
+def test_any_line_is_a_row_or_a_rejection(cells: list[str], valid: set[int]) -> None:
     good = ["K", "D", "ZAR", "EUR", "SP00", "A", "2024-01-15", "20.5", "A"]
-    line = [good[place] if place in known else cell for place, cell in enumerate(cells)]
+    line = [good[index] if index in valid else cell for index, cell in enumerate(cells)]
     parsed = sdmx(",".join(line))
-    kept, refused = to_arrow(MACRO_SERIES, rows(parsed))
-    assert kept.num_rows + len(refused) + len(reasons(parsed)) == 1
+    accepted, refused = to_arrow(MACRO_SERIES, rows(parsed))
+    assert accepted.num_rows + len(refused) + len(reasons(parsed)) == 1
 
 
 @given(value=st.decimals(allow_nan=False, allow_infinity=False, places=6))
 def test_any_number_survives(value: Decimal) -> None:
-    (found,) = rows(vintages(vintage("2020-01-01", f"{value:f}")))
+    (row,) = rows(vintages(vintage("2020-01-01", f"{value:f}")))
     (rate,) = rows(sdmx(f"K,D,ZAR,EUR,SP00,A,2024-01-15,{value:f},A"))
-    assert found["value"] == rate["value"] == value
+    assert row["value"] == rate["value"] == value
 
 
 # The real files
@@ -381,27 +381,27 @@ def test_every_real_file_goes_through(
         parsed = parse(real_document(path, body), body)
         assert len(rows(parsed)) + len(reasons(parsed)) > 0, path
         _, refused = to_arrow(table, rows(parsed))
-        # Only a value with more than 18 decimals has no exact place in the record.
-        assert all("data loss" in each.reason for each in refused), path
+        # Only a value with more than 18 decimals has no exact form in the record.
+        assert all("data loss" in rejected.reason for rejected in refused), path
         assert len(refused) < 0.05 * max(len(rows(parsed)), 1), path
 
 
 @pytest.mark.shared
 def test_the_gdp_of_nigeria_in_2010_has_a_value_in_each_vintage() -> None:
-    found = {}
+    values = {}
     for path, body in real("macro/worldbank/vintages", "gdp_*.csv"):
         for row in rows(worldbank_csv.parse_long(real_document(path, body), body)):
             if (row["country"], row["period_end"].year) == ("NG", 2010):
-                found[row["publication"]] = row["value"]
-    billions = {day: int(value / 10**8) for day, value in found.items()}
+                values[row["publication"]] = row["value"]
+    billions = {day: int(value / 10**8) for day, value in values.items()}
     assert [billions[day] for day in sorted(billions)][:3] == [1968, 2286, 3690]
 
 
 @pytest.mark.shared
 def test_the_real_na_is_namibia() -> None:
     ((path, body),) = real("macro/worldbank/api_v2", "CPTOTNSXN.json")
-    found = rows(worldbank.parse(real_document(path, body), body))
-    assert {row["country_iso3"] for row in found if row["country"] == "NA"} == {"NAM"}
+    parsed_rows = rows(worldbank.parse(real_document(path, body), body))
+    assert {row["country_iso3"] for row in parsed_rows if row["country"] == "NA"} == {"NAM"}
 
 
 @pytest.mark.shared

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.macro import sdmx_csv
-from tests.helpers.macro import VERSIONS, document, fits, places, reasons, rows, sdmx
+from tests.helpers.macro import VERSIONS, document, fits, locations, reasons, rows, sdmx
 from warehouse.record.tables import MACRO_SERIES
 
 EUROSTAT = "DATAFLOW,LAST UPDATE,freq,unit,coicop,geo,TIME_PERIOD,OBS_VALUE,OBS_FLAG"
@@ -58,7 +58,7 @@ def test_rates_of_the_bis_are_for_one_dollar_and_known_when_read() -> None:
         "KE",
     )
     assert daily["available_at"] == date(2026, 2, 10)
-    assert places(parsed) == ["line 3"] and "no spot rate" in reasons(parsed)[0]
+    assert locations(parsed) == ["line 3"] and "no spot rate" in reasons(parsed)[0]
 
 
 def test_prices_of_the_oecd_and_the_imf_keep_unit_base_and_country() -> None:
