@@ -1,4 +1,4 @@
-"""The builds of an installation: back to an older one, and none held for ever."""
+"""The builds of an installation: list them, roll back, delete old ones."""
 
 import shutil
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ from warehouse.settings import Settings
 
 
 def roll_back(settings: Settings, data_version: str | None = None, drop: bool = False) -> str:
-    """Switch every reader to an older build, the one before by default, and name it.
+    """Switch readers to an older build, by default the previous one; return its name.
 
-    With ``drop`` the one that was read until now is taken away, its exports and pages too.
+    With ``drop`` the build served until now is deleted, with its exports and pages.
     """
     builds = builds_at(settings.marts)
     with builds.publishing_lock():
-        left = builds.current()
+        previous = builds.current()
         name = data_version or _before(builds.names(), builds.current())
         if name in builds.names():
             # A build that cannot be read is refused before anyone is switched to it.
@@ -35,11 +35,11 @@ def roll_back(settings: Settings, data_version: str | None = None, drop: bool = 
         builds.switch(name)
         if name in PublishedExports(settings.exports).versions():
             switch_latest(settings.exports, name)
-        if drop and left is not None and left != name:
-            builds.remove(left)
-            if left in PublishedExports(settings.exports).versions():
-                PublishedExports(settings.exports).remove(left)
-            shutil.rmtree(settings.docs / left, ignore_errors=True)
+        if drop and previous is not None and previous != name:
+            builds.remove(previous)
+            if previous in PublishedExports(settings.exports).versions():
+                PublishedExports(settings.exports).remove(previous)
+            shutil.rmtree(settings.docs / previous, ignore_errors=True)
     return name
 
 
@@ -53,36 +53,36 @@ def _before(names: list[str], current: str | None) -> str:
 
 
 def clear_unpublished(marts: str, exports: str, docs: Path) -> None:
-    """Remove what a publisher exported that died before anyone could read its build."""
-    kept, held = PublishedExports(exports), builds_at(marts).names()
+    """Delete the exports of a publisher that died before its build was published."""
+    published, build_names = PublishedExports(exports), builds_at(marts).names()
     try:
-        last = _order(kept.latest())
+        last = _order(published.latest())
     except NothingPublished:
         last = ()
-    for name in kept.versions():
-        if name not in held and _order(name) > last:
-            kept.remove(name)
-    _clear_docs(docs, {*held, *kept.versions()})
+    for name in published.versions():
+        if name not in build_names and _order(name) > last:
+            published.remove(name)
+    _clear_docs(docs, {*build_names, *published.versions()})
 
 
-def let_go(marts: str, exports: str, docs: Path, keep: int) -> list[str]:
-    """Hold the newest builds and the current one, with exports and pages; name what went.
+def delete_old_versions(marts: str, exports: str, docs: Path, keep: int) -> list[str]:
+    """Delete all but the newest builds and the current one, with exports and pages; return which.
 
-    What an earlier call was killed before it came to goes as well.
+    Also deletes what an earlier, killed call left behind.
     """
-    gone = delete_old_builds(marts, keep)
-    kept, held = PublishedExports(exports), builds_at(marts).names()
-    versions = kept.versions()
+    deleted = delete_old_builds(marts, keep)
+    published, build_names = PublishedExports(exports), builds_at(marts).names()
+    versions = published.versions()
     for name in versions:
-        if name in gone or (name in versions[:-keep] and name not in held):
-            kept.remove(name)
-    _clear_docs(docs, {*held, *kept.versions()})
-    return gone
+        if name in deleted or (name in versions[:-keep] and name not in build_names):
+            published.remove(name)
+    _clear_docs(docs, {*build_names, *published.versions()})
+    return deleted
 
 
-def _clear_docs(docs: Path, held: set[str]) -> None:
+def _clear_docs(docs: Path, build_names: set[str]) -> None:
     for folder in docs.glob("*"):
-        if DATA_VERSION.fullmatch(folder.name) and folder.name not in held:
+        if DATA_VERSION.fullmatch(folder.name) and folder.name not in build_names:
             shutil.rmtree(folder, ignore_errors=True)
 
 

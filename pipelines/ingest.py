@@ -37,14 +37,14 @@ class Outcome:
             return f"failed: {self.failed}"
         if self.left_out is not None:
             return self.left_out
-        told = ", ".join(f"{number:,} {name}" for name, number in self.counts.items() if number)
-        return f"{self.documents} documents, {self.documents_new} new; {told or 'nothing new'}"
+        counts = ", ".join(f"{number:,} {name}" for name, number in self.counts.items() if number)
+        return f"{self.documents} documents, {self.documents_new} new; {counts or 'nothing new'}"
 
 
 def ingest_each(
     settings: Settings, keys: tuple[str, ...], live: bool, from_: date | None, to: date | None
 ) -> Iterator[Outcome]:
-    """Land and load each source; one that fails is told and leaves the others running."""
+    """Land and load each source; one that fails is counts and leaves the others running."""
     for source in _chosen(keys):
         try:
             yield _one(settings, source, live, Window(from_, to))
@@ -53,19 +53,19 @@ def ingest_each(
 
 
 def _chosen(keys: tuple[str, ...]) -> list[Source]:
-    known = {source.key: source for source in SOURCES}
+    sources = {source.key: source for source in SOURCES}
     for key in keys:
-        if key not in known:
-            raise SankofaError(f"{key} is no source; one of {', '.join(known)}")
+        if key not in sources:
+            raise SankofaError(f"unknown source: {key}; one of {', '.join(sources)}")
     permitted = [source.key for source in SOURCES if source.permitted]
-    return [known[key] for key in keys or permitted]
+    return [sources[key] for key in keys or permitted]
 
 
 def _one(settings: Settings, source: Source, live: bool, window: Window) -> Outcome:
     refuse_restricted(source)
     source = source.with_withheld_key(settings.withheld_key)
     if live and source.fetch is None:
-        return Outcome(source.key, left_out="has no live address: left out")
+        return Outcome(source.key, left_out="skipped: it has no live URL")
     landing, record = Landing(settings.landing), Record(settings.record)
     with progress_bar() as bar:
         step = bar.add_task(f"{source.key}: fetching", total=None)

@@ -19,7 +19,7 @@ _FAILURES_ONLY = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
 
 
 def instance(settings: Settings) -> dg.DagsterInstance:
-    """Open the Dagster instance of an installation, made if it was not there."""
+    """Open the Dagster instance of an installation; create it if needed."""
     create_dagster_home(settings)
     os.environ["DAGSTER_HOME"] = str(settings.dagster)
     return dg.DagsterInstance.get()
@@ -31,22 +31,22 @@ def run_job(
     tags: Mapping[str, str] | None = None,
     config: Mapping[str, object] | None = None,
 ) -> dict[str, dict[str, object]]:
-    """Run a job to its end and give what each asset said; a failed asset is an error.
+    """Run a job and return the metadata of each asset; raise if one fails.
 
     Assets that do not depend on the failed one have run: a source that fails leaves the
     others running.
     """
     from pipelines.definitions import definitions
 
-    with instance(settings) as keeper, _only_one(settings, keeper, name):
+    with instance(settings) as dagster_instance, _only_one(settings, dagster_instance, name):
         job = definitions(settings).resolve_job_def(name)
         result = job.execute_in_process(
-            instance=keeper,
+            instance=dagster_instance,
             raise_on_error=False,
             run_config={**_FAILURES_ONLY, **(config or {})},
             tags={**_BY_COMMAND, **(tags or {})},
         )
-        said: dict[str, dict[str, object]] = {
+        metadata_by_asset: dict[str, dict[str, object]] = {
             event.asset_key.to_user_string(): {
                 label: value.value
                 for label, value in event.step_materialization_data.materialization.metadata.items()
@@ -60,11 +60,11 @@ def run_job(
                 f"the job {name} failed in {', '.join(map(_why, failed))}. What does not depend "
                 f"on it is done. `sankofa up` shows run {result.run_id} on Dagster's page"
             )
-        return said
+        return metadata_by_asset
 
 
 def _kind(failed: Sequence[dg.DagsterEvent]) -> type[SankofaError]:
-    """Give the kind of error that a failed job is: Dagster hands on its name alone."""
+    """Return the exception class of a failed job: Dagster passes on only its name."""
     names = {error.cls_name for event in failed if (error := _first_cause(event))}
     return AuditFailed if names == {AuditFailed.__name__} else SankofaError
 
@@ -77,22 +77,24 @@ def _first_cause(event: dg.DagsterEvent) -> SerializableErrorInfo | None:
 
 
 def _why(event: dg.DagsterEvent) -> str:
-    """Say which step failed and, in its own words, why."""
+    """Return which step failed, and its error message."""
     error = _first_cause(event)
     words = "" if error is None else error.message.partition(": ")[2].strip()
     return f"{event.step_key}: {words}" if words else str(event.step_key)
 
 
 @contextmanager
-def _only_one(settings: Settings, keeper: dg.DagsterInstance, name: str) -> Iterator[None]:
+def _only_one(
+    settings: Settings, dagster_instance: dg.DagsterInstance, name: str
+) -> Iterator[None]:
     """Let one command at a time run a job, and settle what a killed one left.
 
     The kernel releases the lock of a dead process; a run of ours that is not finished when
-    nobody holds it has died, and would keep its place in the pools for ever.
+    nobody holds it has died, and would keep its slot in the pools for ever.
     """
     with file_lock(settings.dagster / f"{name}.lock"):
         mine = dg.RunsFilter(job_name=name, tags=_BY_COMMAND, statuses=NOT_FINISHED_STATUSES)
-        for run in keeper.get_runs(mine):
-            keeper.report_run_failed(run, "its process ended before it did")
-            keeper.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        for run in dagster_instance.get_runs(mine):
+            dagster_instance.report_run_failed(run, "its process ended before it did")
+            dagster_instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
         yield

@@ -1,4 +1,4 @@
-"""How results are shown: tables that fit the terminal, or JSON and nothing else."""
+"""Output of commands: tables that fit the terminal, or JSON only; progress on stderr."""
 
 import re
 import sys
@@ -12,9 +12,7 @@ import click
 _UNBOUNDED = 100_000
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON for scripts, and nothing else."
-)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON only, for scripts.")
 
 
 @dataclass(frozen=True)
@@ -65,22 +63,22 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> No
     for row in rows:
         table.add_row(
             *(
-                Text(_plain(each.text), each.style)
-                if isinstance(each, Styled)
-                else Text(_plain(each))
-                for each in row
+                Text(_plain(cell.text), cell.style)
+                if isinstance(cell, Styled)
+                else Text(_plain(cell))
+                for cell in row
             )
         )
     console().print(table)
 
 
 def _plain(text: str) -> str:
-    """Leave out what would steer a terminal: texts of sources are shown too."""
+    """Replace control characters: text from sources is printed too."""
     return _STEERING.sub("\ufffd", text)
 
 
 def console() -> Any:
-    """Give a console on standard output, as wide as the terminal where there is one."""
+    """Return a console on standard output, as wide as the terminal if there is one."""
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else _UNBOUNDED
@@ -88,7 +86,7 @@ def console() -> Any:
 
 
 def progress_console() -> Any:
-    """Give a console on standard error, for what a script must not read."""
+    """Return a console on standard error, which scripts do not parse."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)

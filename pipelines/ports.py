@@ -1,4 +1,4 @@
-"""Ports: which ones are ours, whether they are free, and who holds one that is not."""
+"""Ports: our defaults, whether one is free, and which process listens on it."""
 
 import errno
 import os
@@ -26,9 +26,9 @@ class Holder:
 
 
 def refuse_taken(host: str, ports: dict[str, int]) -> None:
-    """Raise unless every port is free, naming each that is not, who has it, and what to do."""
+    """Raise unless every port is free; name those in use and the process that uses them."""
     if len(set(ports.values())) < len(ports):
-        raise SankofaError(f"{', '.join(ports)} need a port each; name other ones")
+        raise SankofaError(f"{', '.join(ports)} need different ports")
     taken = [
         f"port {port}, for {what}, is in use{_by(port)}"
         for what, port in ports.items()
@@ -42,7 +42,7 @@ def refuse_taken(host: str, ports: dict[str, int]) -> None:
 
 
 def is_free(host: str, port: int) -> bool:
-    """Say whether we could listen at a port."""
+    """Return whether a server could listen on a port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.create_server((host, port), family=family):
@@ -50,13 +50,11 @@ def is_free(host: str, port: int) -> bool:
     except OSError as error:
         if error.errno in (errno.EADDRINUSE, errno.EACCES):
             return False
-        raise SankofaError(
-            f"nobody can listen at {host}: {error.strerror}; check --host"
-        ) from error
+        raise SankofaError(f"cannot listen on {host}: {error.strerror}; check --host") from error
 
 
 def listens(host: str, port: int) -> bool:
-    """Say whether anybody answers at a port."""
+    """Return whether a server listens on a port."""
     try:
         socket.create_connection((reachable(host), port), timeout=1).close()
     except OSError:
@@ -65,18 +63,18 @@ def listens(host: str, port: int) -> bool:
 
 
 def reachable(host: str) -> str:
-    """Give the address at which a listener on all addresses is reached from here."""
+    """Return the address to connect to; for a wildcard address, the loopback address."""
     return _ANYWHERE.get(host, host)
 
 
 def url(host: str, port: int) -> str:
-    """Give the address of a server as a browser takes it."""
+    """Return the URL of a server."""
     name = reachable(host)
     return f"http://{f'[{name}]' if ':' in name else name}:{port}"
 
 
 def holder(port: int) -> Holder | None:
-    """Find who listens at a port, where the system tells us."""
+    """Return the process that listens on a port; None where there is no ``/proc`` (macOS)."""
     sockets = {f"socket:[{inode}]" for inode in _inodes(port)}
     for process in Path("/proc").glob("[0-9]*") if sockets else ():
         if not sockets.isdisjoint(_opened(process)):
@@ -87,7 +85,7 @@ def holder(port: int) -> Holder | None:
 
 
 def _opened(process: Path) -> Iterator[str]:
-    """Give what a process has open; what it closes meanwhile, or hides from us, is left out."""
+    """Yield the open files of a process, except those it closes meanwhile or hides from us."""
     with suppress(OSError):
         for file in list((process / "fd").iterdir()):
             with suppress(OSError):
@@ -95,7 +93,7 @@ def _opened(process: Path) -> Iterator[str]:
 
 
 def _inodes(port: int) -> Iterator[str]:
-    """Give the sockets that listen at a port, as Linux lists them."""
+    """Yield the inodes of the sockets that listen on a port, from Linux's ``/proc/net``."""
     for name in ("tcp", "tcp6"):
         table = Path("/proc/net", name)
         for line in table.read_text().splitlines()[1:] if table.exists() else ():
@@ -105,5 +103,5 @@ def _inodes(port: int) -> Iterator[str]:
 
 
 def _by(port: int) -> str:
-    found = holder(port)
-    return f" by {found}" if found is not None and found.pid != os.getpid() else ""
+    process = holder(port)
+    return f" by {process}" if process is not None and process.pid != os.getpid() else ""

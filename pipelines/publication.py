@@ -57,12 +57,12 @@ class Publication:
     manifest: Manifest | None = None
 
     def run(self, record: Record) -> str:
-        """Publish what the record holds and give its data_version."""
+        """Publish the record and return the data_version."""
         data_version = publish(
             record,
             self.marts,
             self.notice,
-            derivations=[self._kept(each) for each in DERIVATIONS],
+            derivations=[self._recorded(derivation) for derivation in DERIVATIONS],
             audit=self._audit,
             export=self._export,
             work=self.work,
@@ -71,31 +71,31 @@ class Publication:
         return data_version
 
     def _settle(self, record: Record) -> None:
-        """Do what follows a switch; what a killed publisher did not come to, the next one does."""
+        """Finish after the switch; also what a killed publisher left undone."""
         builds = builds_at(self.marts)
         with builds.publishing_lock():
             current = str(builds.current())
-            told = builds.metadata(current)
-            if MEASURED in told:
-                append_history(record, _MEASUREMENTS.validate_json(told[MEASURED]))
+            metadata = builds.metadata(current)
+            if MEASURED in metadata:
+                append_history(record, _MEASUREMENTS.validate_json(metadata[MEASURED]))
             if current in PublishedExports(self.exports).versions():
                 switch_latest(self.exports, current)
 
-    def _kept(self, derivation: Derivation) -> Derivation:
+    def _recorded(self, derivation: Derivation) -> Derivation:
         def derive(snapshot: Snapshot) -> DerivedTables:
-            made = derivation.derive(snapshot)
-            self.derived |= made
-            return made
+            tables = derivation.derive(snapshot)
+            self.derived |= tables
+            return tables
 
         return replace(derivation, derive=derive)
 
     def _audit(self, snapshot: Snapshot, before: str | None) -> DerivedTables:
         """Measure, and refuse what must not be published; ``audit`` stages what it measured."""
-        told = {} if before is None else builds_at(self.marts).metadata(before)
+        metadata = {} if before is None else builds_at(self.marts).metadata(before)
         self.report = audit(
             snapshot,
             measured_at=datetime.now(UTC),
-            previous=msgspec.json.decode(told[COUNTS]) if COUNTS in told else None,
+            previous=msgspec.json.decode(metadata[COUNTS]) if COUNTS in metadata else None,
             confirmed=self.confirm_loss or None,
         )
         if not self.report.ok:
@@ -133,12 +133,12 @@ class Publication:
         return self.exports_url.removesuffix("/exports")
 
     def _confirmed(self, report: Report) -> Mapping[str, str]:
-        """Keep with the build which losses a person let pass, and why."""
+        """Return as metadata which losses of rows an operator confirmed, and why."""
         if not report.losses:
             return {}
         lost = [
-            f"{each.table}: {each.what} of {each.source} fell from {each.before} to {each.after}"
-            for each in report.losses
+            f"{loss.table}: {loss.what} of {loss.source} fell from {loss.before} to {loss.after}"
+            for loss in report.losses
         ]
-        told = {"why": report.confirmed, "losses": lost}
-        return {CONFIRMED: msgspec.json.encode(told).decode()}
+        metadata = {"why": report.confirmed, "losses": lost}
+        return {CONFIRMED: msgspec.json.encode(metadata).decode()}

@@ -17,7 +17,7 @@ from assets.ingest.assets import FRESHNESS_POLICY, table_key
 from assets.ingest.metadata import column_metadata
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
-from pipelines.builds import let_go
+from pipelines.builds import delete_old_versions
 from pipelines.publication import Publication
 from quality.checks import check_results, check_specs
 from warehouse.mart.audit import AuditFailed
@@ -39,7 +39,7 @@ _CHECKS = check_specs(_BUILD)
 
 
 def _loaded(*tables: RecordTable) -> list[dg.AssetKey]:
-    """Name the assets that load some tables."""
+    """Return the keys of the assets that load the given tables."""
     return [
         table_key(source, table)
         for source in SOURCES
@@ -49,7 +49,7 @@ def _loaded(*tables: RecordTable) -> list[dg.AssetKey]:
 
 
 class Publishing(dg.ConfigurableResource[Any]):
-    """Where builds, their exports and what is staged of them lie."""
+    """Paths and URLs of builds, exports and staging."""
 
     marts: str
     work: str
@@ -60,7 +60,7 @@ class Publishing(dg.ConfigurableResource[Any]):
     keep: int
 
     def publication(self, notice: str, confirm_loss: str) -> Publication:
-        """Begin a publication."""
+        """Create a publication."""
         return Publication(
             self.marts,
             Path(self.work),
@@ -74,7 +74,7 @@ class Publishing(dg.ConfigurableResource[Any]):
 
 
 class PublishConfig(dg.Config):
-    """What a person says of one publication: why a loss of rows is right, if there is one."""
+    """Options of one publication: why a loss of rows is right, if there is one."""
 
     confirm_loss: str = ""
 
@@ -156,31 +156,35 @@ def published_build(
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Publish in one step; a failed audit fails the step, and the build before stays."""
     sampled = any(Path(storage.documents).glob("*/*"))
-    making = publishing.publication(SAMPLE_NOTICE if sampled else NOTICE, config.confirm_loss)
+    publication = publishing.publication(SAMPLE_NOTICE if sampled else NOTICE, config.confirm_loss)
     try:
-        data_version = making.run(storage.record())
+        data_version = publication.run(storage.record())
     except AuditFailed:
-        if making.report is not None:
-            yield from check_results(making.report, _BUILD)
+        if publication.report is not None:
+            yield from check_results(publication.report, _BUILD)
         raise
-    gone = let_go(publishing.marts, publishing.exports, Path(publishing.docs), publishing.keep)
-    for name, told in _told(making).items():
-        yield dg.MaterializeResult(asset_key=name, metadata=told)
+    deleted = delete_old_versions(
+        publishing.marts, publishing.exports, Path(publishing.docs), publishing.keep
+    )
+    for name, metadata in _metadata_by_asset(publication).items():
+        yield dg.MaterializeResult(asset_key=name, metadata=metadata)
     yield dg.MaterializeResult(
         asset_key=BUILD,
         metadata={
             "data_version": data_version,
-            "builds let go of": len(gone),
-            "manifest": dg.MetadataValue.url(f"{making.exports_url}/{data_version}/manifest.json"),
-            "pages": dg.MetadataValue.path(making.docs / data_version),
+            "builds deleted": len(deleted),
+            "manifest": dg.MetadataValue.url(
+                f"{publication.exports_url}/{data_version}/manifest.json"
+            ),
+            "pages": dg.MetadataValue.path(publication.docs / data_version),
         },
     )
-    yield from _checked(making)
+    yield from _checked(publication)
 
 
-def _checked(making: Publication) -> Iterator[dg.AssetCheckResult]:
-    if making.report is not None:
-        yield from check_results(making.report, _BUILD)
+def _checked(publication: Publication) -> Iterator[dg.AssetCheckResult]:
+    if publication.report is not None:
+        yield from check_results(publication.report, _BUILD)
         return
     for spec in _CHECKS:
         yield dg.AssetCheckResult(
@@ -191,21 +195,24 @@ def _checked(making: Publication) -> Iterator[dg.AssetCheckResult]:
         )
 
 
-def _told(making: Publication) -> Mapping[str, dict[str, Any]]:
-    """Give what each derived asset says of itself; nothing where nothing was made."""
-    if making.report is None or making.manifest is None:
+def _metadata_by_asset(publication: Publication) -> Mapping[str, dict[str, Any]]:
+    """Return the metadata of each derived asset; empty if nothing changed."""
+    if publication.report is None or publication.manifest is None:
         return {}
-    made = making.derived
+    derived = publication.derived
     return {
-        "same_as": same_as_counts(made["same_as"]),
-        "party_matches": party_match_counts(made["party_matches"]),
-        "metrics": {"values": len(made["metrics"]), **_counted(made["metrics_absent"], "reason")},
-        "signals": {"rows": len(made["signals"]), **_counted(made["signals"], "signal_key")},
-        "quality": dict(Counter(row.status for row in making.report.measurements)),
+        "same_as": same_as_counts(derived["same_as"]),
+        "party_matches": party_match_counts(derived["party_matches"]),
+        "metrics": {
+            "values": len(derived["metrics"]),
+            **_counted(derived["metrics_absent"], "reason"),
+        },
+        "signals": {"rows": len(derived["signals"]), **_counted(derived["signals"], "signal_key")},
+        "quality": dict(Counter(row.status for row in publication.report.measurements)),
         "exports": {
-            "files": len(making.manifest.artifacts),
-            "bytes": sum(each.size_bytes for each in making.manifest.artifacts),
-            "left out": len(making.manifest.failed),
+            "files": len(publication.manifest.artifacts),
+            "bytes": sum(artifact.size_bytes for artifact in publication.manifest.artifacts),
+            "left out": len(publication.manifest.failed),
         },
     }
 

@@ -1,4 +1,4 @@
-"""The measurements of the build that is read, and of those before it."""
+"""Quality metrics of the build being served, and of earlier ones."""
 
 from decimal import Decimal
 
@@ -13,8 +13,8 @@ from warehouse.tables import QualityMetric
 _ROWS = TypeAdapter(list[QualityMetric])
 
 
-def board(settings: Settings) -> list[QualityMetric]:
-    """Give what was measured of the build that is read."""
+def current_quality(settings: Settings) -> list[QualityMetric]:
+    """Return the quality metrics of the build being served."""
     builds = builds_at(settings.marts)
     current = builds.current()
     if current is None:
@@ -22,8 +22,8 @@ def board(settings: Settings) -> list[QualityMetric]:
     return _ROWS.validate_json(builds.metadata(current).get(MEASURED, "[]"))
 
 
-def measured(settings: Settings, builds: int) -> list[QualityMetric]:
-    """Give what was measured of the newest publications, the oldest of them first."""
+def quality_history(settings: Settings, builds: int) -> list[QualityMetric]:
+    """Return the quality metrics of the newest publications, oldest first."""
     from quality.history import history
     from warehouse.record.store import Record
 
@@ -37,7 +37,7 @@ def measured(settings: Settings, builds: int) -> list[QualityMetric]:
 
 
 def _plain(row: QualityMetric) -> QualityMetric:
-    """Take off the zeros that the column of the record puts behind every number."""
+    """Strip the trailing zeros that the decimal column of the record adds."""
     floor = None if row.floor is None else Decimal(f"{row.floor.normalize():f}")
     value = None if row.value is None else Decimal(f"{row.value.normalize():f}")
     return row.model_copy(update={"floor": floor, "value": value})

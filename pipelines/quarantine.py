@@ -17,8 +17,8 @@ _SOURCES = {source.key: source for source in SOURCES}
 _HIDDEN = "not shown: a document of this source can hold personal data"
 
 
-def told(settings: Settings, refusal: QuarantinedRow) -> dict[str, object]:
-    """Say all that is known of a refusal, its document and its place in it."""
+def describe_row(settings: Settings, refusal: QuarantinedRow) -> dict[str, object]:
+    """Return all details of a quarantined row, its document and its location there."""
     landing = Landing(settings.landing)
     document = document_of(landing, refusal)
     if document is None:
@@ -49,10 +49,10 @@ def retry_each(
 ) -> Iterator[tuple[str, list[RetryEntry]]]:
     """Read again, source by source, and give what became of the records of each."""
     landing = Landing(settings.landing)
-    in_order = sorted(chosen, key=lambda each: each.source)
-    for key, refusals in groupby(in_order, key=lambda each: each.source):
+    in_order = sorted(chosen, key=lambda row: row.source)
+    for key, refusals in groupby(in_order, key=lambda row: row.source):
         if key not in _SOURCES:
-            raise SankofaError(f"{key} is no source any more; its documents cannot be read again")
+            raise SankofaError(f"unknown source: {key}; its documents cannot be read again")
         with progress_bar() as bar:
             step = bar.add_task(f"{key}: reading again", total=None)
             rows = retry(

@@ -17,12 +17,14 @@ def schedules(landed: Sequence[dg.AssetsDefinition], ingest: Any, publish: Any) 
     """Fetch every source once a night, load what came, publish what is loaded."""
     nightly = [
         dg.ScheduleDefinition(
-            job=ingest, cron_schedule="0 5 * * *", description="Load each night what was landed."
+            job=ingest,
+            cron_schedule="0 5 * * *",
+            description="Load the landed documents every night.",
         ),
         dg.ScheduleDefinition(
             job=publish,
             cron_schedule="30 5 * * *",
-            description="Publish each night what was loaded.",
+            description="Publish the loaded data every night.",
         ),
     ]
     return [*(_fetching(asset) for asset in landed), *nightly]
@@ -35,9 +37,11 @@ def _fetching(asset: dg.AssetsDefinition) -> dg.ScheduleDefinition:
     job: Any = dg.define_asset_job(
         name, dg.AssetSelection.assets(asset), description=f"Fetch. {what}"
     )
-    told = "Ask each night, in one run, for what the source may have changed."
+    description = "Fetch every night, in one run, what the source may have changed."
 
-    @dg.schedule(job=job, cron_schedule="0 3 * * *", name=f"{name}_schedule", description=told)
+    @dg.schedule(
+        job=job, cron_schedule="0 3 * * *", name=f"{name}_schedule", description=description
+    )
     def nightly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
         """Ask for what may have changed, all in one run."""
         return dg.RunRequest(tags=_range(asset.partitions_def, context))

@@ -15,10 +15,10 @@ from assets.source import Source
 
 
 def new_documents(ingest: Any, storage: IngestResource) -> dg.SensorDefinition:
-    """Look for new files in the folder of documents, and for documents landed and not read."""
-    told = "Load a source as soon as a file of it came, or a document of it was landed."
+    """Return a sensor for new files in the documents folder and for unread landed documents."""
+    description = "Load a source as soon as it has a new file or a newly landed document."
 
-    @dg.sensor(job=ingest, minimum_interval_seconds=60, description=told)
+    @dg.sensor(job=ingest, minimum_interval_seconds=60, description=description)
     def new_files(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
         """Ask for a load of each source that has something new since the last look."""
         seen = json.loads(context.cursor or "{}")

@@ -27,20 +27,20 @@ class Child:
     """A server to run: what it is called, how it is started, where it will listen."""
 
     name: str
-    words: Sequence[str]
+    command: Sequence[str]
     host: str
     port: int
     environment: Mapping[str, str]
 
 
 class _Running:
-    """A child that was started, with the last lines it said."""
+    """A started child and the last lines of its output."""
 
     def __init__(self, child: Child) -> None:
         self.child, self.listening = child, False
-        self.said: deque[str] = deque(maxlen=_LINES_KEPT)
+        self.last_lines: deque[str] = deque(maxlen=_LINES_KEPT)
         self.process = subprocess.Popen(  # noqa: S603
-            child.words,
+            child.command,
             env={**os.environ, **child.environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -48,25 +48,25 @@ class _Running:
             # A Ctrl-C in the terminal is for the supervisor alone.
             start_new_session=True,
         )
-        self._pump = threading.Thread(target=self._hand_on, args=(self.process.stdout,))
+        self._pump = threading.Thread(target=self._forward_output, args=(self.process.stdout,))
         self._pump.daemon = True
         self._pump.start()
 
-    def _hand_on(self, said: IO[bytes]) -> None:
-        for line in said:
+    def _forward_output(self, output: IO[bytes]) -> None:
+        for line in output:
             with suppress(ValueError, OSError):
                 sys.stderr.buffer.write(line)
                 sys.stderr.buffer.flush()
-            if words := line.decode("utf-8", "replace").strip():
-                self.said.append(words)
+            if text := line.decode("utf-8", "replace").strip():
+                self.last_lines.append(text)
 
-    def why(self) -> str:
-        """Say how it ended, in its own last words."""
+    def exit_reason(self) -> str:
+        """Return how the process ended, with its last line of output."""
         self._pump.join(1)
         code = self.process.returncode
         how = f"exit status {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-        last = self.said[-1] if self.said else "it said nothing"
-        return f"{self.child.name} ended by itself ({how}): {last}"
+        last = self.last_lines[-1] if self.last_lines else "no output"
+        return f"{self.child.name} exited by itself ({how}): {last}"
 
     def finish(self, until: float) -> None:
         """Wait for its end; what is left of it and of its own children then is killed."""
@@ -81,9 +81,9 @@ class _Running:
 
 
 def supervise(children: Sequence[Child], when_listening: Callable[[set[str]], None]) -> None:
-    """Run children until a signal comes; if one ends by itself, stop the others and raise.
+    """Run children until a signal arrives; if one exits by itself, stop the others and raise.
 
-    ``when_listening`` is told the names of all that listen, whenever one more does.
+    ``when_listening`` is called with the names of all that listen whenever one more does.
     """
     stop = threading.Event()
 
@@ -98,10 +98,10 @@ def supervise(children: Sequence[Child], when_listening: Callable[[set[str]], No
         _watch(running, stop, when_listening)
     finally:
         until = time.monotonic() + _PATIENCE
-        for each in running:
-            each.process.terminate()
-        for each in running:
-            each.finish(until)
+        for server in running:
+            server.process.terminate()
+        for server in running:
+            server.finish(until)
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -112,15 +112,15 @@ def _watch(
     when_listening: Callable[[set[str]], None],
 ) -> None:
     while not stop.wait(_LOOK_EVERY):
-        for each in running:
-            if each.process.poll() is not None:
-                raise SankofaError(f"{each.why()}. The others were stopped")
+        for server in running:
+            if server.process.poll() is not None:
+                raise SankofaError(f"{server.exit_reason()}. The others were stopped")
         new = [
-            each
-            for each in running
-            if not each.listening and listens(each.child.host, each.child.port)
+            server
+            for server in running
+            if not server.listening and listens(server.child.host, server.child.port)
         ]
-        for each in new:
-            each.listening = True
+        for server in new:
+            server.listening = True
         if new:
-            when_listening({each.child.name for each in running if each.listening})
+            when_listening({server.child.name for server in running if server.listening})

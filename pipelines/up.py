@@ -1,4 +1,4 @@
-"""All of it at once: from nothing to a published build, and what to say when it answers."""
+"""``sankofa up``: from nothing to a published build, and the greeting once it is served."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True)
 class ServerUrls:
-    """Where each server answers; None where it does not run."""
+    """URL of each server; None if it does not run."""
 
     rest: str
     mcp: str | None
@@ -21,7 +21,7 @@ class ServerUrls:
 
 
 def is_ready(settings: Settings) -> bool:
-    """Say whether a build is published, in the form and by the rules of this code."""
+    """Return whether a build of the current schema and rules is published."""
     from pipelines.publication import DERIVATIONS
     from warehouse.mart.builds import builds_at
     from warehouse.mart.tables import MART_SCHEMA_VERSION
@@ -30,9 +30,9 @@ def is_ready(settings: Settings) -> bool:
     current = builds.current()
     if current is None:
         return False
-    made = json.loads(builds.metadata(current).get("made_from", "{}"))
-    ours = MART_SCHEMA_VERSION, [each.version for each in DERIVATIONS]
-    return (made.get("layout"), made.get("rules")) == ours
+    made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
+    ours = MART_SCHEMA_VERSION, [derivation.version for derivation in DERIVATIONS]
+    return (made_from.get("layout"), made_from.get("rules")) == ours
 
 
 def prepare(settings: Settings, say: Say) -> None:
@@ -42,24 +42,24 @@ def prepare(settings: Settings, say: Say) -> None:
     from pipelines.jobs import run_job
 
     if not any(Path(settings.landing).glob("documents/*")) and "://" not in settings.landing:
-        say("The sample world: fictional issuers, portals, series and registers")
+        say("Writing sample data: fictional issuers, portals, series and registers")
         write_world(settings.sample)
-    say("The pipeline, through Dagster")
-    for asset, said in run_job(settings, "ingest").items():
-        counts = ", ".join(f"{said[name]:,} {name}" for name in COUNT_NAMES if said[name])
-        say(f"  {asset:34} {said['documents']:>4} documents; {counts or 'nothing new'}")
-    told = run_job(settings, "publish")
-    if parties := told.get("party_matches"):
+    say("Running the pipeline through Dagster")
+    for asset, metadata in run_job(settings, "ingest").items():
+        counts = ", ".join(f"{metadata[name]:,} {name}" for name in COUNT_NAMES if metadata[name])
+        say(f"  {asset:34} {metadata['documents']:>4} documents; {counts or 'nothing new'}")
+    metadata_by_asset = run_job(settings, "publish")
+    if parties := metadata_by_asset.get("party_matches"):
         say(f"  {parties['resolved']:,} of {parties['parties']:,} tender parties resolved")
-    say(f"Published as data_version {told['published_build']['data_version']}")
+    say(f"Published as data_version {metadata_by_asset['published_build']['data_version']}")
 
 
 def greeting(settings: Settings, urls: ServerUrls) -> str:
-    """Say where everything answers, with a key that works and three commands to try."""
+    """Return the URLs of all servers, a working key and three commands to try."""
     from warehouse.keys.store import KeyStore, sandbox
 
     key = sandbox(KeyStore(settings.keys))
-    places = {
+    lines = {
         "Pages": f"{urls.rest}/",
         "REST": f"{urls.rest}/docs",
         "MCP": urls.mcp and f"{urls.mcp}/mcp",
@@ -70,7 +70,7 @@ def greeting(settings: Settings, urls: ServerUrls) -> str:
     questions = first_questions(Mart(settings.marts))
     return "\n".join(
         (
-            *(f"{name:12}  {where}" for name, where in places.items() if where),
+            *(f"{name:12}  {url}" for name, url in lines.items() if url),
             "",
             *(f"{words}\n  {ask}{path}'" for words, path in questions),
             "",
@@ -80,18 +80,18 @@ def greeting(settings: Settings, urls: ServerUrls) -> str:
 
 
 def first_questions(mart: Mart) -> list[tuple[str, str]]:
-    """Give three questions that this build can answer, each in words and as a path."""
+    """Return three questions that this build can answer, each in words and as a path."""
     build = mart.build()
     restated = build.query(
         "SELECT service_id, available_at FROM fundamentals "
         "WHERE vintage = 1 AND latest = 0 AND available_at > '' ORDER BY row_number LIMIT 1"
     )
-    questions = [("How the service is", "/status")]
+    questions = [("Status of the service", "/status")]
     for service_id, day in restated:
-        known = f"/fundamentals/{service_id}"
+        path = f"/fundamentals/{service_id}"
         questions = [
-            (f"What was known of an issuer on {day}, before it restated", f"{known}?as_of={day}"),
-            ("Every vintage of its figures", f"{known}?vintages=all"),
+            (f"What was known of an issuer on {day}, before it restated", f"{path}?as_of={day}"),
+            ("Every vintage of its figures", f"{path}?vintages=all"),
         ]
     series = build.query(
         "SELECT series, frequency FROM macro_series WHERE latest = 1 ORDER BY row_number LIMIT 1"

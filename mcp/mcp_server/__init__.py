@@ -1,1 +1,5 @@
-"""The MCP surface: the same reads, the same key, for agents."""
+"""The MCP server: the data of the REST service for language models.
+
+Start with ``tools.py`` (what a model can call) and ``app.py`` (the server). ``http.py`` and
+``stdio.py`` are the transports. Queries are in ``warehouse.read``, shared with REST.
+"""

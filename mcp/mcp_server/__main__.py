@@ -20,28 +20,37 @@ def main() -> None:
         settings = read_settings(os.environ)
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
-    asked = _parser(settings).parse_args()
+    arguments = _parser(settings).parse_args()
     options = http.Options(
-        marts=asked.marts,
-        keys=asked.keys,
-        usage=asked.usage,
+        marts=arguments.marts,
+        keys=arguments.keys,
+        usage=arguments.usage,
         tiers_file=None if settings.tiers_file is None else str(settings.tiers_file),
-        upgrade_url=asked.upgrade_url,
-        bases=tuple(asked.base_url),
-        hosts=tuple(asked.allowed_host),
-        origins=tuple(asked.allowed_origin),
-        proxies=tuple(asked.trusted_proxy),
-        workers=asked.workers or len(os.sched_getaffinity(0)),
+        upgrade_url=arguments.upgrade_url,
+        bases=tuple(arguments.base_url),
+        hosts=tuple(arguments.allowed_host),
+        origins=tuple(arguments.allowed_origin),
+        proxies=tuple(arguments.trusted_proxy),
+        workers=arguments.workers or _available_cores(),
     )
     try:
-        if asked.stdio:
+        if arguments.stdio:
             _serve_stdio(options, settings.api_key)
         else:
-            http.serve(options, asked.host, asked.port)
+            http.serve(options, arguments.host, arguments.port)
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
     except OSError as error:
-        sys.exit(f"cannot serve at {asked.host}:{asked.port}: {error}; choose another --port")
+        sys.exit(
+            f"cannot serve at {arguments.host}:{arguments.port}: {error}; choose another --port"
+        )
+
+
+def _available_cores() -> int:
+    # Linux only; macOS has no CPU affinity.
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _serve_stdio(options: http.Options, key: str) -> None:

@@ -34,24 +34,25 @@ Context = ServerRequestContext[Any, Any]
 
 _INSTRUCTIONS = (
     "Sankofa: point-in-time data for African and emerging markets (reported company figures, "
-    "public tenders, macro series): what was knowable on a given day. Begin with search_entities "
+    "public tenders, macro series): what was knowable on any past day. Start with search_entities "
     "to turn a name into a service_id. Pass as_of for any question about the past. Each row names "
-    "its source_ref and license_class: quote them. Null means not known, never zero; add no "
-    "estimate of your own. A result with isError holds a problem whose detail says what to mend."
+    "its source_ref and license_class: quote them. Null means unknown, never zero; add no "
+    "estimate of your own. If isError is true, the result is a problem whose detail says what to "
+    "fix."
 )
 _READS_ONLY = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 _LISTED = [
     Tool(
-        name=each.name,
-        title=each.title,
-        description=each.about,
-        input_schema=input_schema(each.parameters),
-        output_schema=output_schema(each.body),
+        name=tool.name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=input_schema(tool.parameters),
+        output_schema=output_schema(tool.body),
         annotations=_READS_ONLY,
     )
-    for each in TOOLS.values()
+    for tool in TOOLS.values()
 ]
 _AN_HOUR = CacheHint(ttl_ms=3_600_000, scope="public")
 # A read of a local build takes less time than to hand it to a thread; one of a database has to
@@ -97,15 +98,15 @@ def create_server(service: Service) -> Server[Any]:
     async def read_resource(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         uri, call = str(params.uri), call_of(ctx)
         try:
-            held = await to_thread.run_sync(
+            resource = await to_thread.run_sync(
                 lambda: resources.read(service.mart_for(call), uri), limiter=limiter
             )
         except SankofaError as error:
             raise refused(service, service.problem_of(error, call), call) from error
-        if held is None:
+        if resource is None:
             words = f"There is no resource {uri[:200]!r}; see resources/list."
             raise MCPError(code=INVALID_PARAMS, message=words, data={"uri": uri[:200]})
-        text, mime_type = held
+        text, mime_type = resource
         content = TextResourceContents(uri=uri, text=text, mime_type=mime_type)
         return ReadResourceResult(contents=[content])
 

@@ -8,7 +8,7 @@ from warehouse.contract.parameter_types import Choice, Parameter, ParameterType,
 from warehouse.contract.problems import invalid_parameter, missing_parameter, unknown_parameter
 from warehouse.json_encoding import encode
 
-Asked = dict[str, Any]
+Arguments = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Several:
         return {"type": "array", "items": items, "minItems": 1, "maxItems": self.most}
 
 
-def read(parameters: Sequence[Parameter], sent: Mapping[str, Any], tool: str) -> Asked:
+def read(parameters: Sequence[Parameter], sent: Mapping[str, Any], tool: str) -> Arguments:
     """Give every declared parameter as its kind reads it, None where it is left out."""
-    declared = {each.name: each for each in parameters}
+    declared = {parameter.name: parameter for parameter in parameters}
     for name in sent:
         if name not in declared:
             raise unknown_parameter(name, declared, tool)
-    return {name: _value(each, sent) for name, each in declared.items()}
+    return {name: _value(parameter, sent) for name, parameter in declared.items()}
 
 
 def _value(parameter: Parameter, sent: Mapping[str, Any]) -> object:
@@ -61,7 +61,7 @@ def _read(kind: ParameterType, value: object) -> object:
     if isinstance(kind, Several):
         if not isinstance(value, list) or not 1 <= len(value) <= kind.most:
             raise ValueError
-        return [_read(kind.of, each) for each in value]
+        return [_read(kind.of, item) for item in value]
     if isinstance(kind, RowCount):
         return kind.read(str(_whole(value)))
     if not isinstance(value, str) or not value:

@@ -76,17 +76,21 @@ class Exchange:
             return None
         try:
             decoded = pydantic_core.from_json(body)
-            asked = JSONRPCRequest.model_validate(decoded, by_name=False)
+            rpc_request = JSONRPCRequest.model_validate(decoded, by_name=False)
         except (ValueError, ValidationError):
             return None
         if version in HANDSHAKE_PROTOCOL_VERSIONS:
-            return await self._served(asked, request, Connection.from_envelope(version, None, None))
-        connection = self._routed(decoded, asked, request)
-        return None if connection is None else await self._served(asked, request, connection)
+            return await self._served(
+                rpc_request, request, Connection.from_envelope(version, None, None)
+            )
+        connection = self._routed(decoded, rpc_request, request)
+        return None if connection is None else await self._served(rpc_request, request, connection)
 
-    def _routed(self, decoded: Any, asked: JSONRPCRequest, request: Request) -> Connection | None:
+    def _routed(
+        self, decoded: Any, rpc_request: JSONRPCRequest, request: Request
+    ) -> Connection | None:
         """Let the SDK hold a request of today's clients against its headers."""
-        params = asked.params or {}
+        params = rpc_request.params or {}
         compared = self._server.get_tool_input_schema
         if compared is None or compared(str(params.get("name"))) is not None:
             return None
@@ -98,24 +102,24 @@ class Exchange:
         )
 
     async def _served(
-        self, asked: JSONRPCRequest, request: Request, connection: Connection
+        self, rpc_request: JSONRPCRequest, request: Request, connection: Connection
     ) -> tuple[int, bytes]:
         metadata = ServerMessageMetadata(request_context=request, can_send_request=False)
-        said: JSONRPCResponse | JSONRPCError
+        message: JSONRPCResponse | JSONRPCError
         status = 200
         try:
             result = await serve_one(
                 self._server,
-                _Dispatched(asked.id, metadata),
-                asked.method,
-                asked.params,
+                _Dispatched(rpc_request.id, metadata),
+                rpc_request.method,
+                rpc_request.params,
                 connection=connection,
                 lifespan_state={},
             )
-            said = JSONRPCResponse(jsonrpc="2.0", id=asked.id, result=result)
+            message = JSONRPCResponse(jsonrpc="2.0", id=rpc_request.id, result=result)
         except Exception as error:
-            told = modern_error_data(error)
-            said = JSONRPCError(jsonrpc="2.0", id=asked.id, error=told)
+            error_data = modern_error_data(error)
+            message = JSONRPCError(jsonrpc="2.0", id=rpc_request.id, error=error_data)
             if connection.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
-                status = ERROR_CODE_HTTP_STATUS.get(told.code, 200)
-        return status, said.model_dump_json(by_alias=True, exclude_unset=True).encode()
+                status = ERROR_CODE_HTTP_STATUS.get(error_data.code, 200)
+        return status, message.model_dump_json(by_alias=True, exclude_unset=True).encode()

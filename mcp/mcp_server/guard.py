@@ -104,9 +104,9 @@ class Guard:
         check_data_version(call.pinned)
         scope = {**scope, IN_SCOPE: call}
         version = headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
-        said = await self._exchange.answer(scope, version, body)
-        if said is not None:
-            await answer.settled(*said)
+        answered = await self._exchange.answer(scope, version, body)
+        if answered is not None:
+            await answer.settled(*answered)
             return
         await self._sessions.handle_request(scope, _replay(body, receive), answer.forward)
 
@@ -130,8 +130,8 @@ class Guard:
 
 def _call(headers: Mapping[str, str]) -> Call:
     sent = headers.get("x-request-id", "")
-    kept = _REQUEST_ID.fullmatch(sent) and redact_keys(sent) == sent
-    return Call(request_id=sent) if kept else Call()
+    is_usable = _REQUEST_ID.fullmatch(sent) and redact_keys(sent) == sent
+    return Call(request_id=sent) if is_usable else Call()
 
 
 async def _whole(headers: Mapping[str, str], receive: Receive) -> bytes:

@@ -105,8 +105,10 @@ def guarded(server: Server[Any], service: Service, options: Options) -> ASGIApp:
         max_request_body_size=LONGEST_BODY,
         security_settings=checked,
     )
-    far = any(place.startswith(SCHEMES) for place in (options.keys, options.usage or ""))
-    app: ASGIApp = Guard(sessions, Exchange(server, checked), service, PATH, blocking=far)
+    is_remote = any(
+        store_url.startswith(SCHEMES) for store_url in (options.keys, options.usage or "")
+    )
+    app: ASGIApp = Guard(sessions, Exchange(server, checked), service, PATH, blocking=is_remote)
     if not options.origins:
         return app
     return CORSMiddleware(
@@ -126,7 +128,7 @@ def security(options: Options) -> TransportSecuritySettings:
         enable_dns_rebinding_protection=True,
         allowed_hosts=[*local, *options.hosts, *(host for _, host in bases)],
         allowed_origins=[
-            *(f"http://{each}" for each in local),
+            *(f"http://{host_pattern}" for host_pattern in local),
             *options.origins,
             *(f"{scheme}://{host}" for scheme, host in bases),
         ],

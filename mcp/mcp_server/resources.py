@@ -38,8 +38,8 @@ RESOURCES = [
     _resource(_LICENCE, "licence", "Licence notice of the data", _PLAIN),
     _resource(_MANIFEST, "export-manifest", "Every Parquet file of the build", _JSON),
     *(
-        _resource(f"{_DATASET}{sku}", sku, f"{sku}: {each.title}", _MARKDOWN)
-        for sku, each in DATASETS.items()
+        _resource(f"{_DATASET}{sku}", sku, f"{sku}: {dataset.title}", _MARKDOWN)
+        for sku, dataset in DATASETS.items()
     ),
     *(
         _resource(f"{_METHODOLOGY}{ref}", ref, f"How {ref.partition('/')[2]} is made", _MARKDOWN)

@@ -58,8 +58,8 @@ class Answering:
 
     async def write(self, status: int, body: bytes, media_type: str, **more: str) -> None:
         """Send an answer of our own."""
-        held = {"content-type": media_type, "content-length": str(len(body)), **more}
-        pairs = [(name.replace("_", "-"), value) for name, value in held.items()]
+        fields = {"content-type": media_type, "content-length": str(len(body)), **more}
+        pairs = [(name.replace("_", "-"), value) for name, value in fields.items()]
         await self._begin(status, [(n.lower().encode(), v.encode()) for n, v in pairs])
         self._size += len(body)
         await self._send({"type": "http.response.body", "body": body})
@@ -67,7 +67,7 @@ class Answering:
     async def refuse(self, problem: Problem) -> None:
         """Send a problem; to a request that was read, as the protocol's own error."""
         status = self.call.status = problem.kind.status
-        body = self._service.told(problem, self.call)
+        body = self._service.problem_body(problem, self.call)
         await self._settle(self.call)
         more = {}
         if status == 401:
@@ -79,8 +79,8 @@ class Answering:
         if self.message.id is None:
             return await self.write(status, body, "application/problem+json", **more)
         error = {"code": REFUSED, "message": problem.detail, "data": msgspec.Raw(body)}
-        said = encode({"jsonrpc": "2.0", "id": self.message.id, "error": error})
-        return await self.write(status, said, "application/json", **more)
+        payload = encode({"jsonrpc": "2.0", "id": self.message.id, "error": error})
+        return await self.write(status, payload, "application/json", **more)
 
     def log(self, scope: Scope) -> None:
         """Write one line; never a key."""
@@ -105,10 +105,10 @@ class Answering:
     def _own(self) -> Mapping[str, str]:
         """Give the headers of every answer."""
         call = self.call
-        held = {"x-service-api-version": API_VERSION, "x-request-id": call.request_id}
+        fields = {"x-service-api-version": API_VERSION, "x-request-id": call.request_id}
         if call.key is not None:
-            held |= {"x-service-tier": call.key.tier.name, "cache-control": "no-store"}
-        return held | ({} if call.standing is None else rate_limit_headers(call.standing))
+            fields |= {"x-service-tier": call.key.tier.name, "cache-control": "no-store"}
+        return fields | ({} if call.standing is None else rate_limit_headers(call.standing))
 
 
 def _pairs(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

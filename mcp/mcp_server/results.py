@@ -19,7 +19,7 @@ _AROUND = 3_500
 
 
 @dataclass(frozen=True)
-class Found:
+class ToolRows:
     """Rows and what is said around them; ``cursor_after`` a row, where rows can be walked.
 
     ``files`` names the Parquet files that hold all of it, the first one the best.
@@ -41,46 +41,48 @@ class Answer:
     text: str | None = None
 
 
-def bounded(found: Found, tier: Tier, rule: RowRule) -> Answer:
+def bounded(tool_rows: ToolRows, tier: Tier, rule: RowRule) -> Answer:
     """Write rows in the envelope of REST, as many as the tier may get and a result can hold.
 
     The tier cap is applied here; see ``warehouse/contract/tier_cap.py``.
     """
-    capped, limit = cap_rows(found.rows, tier, found.limit, rule)
-    found = replace(found, rows=capped, limit=limit)
-    rows = found.rows.rows
-    room = LARGEST - _AROUND - 2 * len(found.rows.notice.encode())
-    whole = b"".join(found.rows.json_chunks())
+    capped, limit = cap_rows(tool_rows.rows, tier, tool_rows.limit, rule)
+    tool_rows = replace(tool_rows, rows=capped, limit=limit)
+    rows = tool_rows.rows.rows
+    room = LARGEST - _AROUND - 2 * len(tool_rows.rows.notice.encode())
+    whole = b"".join(tool_rows.rows.json_chunks())
     if shown_size(whole) <= room:
-        return _answer(found, whole, len(rows), len(rows))
+        return _answer(tool_rows, whole, len(rows), len(rows))
     fitting = _fitting(rows, room)
     if fitting:
-        return _answer(found, b",".join(fitting), len(fitting), len(fitting))
+        return _answer(tool_rows, b",".join(fitting), len(fitting), len(fitting))
     # The first row alone is too large to be shown twice.
     if len(rows[0]) <= room:
         words = "The row is large: it stands in structuredContent only."
-        return _answer(found, rows[0], 1, 1, words)
+        return _answer(tool_rows, rows[0], 1, 1, words)
     words = (
         f"The first row has {len(rows[0]):,} bytes, more than a result may hold, and is left out. "
         "Read it over REST or in the Parquet file; the cursor goes on after it."
     )
-    return _answer(found, b"", 0, 1, words)
+    return _answer(tool_rows, b"", 0, 1, words)
 
 
-def _answer(found: Found, rows: bytes, count: int, passed: int, text: str | None = None) -> Answer:
+def _answer(
+    tool_rows: ToolRows, rows: bytes, count: int, passed: int, text: str | None = None
+) -> Answer:
     """Write so many rows; ``passed`` says behind which one a walk goes on."""
-    held = found.rows
+    row_set = tool_rows.rows
     about = {
         "count": count,
-        "_license": held.notice,
-        "truncated": held.truncated or count < len(held.rows),
-        "limit": found.limit,
-        "as_of": found.as_of,
-        "data_version": held.data_version,
+        "_license": row_set.notice,
+        "truncated": row_set.truncated or count < len(row_set.rows),
+        "limit": tool_rows.limit,
+        "as_of": tool_rows.as_of,
+        "data_version": row_set.data_version,
     }
-    if found.cursor_after is not None:
-        more = held.truncated or passed < len(held.rows)
-        about["next_cursor"] = found.cursor_after(passed) if more and passed else None
+    if tool_rows.cursor_after is not None:
+        more = row_set.truncated or passed < len(row_set.rows)
+        about["next_cursor"] = tool_rows.cursor_after(passed) if more and passed else None
     body = b"".join((b'{"data":[', rows, b"],", encode(about)[1:]))
     return Answer(body, bool(about["truncated"]), text)
 
@@ -124,8 +126,8 @@ class Exact:
 
 
 def _instead(written: bytes, mark: bytes, body: bytes) -> bytes:
-    before, found, after = written.partition(mark)
-    return b"".join((before, body, after)) if found else written
+    before, separator, after = written.partition(mark)
+    return b"".join((before, body, after)) if separator else written
 
 
 def shown_size(body: bytes) -> int:

@@ -16,7 +16,7 @@ _PROBLEM: Schema = {
         "title": member_schema(str, "The code in words.", "No such record or page"),
         "status": member_schema(int, "HTTP status of the same answer in REST.", 404),
         "code": member_schema(str, "What is wrong.", "not_found"),
-        "detail": member_schema(str, "What to mend.", "No record has the id 'DCX'."),
+        "detail": member_schema(str, "What to fix.", "No record has the id 'DCX'."),
         "instance": member_schema(str, "Id of the request.", "6f1d2c"),
     },
     "required": ["type", "title", "status", "code", "detail", "instance"],
@@ -27,8 +27,8 @@ def input_schema(parameters: Sequence[Parameter]) -> Schema:
     """Describe arguments with the patterns and enums of REST; others are refused."""
     return {
         "type": "object",
-        "properties": {each.name: _described(each) for each in parameters},
-        "required": [each.name for each in parameters if each.required],
+        "properties": {parameter.name: _described(parameter) for parameter in parameters},
+        "required": [parameter.name for parameter in parameters if parameter.required],
         "additionalProperties": False,
     }
 
@@ -36,14 +36,14 @@ def input_schema(parameters: Sequence[Parameter]) -> Schema:
 def output_schema(body: str) -> Schema:
     """Describe a result: the answer of REST, or the problem."""
     answer = _local(BODY_SCHEMAS[body])
-    held: dict[str, Schema] = {"Answer": answer, "Problem": _PROBLEM}
+    definitions: dict[str, Schema] = {"Answer": answer, "Problem": _PROBLEM}
     wanted = set(_named(answer))
     while wanted:
         name = wanted.pop()
-        held[name] = _local({**ROW_SCHEMAS, **MANIFEST_SCHEMAS}[name])
-        wanted |= set(_named(held[name])) - set(held)
+        definitions[name] = _local({**ROW_SCHEMAS, **MANIFEST_SCHEMAS}[name])
+        wanted |= set(_named(definitions[name])) - set(definitions)
     either = [{"$ref": "#/$defs/Answer"}, {"$ref": "#/$defs/Problem"}]
-    return {"type": "object", "anyOf": either, "$defs": held}
+    return {"type": "object", "anyOf": either, "$defs": definitions}
 
 
 def _described(parameter: Parameter) -> Schema:
@@ -58,20 +58,20 @@ def _described(parameter: Parameter) -> Schema:
 def _local(schema: Any) -> Any:
     """Let references point into the schema itself; examples stay in REST's description."""
     if isinstance(schema, list):
-        return [_local(each) for each in schema]
+        return [_local(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
         return {"$ref": "#/$defs/" + str(schema["$ref"]).removeprefix(_COMPONENTS)}
-    return {name: _local(each) for name, each in schema.items() if name != "examples"}
+    return {name: _local(item) for name, item in schema.items() if name != "examples"}
 
 
 def _named(schema: Any) -> Iterator[str]:
     if isinstance(schema, list):
-        for each in schema:
-            yield from _named(each)
+        for item in schema:
+            yield from _named(item)
     elif isinstance(schema, dict):
         if "$ref" in schema:
             yield str(schema["$ref"]).rsplit("/", 1)[1]
-        for each in schema.values():
-            yield from _named(each)
+        for item in schema.values():
+            yield from _named(item)

@@ -13,8 +13,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ContentBlock, ResourceLink
 
 from mcp_server import arguments
-from mcp_server.results import Exact, Found, bounded
-from mcp_server.tools import Asking, Tool
+from mcp_server.results import Exact, ToolRows, bounded
+from mcp_server.tools import Tool, ToolContext
 from warehouse.contract.limits import authenticate, check_rate_limit
 from warehouse.contract.problems import (
     UNCHARGED_STATUSES,
@@ -96,16 +96,16 @@ class Service:
             if call.refused is not None:
                 raise call.refused
             assert call.key is not None
-            asked = arguments.read(tool.parameters, sent, tool.name)
-            asking = Asking(self.mart, call.key.tier, self._secret(), call.pinned)
-            found = tool.read(asking, asked)
-            answer = bounded(found, call.key.tier, tool.row_rule)
-            links = self._links(found, call.key.tier) if answer.truncated else []
+            values = arguments.read(tool.parameters, sent, tool.name)
+            context = ToolContext(self.mart, call.key.tier, self._secret(), call.pinned)
+            tool_rows = tool.read(context, values)
+            answer = bounded(tool_rows, call.key.tier, tool.row_rule)
+            links = self._links(tool_rows, call.key.tier) if answer.truncated else []
             return call.exact.result(answer.body, answer.text, links, is_error=False)
         except Exception as error:
             problem = self.problem_of(error, call)
             call.status = problem.kind.status
-            return call.exact.result(self.told(problem, call), None, [], is_error=True)
+            return call.exact.result(self.problem_body(problem, call), None, [], is_error=True)
 
     def problem_of(self, error: Exception, call: Call) -> Problem:
         """Say in our words what went wrong; what we did not foresee is logged and not shown."""
@@ -117,31 +117,34 @@ class Service:
             _FAILED.error("%s: %s", problem.code, error)
         return problem
 
-    def told(self, problem: Problem, call: Call) -> bytes:
+    def problem_body(self, problem: Problem, call: Call) -> bytes:
         """Write a problem; a key in it is cut to its public prefix."""
         body = encode(problem_members(problem, call.request_id, self._upgrade_url))
         return redact_keys(body.decode()).encode()
 
-    def _links(self, found: Found, tier: Tier) -> list[ContentBlock]:
+    def _links(self, tool_rows: ToolRows, tier: Tier) -> list[ContentBlock]:
         """Name the file that holds all of it: the first that the tier may read, or the first."""
-        held = self._files(found.rows.data_version)
-        named = [held[key] for key in found.files if key in held]
-        readable = [each for each in named if _may_read(tier, each.required_tier)]
-        return [each.link for each in (readable or named)[:1]]
+        files = self._files(tool_rows.rows.data_version)
+        named = [files[key] for key in tool_rows.files if key in files]
+        readable = [file for file in named if _may_read(tier, file.required_tier)]
+        return [file.link for file in (readable or named)[:1]]
 
     def _files(self, data_version: str) -> dict[str, "_File"]:
-        held = self._manifests.get(data_version)
-        if held is None:
-            told = export_manifest(self.mart.at(data_version))
+        files = self._manifests.get(data_version)
+        if files is None:
+            manifest = export_manifest(self.mart.at(data_version))
             try:
-                artifacts = () if told is None else decode_manifest(told).artifacts
+                artifacts = () if manifest is None else decode_manifest(manifest).artifacts
             except msgspec.ValidationError:
                 artifacts = ()
-            held = {each.key: _File(each.required_tier, _link(each)) for each in artifacts}
+            files = {
+                artifact.key: _File(artifact.required_tier, _link(artifact))
+                for artifact in artifacts
+            }
             if len(self._manifests) >= _MANIFESTS_KEPT:
                 self._manifests.clear()
-            self._manifests[data_version] = held
-        return held
+            self._manifests[data_version] = files
+        return files
 
 
 @dataclass(frozen=True)
@@ -185,5 +188,5 @@ def call_of(ctx: ServerRequestContext[Any, Any]) -> Call:
 def refused(service: Service, problem: Problem, call: Call) -> MCPError:
     """Make the protocol's error of a problem, which is its data."""
     call.status = problem.kind.status
-    told = msgspec.json.decode(service.told(problem, call))
-    return MCPError(code=REFUSED, message=problem.detail, data=told)
+    data = msgspec.json.decode(service.problem_body(problem, call))
+    return MCPError(code=REFUSED, message=problem.detail, data=data)

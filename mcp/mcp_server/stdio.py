@@ -151,5 +151,5 @@ class _Filling:
     async def __aenter__(self) -> "_Filling":
         return self
 
-    async def __aexit__(self, *given: object) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.aclose()

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from mcp_server.arguments import Asked, Several
-from mcp_server.results import Found
+from mcp_server.arguments import Arguments, Several
+from mcp_server.results import ToolRows
 from warehouse.contract import parameters as p
 from warehouse.contract.limits import check_search_words
 from warehouse.contract.macro import is_series_mode, macro_rows
@@ -20,17 +20,17 @@ from warehouse.read.tenders import parties, releases
 from warehouse.tiers import Tier
 
 _ALWAYS = (
-    " Null means not known, never zero: add no estimate. Each row has source_ref and "
+    " Null means unknown, never zero: add no estimate. Each row has source_ref and "
     "license_class: quote them."
 )
 _BOUNDED = (
-    " A result holds at most 50 kB; truncated is true where there are more rows, and then a link "
-    "names the Parquet file with all of them."
+    " A result has at most 50 kB; if there are more rows, truncated is true and a link names the "
+    "Parquet file with all of them."
 )
 
 
 @dataclass(frozen=True)
-class Asking:
+class ToolContext:
     """Who asks, what is read for them, and which data_version they pin."""
 
     builds: Mart
@@ -53,66 +53,68 @@ class Tool:
     about: str
     body: str
     parameters: tuple[Parameter, ...]
-    read: Callable[[Asking, Asked], Found]
+    read: Callable[[ToolContext, Arguments], ToolRows]
     row_rule: RowRule = "tier"
 
 
-def _search_entities(asking: Asking, asked: Asked) -> Found:
-    check_search_words("query", asked["query"])
-    limit = row_limit(asking.tier, asked["limit"])
-    return Found(search(asking.mart, asked["query"], asked["country"], limit), limit)
+def _search_entities(context: ToolContext, arguments: Arguments) -> ToolRows:
+    check_search_words("query", arguments["query"])
+    limit = row_limit(context.tier, arguments["limit"])
+    return ToolRows(search(context.mart, arguments["query"], arguments["country"], limit), limit)
 
 
-def _get_entity(asking: Asking, asked: Asked) -> Found:
-    rows = entity(asking.mart, asked["service_id"])
+def _get_entity(context: ToolContext, arguments: Arguments) -> ToolRows:
+    rows = entity(context.mart, arguments["service_id"])
     if rows is None:
-        raise unknown_id(asked["service_id"])
-    return Found(rows, 1)
+        raise unknown_id(arguments["service_id"])
+    return ToolRows(rows, 1)
 
 
-def _get_fundamentals(asking: Asking, asked: Asked) -> Found:
-    limit = row_limit(asking.tier, asked["limit"])
-    wanted = {**asked, "limit": limit, "line_items": asked["line_items"] or ()}
-    rows = facts_known(asking.mart, **wanted)
+def _get_fundamentals(context: ToolContext, arguments: Arguments) -> ToolRows:
+    limit = row_limit(context.tier, arguments["limit"])
+    wanted = {**arguments, "limit": limit, "line_items": arguments["line_items"] or ()}
+    rows = facts_known(context.mart, **wanted)
     if rows is None:
-        raise unknown_id(asked["service_id"])
-    return Found(rows, limit, asked["as_of"], ("af-fund-facts",))
+        raise unknown_id(arguments["service_id"])
+    return ToolRows(rows, limit, arguments["as_of"], ("af-fund-facts",))
 
 
-def _search_tenders(asking: Asking, asked: Asked) -> Found:
-    check_date_order(asked["from"], asked["to"])
+def _search_tenders(context: ToolContext, arguments: Arguments) -> ToolRows:
+    check_date_order(arguments["from"], arguments["to"])
     for name in ("buyer", "query"):
-        check_search_words(name, asked[name])
-    mart, after = resume_position(asking.builds, asking.secret, asked, asking.pinned)
-    limit = row_limit(asking.tier, asked["limit"])
-    more = {name: asked[name] for name in ("to", "category", "buyer", "query")}
-    rows = releases(mart, asked["country"], asked["from"], limit, after, **more)
+        check_search_words(name, arguments[name])
+    mart, after = resume_position(context.builds, context.secret, arguments, context.pinned)
+    limit = row_limit(context.tier, arguments["limit"])
+    filters = {name: arguments[name] for name in ("to", "category", "buyer", "query")}
+    rows = releases(mart, arguments["country"], arguments["from"], limit, after, **filters)
 
     def cursor_after(number: int) -> str | None:
         whole = number == len(rows.rows) and rows.last_key is not None
         key = rows.last_key if whole else rows.key_of(number)
-        return next_cursor(asking.secret, asked, key, rows.data_version)
+        return next_cursor(context.secret, arguments, key, rows.data_version)
 
-    return Found(rows, limit, None, ("af-tender-releases",), cursor_after)
-
-
-def _get_macro(asking: Asking, asked: Asked) -> Found:
-    rows, limit = macro_rows(asking.mart, asked, asking.tier)
-    files = ("af-macro-series", "macro-series") if is_series_mode(asked) else ("af-macro-annual",)
-    return Found(rows, limit, asked["as_of"], files)
+    return ToolRows(rows, limit, None, ("af-tender-releases",), cursor_after)
 
 
-def _get_resolved_parties(asking: Asking, asked: Asked) -> Found:
-    limit = row_limit(asking.tier, asked["limit"])
-    rows = parties(asking.mart, **{**asked, "limit": limit})
-    return Found(rows, limit, None, ("af-tender-parties",))
+def _get_macro(context: ToolContext, arguments: Arguments) -> ToolRows:
+    rows, limit = macro_rows(context.mart, arguments, context.tier)
+    files = (
+        ("af-macro-series", "macro-series") if is_series_mode(arguments) else ("af-macro-annual",)
+    )
+    return ToolRows(rows, limit, arguments["as_of"], files)
 
 
-def _get_quality_metrics(asking: Asking, asked: Asked) -> Found:
-    rows = quality_metrics(asking.mart, asked["sku"])
+def _get_resolved_parties(context: ToolContext, arguments: Arguments) -> ToolRows:
+    limit = row_limit(context.tier, arguments["limit"])
+    rows = parties(context.mart, **{**arguments, "limit": limit})
+    return ToolRows(rows, limit, None, ("af-tender-parties",))
+
+
+def _get_quality_metrics(context: ToolContext, arguments: Arguments) -> ToolRows:
+    rows = quality_metrics(context.mart, arguments["sku"])
     if rows is None:
-        raise unknown_id(asked["sku"])
-    return Found(rows, None, None, ("quality-history",))
+        raise unknown_id(arguments["sku"])
+    return ToolRows(rows, None, None, ("quality-history",))
 
 
 _LINE_ITEMS = Parameter(
@@ -125,12 +127,11 @@ TOOLS: Mapping[str, Tool] = {
         Tool(
             "search_entities",
             "Search organisations",
-            "Find organisations by name, LEI or EXCHANGE:TICKER, and with them the service_id that "
-            "the other tools take. The nearest first: who bears the identifier, then who has "
-            "exactly this name, then whose name begins with it, then whose names have all the "
-            "words. Begin here when you only know a name; if several fit, compare jurisdiction and "
-            "listings before you choose. No rows: nobody of that name is held; do not guess an "
-            "id." + _ALWAYS,
+            "Find organisations by name, LEI or EXCHANGE:TICKER. Returns their service_id, which "
+            "the other tools take. Best match first: identifier, then exact name, then names that "
+            "start with the query, then names that contain all its words. Start here when you only "
+            "have a name; if several match, compare jurisdiction and listings before you choose. "
+            "No rows means no match: do not guess an id." + _ALWAYS,
             "Entities",
             (p.NAMED, p.COUNTRY, p.LIMIT),
             _search_entities,
@@ -139,9 +140,9 @@ TOOLS: Mapping[str, Tool] = {
             "get_entity",
             "Look up an organisation",
             "Read the current record of one organisation: legal name, jurisdiction, country, LEI "
-            "where one exists, listings, and the datasets that hold rows about it. Use it to check "
-            "an id before you report on it. There are no people here: natural persons are never "
-            "served." + _ALWAYS,
+            "if there is one, listings, and the datasets that have rows about it. Use it to check "
+            "an id before you report on it. Organisations only: no personal data is published."
+            + _ALWAYS,
             "Entities",
             (p.SERVICE_ID,),
             _get_entity,
@@ -149,8 +150,8 @@ TOOLS: Mapping[str, Tool] = {
         Tool(
             "get_fundamentals",
             "Reported figures of an issuer",
-            "Read the figures that one issuer reported, the newest period first. Always pass as_of "
-            "when you reason about the past: the answer then holds nothing that became public "
+            "Read the figures one issuer reported, newest period first. Always pass as_of "
+            "when you reason about the past: the result then has nothing that became public "
             "later. vintages: 'latest' is the newest value known by then, 'as_reported' the value "
             "first filed, 'all' every restatement. Name line_items and period_type to get more "
             "years in one result. Values are exact, in the reported currency, never converted or "
@@ -163,7 +164,7 @@ TOOLS: Mapping[str, Tool] = {
             "search_tenders",
             "Search public tenders",
             "Read Open Contracting (OCDS) releases of one country, South Africa if none is named, "
-            "the newest first: what public bodies buy, from whom, for how much. Narrow by date, "
+            "newest first: what public bodies buy, from whom, for how much. Filter by date, "
             "category, buyer and words (at most 16). While next_cursor is not null there are more: "
             "call again with it and the same filters; all pages then come from one data_version. "
             "Amounts are as published, in their own currency. Parties that are not established to "
@@ -178,7 +179,7 @@ TOOLS: Mapping[str, Tool] = {
         Tool(
             "get_macro",
             "Macroeconomic figures",
-            "Read macroeconomic figures, the newest period first. With series (such as FX.EUR.ZAR) "
+            "Read macroeconomic figures, newest period first. With series (such as FX.EUR.ZAR) "
             "or as_of: observations of series in the vintage known on as_of, with no look-ahead; "
             "series_type and frequency belong to this mode. Otherwise annual indicators by country "
             "and indicator (such as NY.GDP.MKTP.CD) as they stand today: they have no evidenced "
@@ -195,9 +196,9 @@ TOOLS: Mapping[str, Tool] = {
             "get_resolved_parties",
             "Buyers and suppliers",
             "Read buyers and suppliers named in tenders, resolved to a service_id where that is "
-            "known, those of the most releases first in each role. Pass service_id to see how one "
+            "known, ordered by number of releases within each role. Pass service_id to see how one "
             "organisation takes part in procurement. match_method says how it was resolved: by "
-            "registry number, LEI or exact name, never by likeness; a null service_id is "
+            "registry number, LEI or exact name, never by similarity; a null service_id is "
             "unresolved. Parties not established to be organisations are withheld, so some real "
             "firms are missing." + _ALWAYS + _BOUNDED,
             "TenderParties",
@@ -207,10 +208,10 @@ TOOLS: Mapping[str, Tool] = {
         Tool(
             "get_quality_metrics",
             "Coverage and freshness of a dataset",
-            "Read what was measured of a dataset (AF-FUND, AF-TENDER or AF-MACRO) for the build "
-            "that is served: coverage, freshness, floors and whether they hold. Use it before you "
-            "conclude from what is absent. UNMEASURED is said where nothing was measured; it is "
-            "never a pass. A null floor means that none is set.",
+            "Read the quality metrics of a dataset (AF-FUND, AF-TENDER or AF-MACRO) for the build "
+            "being served: coverage, freshness, thresholds and whether they are met. Use it before "
+            "you draw conclusions from missing data. UNMEASURED means that nothing was measured; "
+            "it is never a pass. A null floor means that no threshold is set.",
             "Quality",
             (p.SKU,),
             _get_quality_metrics,

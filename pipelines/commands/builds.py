@@ -13,19 +13,19 @@ from warehouse.settings import read_settings
     "--confirm-loss",
     default="",
     metavar="WHY",
-    help="Publish although a source shows much less than before, for the reason given.",
+    help="Publish although a source has lost many rows; WHY is recorded.",
 )
 @json_option
 def publish(confirm_loss: str, as_json: bool) -> None:
-    """Derive, audit and publish what is loaded as one build; nothing if the audit fails."""
+    """Publish the loaded data as one build, unless its audit fails."""
     from pipelines.jobs import run_job
 
     config = {"ops": {"published_build": {"config": {"confirm_loss": confirm_loss}}}}
     with progress_console().status("Deriving, auditing, exporting"):
-        said = run_job(read_settings(os.environ), "publish", config=config)
-    data_version = said["published_build"]["data_version"]
+        metadata = run_job(read_settings(os.environ), "publish", config=config)
+    data_version = metadata["published_build"]["data_version"]
     if as_json:
-        print_json({"data_version": data_version, "assets": said})
+        print_json({"data_version": data_version, "assets": metadata})
     else:
         click.echo(f"published as data_version {data_version}")
 
@@ -33,13 +33,13 @@ def publish(confirm_loss: str, as_json: bool) -> None:
 @click.command()
 @json_option
 def builds(as_json: bool) -> None:
-    """List the builds that are held, the newest first; * marks the one that is read."""
+    """List the builds, newest first; * marks the one being served."""
     from pipelines.builds import list_builds
 
-    held = list_builds(read_settings(os.environ))
+    rows = list_builds(read_settings(os.environ))
     if as_json:
-        print_json(held)
-    elif not held:
+        print_json(rows)
+    elif not rows:
         click.echo("nothing has been published yet; run `sankofa publish`")
     else:
         columns = [
@@ -52,12 +52,12 @@ def builds(as_json: bool) -> None:
             columns,
             (
                 (
-                    "*" if each.current else "",
-                    Styled(each.data_version, "bold green" if each.current else ""),
-                    f"{each.published_at:%Y-%m-%d %H:%M}" if each.published_at else "",
-                    f"{each.rows:,}" if each.rows is not None else "",
+                    "*" if build.current else "",
+                    Styled(build.data_version, "bold green" if build.current else ""),
+                    f"{build.published_at:%Y-%m-%d %H:%M}" if build.published_at else "",
+                    f"{build.rows:,}" if build.rows is not None else "",
                 )
-                for each in held
+                for build in rows
             ),
         )
 
@@ -65,11 +65,11 @@ def builds(as_json: bool) -> None:
 @click.command()
 @click.argument("data_version", required=False)
 @click.option(
-    "--drop", is_flag=True, help="Take the build that is read now away: its files, pages and pins."
+    "--drop", is_flag=True, help="Delete the build being served: its files, pages and pins."
 )
 @json_option
 def rollback(data_version: str | None, drop: bool, as_json: bool) -> None:
-    """Let readers see DATA_VERSION again; the build before the current one by default."""
+    """Serve DATA_VERSION again (default: the build before the current one)."""
     from pipelines.builds import roll_back
 
     name = roll_back(read_settings(os.environ), data_version, drop)

@@ -19,7 +19,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 @click.option("--folder", type=click.Path(path_type=Path), help="Default: sample/ in the home.")
 @json_option
 def sample(scale: int, seed: int, folder: Path | None, as_json: bool) -> None:
-    """Write the sample world: fictional documents in the formats of the real sources."""
+    """Write sample data: fictional documents in the formats of the real sources."""
     from assets.sample.world import write_world
 
     target = folder or read_settings(os.environ).sample
@@ -33,9 +33,13 @@ def sample(scale: int, seed: int, folder: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("sources", nargs=-1, shell_complete=lambda *given: _matching(given[-1]))
-@click.option("--live/--sample", default=False, help="From the live sources, or the sample world.")
-@click.option("--from", "from_", type=_DAY, help="First day, for sources asked by days.")
+@click.argument("sources", nargs=-1, shell_complete=lambda *args: _matching(args[-1]))
+@click.option(
+    "--live/--sample", default=False, help="Fetch from the live sources, or read the sample data."
+)
+@click.option(
+    "--from", "from_", type=_DAY, help="First day, for sources that can be fetched by day."
+)
 @click.option("--to", type=_DAY, help="Last day.")
 @json_option
 def ingest(
@@ -45,7 +49,7 @@ def ingest(
     to: datetime | None,
     as_json: bool,
 ) -> None:
-    """Bring what SOURCES have into the record; all of them where none is named."""
+    """Ingest SOURCES into the record (default: all)."""
     from pipelines.ingest import Outcome, ingest_each
 
     first, last = (None if day is None else day.date() for day in (from_, to))
@@ -59,7 +63,7 @@ def ingest(
         print_json(outcomes)
     failed = [outcome.source for outcome in outcomes if outcome.failed]
     if failed:
-        raise SankofaError(f"{', '.join(failed)} failed; what was landed before is kept")
+        raise SankofaError(f"{', '.join(failed)} failed; documents landed before that are kept")
 
 
 def _matching(begun: str) -> list[str]:

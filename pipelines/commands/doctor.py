@@ -1,4 +1,4 @@
-"""``sankofa doctor``: what is wrong, in plain words, and what to do."""
+"""``sankofa doctor``: what is wrong with an installation, and what to do."""
 
 import os
 from collections import Counter
@@ -18,9 +18,9 @@ _MARKS = {"ok": ("✓", "green"), "note": ("•", "yellow"), "fault": ("✗", "b
 
 
 @click.command()
-@click.option("--live", is_flag=True, help="Ask every source once over the network.")
+@click.option("--live", is_flag=True, help="Also send one request to every source.")
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=ports.REST, show_default=True, help="Of the REST service.")
+@click.option("--port", default=ports.REST, show_default=True, help="Port of the REST service.")
 @click.option("--mcp-port", default=ports.MCP, show_default=True)
 @click.option("--dagster-port", default=ports.DAGSTER, show_default=True)
 @json_option
@@ -34,26 +34,26 @@ def doctor(
     dagster_port: int,
     as_json: bool,
 ) -> None:
-    """Look at the machine, the stores, the ports, the keys, the build and the sources.
+    """Check the machine, stores, ports, keys, build and sources.
 
-    Exits with 1 if there is a fault; a note is none.
+    Exits with 1 if there is a fault; notes do not count.
     """
     from pipelines.doctor.examine import examine
-    from pipelines.doctor.findings import Asked
+    from pipelines.doctor.findings import CheckContext
 
     wanted = {"REST": port, "MCP": mcp_port, "Dagster": dagster_port}
-    told: list[tuple[str, Finding]] = []
+    findings: list[tuple[str, Finding]] = []
     settings, errors = readable_settings(os.environ)
-    for area, finding in examine(Asked(settings, host, wanted, live, errors)):
+    for area, finding in examine(CheckContext(settings, host, wanted, live, errors)):
         if not as_json:
-            _show(finding, None if told and told[-1][0] == area else area)
-        told.append((area, finding))
-    counts = Counter(finding.state for _, finding in told)
+            _show(finding, None if findings and findings[-1][0] == area else area)
+        findings.append((area, finding))
+    counts = Counter(finding.state for _, finding in findings)
     if as_json:
-        print_json([{"area": area, **vars(finding)} for area, finding in told])
+        print_json([{"area": area, **vars(finding)} for area, finding in findings])
     else:
         faults = f"{counts['fault']} fault{'' if counts['fault'] == 1 else 's'}"
-        click.echo(f"\n{faults}, {counts['note']} to note, {counts['ok']} as it should be")
+        click.echo(f"\n{faults}, {counts['note']} to note, {counts['ok']} OK")
     context.exit(Exit.FAILED if counts["fault"] else Exit.OK)
 
 

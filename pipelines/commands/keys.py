@@ -1,4 +1,4 @@
-"""``sankofa keys``: who may ask, and how much they have asked."""
+"""``sankofa keys``: API keys and their usage."""
 
 import os
 import time
@@ -21,15 +21,15 @@ _NAME = click.argument("name", metavar="PREFIX_OR_ID")
 
 @click.group()
 def keys() -> None:
-    """Make, list and end API keys, and see what they have asked."""
+    """Create, list and revoke API keys, and show their usage."""
 
 
 @keys.command("create")
 @click.option("--tier", type=click.Choice(get_args(TierName)), required=True)
-@click.option("--label", default="", help="Whose key it is; shown in the list only.")
+@click.option("--label", default="", help="Owner of the key; shown in the list only.")
 @json_option
 def create_key(tier: TierName, label: str, as_json: bool) -> None:
-    """Make a key and print it: the only time that it is shown."""
+    """Create a key and print it; it is shown only this once."""
     from warehouse.keys.store import create_key
 
     _show(create_key(_store(), tier, label), as_json)
@@ -38,7 +38,7 @@ def create_key(tier: TierName, label: str, as_json: bool) -> None:
 @keys.command("list")
 @json_option
 def list_keys(as_json: bool) -> None:
-    """List every key that was made, by its public prefix."""
+    """List all keys by their public prefix."""
     rows = _read(_store())
     if as_json:
         print_json(
@@ -77,7 +77,7 @@ def list_keys(as_json: bool) -> None:
 @_NAME
 @json_option
 def revoke_key(name: str, as_json: bool) -> None:
-    """End a key; within a second nobody gets in with it."""
+    """Revoke a key; it stops working within a second."""
     from warehouse.keys.store import revoke_key
 
     ended = revoke_key(_store(), name)
@@ -94,11 +94,11 @@ def revoke_key(name: str, as_json: bool) -> None:
     default=0.0,
     show_default=True,
     type=click.FloatRange(0, 24 * 90),
-    help="For how long the key before still works.",
+    help="How long the old key keeps working.",
 )
 @json_option
 def rotate_key(name: str, overlap_hours: float, as_json: bool) -> None:
-    """Make a new key in place of one and print it; tier, label and use go on."""
+    """Replace a key and print the new one; tier, label and usage carry over."""
     from warehouse.keys.store import rotate_key
 
     _show(rotate_key(_store(), name, timedelta(hours=overlap_hours)), as_json)
@@ -108,19 +108,19 @@ def rotate_key(name: str, overlap_hours: float, as_json: bool) -> None:
 @click.option("--month", help="YYYY-MM, this month or the one before. Default: this month, UTC.")
 @json_option
 def show_usage(month: str | None, as_json: bool) -> None:
-    """Show what each key was charged in a month, and what its tier allows."""
+    """Show the requests charged to each key in a month, and its limit."""
     from warehouse.usage.counters import month_at, month_before
     from warehouse.usage.store import Usage
 
     settings = read_settings(os.environ)
-    counted, tiers = Usage(settings.usage), configured_tiers(settings.tiers_file)
-    now = month_at(time.time()).name
-    asked, counts = month or now, (now, month_before(now))
-    if asked not in counts:
-        raise click.BadParameter(f"{asked!r} is not counted; {' and '.join(counts)} are")
+    usage, tiers = Usage(settings.usage), configured_tiers(settings.tiers_file)
+    this_month = month_at(time.time()).name
+    chosen_month, counts = month or this_month, (this_month, month_before(this_month))
+    if chosen_month not in counts:
+        raise click.BadParameter(f"{chosen_month!r} is not counted; {' and '.join(counts)} are")
     allowed = {str(tier.name): tier.per_month for tier in tiers.values()}
-    shown = {row.key_id: row for row in _read(_store())}
-    used = {key_id: counted.used(key_id, asked) for key_id in shown}
+    rows_by_id = {row.key_id: row for row in _read(_store())}
+    used = {key_id: usage.used(key_id, chosen_month) for key_id in rows_by_id}
     if as_json:
         print_json(
             [
@@ -129,23 +129,27 @@ def show_usage(month: str | None, as_json: bool) -> None:
                     "key_id": row.key_id,
                     "tier": row.tier,
                     "label": row.label,
-                    "month": asked,
+                    "month": chosen_month,
                     "charged": used[row.key_id],
                     "allowed": allowed[row.tier],
                 }
-                for row in shown.values()
+                for row in rows_by_id.values()
             ]
         )
         return
     columns = [
         *(Column(title, whole=True) for title in ("prefix", "tier")),
-        *(Column("charged", right=True), Column("of", right=True), Column(f"label   ({asked})")),
+        *(
+            Column("charged", right=True),
+            Column("of", right=True),
+            Column(f"label   ({chosen_month})"),
+        ),
     ]
     print_table(
         columns,
         (
             (row.prefix, row.tier, f"{used[row.key_id]:,}", f"{allowed[row.tier]:,}", row.label)
-            for row in shown.values()
+            for row in rows_by_id.values()
         ),
     )
 
@@ -162,7 +166,7 @@ def _read(store: "KeyStore") -> "list[IssuedKey]":
     try:
         return list_keys(store)
     except SankofaError as error:
-        raise type(error)(f"{error}; `sankofa keys create` makes the store") from error
+        raise type(error)(f"{error}; `sankofa keys create` creates the store") from error
 
 
 def _show(key: str, as_json: bool) -> None:

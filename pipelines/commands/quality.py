@@ -24,16 +24,13 @@ _COLOURS = {"PASS": "green", "FAIL": "bold red", "UNMEASURED": "yellow"}
 @click.option("--builds", default=5, show_default=True, help="How many builds of the history.")
 @json_option
 def quality(sku: str | None, status: str | None, history: bool, builds: int, as_json: bool) -> None:
-    """Show what was measured of the build that is read, against its floors."""
-    from pipelines.quality_report import board, measured
+    """Show the quality metrics of the build being served, against their thresholds."""
+    from pipelines.quality_report import current_quality, quality_history
 
+    settings = read_settings(os.environ)
     rows = [
         row
-        for row in (
-            measured(read_settings(os.environ), builds)
-            if history
-            else board(read_settings(os.environ))
-        )
+        for row in (quality_history(settings, builds) if history else current_quality(settings))
         if (sku is None or row.sku == sku.upper()) and (status is None or row.status == status)
     ]
     if as_json:
@@ -63,24 +60,26 @@ def _print_board(rows: "Sequence[QualityMetric]") -> None:
         ),
     )
     counts = Counter(str(row.status) for row in rows)
-    told = ", ".join(f"{counts[status]} {status}" for status in _COLOURS)
+    summary = ", ".join(f"{counts[status]} {status}" for status in _COLOURS)
     versions = sorted({row.data_version for row in rows})
-    click.echo(f"\n{told}; data_version {', '.join(versions) or 'without measurements'}")
+    click.echo(f"\n{summary}; data_version {', '.join(versions) or 'without measurements'}")
 
 
 def _print_history(rows: "Sequence[QualityMetric]") -> None:
     """Print a line for each measurement and a column for each build, the newest first."""
     versions = sorted({row.data_version for row in rows}, key=_order, reverse=True)
-    found = {(row.sku, row.metric, row.scope, row.data_version): row for row in rows}
+    rows_by_key = {(row.sku, row.metric, row.scope, row.data_version): row for row in rows}
     lines = dict.fromkeys((row.sku, row.metric, row.scope) for row in rows)
 
     def cell(line: tuple[str, str, str], version: str) -> Cell:
-        row = found.get((*line, version))
+        row = rows_by_key.get((*line, version))
         return "" if row is None else Styled(_number(row.value), _COLOURS[row.status])
 
     columns = [Column("dataset", whole=True), Column("what is measured"), Column("of")]
     columns += [Column(version, right=True) for version in versions]
-    print_table(columns, ((*line, *(cell(line, each) for each in versions)) for line in lines))
+    print_table(
+        columns, ((*line, *(cell(line, version) for version in versions)) for line in lines)
+    )
 
 
 def _number(value: Decimal | None) -> str:

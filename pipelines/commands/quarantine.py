@@ -11,13 +11,13 @@ from warehouse.settings import read_settings
 if TYPE_CHECKING:
     from warehouse.record.quarantine import QuarantinedRow
 
-_SOURCE = click.option("--source", help="Of one source only.")
-_REASON = click.option("--reason", metavar="TEXT", help="Only reasons that hold this text.")
+_SOURCE = click.option("--source", help="Only this source.")
+_REASON = click.option("--reason", metavar="TEXT", help="Only reasons that contain this text.")
 
 
 @click.group()
 def quarantine() -> None:
-    """See what was read and not understood, and read it again; nothing is ever deleted."""
+    """List rows that were read but not accepted, and retry them; nothing is deleted."""
 
 
 @quarantine.command("list")
@@ -26,14 +26,14 @@ def quarantine() -> None:
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1))
 @json_option
 def list_refusals(source: str | None, reason: str | None, limit: int, as_json: bool) -> None:
-    """Count what is quarantined by source, table and reason, with the id of one of each."""
+    """Count quarantined rows by source, table and reason, with one example id each."""
     from warehouse.record.quarantine import quarantine_groups
     from warehouse.record.store import Record
 
-    found = quarantine_groups(Record(read_settings(os.environ).record), source, reason)
-    shown = found[:limit]
+    groups = quarantine_groups(Record(read_settings(os.environ).record), source, reason)
+    listed = groups[:limit]
     if as_json:
-        print_json(shown)
+        print_json(listed)
         return
     columns = [
         *(Column("source"), Column("table")),
@@ -44,30 +44,30 @@ def list_refusals(source: str | None, reason: str | None, limit: int, as_json: b
         columns,
         (
             (
-                *(each.source, each.table_name, f"{each.records:,}", f"{each.open:,}"),
-                *(each.reason, each.example[:12]),
+                *(group.source, group.table_name, f"{group.records:,}", f"{group.open:,}"),
+                *(group.reason, group.example[:12]),
             )
-            for each in shown
+            for group in listed
         ),
     )
-    rest = f"; {len(found) - limit} more with a larger --limit" if len(found) > limit else ""
-    click.echo(f"\n{sum(each.records for each in found):,} records, {len(found)} reasons{rest}")
+    rest = f"; {len(groups) - limit} more with a larger --limit" if len(groups) > limit else ""
+    click.echo(f"\n{sum(group.records for group in groups):,} records, {len(groups)} reasons{rest}")
 
 
 @quarantine.command("show")
 @click.argument("name", metavar="ID")
 @json_option
 def show_refusal(name: str, as_json: bool) -> None:
-    """Show one quarantined record: where it stands, why, and an excerpt of its document.
+    """Show one quarantined row: its location, the reason and an excerpt of its document.
 
-    There is no excerpt of a document that can hold personal data: only its location.
+    For a document that may hold personal data only the location is shown.
     """
-    from pipelines.quarantine import told
+    from pipelines.quarantine import describe_row
     from warehouse.record.quarantine import quarantined_row
     from warehouse.record.store import Record
 
     settings = read_settings(os.environ)
-    facts = told(settings, quarantined_row(Record(settings.record), name))
+    facts = describe_row(settings, quarantined_row(Record(settings.record), name))
     if as_json:
         print_json(facts)
         return
@@ -81,7 +81,7 @@ def show_refusal(name: str, as_json: bool) -> None:
 @click.argument("names", metavar="[ID]...", nargs=-1)
 @_SOURCE
 @_REASON
-@click.option("--all", "everything", is_flag=True, help="All that is open.")
+@click.option("--all", "everything", is_flag=True, help="All open rows.")
 @json_option
 def retry_refusals(
     names: tuple[str, ...],
@@ -90,9 +90,9 @@ def retry_refusals(
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Read the documents of quarantined records again with the code of today.
+    """Read the documents of quarantined records again with the current code.
 
-    What is understood now is appended; what became of each record is kept beside it.
+    Rows that are accepted now are appended; the outcome of each row is recorded.
     """
     from collections import Counter
 
@@ -101,12 +101,12 @@ def retry_refusals(
     from warehouse.record.store import Record
 
     if not (names or source or reason or everything):
-        raise click.UsageError("say which: ids, --source, --reason or --all")
+        raise click.UsageError("choose rows: ids, --source, --reason or --all")
     record = Record(read_settings(os.environ).record)
     chosen: list[QuarantinedRow] = [quarantined_row(record, name) for name in names]
     if not names:
         chosen = [
-            each for each in quarantined_rows(record, source, reason) if each.became != "read"
+            group for group in quarantined_rows(record, source, reason) if group.became != "read"
         ]
     became = {
         key: dict(Counter(row.became for row in rows))
@@ -116,10 +116,10 @@ def retry_refusals(
         print_json({"chosen": len(chosen), "became": became})
         return
     columns = [Column("source", whole=True), Column("what became of its records")]
-    told = {
+    outcomes = {
         key: ", ".join(f"{number:,} {words}" for words, number in counts.items())
         for key, counts in became.items()
     }
-    print_table(columns, told.items())
+    print_table(columns, outcomes.items())
     if not chosen:
-        click.echo("nothing that was chosen is open")
+        click.echo("no open row matches")

@@ -1,1 +1,4 @@
-"""What can be wrong with an installation: looked at, and told in plain words."""
+"""``sankofa doctor``: checks of an installation; start with ``examine.py``.
+
+Each module checks one area and yields findings. Nothing here repairs anything.
+"""

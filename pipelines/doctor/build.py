@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pipelines.builds import BuildInfo, list_builds
-from pipelines.doctor.findings import Asked, Finding, fault, note, ok
+from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
 
 
-def build(asked: Asked) -> Iterator[Finding]:
+def build(context: CheckContext) -> Iterator[Finding]:
     """See what readers see, and how old it is."""
-    held = list_builds(asked.settings)
-    current = next((each for each in held if each.current), None)
+    builds = list_builds(context.settings)
+    current = next((build_info for build_info in builds if build_info.current), None)
     if current is None:
         yield fault(
             "build",
@@ -22,53 +22,64 @@ def build(asked: Asked) -> Iterator[Finding]:
             "`sankofa publish` bring in the real one",
         )
         return
-    about = builds_at(asked.settings.marts).metadata(current.data_version)
-    if held[0] != current:
+    metadata = builds_at(context.settings.marts).metadata(current.data_version)
+    if builds[0] != current:
         # Whoever rolled back did not want what was loaded since.
-        says = f"readers see {current.data_version}, rolled back from {held[0].data_version}"
-        yield note("build", says, f"`sankofa rollback {held[0].data_version}` goes forward again")
+        says = f"readers see {current.data_version}, rolled back from {builds[0].data_version}"
+        yield note("build", says, f"`sankofa rollback {builds[0].data_version}` goes forward again")
         return
-    stale = [*_not_published(asked, about), *_too_old(current, about, asked.settings.stale_hours)]
+    stale = [
+        *_not_published(context, metadata),
+        *_too_old(current, metadata, context.settings.stale_hours),
+    ]
     yield from stale
     if not stale:
         yield ok("build", f"readers see {current.data_version}, the newest")
 
 
-def refused_build(asked: Asked) -> Iterator[Finding]:
+def refused_build(context: CheckContext) -> Iterator[Finding]:
     """See whether the last publication was refused."""
-    failed = sorted((asked.settings.work / "failed").glob("*/why.txt"), key=_changed)
+    failed = sorted((context.settings.work / "failed").glob("*/why.txt"), key=_changed)
     newest = max(
-        (each.published_at for each in list_builds(asked.settings) if each.published_at),
+        (
+            build_info.published_at
+            for build_info in list_builds(context.settings)
+            if build_info.published_at
+        ),
         default=None,
     )
     if failed and (newest is None or _changed(failed[-1]) > newest.timestamp()):
         yield fault(
             "audit",
             f"the last publication was refused: {failed[-1].read_text('utf-8').splitlines()[0]}",
-            f"read {failed[-1]}, mend what it names, then `sankofa publish`",
+            f"read {failed[-1]}, fix what it names, then `sankofa publish`",
         )
 
 
-def _not_published(asked: Asked, about: dict[str, str]) -> Iterator[Finding]:
+def _not_published(context: CheckContext, metadata: dict[str, str]) -> Iterator[Finding]:
     from warehouse.record.store import Record
     from warehouse.record.tables import RECORD_TABLES
 
-    if not Path(asked.settings.record, "loads").is_dir():
+    if not Path(context.settings.record, "loads").is_dir():
         return
-    record, made = Record(asked.settings.record), json.loads(about.get("made_from", "{}"))
-    seen = made.get("loads", {})
-    more = [each.name for each in RECORD_TABLES if record.load_seq(each) > seen.get(each.name, 0)]
-    if more:
+    record, made_from = Record(context.settings.record), json.loads(metadata.get("made_from", "{}"))
+    published_loads = made_from.get("loads", {})
+    unpublished = [
+        table.name
+        for table in RECORD_TABLES
+        if record.load_seq(table) > published_loads.get(table.name, 0)
+    ]
+    if unpublished:
         yield fault(
             "build",
-            f"stale: what was loaded since is not in it ({', '.join(more)})",
+            f"stale: what was loaded since is not in it ({', '.join(unpublished)})",
             "`sankofa publish`",
         )
 
 
-def _too_old(current: BuildInfo, about: dict[str, str], hours: int) -> Iterator[Finding]:
+def _too_old(current: BuildInfo, metadata: dict[str, str], hours: int) -> Iterator[Finding]:
     """Tell a build that is old; the sample world does not age."""
-    if current.published_at is None or about.get("notice") == SAMPLE_NOTICE:
+    if current.published_at is None or metadata.get("notice") == SAMPLE_NOTICE:
         return
     age = datetime.now(UTC) - current.published_at
     if age > timedelta(hours=hours):

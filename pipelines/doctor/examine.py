@@ -1,11 +1,11 @@
-"""Every look at an installation, in the order in which they are told."""
+"""All checks of an installation, in the order in which they are reported."""
 
 from collections.abc import Iterator
 
 from pipelines.doctor import build, machine, settings, sources, stores
-from pipelines.doctor.findings import Asked, Finding, Look, looked
+from pipelines.doctor.findings import Check, CheckContext, Finding, run_check
 
-LOOKS: dict[str, tuple[Look, ...]] = {
+CHECKS: dict[str, tuple[Check, ...]] = {
     "Machine": (
         machine.python,
         machine.libraries,
@@ -19,16 +19,16 @@ LOOKS: dict[str, tuple[Look, ...]] = {
         settings.api_keys,
         settings.signing_key,
         settings.contact,
-        settings.written,
+        settings.setting_values,
     ),
     "Build": (build.build, build.refused_build),
     "Sources": (sources.sources,),
 }
 
 
-def examine(asked: Asked) -> Iterator[tuple[str, Finding]]:
-    """Look at everything; give each finding with its area as soon as it is known."""
-    for area, looks in LOOKS.items():
-        for look in looks:
-            for finding in looked(look, asked):
+def examine(context: CheckContext) -> Iterator[tuple[str, Finding]]:
+    """Run all checks; yield each finding with its area as soon as there is one."""
+    for area, checks in CHECKS.items():
+        for check in checks:
+            for finding in run_check(check, context):
                 yield area, finding

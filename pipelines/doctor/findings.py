@@ -1,4 +1,4 @@
-"""What a look at an installation finds, and how a look that itself fails is told."""
+"""Findings of the checks, and how a check that itself fails is reported."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ State = Literal["ok", "note", "fault"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; a note or a fault says what to do."""
+    """The result of one check; a note or a fault says what to do."""
 
     subject: str
     state: State
@@ -21,8 +21,8 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is looked at: the places, the ports, and whether sources are asked over the network."""
+class CheckContext:
+    """What the checks run against; ``live`` also sends a request to each source."""
 
     settings: Settings
     host: str
@@ -31,31 +31,31 @@ class Asked:
     setting_errors: Sequence[SettingError] = ()
 
 
-Look = Callable[[Asked], Iterable[Finding]]
+Check = Callable[[CheckContext], Iterable[Finding]]
 
 
 def ok(subject: str, says: str) -> Finding:
-    """Tell that something is as it should be."""
+    """Return a finding that something is in order."""
     return Finding(subject, "ok", says)
 
 
 def note(subject: str, says: str, do: str | None = None) -> Finding:
-    """Tell what is no fault, but worth knowing."""
+    """Return a finding that is worth knowing but no fault."""
     return Finding(subject, "note", says, do)
 
 
 def fault(subject: str, says: str, do: str) -> Finding:
-    """Tell a fault, and what to do."""
+    """Return a fault and what to do about it."""
     return Finding(subject, "fault", says, do)
 
 
-def looked(look: Look, asked: Asked) -> Iterator[Finding]:
-    """Look; what keeps a look from ending is a fault as well, told once."""
-    subject = look.__name__.replace("_", " ")
+def run_check(check: Check, context: CheckContext) -> Iterator[Finding]:
+    """Run a check; an exception in it is reported as a fault."""
+    subject = check.__name__.replace("_", " ")
     try:
-        yield from look(asked)
+        yield from check(context)
     except DatastoreUnavailable:
-        yield note(subject, "not looked at, since the datastore does not answer: see Stores")
-    # A library raises what it likes; a person is told all the same.
+        yield note(subject, "not checked, because the datastore does not answer: see Stores")
+    # Libraries raise exceptions of any kind; report them all.
     except Exception as error:
-        yield fault(subject, f"could not be looked at: {error}", "mend that, then look again")
+        yield fault(subject, f"could not be checked: {error}", "fix that, then run the check again")

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from pipelines.builds import list_builds
-from pipelines.doctor.findings import Asked, Finding, fault, ok
+from pipelines.doctor.findings import CheckContext, Finding, fault, ok
 from pipelines.ports import holder, is_free
 from warehouse.settings import Settings
 
@@ -22,24 +22,24 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _SLACK = timedelta(minutes=5)
 
 
-def python(asked: Asked) -> Iterator[Finding]:
+def python(context: CheckContext) -> Iterator[Finding]:
     """See which Python runs."""
-    said = ".".join(map(str, sys.version_info[:3]))
+    python_version = ".".join(map(str, sys.version_info[:3]))
     wanted = str(metadata("sankofa")["Requires-Python"])
-    if SpecifierSet(wanted).contains(said):
-        yield ok("Python", f"{said}, {sys.executable}")
+    if SpecifierSet(wanted).contains(python_version):
+        yield ok("Python", f"{python_version}, {sys.executable}")
     else:
-        yield fault("Python", f"{said} is not {wanted}", "install a Python that is")
+        yield fault("Python", f"{python_version} is not {wanted}", "install a Python that is")
 
 
-def libraries(asked: Asked) -> Iterator[Finding]:
+def libraries(context: CheckContext) -> Iterator[Finding]:
     """See whether every library is there in a version that we know."""
-    needed = [Requirement(each) for each in requires("sankofa") or []]
+    needed = [Requirement(line) for line in requires("sankofa") or []]
     wrong = [
         words
-        for each in needed
-        if each.marker is None or each.marker.evaluate({"extra": ""})
-        if (words := _missing(each))
+        for requirement in needed
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if (words := _missing(requirement))
     ]
     if wrong:
         yield fault(
@@ -51,18 +51,22 @@ def libraries(asked: Asked) -> Iterator[Finding]:
         yield ok("libraries", f"Sankofa {version('sankofa')}, and all that it needs")
 
 
-def _missing(each: Requirement) -> str | None:
+def _missing(requirement: Requirement) -> str | None:
     try:
-        held = version(each.name)
+        installed = version(requirement.name)
     except PackageNotFoundError:
-        return f"{each.name} is not installed"
-    return None if each.specifier.contains(held) else f"{each.name} {held} is not {each.specifier}"
+        return f"{requirement.name} is not installed"
+    return (
+        None
+        if requirement.specifier.contains(installed)
+        else f"{requirement.name} {installed} is not {requirement.specifier}"
+    )
 
 
-def disk_space(asked: Asked) -> Iterator[Finding]:
+def disk_space(context: CheckContext) -> Iterator[Finding]:
     """See whether every disk that is written to has room for another build."""
-    least = asked.settings.least_free_mb
-    for name, folder in _by_disk(asked.settings).items():
+    least = context.settings.least_free_mb
+    for name, folder in _by_disk(context.settings).items():
         free = shutil.disk_usage(folder).free >> 20
         if free >= least:
             yield ok("disk space", f"{free:,} MB free at {folder} ({name})")
@@ -74,23 +78,23 @@ def disk_space(asked: Asked) -> Iterator[Finding]:
             )
 
 
-def folders(asked: Asked) -> Iterator[Finding]:
+def folders(context: CheckContext) -> Iterator[Finding]:
     """See whether every folder can be written, by writing a little to it."""
     written: dict[Path, Finding | None] = {}
-    for name, folder in _folders(asked.settings).items():
+    for name, folder in _folders(context.settings).items():
         existing = _existing(folder)
         if existing not in written:
             written[existing] = _cannot_be_written(name, existing)
-    wrong = [each for each in written.values() if each is not None]
+    wrong = [finding for finding in written.values() if finding is not None]
     yield from wrong
     if not wrong:
-        yield ok("folders", f"{len(written)} folders can be written, below {asked.settings.home}")
+        yield ok("folders", f"{len(written)} folders can be written, below {context.settings.home}")
 
 
-def clock(asked: Asked) -> Iterator[Finding]:
+def clock(context: CheckContext) -> Iterator[Finding]:
     """See whether the clock stands before something that has happened."""
     now = datetime.now(UTC)
-    moments = [each.published_at for each in list_builds(asked.settings) if each.published_at]
+    moments = [build.published_at for build in list_builds(context.settings) if build.published_at]
     newest = max(moments, default=now)
     if newest > now + _SLACK:
         yield fault(
@@ -108,7 +112,7 @@ def _cannot_be_written(name: str, folder: Path) -> Finding | None:
         return fault(
             "folders",
             f"{folder} ({name}) is a file, where a folder is needed",
-            "move it away, or name another place",
+            "move it away, or configure another one",
         )
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".sankofa-doctor-") as file:
@@ -118,23 +122,25 @@ def _cannot_be_written(name: str, folder: Path) -> Finding | None:
     except OSError as error:
         if error.errno in _FULL:
             says = f"no disk space: {folder} ({name}) is full"
-            return fault("folders", says, "free some, or name a place on another disk")
+            return fault("folders", says, "free some, or use a folder on another disk")
         says = f"{folder} ({name}) cannot be written: {error.strerror}"
-        return fault("folders", says, f"let user {os.getuid()} write there, or name another place")
+        return fault(
+            "folders", says, f"let user {os.getuid()} write there, or configure another one"
+        )
     return None
 
 
 def _folders(settings: Settings) -> dict[str, Path]:
     """Give every local folder that is written to, by what it is."""
-    places = {
+    urls = {
         "landing": settings.landing,
         "record": settings.record,
         "builds": settings.marts.removeprefix("sqlite:///"),
         "exports": settings.exports.removeprefix("file://"),
     }
-    local = {name: Path(place) for name, place in places.items() if "://" not in place}
+    local = {name: Path(url) for name, url in urls.items() if "://" not in url}
     stores = {"keys": settings.keys, "usage": settings.usage}
-    beside = {name: Path(place).parent for name, place in stores.items() if "://" not in place}
+    beside = {name: Path(url).parent for name, url in stores.items() if "://" not in url}
     ours = {
         "home": settings.home,
         "staging": settings.work,
@@ -155,7 +161,7 @@ def _by_disk(settings: Settings) -> dict[str, Path]:
 
 def _existing(folder: Path) -> Path:
     """Give the folder, or the nearest above it that is there."""
-    return next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    return next(path for path in (folder, *folder.absolute().parents) if path.exists())
 
 
 # How the command of each server of ours is recognised.
@@ -163,17 +169,17 @@ _OURS = {"REST": ("-m api ",), "MCP": ("-m mcp_server",), "Dagster": ("bin/dagst
 OPTIONS = {"REST": "--port", "MCP": "--mcp-port", "Dagster": "--dagster-port"}
 
 
-def ports(asked: Asked) -> Iterator[Finding]:
+def ports(context: CheckContext) -> Iterator[Finding]:
     """See whether each server of ours can listen, or does."""
-    for name, port in asked.ports.items():
-        if is_free(asked.host, port):
+    for name, port in context.ports.items():
+        if is_free(context.host, port):
             yield ok("ports", f"{port} is free ({name})")
             continue
-        found = holder(port)
-        if found is not None and any(each in found.command for each in _OURS[name]):
-            yield ok("ports", f"our server answers at {port} ({name}): process {found.pid}")
+        process = holder(port)
+        if process is not None and any(words in process.command for words in _OURS[name]):
+            yield ok("ports", f"our server answers at {port} ({name}): process {process.pid}")
             continue
-        by = "" if found is None else f", by {found}"
+        by = "" if process is None else f", by {process}"
         yield fault(
             "ports",
             f"port {port} is in use ({name}){by}",

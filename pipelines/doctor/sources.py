@@ -11,7 +11,7 @@ from assets.fetching.rate_limit import LOOPBACK
 from assets.ingest.probe import Prober, probe
 from assets.ingest.sources import SOURCES
 from assets.source import Source, base_url_of
-from pipelines.doctor.findings import Asked, Finding, fault, note, ok
+from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
 
@@ -19,14 +19,14 @@ _BLOCKED = frozenset({401, 403, 407, 429, 451})
 _AT_ONCE = 8
 
 
-def sources(asked: Asked) -> Iterator[Finding]:
+def sources(context: CheckContext) -> Iterator[Finding]:
     """See what is known of each source; ask it once where that is wanted."""
-    with closing(Prober(asked.settings)) as client, ThreadPoolExecutor(_AT_ONCE) as several:
-        yield from several.map(lambda source: _found(asked, source, client), SOURCES)
+    with closing(Prober(context.settings)) as client, ThreadPoolExecutor(_AT_ONCE) as executor:
+        yield from executor.map(lambda source: _check_source(context, source, client), SOURCES)
 
 
-def _found(asked: Asked, source: Source, client: Prober) -> Finding:
-    landed = _landed(asked, source)
+def _check_source(context: CheckContext, source: Source, client: Prober) -> Finding:
+    landed = _landed(context, source)
     if not source.permitted:
         return note(
             source.key,
@@ -37,32 +37,36 @@ def _found(asked: Asked, source: Source, client: Prober) -> Finding:
         return ok(source.key, f"read from a folder; {landed}")
     try:
         # A fetcher says what it lacks before it asks anything.
-        source.fetch(client, base_url_of(source, asked.settings), Window(), asked.settings)
+        source.fetch(client, base_url_of(source, context.settings), Window(), context.settings)
     except SankofaError as error:
-        tell = fault if asked.live else note
+        report = fault if context.live else note
         do = "set it, or name the sources you want: `sankofa ingest SOURCE --live`"
-        return tell(source.key, f"a key or setting is missing: {error}", do)
-    return _asked(asked, client, source, landed) if asked.live else ok(source.key, landed)
+        return report(source.key, f"a key or setting is missing: {error}", do)
+    return (
+        _probe_source(context, client, source, landed) if context.live else ok(source.key, landed)
+    )
 
 
-def _asked(asked: Asked, client: Prober, source: Source, landed: str) -> Finding:
-    host = urlsplit(base_url_of(source, asked.settings)).hostname
-    if not asked.settings.contact and host not in LOOPBACK:
-        return note(source.key, "not asked, since no contact is set: see Keys and settings")
+def _probe_source(context: CheckContext, client: Prober, source: Source, landed: str) -> Finding:
+    host = urlsplit(base_url_of(source, context.settings)).hostname
+    if not context.settings.contact and host not in LOOPBACK:
+        return note(source.key, "not probed, because no contact is set: see Keys and settings")
     try:
-        probe(client, source, asked.settings)
+        probe(client, source, context.settings)
     except FetchError as error:
         if error.status in _BLOCKED:
             says = f"blocked: {error}"
             do = "check SANKOFA_CONTACT and the key of this source, then write to its publisher"
             return fault(source.key, says, do)
-        says = f"does not answer as it should: {error}"
-        return fault(source.key, says, "try again later; until then what is landed is served")
+        says = f"does not answer correctly: {error}"
+        return fault(
+            source.key, says, "try again later; until then the landed documents are served"
+        )
     return ok(source.key, f"answers; {landed}")
 
 
-def _landed(asked: Asked, source: Source) -> str:
-    keys = Landing(asked.settings.landing).keys(source.key)
+def _landed(context: CheckContext, source: Source) -> str:
+    keys = Landing(context.settings.landing).keys(source.key)
     if not keys:
         return "nothing landed yet"
     newest = max(key.rpartition("-")[2] for key in keys)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.doctor.findings import Asked, Finding, fault, note, ok
+from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.errors import NothingPublished
 
 _LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(:|//)")
@@ -24,7 +24,7 @@ class _Store:
 
     name: str
     setting: str
-    place: str
+    location: str
     schemes: tuple[str, ...]
     otherwise: str
     read: Callable[[str], str]
@@ -33,20 +33,22 @@ class _Store:
     def shown(self) -> str:
         """Give the address without a password; of a wrong one, only how it begins."""
         if self.is_wrong:
-            return f"{self.place.partition(':')[0].partition('//')[0]}…"
-        return _SECRET.sub("", self.place)
+            return f"{self.location.partition(':')[0].partition('//')[0]}…"
+        return _SECRET.sub("", self.location)
 
     @property
     def is_wrong(self) -> bool:
         """Say whether it is written like an address, and like none that can be meant."""
-        meant = self.place.startswith(self.schemes) if self.schemes else False
-        return bool(_LIKE_URL.match(self.place)) and not meant and not Path(self.place).exists()
+        meant = self.location.startswith(self.schemes) if self.schemes else False
+        return (
+            bool(_LIKE_URL.match(self.location)) and not meant and not Path(self.location).exists()
+        )
 
 
-def stores(asked: Asked) -> Iterator[Finding]:
-    """Read each store once."""
-    settings = asked.settings
-    # A database that is away must not keep a person waiting.
+def stores(context: CheckContext) -> Iterator[Finding]:
+    """Read every store once."""
+    settings = context.settings
+    # Do not make the user wait for a database that is down.
     os.environ.setdefault("PGCONNECT_TIMEOUT", _SECONDS)
     for store in (
         _Store("datastore", "SANKOFA_MARTS", settings.marts, _DATABASES, "a folder", _datastore),
@@ -55,34 +57,34 @@ def stores(asked: Asked) -> Iterator[Finding]:
         _Store("record", "SANKOFA_RECORD_URL", settings.record, (), "a folder", _record),
         _Store("exports", "SANKOFA_EXPORTS", settings.exports, _OBJECTS, "a folder", _exports),
     ):
-        yield _found(store)
+        yield _check(store)
 
 
-def _found(store: _Store) -> Finding:
+def _check(store: _Store) -> Finding:
     if store.is_wrong:
-        known = " or ".join([store.otherwise, *(f"{each}…" for each in store.schemes)])
+        allowed = " or ".join([store.otherwise, *(f"{scheme}…" for scheme in store.schemes)])
         return fault(
             store.name,
             f"wrong URL: {store.setting} is {store.shown}",
-            f"give {known}",
+            f"give {allowed}",
         )
     try:
-        return ok(store.name, store.read(store.place))
+        return ok(store.name, store.read(store.location))
     except _Unreadable as error:
-        return fault(store.name, f"nobody can read it: {error}", "`sankofa publish`")
+        return fault(store.name, f"cannot be read: {error}", "`sankofa publish`")
     except NothingPublished as nothing:
         return note(store.name, f"answers, but {nothing}")
     except _Absent as absent:
-        return note(store.name, f"{store.shown} is not there yet", str(absent))
+        return note(store.name, f"{store.shown} does not exist yet", str(absent))
     except ImportError as error:
-        extra = next((each for name, each in _EXTRAS.items() if name in str(error)), "dev")
+        extra = next((extra for name, extra in _EXTRAS.items() if name in str(error)), "dev")
         return fault(store.name, f"its driver is missing ({error})", f"install the extra `{extra}`")
-    # A driver raises what it likes; whatever it is, the store does not answer.
+    # Drivers raise exceptions of any kind; all of them mean that the store does not answer.
     except Exception as error:
         return fault(
             store.name,
             f"is down, or its URL is wrong: {store.shown} does not answer ({error})",
-            f"start it, or mend {store.setting}",
+            f"start it, or correct {store.setting}",
         )
 
 
@@ -94,13 +96,13 @@ class _Absent(Exception):
     """A store of files that nobody made yet."""
 
 
-def _datastore(place: str) -> str:
+def _datastore(location: str) -> str:
     from warehouse.mart.builds import builds_at
     from warehouse.read.mart import Mart, check_readable
 
-    if builds_at(place).current() is None:
+    if builds_at(location).current() is None:
         raise NothingPublished("nothing has been published yet")
-    mart = Mart(place)
+    mart = Mart(location)
     try:
         return f"answers with data_version {check_readable(mart)}"
     except NothingPublished as error:
@@ -109,35 +111,37 @@ def _datastore(place: str) -> str:
         mart.close()
 
 
-def _key_store(place: str) -> str:
+def _key_store(location: str) -> str:
     from warehouse.keys.store import KeyStore, check_key_store
 
-    if not place.startswith(_REDIS) and not Path(place).exists():
-        raise _Absent("`sankofa up` or `sankofa keys create` makes it")
-    check_key_store(KeyStore(place))
+    if not location.startswith(_REDIS) and not Path(location).exists():
+        raise _Absent("`sankofa up` or `sankofa keys create` creates it")
+    check_key_store(KeyStore(location))
     return "answers"
 
 
-def _usage_store(place: str) -> str:
+def _usage_store(location: str) -> str:
     from warehouse.usage.store import Usage
 
-    if not place.startswith(_REDIS) and not Path(place).exists():
-        raise _Absent("it is made by the first request")
-    Usage(place).check()
+    if not location.startswith(_REDIS) and not Path(location).exists():
+        raise _Absent("the first request creates it")
+    Usage(location).check()
     return "answers"
 
 
-def _record(place: str) -> str:
+def _record(location: str) -> str:
     from warehouse.record.store import Record
 
-    if not Path(place, "loads").is_dir():
-        raise _Absent("`sankofa ingest` makes it")
-    held = Record(place)
-    (counted,) = held.query(f"SELECT count(*) AS loads FROM {held.relation('loads')}").to_pylist()
+    if not Path(location, "loads").is_dir():
+        raise _Absent("`sankofa ingest` creates it")
+    record = Record(location)
+    (counted,) = record.query(
+        f"SELECT count(*) AS loads FROM {record.relation('loads')}"
+    ).to_pylist()
     return f"answers; {counted['loads']:,} loads"
 
 
-def _exports(place: str) -> str:
+def _exports(location: str) -> str:
     from warehouse.exports.published import PublishedExports
 
-    return f"answers; the latest is {PublishedExports(place).latest()}"
+    return f"answers; the latest is {PublishedExports(location).latest()}"

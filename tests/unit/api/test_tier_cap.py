@@ -11,7 +11,7 @@ from typing import Any, cast
 import falcon
 import pytest
 from falcon import testing
-from mcp_server.results import Found
+from mcp_server.results import ToolRows
 from mcp_server.service import Call, Service
 from mcp_server.tools import TOOLS, Tool
 
@@ -133,7 +133,7 @@ def test_a_tool_that_forgets_its_limit_is_capped(
     mart: Mart, keys: KeyStore, tier: TierName, cap: int
 ) -> None:
     many = replace(MANY, data_version=mart.build().data_version)
-    tool = Tool("get_many", "Many", "", "Health", (), lambda asking, asked: Found(many))
+    tool = Tool("get_many", "Many", "", "Health", (), lambda asking, asked: ToolRows(many))
     call = Call(key=Key("sk_live_test", TIERS[tier]))
     result = Service(mart, keys).run(tool, {}, call)
     body = json.loads(call.exact.filled(result.model_dump_json(by_alias=True).encode()))

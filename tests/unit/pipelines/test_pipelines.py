@@ -75,7 +75,7 @@ def test_the_terminal_says_what_came_of_each_source() -> None:
 def test_an_unknown_source_is_named_with_those_there_are() -> None:
     said = CliRunner().invoke(sankofa, ["ingest", "nonsense"])
     assert said.exit_code != 0
-    assert "nonsense is no source; one of sec-companyfacts" in said.output
+    assert "unknown source: nonsense; one of sec-companyfacts" in said.output
 
 
 def test_a_live_source_without_a_contact_says_what_to_set() -> None:
