@@ -220,7 +220,7 @@ def test_a_landing_that_no_library_can_open_is_told_and_not_thrown(
 
 def test_a_key_store_that_was_lost_is_named(healthy: Path) -> None:
     Path(at(healthy).keys).unlink()
-    assert "is gone, and every key with it" in faults()["API keys"]
+    assert "is missing: no request can be authorised" in faults()["API keys"]
 
 
 def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
@@ -240,7 +240,7 @@ def test_no_key_in_use_is_named(healthy: Path) -> None:
 def test_a_signing_key_that_others_can_read_is_named(healthy: Path) -> None:
     read_settings(os.environ).signing_key.write_text("key")
     read_settings(os.environ).signing_key.chmod(0o644)
-    assert "can be read by others" in faults()["signing key"]
+    assert "can be read by other users" in faults()["signing key"]
 
 
 def test_a_port_in_use_is_named_with_who_has_it(healthy: Path) -> None:
@@ -299,7 +299,7 @@ def test_a_source_that_blocks_us_is_named_and_asked_only_once(healthy: Path, wor
     live = {source.key for source in SOURCES if source.permitted and source.fetch is not None}
     assert found.keys() == live
     assert "blocked: " in found["h10"] and "it answers 403, saying 'Request Rate" in found["h10"]
-    assert "does not answer as it should" in found["worldbank"]
+    assert "does not answer correctly" in found["worldbank"]
     assert sorted(asked.path.split("/")[1] for asked in world.asked) == sorted(live)
 
 
