@@ -121,7 +121,7 @@ def test_a_server_that_dies_is_named_and_ends_the_others(home: Path) -> None:
         os.kill(parent, signal.SIGKILL)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert "sankofa: the REST service ended by itself (signal SIGKILL)" in err
+    assert "sankofa: the REST service exited by itself (signal SIGKILL)" in err
     assert "The others were stopped" in err
     assert is_free("127.0.0.1", rest) and is_free("127.0.0.1", mcp)
 
