@@ -4,6 +4,7 @@ Nothing heavy is imported here: unit tests pay only for what they use. Fixtures 
 are in ``tests/contract/conftest.py``.
 """
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,16 @@ def pytest_configure(config: pytest.Config) -> None:
     # Before hypothesis reads its option. Workers inherit the environment of the first process.
     chosen = config.option.hypothesis_seed or os.environ.get(SEED) or str(new_seed())
     config.option.hypothesis_seed = os.environ[SEED] = chosen
+
+
+def pytest_unconfigure() -> None:
+    """Remove the callback that hypothesis leaves with the garbage collector."""
+    # The interpreter drops gc.callbacks only after its last collection. This one leads, by the
+    # loader of its module, to pytest's configuration and so to every module a test imported:
+    # duckdb then reports its own types as leaked at exit.
+    gc.callbacks[:] = [
+        call for call in gc.callbacks if not call.__module__.startswith("hypothesis")
+    ]
 
 
 def pytest_report_header() -> str:
