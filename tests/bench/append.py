@@ -31,7 +31,7 @@ def fill(folder: Path, rows: int, step: int = 500_000) -> None:
 
 
 def incoming() -> pa.Table:
-    """Bring a fifth of what is held; one row in ten has another value."""
+    """Bring a fifth of what is stored; one row in ten has another value."""
     rows = np.random.default_rng(1).choice(HELD, INCOMING, replace=False)
     return facts(rows, changed=np.arange(INCOMING) % 10 == 0)
 
@@ -44,14 +44,15 @@ def sankofa(folder: str, brought: str) -> Work:
 
 
 def plain_duckdb(folder: str, brought: str) -> Work:
-    """One statement: what is not held, or has another value, into a Parquet file."""
+    """One statement: what is not stored, or has another value, into a Parquet file."""
     files, rows = Record(folder).table("fundamentals").file_uris(), pq.read_table(brought)
-    same = " AND ".join(f"held.{name} IS NOT DISTINCT FROM incoming.{name}" for name in KEY)
+    same = " AND ".join(f"stored.{name} IS NOT DISTINCT FROM incoming.{name}" for name in KEY)
     sql = duckdb.connect()
     sql.register("incoming", rows)
     statement = (
-        f"COPY (SELECT incoming.* FROM incoming LEFT JOIN read_parquet({files}) AS held ON {same} "
-        "WHERE held.value_reported IS NULL OR held.value_reported <> incoming.value_reported) "
+        f"COPY (SELECT incoming.* FROM incoming "
+        f"LEFT JOIN read_parquet({files}) AS stored ON {same} "
+        "WHERE stored.value_reported IS NULL OR stored.value_reported <> incoming.value_reported) "
         f"TO '{folder}/plain.parquet' (COMPRESSION zstd)"
     )
     sql.execute("SELECT count(*) FROM incoming").fetchall()
@@ -84,16 +85,16 @@ def pandas_index(folder: str, brought: str) -> Work:
     files = Record(folder).table("fundamentals").file_uris()
 
     def work() -> int:
-        held = pd.concat(
+        stored = pd.concat(
             [
                 pd.read_parquet(f, columns=[*KEY, "value_reported"], dtype_backend="pyarrow")
                 for f in files
             ]
         )
         rows = pd.read_parquet(brought, dtype_backend="pyarrow")
-        known = pd.MultiIndex.from_frame(held[[*KEY, "value_reported"]])
+        stored_index = pd.MultiIndex.from_frame(stored[[*KEY, "value_reported"]])
         came = pd.MultiIndex.from_frame(rows[[*KEY, "value_reported"]])
-        new = rows[~came.isin(known)]
+        new = rows[~came.isin(stored_index)]
         new.to_parquet(f"{folder}/pandas.parquet")
         return len(new)
 
@@ -103,14 +104,14 @@ def pandas_index(folder: str, brought: str) -> Work:
 def report() -> None:
     """Print the ratios of the issue's goals."""
     with tempfile.TemporaryDirectory() as temporary:
-        held, brought = Path(temporary, "held"), Path(temporary, "incoming.parquet")
-        fill(held, HELD)
+        stored, brought = Path(temporary, "stored"), Path(temporary, "incoming.parquet")
+        fill(stored, HELD)
         pq.write_table(incoming(), brought)
         ways = {}
         for way in ("sankofa", "plain_duckdb", "pandas_merge", "pandas_index"):
-            ways[way] = _each_time_from_the_start(held, way, str(brought))
+            ways[way] = _from_a_fresh_copy(stored, way, str(brought))
         for way, cost in ways.items():
-            print(f"  {way:14} {cost.seconds:7.3f} s  {cost.peak_mb:5} MB  ({cost.said} new)")
+            print(f"  {way:14} {cost.seconds:7.3f} s  {cost.peak_mb:5} MB  ({cost.output} new)")
         ours, plain = ways["sankofa"], ways["plain_duckdb"]
         best = min(ways["pandas_merge"].seconds, ways["pandas_index"].seconds)
         print(f"  ours / plain DuckDB   {ours.seconds / plain.seconds:.2f}  (goal: at most 1.5)")
@@ -118,11 +119,11 @@ def report() -> None:
         print(f"  our peak memory       {ours.peak_mb} MB  (goal: under 1024)")
 
 
-def _each_time_from_the_start(held: Path, way: str, brought: str):  # type: ignore[no-untyped-def]
+def _from_a_fresh_copy(stored: Path, way: str, brought: str):  # type: ignore[no-untyped-def]
     results = []
     for turn in range(3):
-        copy = held.with_name(f"{way}-{turn}")
-        shutil.copytree(held, copy)
+        copy = stored.with_name(f"{way}-{turn}")
+        shutil.copytree(stored, copy)
         results.append(measured("tests.bench.append", way, str(copy), brought, runs=1))
         shutil.rmtree(copy)
     return sorted(results, key=lambda result: result.seconds)[1]

@@ -149,7 +149,7 @@ def report() -> None:
         fill_leis(folder)
         for way in ("sankofa", "equi_join", "leis", "grouped"):
             cost = measured("tests.bench.entities", way, temporary)
-            print(f"  {way:10} {cost.seconds:7.3f} s  {cost.peak_mb:5} MB  ({cost.said})")
+            print(f"  {way:10} {cost.seconds:7.3f} s  {cost.peak_mb:5} MB  ({cost.output})")
     print("  goal for sankofa: under 10 s and under 1,024 MB")
 
 

@@ -92,12 +92,12 @@ def fill(snapshot: Snapshot, share: float, in_order: bool = True) -> None:
         order("macro_series"),
     )
     matches = arrow_schema(DERIVED["party_matches"])
-    known = snapshot.read(
+    matched = snapshot.read(
         """SELECT DISTINCT source, country, party_key, name, identifier_scheme, identifier_id,
         'DC' || md5(name) AS service_id, 'exact_name' AS match_method, NULL::VARCHAR AS reason
         FROM tender_parties"""
     )
-    snapshot.add({"party_matches": known.cast(matches)})
+    snapshot.add({"party_matches": matched.cast(matches)})
 
 
 def opened(folder: str, version: str) -> Snapshot:
@@ -121,13 +121,13 @@ class Cost:
 
 def best(way: str, *arguments: str, runs: int) -> Cost:
     """Run a way of writing in fresh processes and take the least of each figure."""
-    found = [measured("tests.bench.exports", way, *arguments, runs=1) for _ in range(runs)]
-    said = [item.said.split() for item in found]
+    costs = [measured("tests.bench.exports", way, *arguments, runs=1) for _ in range(runs)]
+    outputs = [cost.output.split() for cost in costs]
     return Cost(
-        min(item.seconds for item in found),
-        min(float(worked) for _, worked in said),
-        max(item.peak_mb for item in found),
-        int(said[0][0]),
+        min(cost.seconds for cost in costs),
+        min(float(worked) for _, worked in outputs),
+        max(cost.peak_mb for cost in costs),
+        int(outputs[0][0]),
     )
 
 
@@ -161,11 +161,11 @@ def bare(folder: str) -> Work:
     def work() -> str:
         begun = time.process_time()
         for name, table in tables.items():
-            place = Path(folder) / "bare" / name
-            place.parent.mkdir(exist_ok=True)
+            path = Path(folder) / "bare" / name
+            path.parent.mkdir(exist_ok=True)
             pq.write_table(
                 table,
-                place,
+                path,
                 compression="zstd",
                 row_group_size=100_000,
                 write_page_index=True,

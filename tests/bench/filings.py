@@ -88,7 +88,7 @@ def report() -> None:
     for name, cost in (("to_rows", ours), ("bare_decode", bare)):
         rate = facts / cost.seconds
         print(f"  {name:14} {cost.seconds:7.2f} s  {cost.peak_mb:5} MB  {rate:12,.0f} facts/s")
-    print(f"  facts             {facts:,} ({ours.said} rows)")
+    print(f"  facts             {facts:,} ({ours.output} rows)")
     print(f"  ours / bare       {bare.seconds / ours.seconds:.2f}  (goal: at least 0.17)")
     print(f"  peak memory       {quarter.peak_mb} MB for a quarter, {ours.peak_mb} MB for all")
 

@@ -65,14 +65,15 @@ _OWN = {
         'ZAR' AS tender_currency, CAST(NULL AS DATE) AS tender_start,
         CAST(NULL AS DATE) AS tender_end, CAST(NULL AS BIGINT) AS number_of_tenderers,
         concat('{"buyer":{"id":"', i % 500, '","name":"Department ', i % 500,
-            '"},"tender":{"description":"', said(i, 24), '","id":"t', i,
+            '"},"tender":{"description":"', random_words(i, 24), '","id":"t', i,
             '","items":[{"description":"', rpad('', 640, 'specification of item '),
-            '"}],"title":"', said(i + 7, 8), '","value":{"amount":', i, '.50,"currency":"ZAR"}}}')
+            '"}],"title":"', random_words(i + 7, 8),
+            '","value":{"amount":', i, '.50,"currency":"ZAR"}}}')
             AS release,
         CAST(0 AS BIGINT) AS parties_withheld, 'https://example.org/r/' || i AS source_url""",
 }
 _SAID = f"""
-CREATE MACRO said(i, n) AS array_to_string(
+CREATE MACRO random_words(i, n) AS array_to_string(
     list_transform(range(n), lambda k: 'word' || CAST(
         {_WORDS} * power(((hash(i * 31 + k) % 100000) / 100000.0), 3) AS INTEGER)), ' ')
 """
@@ -80,8 +81,8 @@ CREATE MACRO said(i, n) AS array_to_string(
 
 def make(folder: str, part: str) -> None:
     """Stage a build of invented rows."""
-    place = Path(folder)
-    place.mkdir(parents=True)
+    root = Path(folder)
+    root.mkdir(parents=True)
     counts = {"fundamentals": FACTS, "tender_releases": RELEASES, "macro_series": MACRO}
     sql = duckdb.connect(config={"preserve_insertion_order": False})
     sql.execute("SET TimeZone = 'UTC'")
@@ -89,7 +90,7 @@ def make(folder: str, part: str) -> None:
     sql.execute(_SAID)
     for table in RECORD_TABLES:
         names = ", ".join([*record_schema(table).names, *_ADDED])
-        path = place / f"{table.name}.parquet"
+        path = root / f"{table.name}.parquet"
         if table.name not in _OWN:
             pq.write_table(_staged_schema(table.name).empty_table(), path)
             continue
@@ -97,7 +98,7 @@ def make(folder: str, part: str) -> None:
         rows = f"SELECT {_OWN[table.name]}, {_COMMON} FROM range({number}) AS numbers(i)"
         sql.execute(f"COPY (SELECT {names} FROM ({rows})) TO '{path}' (FORMAT parquet)")
     for name, row in DERIVED.items():
-        pq.write_table(arrow_schema(row).empty_table(), place / f"{name}.parquet")
+        pq.write_table(arrow_schema(row).empty_table(), root / f"{name}.parquet")
 
 
 _ADDED = ("vintage", "superseded_at", "latest", "row_id", "provenance_id")
@@ -111,9 +112,9 @@ def _staged_schema(name: str) -> pa.Schema:
 
 def ours(folder: str) -> object:
     """Write the build of what is staged."""
-    place = Path(folder)
-    beside = TemporaryDirectory(dir=place)
-    snapshot = Snapshot(place, Record(str(place / "record")), {}, "20260101.1")
+    root = Path(folder)
+    beside = TemporaryDirectory(dir=root)
+    snapshot = Snapshot(root, Record(str(root / "record")), {}, "20260101.1")
     for name in (*(table.name for table in RECORD_TABLES), *DERIVED):
         snapshot.create_view(name)
 
@@ -128,9 +129,9 @@ def ours(folder: str) -> object:
 
 def bare(folder: str) -> object:
     """Load the same tables as they are, numbers as text: ADBC has no DECIMAL for SQLite."""
-    place = Path(folder)
-    beside = TemporaryDirectory(dir=place)
-    tables = {name: _plain(pq.read_table(place / f"{name}.parquet")) for name in _LOADED}
+    root = Path(folder)
+    beside = TemporaryDirectory(dir=root)
+    tables = {name: _plain(pq.read_table(root / f"{name}.parquet")) for name in _LOADED}
 
     def work() -> str:
         global _BEGUN
@@ -170,8 +171,8 @@ def report(parts: Sequence[float] = PARTS, runs: int = 3) -> None:
             make(f"{folder}/stage", str(part))
             ours = measured(MODULE, "ours", f"{folder}/stage", runs=runs)
             bare = measured(MODULE, "bare", f"{folder}/stage", runs=runs)
-        size, worked = map(float, ours.said.split())
-        bare_size, bare_worked = map(float, bare.said.split())
+        size, worked = map(float, ours.output.split())
+        bare_size, bare_worked = map(float, bare.output.split())
         print(
             f"{rows:>10,} {ours.seconds:>7.2f}/{bare.seconds:<6.2f} "
             f"{ours.seconds / bare.seconds:>6.2f} {worked:>9.2f}/{bare_worked:<6.2f} "

@@ -120,11 +120,11 @@ def _alternate(
 ) -> tuple[list[Round], list[Round]]:
     rounds: tuple[list[Round], list[Round]] = ([], [])
     for number in range(_ROUNDS + 1):
-        for held, (port, pid), name in zip(rounds, ends, (tool, "constant"), strict=True):
+        for answers, (port, pid), name in zip(rounds, ends, (tool, "constant"), strict=True):
             sent = _request(port, name, arguments, mode, key)
             done = asyncio.run(_round(port, pid, sent))
             if number:
-                held.append(done)
+                answers.append(done)
     return rounds
 
 

@@ -16,7 +16,7 @@ class Measured:
 
     seconds: float
     peak_mb: int
-    said: str
+    output: str
 
 
 def measured(module: str, way: str, *arguments: str, runs: int = 3) -> Measured:
@@ -31,7 +31,7 @@ def measured(module: str, way: str, *arguments: str, runs: int = 3) -> Measured:
     return Measured(
         median(answer["seconds"] for answer in answers),
         round(median(answer["peak_mb"] for answer in answers)),
-        str(answers[-1]["said"]),
+        str(answers[-1]["output"]),
     )
 
 
@@ -47,10 +47,10 @@ def _run(module: str, way: str, arguments: list[str]) -> None:
     """Do the work once; what comes before the timed part is returned as a function."""
     work: Callable[[], object] = getattr(__import__(module, fromlist=[way]), way)(*arguments)
     start = time.perf_counter()
-    said = work()
+    output = work()
     seconds = time.perf_counter() - start
     peak = _peak_mb()
-    print(json.dumps({"seconds": seconds, "peak_mb": peak, "said": str(said)}))
+    print(json.dumps({"seconds": seconds, "peak_mb": peak, "output": str(output)}))
 
 
 if __name__ == "__main__":

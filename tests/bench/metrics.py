@@ -59,8 +59,8 @@ def _stage(record: Record, folder: Path) -> Snapshot:
 
 def _staged(folder: str) -> Snapshot:
     snapshot = _stage(Record(folder), Path(folder))
-    place = snapshot.path("fundamentals")
-    snapshot.sql.execute(f"CREATE VIEW fundamentals AS FROM read_parquet('{place}')")
+    path = snapshot.path("fundamentals")
+    snapshot.sql.execute(f"CREATE VIEW fundamentals AS FROM read_parquet('{path}')")
     return snapshot
 
 
@@ -103,7 +103,7 @@ def report() -> None:
             for way in ("sankofa", "bare_pivot")
         }
     for way, cost in ways.items():
-        print(f"  {way:10} {cost.seconds:7.3f} s  {cost.peak_mb:5} MB  ({cost.said})")
+        print(f"  {way:10} {cost.seconds:7.3f} s  {cost.peak_mb:5} MB  ({cost.output})")
     print(f"  ours / bare pivot     {ways['sankofa'].seconds / ways['bare_pivot'].seconds:.1f}")
 
 

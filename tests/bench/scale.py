@@ -19,25 +19,25 @@ SMALL, LARGE, CAME, TURNS = 100_000, 10_000_000, 1_000, 7
 Work = Callable[[], object]
 
 
-def a_few_issuers(held: int, random: np.random.Generator) -> Numbers:
+def a_few_issuers(stored: int, random: np.random.Generator) -> Numbers:
     """Rows as filings bring them: 25 issuers, 40 rows each."""
-    issuers = random.choice(held // (ITEMS * YEARS), 25, replace=False)
+    issuers = random.choice(stored // (ITEMS * YEARS), 25, replace=False)
     return np.concatenate([np.arange(40) * YEARS + issuer * ITEMS * YEARS for issuer in issuers])
 
 
-def scattered(held: int, random: np.random.Generator) -> Numbers:
+def scattered(stored: int, random: np.random.Generator) -> Numbers:
     """Rows of as many issuers as there can be."""
-    return random.choice(held, CAME, replace=False)
+    return random.choice(stored, CAME, replace=False)
 
 
-def appends(folder: str, held: str, spread: str) -> Work:
+def appends(folder: str, stored: str, spread: str) -> Work:
     """Append new vintages of 1,000 rows, several times; say the median."""
     record, random = Record(folder), np.random.default_rng(3)
     spreads = {"a_few_issuers": a_few_issuers, "scattered": scattered}
     choose, first = spreads[spread], 2 + TURNS * list(spreads).index(spread)
 
     def once(turn: int) -> float:
-        rows = facts(choose(int(held), random), vintage=first + turn)
+        rows = facts(choose(int(stored), random), vintage=first + turn)
         start = time.perf_counter()
         entry = append(record, FUNDAMENTALS, rows, Load("bench", (f"{spread}{turn}",)))
         assert entry.appended == CAME
@@ -52,21 +52,21 @@ def appends(folder: str, held: str, spread: str) -> Work:
 def report() -> None:
     """Print what the same append costs on both."""
     with tempfile.TemporaryDirectory() as temporary:
-        for held in (SMALL, LARGE):
-            fill(Path(temporary, str(held)), held)
+        for stored in (SMALL, LARGE):
+            fill(Path(temporary, str(stored)), stored)
         for spread in ("a_few_issuers", "scattered"):
             cost = {
-                held: measured(
+                stored: measured(
                     "tests.bench.scale",
                     "appends",
-                    str(Path(temporary, str(held))),
-                    str(held),
+                    str(Path(temporary, str(stored))),
+                    str(stored),
                     spread,
                     runs=1,
                 )
-                for held in (SMALL, LARGE)
+                for stored in (SMALL, LARGE)
             }
-            small, large = float(cost[SMALL].said), float(cost[LARGE].said)
+            small, large = float(cost[SMALL].output), float(cost[LARGE].output)
             print(
                 f"  1,000 rows of {spread:14} on {SMALL:,}: {small:.3f} s, "
                 f"on {LARGE:,}: {large:.3f} s  ({cost[LARGE].peak_mb} MB)"

@@ -110,7 +110,7 @@ def report() -> None:
         seconds.append(cost.seconds)
         print(
             f"  {releases:9,} releases {cost.seconds:7.2f} s  {cost.peak_mb:5} MB  "
-            f"{int(cost.said):9,} rows"
+            f"{int(cost.output):9,} rows"
         )
     grown = seconds[1] / seconds[0]
     print(f"  {SIZES[1] // SIZES[0]} times the releases take {grown:.2f} times as long")

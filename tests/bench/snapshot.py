@@ -103,7 +103,7 @@ def report() -> None:
             for way in ("sankofa", "plain_duckdb", "simple_duckdb", "pandas_sorted")
         }
     for way, cost in ways.items():
-        print(f"  {way:14} {cost.seconds:7.3f} s  {cost.peak_mb:5} MB  ({cost.said} rows)")
+        print(f"  {way:14} {cost.seconds:7.3f} s  {cost.peak_mb:5} MB  ({cost.output} rows)")
     ours = ways["sankofa"].seconds
     print(f"  ours / plain DuckDB   {ours / ways['plain_duckdb'].seconds:.2f}  (goal: at most 1.2)")
     print(f"  ours / simple DuckDB  {ours / ways['simple_duckdb'].seconds:.2f}")

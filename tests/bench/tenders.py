@@ -82,7 +82,7 @@ def _name(chance: random.Random) -> str:
     return "".join(chance.choice("bdfgklmnrst") + chance.choice("aeiou") for _ in range(4)).title()
 
 
-def _said(chance: random.Random, words: int) -> str:
+def _sentence(chance: random.Random, words: int) -> str:
     return " ".join(chance.choices(_WORDS, k=words)).capitalize() + f" {chance.randrange(10**5)}."
 
 
@@ -120,12 +120,12 @@ def _release(
 def _tender(
     chance: random.Random, number: int, opened: date, buyer: dict[str, Any], reference: str
 ) -> dict[str, Any]:
-    told = _contact(chance) if number % 4 == 0 else ""
+    contact = _contact(chance) if number % 4 == 0 else ""
     words = 30 if number % 2 else 110
     return {
         "id": f"{opened:%Y%m%d}114907-{reference}",
-        "title": _said(chance, 8),
-        "description": _said(chance, words) + told,
+        "title": _sentence(chance, 8),
+        "description": _sentence(chance, words) + contact,
         "status": "active",
         "procurementMethod": ("open", "selective", "limited")[number % 3],
         "procuringEntity": buyer,
@@ -137,7 +137,11 @@ def _tender(
         },
         "items": [_item(chance, at) for at in range(1 + number % 3)],
         "documents": [
-            {"id": str(number), "title": _said(chance, 4), "url": f"https://example.org/{number}"}
+            {
+                "id": str(number),
+                "title": _sentence(chance, 4),
+                "url": f"https://example.org/{number}",
+            }
         ],
     }
 
@@ -145,7 +149,7 @@ def _tender(
 def _item(chance: random.Random, at: int) -> dict[str, Any]:
     return {
         "id": str(at),
-        "description": _said(chance, 5),
+        "description": _sentence(chance, 5),
         "quantity": chance.randrange(500),
         "unit": {"name": "piece"},
         "classification": {"scheme": "UNSPSC", "id": str(chance.randrange(10**8))},
@@ -159,7 +163,7 @@ def _awarded(
     winner, award_id = bidders[0], f"{opened:%Y%m%d}-{158_000 + number}"
     value = {"amount": _money(chance), "currency": "KES"}
     period = {"startDate": f"{opened}T00:00:00+03:00", "endDate": f"{opened.year + 1}-06-30"}
-    shared = {"title": _said(chance, 8), "status": "active", "value": value}
+    shared = {"title": _sentence(chance, 8), "status": "active", "value": value}
     supplied = [{"id": winner["id"], "name": winner["name"]}]
     return {
         "tag": ["award", "contract"],
@@ -207,7 +211,7 @@ def two_processes(path: str) -> Work:
 
 def record(path: str, folder: str) -> Work:
     """Our whole way, to the record."""
-    held = Record(folder)
+    record = Record(folder)
 
     def work() -> int:
         count = 0
@@ -216,7 +220,7 @@ def record(path: str, folder: str) -> Work:
                 load = Load("ke-ppip", ())
                 for table in TABLES:
                     typed, rejected = to_table(table, [part])
-                    entry = append(held, table, typed, load, rejected=rejected)
+                    entry = append(record, table, typed, load, rejected=rejected)
                     count += entry.appended if table is TENDER_RELEASES else 0
         return count
 
@@ -244,9 +248,9 @@ class _Range(io.RawIOBase):
         self._left = end - start
 
     def read(self, size: int = -1) -> bytes:
-        given = self._file.read(min(size, self._left))
-        self._left -= len(given)
-        return given
+        chunk = self._file.read(min(size, self._left))
+        self._left -= len(chunk)
+        return chunk
 
 
 def _line_end(path: Path, near: int) -> int:

@@ -11,8 +11,8 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=5)
-    asked = parser.parse_args()
-    report(asked.scale, asked.rounds, asked.seconds)
+    options = parser.parse_args()
+    report(options.scale, options.rounds, options.seconds)
 
 
 if __name__ == "__main__":

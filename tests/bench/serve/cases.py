@@ -1,4 +1,4 @@
-"""The four questions, asked with random keys, in the words of each contender."""
+"""The four benchmark queries with random keys, as each contender expects them."""
 
 import random
 import sqlite3
@@ -16,7 +16,7 @@ ASKED = 20_000
 
 @dataclass(frozen=True)
 class Question:
-    """One request as each contender is asked it; ROAPI is sent SQL."""
+    """One request in the form each contender expects; ROAPI gets SQL."""
 
     ours: str
     usual: str
@@ -59,19 +59,19 @@ def _macro(data: Data, chance: random.Random) -> Iterator[Question]:
 
 def _tenders(data: Data, chance: random.Random) -> Iterator[Question]:
     secret = signing_secret(KeyStore(data.keys), "cursor")
-    known = sqlite3.connect(data.build)
-    asked = "SELECT country, released_on FROM tender_releases WHERE row_number = ?"
+    build = sqlite3.connect(data.build)
+    statement = "SELECT country, released_on FROM tender_releases WHERE row_number = ?"
     while True:
-        place = chance.randrange(1, data.size.releases)
-        country, newest = known.execute(asked, (place,)).fetchone()
-        after = pagination.CursorPosition((newest, str(place)), VERSION)
+        position = chance.randrange(1, data.size.releases)
+        country, newest = build.execute(statement, (position,)).fetchone()
+        after = pagination.CursorPosition((newest, str(position)), VERSION)
         sent = quote(pagination.encode_cursor(secret, after, f"{country}|None"))
         yield Question(
             f"/v1/tenders?country={country}&limit=100&cursor={sent}",
-            f"/tenders?country={country}&after={place}",
-            f"/plain/tenders.json?country={country}&after={place}&_shape=objects",
-            f"SELECT * FROM releases WHERE country = '{country}' AND place > {place} "
-            "ORDER BY place LIMIT 100",
+            f"/tenders?country={country}&after={position}",
+            f"/plain/tenders.json?country={country}&after={position}&_shape=objects",
+            f"SELECT * FROM releases WHERE country = '{country}' AND position > {position} "
+            "ORDER BY position LIMIT 100",
         )
 
 
@@ -100,6 +100,6 @@ DATASETTE = {
     "macro": "select * from macro where series = :series and available_at <= :as_of "
     "and superseded_at > :as_of order by period_end desc",
     "tenders": "select * from releases where country = :country "
-    "and place > cast(:after as integer) order by place limit 100",
+    "and position > cast(:after as integer) order by position limit 100",
     "entity": "select * from entities where service_id = :id",
 }

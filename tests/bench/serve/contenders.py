@@ -34,11 +34,11 @@ class Contender:
 
 def peers_at(data: Data) -> Path:
     """Give the environment of the peers, made the first time; ``SANKOFA_BENCH_PEERS`` names one."""
-    place = Path(os.environ.get("SANKOFA_BENCH_PEERS") or data.folder.parent / "peers")
-    if not (place / "bin" / "datasette").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-        subprocess.run([str(place / "bin/pip"), "install", "--quiet", *PEERS], check=True)
-    return place
+    venv = Path(os.environ.get("SANKOFA_BENCH_PEERS") or data.folder.parent / "peers")
+    if not (venv / "bin" / "datasette").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+        subprocess.run([str(venv / "bin/pip"), "install", "--quiet", *PEERS], check=True)
+    return venv
 
 
 @contextmanager
@@ -65,7 +65,7 @@ Command = tuple[list[str], dict[str, str], str]
 
 def _commands(data: Data, peers: Path, sizes: Mapping[str, int]) -> dict[str, Command]:
     python = sys.executable
-    told = [f"{name}={size}" for name, size in sizes.items()]
+    body_sizes = [f"{name}={size}" for name, size in sizes.items()]
     config = data.folder / "datasette.json"
     queries = {name: {"sql": sql} for name, sql in DATASETTE.items()}
     config.write_text(json.dumps({"databases": {"plain": {"queries": queries}}}))
@@ -73,7 +73,11 @@ def _commands(data: Data, peers: Path, sizes: Mapping[str, int]) -> dict[str, Co
     tables = [f"--table={name}={data.folder}/{name}.parquet" for name in _TABLES]
     made: dict[str, Command] = {
         "sankofa": _ours(data),
-        "waitress": ([python, "-m", "tests.bench.serve.constant", "{port}", *told], {}, "constant"),
+        "waitress": (
+            [python, "-m", "tests.bench.serve.constant", "{port}", *body_sizes],
+            {},
+            "constant",
+        ),
         "datasette": (
             [
                 *(str(peers / "datasette"), "serve", "-i", str(data.plain), "-p", "{port}"),

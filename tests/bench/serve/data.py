@@ -61,7 +61,7 @@ _VINTAGE = """
 """
 _COUNTRY = "CASE i % 3 WHEN 0 THEN 'ZA' WHEN 1 THEN 'KE' ELSE 'NG' END"
 _SAID = """
-CREATE MACRO said(i, n) AS array_to_string(list_transform(range(n), lambda k:
+CREATE MACRO random_words(i, n) AS array_to_string(list_transform(range(n), lambda k:
     'word' || CAST(20000 * power(((hash(i * 31 + k) % 100000) / 100000.0), 3) AS INTEGER)), ' ')
 """
 # Three figures in ten are restated a year later.
@@ -76,7 +76,7 @@ FROM (
     SELECT i, v, y, make_date(y + v, 3, 31) AS available,
         CASE WHEN v = 1 AND hash(i) % 10 < 3 THEN make_date(y + 2, 3, 31) END AS superseded
     FROM (SELECT i, v, CAST(2014 + i // {ITEMS} % {YEARS} AS INTEGER) AS y
-          FROM range({{number}} * {ITEMS * YEARS}) AS numbers(i), (VALUES (1), (2)) AS held(v))
+          FROM range({{number}} * {ITEMS * YEARS}) AS numbers(i), (VALUES (1), (2)) AS vintages(v))
     WHERE v = 1 OR hash(i) % 10 < 3
 )"""
 # Every observation is published after a month and revised after seven.
@@ -91,7 +91,7 @@ FROM (
         CASE WHEN v = 1 THEN begins + to_months(7) END AS superseded
     FROM (SELECT i, v, CAST(DATE '2004-01-01' + to_months(CAST(i % {MONTHS} AS INTEGER)) AS DATE)
               AS begins
-          FROM range({{number}} * {MONTHS}) AS numbers(i), (VALUES (1), (2)) AS held(v))
+          FROM range({{number}} * {MONTHS}) AS numbers(i), (VALUES (1), (2)) AS vintages(v))
 )"""
 _RELEASES = f"""
 SELECT {{vintage}}, 'ocds-' || (i // 2) AS ocid, 'r' || i AS release_id, {_COUNTRY} AS country,
@@ -101,14 +101,15 @@ SELECT {{vintage}}, 'ocds-' || (i // 2) AS ocid, 'r' || i AS release_id, {_COUNT
     CAST(NULL AS DATE) AS tender_start, CAST(NULL AS DATE) AS tender_end,
     CAST(NULL AS BIGINT) AS number_of_tenderers,
     concat('{{{{"buyer":{{{{"id":"', i % 500, '","name":"Department ', i % 500,
-        '"}}}},"tender":{{{{"description":"', said(i, 24), '","id":"t', i, '","title":"',
-        said(i + 7, 8), '","value":{{{{"amount":', i, '.50,"currency":"ZAR"}}}}}}}}}}}}')
+        '"}}}},"tender":{{{{"description":"', random_words(i, 24), '","id":"t', i, '","title":"',
+        random_words(i + 7, 8), '","value":{{{{"amount":', i, '.50,"currency":"ZAR"}}}}}}}}}}}}')
         AS release,
     CAST(0 AS BIGINT) AS parties_withheld, 'https://example.org/r/' || i AS source_url
 FROM (SELECT i, 1 AS v, DATE '2015-01-01' + CAST(i % 3650 AS INTEGER) AS available,
           NULL AS superseded FROM range({{number}}) AS numbers(i))"""
 _ENTITIES = f"""
-SELECT {{vintage}}, printf('DC%08d', i) AS service_id, 'Fictional ' || said(i, 2) AS legal_name,
+SELECT {{vintage}}, printf('DC%08d', i) AS service_id, 'Fictional ' || random_words(i, 2)
+        AS legal_name,
     '["FI ' || i || '"]' AS other_names, {_COUNTRY} AS jurisdiction, {_COUNTRY} AS country,
     'company' AS entity_type, 'ACTIVE' AS status, printf('2138%016d', i) AS lei,
     'ISSUED' AS lei_status, CAST(NULL AS VARCHAR) AS same_as
@@ -146,8 +147,8 @@ class Data:
 
 def at(scale: float) -> Data:
     """Give the data of a scale, made where it is not held; ``SANKOFA_BENCH_DATA`` names where."""
-    held = os.environ.get("SANKOFA_BENCH_DATA")
-    root = Path(held) if held else Path(tempfile.gettempdir(), "sankofa-bench-serve")
+    configured = os.environ.get("SANKOFA_BENCH_DATA")
+    root = Path(configured) if configured else Path(tempfile.gettempdir(), "sankofa-bench-serve")
     data = Data(root / f"{scale}-{MART_SCHEMA_VERSION}", Size(scale))
     if not (data.folder / "key").exists():
         _stage(data)
@@ -159,8 +160,8 @@ def at(scale: float) -> Data:
 
 
 def _stage(data: Data) -> None:
-    place = data.folder / "stage"
-    place.mkdir(parents=True, exist_ok=True)
+    staged = data.folder / "stage"
+    staged.mkdir(parents=True, exist_ok=True)
     rows = {
         "fundamentals": (_FUNDAMENTALS, data.size.issuers),
         "macro_series": (_MACRO, data.size.series),
@@ -171,7 +172,7 @@ def _stage(data: Data) -> None:
         sql.execute("SET TimeZone = 'UTC'")
         sql.execute(_SAID)
         for table in RECORD_TABLES:
-            path = place / f"{table.name}.parquet"
+            path = staged / f"{table.name}.parquet"
             if table.name not in rows:
                 pq.write_table(_staged_schema(table.name).empty_table(), path)
                 continue
@@ -180,12 +181,12 @@ def _stage(data: Data) -> None:
             statement = form.format(vintage=_VINTAGE, number=number)
             sql.execute(f"COPY (SELECT {names} FROM ({statement})) TO '{path}' (FORMAT parquet)")
     for name, row in DERIVED.items():
-        pq.write_table(arrow_schema(row).empty_table(), place / f"{name}.parquet")
+        pq.write_table(arrow_schema(row).empty_table(), staged / f"{name}.parquet")
 
 
 def _publish(data: Data) -> None:
-    place = data.folder / "stage"
-    with Snapshot(place, Record(str(data.folder / "record")), {}, VERSION) as snapshot:
+    staged = data.folder / "stage"
+    with Snapshot(staged, Record(str(data.folder / "record")), {}, VERSION) as snapshot:
         for name in (*(table.name for table in RECORD_TABLES), *DERIVED):
             snapshot.create_view(name)
         write_mart(snapshot, data.marts, {"notice": "Invented for a benchmark."})
@@ -206,10 +207,11 @@ SELECT country, country_iso3, series, series_type, frequency,
     CAST(value AS DOUBLE) AS value, unit, base_period, obs_status, vintage, {provenance}
 FROM macro_series ORDER BY series, period_end DESC, vintage""",
     "releases": """
-SELECT row_number() OVER (ORDER BY country, released_on DESC, ocid DESC, release_id DESC) AS place,
+SELECT row_number() OVER (ORDER BY country, released_on DESC, ocid DESC, release_id DESC)
+    AS position,
     ocid, release_id, CAST(released_on AS VARCHAR) AS date, tag, country, category,
     parties_withheld, vintage, source_url, release, {provenance} FROM tender_releases
-ORDER BY place""",
+ORDER BY position""",
     "entities": """
 SELECT service_id, legal_name, other_names, jurisdiction, country, entity_type, status, lei,
     lei_status, {provenance} FROM entities ORDER BY service_id""",
@@ -222,7 +224,7 @@ _PROVENANCE = """
 _INDEXES = (
     "CREATE INDEX facts_of ON facts (service_id, available_at)",
     "CREATE INDEX macro_of ON macro (series, available_at)",
-    "CREATE INDEX releases_of ON releases (country, place)",
+    "CREATE INDEX releases_of ON releases (country, position)",
     "CREATE UNIQUE INDEX entities_of ON entities (service_id)",
     "ANALYZE",
 )

@@ -15,12 +15,12 @@ from pathlib import Path
 
 CONNECTIONS = 16
 _LUA = """
-local method, asked, at = os.getenv("METHOD"), {}, 0
-for line in io.lines(os.getenv("ASKED")) do asked[#asked + 1] = line end
+local method, requests, at = os.getenv("METHOD"), {}, 0
+for line in io.lines(os.getenv("REQUESTS")) do requests[#requests + 1] = line end
 request = function()
-  at = at % #asked + 1
-  if method == "GET" then return wrk.format("GET", asked[at]) end
-  return wrk.format("POST", "/api/sql", nil, asked[at])
+  at = at % #requests + 1
+  if method == "GET" then return wrk.format("GET", requests[at]) end
+  return wrk.format("POST", "/api/sql", nil, requests[at])
 end
 """
 _UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
@@ -38,14 +38,14 @@ class Seen:
 
 
 def load(
-    port: int, asked: list[str], seconds: int, core: int, key: str = "", method: str = "GET"
+    port: int, requests: list[str], seconds: int, core: int, key: str = "", method: str = "GET"
 ) -> Seen:
     """Ask what is given, one after the other, over connections that stay open."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "asked")
-        path.write_text("\n".join(asked))
+        path = Path(folder, "requests")
+        path.write_text("\n".join(requests))
         run = _wrk if shutil.which("wrk") else _own
-        environ = {**os.environ, "ASKED": str(path), "METHOD": method, "KEY": key}
+        environ = {**os.environ, "REQUESTS": str(path), "METHOD": method, "KEY": key}
         return run(Path(folder), port, seconds, core, environ)
 
 
@@ -56,13 +56,13 @@ def _wrk(folder: Path, port: int, seconds: int, core: int, environ: dict[str, st
         *("-H", f"X-API-Key: {environ['KEY']}", "-s", str(folder / "ask.lua")),
         f"http://127.0.0.1:{port}",
     ]
-    said = _run(command, core, environ)
-    bad = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
-    broken = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+)", said)
+    output = _run(command, core, environ)
+    bad = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
+    broken = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+)", output)
     return Seen(
-        float(_one(r"Requests/sec:\s+([\d.]+)", said)),
-        _milliseconds(_one(r"50%\s+(\S+)", said)),
-        _milliseconds(_one(r"99%\s+(\S+)", said)),
+        float(_one(r"Requests/sec:\s+([\d.]+)", output)),
+        _milliseconds(_one(r"50%\s+(\S+)", output)),
+        _milliseconds(_one(r"99%\s+(\S+)", output)),
         int(bad[1] if bad else 0) + sum(map(int, broken.groups() if broken else ())),
     )
 
@@ -84,16 +84,16 @@ def _run(command: list[str], core: int, environ: dict[str, str]) -> str:
     return done.stdout
 
 
-def _one(form: str, said: str) -> str:
-    found = re.search(form, said)
-    if found is None:
-        raise RuntimeError(f"wrk said nothing of {form}:\n{said}")
-    return found[1]
+def _one(form: str, output: str) -> str:
+    match = re.search(form, output)
+    if match is None:
+        raise RuntimeError(f"wrk printed nothing that matches {form}:\n{output}")
+    return match[1]
 
 
 def _milliseconds(text: str) -> float:
-    found = re.fullmatch(r"([\d.]+)(\w+)", text)
-    return float(found[1]) * _UNITS[found[2]] if found else math.nan
+    match = re.fullmatch(r"([\d.]+)(\w+)", text)
+    return float(match[1]) * _UNITS[match[2]] if match else math.nan
 
 
 async def _ask(port: int, sent: list[bytes], until: float, took: list[float]) -> int:
@@ -115,13 +115,13 @@ async def _ask(port: int, sent: list[bytes], until: float, took: list[float]) ->
 
 async def _main(port: int, seconds: int) -> None:
     """Be the load: without wrk, which asks many times faster."""
-    asked, key = Path(os.environ["ASKED"]).read_text().splitlines(), os.environ["KEY"]
+    requests, key = Path(os.environ["REQUESTS"]).read_text().splitlines(), os.environ["KEY"]
     head = f"Host: 127.0.0.1\r\nX-API-Key: {key}\r\n"
     if os.environ["METHOD"] == "GET":
-        sent = [f"GET {item} HTTP/1.1\r\n{head}\r\n".encode() for item in asked]
+        sent = [f"GET {item} HTTP/1.1\r\n{head}\r\n".encode() for item in requests]
     else:
         form = "POST /api/sql HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{}"
-        sent = [form.format(head, len(item), item).encode() for item in asked]
+        sent = [form.format(head, len(item), item).encode() for item in requests]
     took: list[float] = []
     until = time.perf_counter() + seconds
     parts = [sent[number::CONNECTIONS] for number in range(CONNECTIONS)]

@@ -19,16 +19,18 @@ OF_CEILING, MEMORY_MB = 0.6, 400
 
 def report(scale: float = 1.0, rounds: int = 3, seconds: int = 5) -> None:
     """Print requests a second, p50, p99, the ratios and our memory."""
-    held = data.at(scale)
-    asked = {case: questions(held, case) for case in CASES}
+    dataset = data.at(scale)
+    queries = {case: questions(dataset, case) for case in CASES}
     server, client = _cores()
-    sizes = _sizes(held, asked, server)
+    sizes = _sizes(dataset, queries, server)
     seen: dict[tuple[str, str], list[Seen]] = defaultdict(list)
-    with started(held, server, sizes) as contenders:
+    with started(dataset, server, sizes) as contenders:
         for case in CASES:
             for number in range(rounds + 1):
                 for contender in contenders:
-                    run = _run(held, contender, case, asked[case], seconds if number else 1, client)
+                    run = _run(
+                        dataset, contender, case, queries[case], seconds if number else 1, client
+                    )
                     # The first round only warms: what is read lies in memory for everyone.
                     seen[case, contender.name] += [run] if number else []
             _print_case(case, sizes[case], seen, [contender.name for contender in contenders])
@@ -38,20 +40,20 @@ def report(scale: float = 1.0, rounds: int = 3, seconds: int = 5) -> None:
 
 
 def _cores() -> tuple[int, int]:
-    held = sorted(os.sched_getaffinity(0))
-    return held[0], held[-1]
+    cores = sorted(os.sched_getaffinity(0))
+    return cores[0], cores[-1]
 
 
-def _sizes(held: data.Data, asked: dict[str, list[Question]], core: int) -> dict[str, int]:
+def _sizes(dataset: data.Data, queries: dict[str, list[Question]], core: int) -> dict[str, int]:
     """Ask ourselves, to know how large the answers are."""
     sizes = {}
-    with ours(held, core) as contender:
-        for case, some in asked.items():
+    with ours(dataset, core) as contender:
+        for case, some in queries.items():
             lengths = []
             for item in some[:20]:
                 request = urllib.request.Request(
                     f"http://127.0.0.1:{contender.port}{item.ours}",
-                    headers={"X-API-Key": held.key},
+                    headers={"X-API-Key": dataset.key},
                 )
                 with urllib.request.urlopen(request) as answer:
                     lengths.append(len(answer.read()))
@@ -60,20 +62,20 @@ def _sizes(held: data.Data, asked: dict[str, list[Question]], core: int) -> dict
 
 
 def _run(
-    held: data.Data,
+    dataset: data.Data,
     contender: Contender,
     case: str,
-    asked: list[Question],
+    queries: list[Question],
     seconds: int,
     core: int,
 ) -> Seen:
     if contender.words == "constant":
         texts = [f"/{case}"]
     else:
-        texts = [getattr(item, contender.words) for item in asked]
+        texts = [getattr(item, contender.words) for item in queries]
     method = "POST" if contender.words == "roapi" else "GET"
     before = _cpu(contender.pid)
-    seen = load(contender.port, texts, seconds, core, held.key, method)
+    seen = load(contender.port, texts, seconds, core, dataset.key, method)
     spent = (_cpu(contender.pid) - before) / max(1.0, seen.per_second * seconds) * 1e6
     seen = replace(seen, cpu=spent)
     if seen.failed:
@@ -118,5 +120,5 @@ def _cpu(pid: int) -> float:
 def _memory(pid: int) -> tuple[int, int]:
     """Give what a process has for itself, and with the files that it has mapped, in MB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    told = dict(line.split(":", 1) for line in lines)
-    return tuple(int(told[name].split()[0]) // 1024 for name in ("RssAnon", "VmRSS"))  # type: ignore[return-value]
+    fields = dict(line.split(":", 1) for line in lines)
+    return tuple(int(fields[name].split()[0]) // 1024 for name in ("RssAnon", "VmRSS"))  # type: ignore[return-value]

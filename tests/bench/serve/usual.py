@@ -17,10 +17,10 @@ from sqlalchemy.orm import DeclarativeBase, Session
 engine = create_engine(
     f"sqlite:///{os.environ['PLAIN']}", connect_args={"check_same_thread": False}
 )
-_KEYS = {"facts": "fact_id", "macro": "rowid", "releases": "place", "entities": "service_id"}
+_KEYS = {"facts": "fact_id", "macro": "rowid", "releases": "position", "entities": "service_id"}
 
 
-_INNER = ("superseded_at", "place")
+_INNER = ("superseded_at", "position")
 
 
 class Base(DeclarativeBase):
@@ -32,13 +32,13 @@ def _models() -> tuple[dict[str, Any], dict[str, type[BaseModel]]]:
     tables, shapes = {}, {}
     for name, key in _KEYS.items():
         columns = inspect(engine).get_columns(name)
-        held = [
+        columns = [
             Column(column["name"], column["type"], primary_key=column["name"] == key)
             for column in columns
         ]
         if key == "rowid":
-            held.insert(0, Column("rowid", Integer, primary_key=True))
-        table = Table(name, Base.metadata, *held)
+            columns.insert(0, Column("rowid", Integer, primary_key=True))
+        table = Table(name, Base.metadata, *columns)
         tables[name] = type(name.title(), (Base,), {"__table__": table})
         kinds = {column["name"]: column["type"].python_type | None for column in columns}
         fields = {name: (kind, None) for name, kind in kinds.items() if name not in _INNER}
@@ -72,38 +72,38 @@ app = FastAPI()
 @app.get("/fundamentals/{service_id}", response_model=envelope(Fact))
 def fundamentals(service_id: str, as_of: str, session: Opened) -> Any:
     """Give the facts of an issuer as they were known."""
-    asked = (
+    statement = (
         select(Facts)
         .where(Facts.service_id == service_id, Facts.available_at <= as_of)
         .where(Facts.superseded_at > as_of)
         .order_by(Facts.period_end.desc(), Facts.line_item)
     )
-    rows = session.scalars(asked).all()
+    rows = session.scalars(statement).all()
     return {"data": rows, "count": len(rows)}
 
 
 @app.get("/macro", response_model=envelope(Observation))
 def macro(series: str, as_of: str, session: Opened) -> Any:
     """Give a series as it was known."""
-    asked = (
+    statement = (
         select(Macro)
         .where(Macro.series == series, Macro.available_at <= as_of, Macro.superseded_at > as_of)
         .order_by(Macro.period_end.desc())
     )
-    rows = session.scalars(asked).all()
+    rows = session.scalars(statement).all()
     return {"data": rows, "count": len(rows)}
 
 
 @app.get("/tenders", response_model=envelope(Release))
 def tenders(country: str, after: int, session: Opened) -> Any:
     """Give a page of releases."""
-    asked = (
+    statement = (
         select(Releases)
-        .where(Releases.country == country, Releases.place > after)
-        .order_by(Releases.place)
+        .where(Releases.country == country, Releases.position > after)
+        .order_by(Releases.position)
         .limit(100)
     )
-    rows = session.scalars(asked).all()
+    rows = session.scalars(statement).all()
     for row in rows:
         session.expunge(row)
         row.release = json.loads(row.release)
