@@ -1,4 +1,4 @@
-"""How every Redis is asked: with a deadline, and at most one second try."""
+"""Connections to Redis: a deadline for every command, and at most one retry."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 from warehouse.errors import SankofaError
 
 SCHEMES = ("redis://", "rediss://", "unix://")
-_SECONDS = 0.4
+_TIMEOUT_SECONDS = 0.4
 
 
 def connected(url: str) -> Any:
-    """Give a client, whose answers are bytes; nothing is asked yet.
+    """Return a client that answers in bytes; it does not connect yet.
 
-    No error repeats the address, which can hold a password.
+    No error repeats the URL, which can contain a password.
     """
     if find_spec("redis") is None:
         raise SankofaError("a store is a Redis; install the extra `redis`")
@@ -21,11 +21,11 @@ def connected(url: str) -> Any:
     from redis.retry import Retry
 
     try:
-        # The second try is for a connection that a restart of the server cut.
+        # The retry is for a connection that a restart of the server has cut.
         return redis.Redis.from_url(
             url,
-            socket_timeout=_SECONDS,
-            socket_connect_timeout=_SECONDS,
+            socket_timeout=_TIMEOUT_SECONDS,
+            socket_connect_timeout=_TIMEOUT_SECONDS,
             retry=Retry(NoBackoff(), 1),
         )
     except ValueError as error:

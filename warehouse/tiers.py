@@ -1,4 +1,4 @@
-"""What each tier of key may ask for, as one table that configuration can change."""
+"""The tiers of keys and their limits, as one table that configuration can change."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ TierName = Literal["sample", "starter", "professional"]
 
 @dataclass(frozen=True)
 class Tier:
-    """One tier: rows, requests, and what it opens. ``rows`` is served without a limit."""
+    """One tier. ``rows`` applies to a request without ``limit``, ``ceiling`` to any."""
 
     name: TierName
     rows: int
@@ -39,8 +39,8 @@ def tier_includes(name: TierName, required: TierName) -> bool:
     return order.index(name) >= order.index(required)
 
 
-class _Changed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a file may change of a tier."""
+class _TierChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The limits that a file may change."""
 
     rows: int | None = None
     ceiling: int | None = None
@@ -53,18 +53,18 @@ def configured_tiers(file: Path | None) -> dict[TierName, Tier]:
     if file is None:
         return TIERS
     try:
-        changes = msgspec.json.decode(file.read_bytes(), type=dict[TierName, _Changed])
+        changes = msgspec.json.decode(file.read_bytes(), type=dict[TierName, _TierChange])
     except (OSError, msgspec.DecodeError) as error:
         raise SankofaError(f"the file of SANKOFA_TIERS cannot be used: {error}") from error
     return {name: _changed(tier, changes.get(name)) for name, tier in TIERS.items()}
 
 
-def _changed(tier: Tier, change: _Changed | None) -> Tier:
+def _changed(tier: Tier, change: _TierChange | None) -> Tier:
     changed: dict[str, int] = {} if change is None else msgspec.to_builtins(change)
     for name, number in changed.items():
         if number < 1:
             raise SankofaError(f"SANKOFA_TIERS: {name} of {tier.name} is {number}; at least 1")
-    made = replace(tier, **changed)  # type: ignore[arg-type]
-    if made.rows > made.ceiling:
+    configured = replace(tier, **changed)  # type: ignore[arg-type]
+    if configured.rows > configured.ceiling:
         raise SankofaError(f"SANKOFA_TIERS: rows of {tier.name} lie above its ceiling")
-    return made
+    return configured

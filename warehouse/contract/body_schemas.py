@@ -1,4 +1,4 @@
-"""The shape of every answer, by the name that a declaration gives it."""
+"""JSON Schemas of response bodies, by the name that declarations use."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -164,15 +164,14 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
 
 
 def body_example(name: str) -> Any:
-    """Give an example of an answer, made of the examples of its members."""
-    held = _resolved(BODY_SCHEMAS[name])
-    return example_value(held)
+    """Return an example of a body, made of the examples of its members."""
+    return example_value(_resolved(BODY_SCHEMAS[name]))
 
 
 def _resolved(schema: Any) -> Any:
-    """Put every row in the place of its reference; of several the first."""
+    """Replace every reference with its schema; of several alternatives take the first."""
     if isinstance(schema, list):
-        return [_resolved(each) for each in schema]
+        return [_resolved(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:

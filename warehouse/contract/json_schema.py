@@ -1,4 +1,4 @@
-"""JSON Schemas of members, taken from the one definition of each row."""
+"""JSON Schemas built from types and from the columns of row classes."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -34,8 +34,8 @@ def field_schema(model: type[SQLModel], name: str) -> Schema:
 def type_schema(kind: Any) -> Schema:
     """Describe a type as it is served."""
     if get_origin(kind) in (Union, UnionType):
-        (one,) = (each for each in get_args(kind) if each is not NoneType)
-        return nullable(type_schema(one))
+        (inner,) = (member for member in get_args(kind) if member is not NoneType)
+        return nullable(type_schema(inner))
     if get_origin(kind) is Literal:
         return {"type": "string", "enum": list(get_args(kind))}
     return dict(_PLAIN[kind])
@@ -43,8 +43,8 @@ def type_schema(kind: Any) -> Schema:
 
 def nullable(schema: Schema) -> Schema:
     """Let a member be null too."""
-    held = schema["type"]
-    schema["type"] = [*(held if isinstance(held, list) else [held]), "null"]
+    types = schema["type"]
+    schema["type"] = [*(types if isinstance(types, list) else [types]), "null"]
     if "enum" in schema:
         schema["enum"] = [*schema["enum"], None]
     return schema
@@ -73,11 +73,13 @@ def object_schema(properties: Mapping[str, Schema], meaning: str = "") -> Schema
 
 
 def example_value(schema: Schema) -> Any:
-    """Give an example of an object, member by member."""
+    """Return an example that fits a schema."""
     if "examples" in schema:
         return schema["examples"][0]
     if schema.get("type") == "object":
-        return {name: example_value(each) for name, each in schema.get("properties", {}).items()}
+        return {
+            name: example_value(member) for name, member in schema.get("properties", {}).items()
+        }
     if schema.get("type") == "array":
         return [example_value(schema["items"])]
     return None
