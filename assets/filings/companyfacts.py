@@ -46,7 +46,7 @@ class Fact:
     item: LineItem
     rank: int
     unit: str
-    place: str
+    location: str
     value: Decimal
     start: date | None
     end: date
@@ -58,32 +58,32 @@ class Fact:
 def facts_of(
     parsed: Parsed, document: Document, taxonomy: str, element: str, raw: bytes
 ) -> Iterator[Fact]:
-    """Give the facts of one element in all its units."""
-    place = ("facts", taxonomy, element)
+    """Yield the facts of one element in all its units."""
+    path = ("facts", taxonomy, element)
     try:
         units = json_object(json_object(read_json(raw)).get("units"))
     except ValueError as error:
-        parsed.reject(FUNDAMENTALS, document, json_pointer(*place), f"units: {error}")
+        parsed.reject(FUNDAMENTALS, document, json_pointer(*path), f"units: {error}")
         return
     for unit, records in units.items():
-        under = json_pointer(*place, "units", unit)
+        unit_pointer = json_pointer(*path, "units", unit)
         if not isinstance(records, list):
-            parsed.reject(FUNDAMENTALS, document, under, "the unit holds no list of facts")
+            parsed.reject(FUNDAMENTALS, document, unit_pointer, "the unit holds no list of facts")
             continue
         for position, record in enumerate(records):
-            where = f"{under}/{position}"
+            location = f"{unit_pointer}/{position}"
             try:
-                yield _fact(taxonomy, element, unit, where, record)
+                yield _fact(taxonomy, element, unit, location, record)
             except ValueError as error:
-                parsed.reject(FUNDAMENTALS, document, where, str(error))
+                parsed.reject(FUNDAMENTALS, document, location, str(error))
 
 
-def _fact(taxonomy: str, element: str, unit: str, place: str, record: object) -> Fact:
+def _fact(taxonomy: str, element: str, unit: str, location: str, record: object) -> Fact:
     item, rank = BY_ELEMENT[taxonomy, element]
     fact = json_object(record)
-    start = None if fact.get("start") is None else _named("start", calendar_day, fact)
-    end = _named("end", calendar_day, fact)
-    filed = _named("filed", calendar_day, fact)
+    start = None if fact.get("start") is None else _read_member("start", calendar_day, fact)
+    end = _read_member("end", calendar_day, fact)
+    filed = _read_member("filed", calendar_day, fact)
     _refuse_impossible(item, start, end, filed)
     return Fact(
         taxonomy,
@@ -91,12 +91,12 @@ def _fact(taxonomy: str, element: str, unit: str, place: str, record: object) ->
         item,
         rank,
         unit_of(item, unit),
-        place,
-        _named("val", json_number, fact),
+        location,
+        _read_member("val", json_number, fact),
         start,
         end,
         filed,
-        _named("accn", _accession, fact),
+        _read_member("accn", _accession, fact),
         _label(fact),
     )
 
@@ -110,8 +110,8 @@ def _refuse_impossible(item: LineItem, start: date | None, end: date, filed: dat
         raise ValueError(f"the period ends ({end}) after the filing was made ({filed})")
 
 
-def _named(name: str, read: Any, members: dict[str, Any]) -> Any:
-    """Read one member; what is wrong with it is said with its name."""
+def _read_member(name: str, read: Any, members: dict[str, Any]) -> Any:
+    """Read one member; errors are prefixed with its name."""
     if members.get(name) is None:
         raise ValueError(f"{name}: missing")
     try:
@@ -127,7 +127,7 @@ def _accession(value: object) -> str:
 
 
 def _label(fact: dict[str, Any]) -> str | None:
-    """Give the filing's own label of its year, where it has one: FY2018, Q1 FY2019."""
+    """Return the filing's own label of its period, if any: FY2018, Q1 FY2019."""
     year, part = fact.get("fy"), fact.get("fp")
     if not isinstance(year, Decimal) or not isinstance(part, str) or not part.isalnum():
         return None
@@ -162,33 +162,35 @@ def parse(document: Document, body: bytes) -> Parsed:
         standard = standards.get((fact.accession, fact.taxonomy))
         if standard is None:
             reason = "no statement of the filing tells its accounting standard"
-            parsed.reject(FUNDAMENTALS, document, fact.place, reason)
+            parsed.reject(FUNDAMENTALS, document, fact.location, reason)
         else:
             readings.append(_reading(document, service_id, fact, standard, named))
     precise = without_written_roundings(parsed, document, readings)
-    kept = without_echoes(parsed, document, settle(parsed, document, precise))
-    parsed.add(FUNDAMENTALS, [reading.row for reading in kept])
+    accepted = without_echoes(parsed, document, settle(parsed, document, precise))
+    parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
     return parsed
 
 
 def _standards(facts: list[Fact]) -> dict[tuple[str, str], str]:
-    """Give the standard of each filing and taxonomy.
+    """Return the accounting standard of each filing and taxonomy.
 
     A cover has that of the filing's statements, or the one the issuer uses in all its filings.
     """
-    stated = {(fact.accession, fact.taxonomy): STANDARDS.get(fact.taxonomy) for fact in facts}
-    standards = {place: standard for place, standard in stated.items() if standard is not None}
-    ever = set(standards.values())
-    for accession, taxonomy in stated.keys() - standards.keys():
-        here = {standards[accession, each] for each in STANDARDS if (accession, each) in standards}
-        found = here or ever
-        if len(found) == 1:
-            standards[accession, taxonomy] = next(iter(found))
+    by_taxonomy = {(fact.accession, fact.taxonomy): STANDARDS.get(fact.taxonomy) for fact in facts}
+    standards = {key: standard for key, standard in by_taxonomy.items() if standard is not None}
+    of_issuer = set(standards.values())
+    for accession, taxonomy in by_taxonomy.keys() - standards.keys():
+        in_filing = {
+            standards[accession, other] for other in STANDARDS if (accession, other) in standards
+        }
+        candidates = in_filing or of_issuer
+        if len(candidates) == 1:
+            standards[accession, taxonomy] = next(iter(candidates))
     return standards
 
 
 def service_id_of(cik: object) -> str:
-    """Give the service_id of a CIK, which older files write as a number."""
+    """Return the service_id of a CIK, which older files write as a number."""
     digits = str(cik).strip()
     if isinstance(cik, bool) or not _CIK.fullmatch(digits):
         raise ValueError(f"{cik!r:.60} is not a CIK")
@@ -196,20 +198,20 @@ def service_id_of(cik: object) -> str:
 
 
 def _open(body: bytes) -> tuple[str, list[tuple[str, str, bytes]]]:
-    """Find the elements that state a line item, and leave everything else unread."""
+    """Return the service_id and the elements of line items; other elements stay undecoded."""
     try:
         company = msgspec.json.decode(read_text(body), type=_Company)
     except msgspec.DecodeError as error:
         raise ValueError(f"the document is not companyfacts: {error}") from None
     except RecursionError:
         raise ValueError("the document is not companyfacts: it is nested too deeply") from None
-    found = [
+    line_elements = [
         (taxonomy, element, bytes(raw))
         for taxonomy, elements in company.facts.items()
         for element, raw in elements.items()
         if (taxonomy, element) in BY_ELEMENT
     ]
-    return service_id_of(company.cik), found
+    return service_id_of(company.cik), line_elements
 
 
 def _reading(
@@ -221,7 +223,7 @@ def _reading(
 ) -> Reading:
     kind = "INSTANT" if fact.item.kind == "instant" else "OTHER"  # OTHER: no start is given
     row = {
-        **provenance(document, fact.place, "xbrl"),
+        **provenance(document, fact.location, "xbrl"),
         **of_line(fact.item, standard, fact.unit),
         "available_at": fact.filed,
         "publication": fact.accession,
@@ -232,4 +234,4 @@ def _reading(
         "period_end": fact.end,
         "fiscal_label": fact.label,
     }
-    return Reading(fact.element, fact.rank, fact.place, row)
+    return Reading(fact.element, fact.rank, fact.location, row)

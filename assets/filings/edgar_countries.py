@@ -39,7 +39,7 @@ ISO_PROVINCE: dict[str, str] = {
 
 
 def jurisdiction_of(code: object) -> str | None:
-    """Give a place as ISO 3166-1, or as 3166-2 for a state or province; else None."""
+    """Return the ISO 3166-1 code of a country, or 3166-2 of a state or province; else None."""
     if not isinstance(code, str):
         return None
     if code in ISO_COUNTRY:
@@ -51,6 +51,6 @@ def jurisdiction_of(code: object) -> str | None:
 
 
 def country_of(code: object) -> str | None:
-    """Give the alpha-2 code of the country a place is in; else None."""
+    """Return the alpha-2 code of the country of an EDGAR code; else None."""
     jurisdiction = jurisdiction_of(code)
     return jurisdiction[:2] if jurisdiction else None

@@ -1,4 +1,4 @@
-"""From readings of one filing to rows: what agrees is a figure, what disagrees is none."""
+"""Readings of one filing to figures: elements that agree make one, others are rejected."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Reading:
 
     element: str
     rank: int
-    place: str
+    location: str
     row: dict[str, Any]
     decimals: int | None = None
 
@@ -32,7 +32,7 @@ class Reading:
 
 
 def of_line(item: LineItem, standard: str, unit: str) -> dict[str, Any]:
-    """Give the columns that follow from the line item, the standard and the unit."""
+    """Return the columns that follow from the line item, the standard and the unit."""
     money = unit.split("/")[0]
     return {
         "line_item": item.name,
@@ -45,7 +45,7 @@ def of_line(item: LineItem, standard: str, unit: str) -> dict[str, Any]:
 
 
 def unit_of(item: LineItem, unit: str) -> str:
-    """Write a unit as ``ZAR``, ``ZAR/shares`` or ``shares``; one the line cannot have is none."""
+    """Normalise a unit to ``ZAR``, ``ZAR/shares`` or ``shares``; refuse a wrong measure."""
     money, _, per = unit.replace("-per-", "/").partition("/")
     if _measure(money, per) != item.measure:
         raise ValueError(f"unit {unit!r:.40}: {item.name} is {item.measure}")
@@ -59,7 +59,7 @@ def _measure(money: str, per: str) -> Measure | None:
 
 
 def settle(parsed: Parsed, document: Document, readings: Iterable[Reading]) -> Iterator[Reading]:
-    """Give the figures on which a filing agrees with itself; reject the others with words.
+    """Yield the figures on which a filing agrees with itself; reject the others.
 
     Elements that agree give one reading, of the preferred element; one element that repeats
     its value gives every repetition.
@@ -72,17 +72,17 @@ def settle(parsed: Parsed, document: Document, readings: Iterable[Reading]) -> I
         reason = _disagreement(group)
         if reason is None:
             first = min(reading.rank for reading in group)
-            yield from (each for each in group if each.rank == first)
+            yield from (reading for reading in group if reading.rank == first)
         else:
             for reading in group:
-                parsed.reject(FUNDAMENTALS, document, reading.place, reason)
+                parsed.reject(FUNDAMENTALS, document, reading.location, reason)
 
 
 def _disagreement(group: list[Reading]) -> str | None:
     if len({reading.value for reading in group}) == 1:
         return None
-    stated = ", ".join(sorted({f"{each.element} = {each.value}" for each in group}))
+    values = ", ".join(sorted({f"{reading.element} = {reading.value}" for reading in group}))
     line_item = group[0].row["line_item"]
     if len({reading.rank for reading in group}) == 1:
-        return f"{line_item}: one filing states different values for one figure: {stated}"
-    return f"{line_item}: the elements of one filing disagree, so the figure is absent: {stated}"
+        return f"{line_item}: one filing states different values for one figure: {values}"
+    return f"{line_item}: the elements of one filing disagree, so the figure is absent: {values}"

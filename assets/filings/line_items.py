@@ -37,8 +37,8 @@ def _line(
     measure: Measure = "money",
 ) -> LineItem:
     kind: Kind = "instant" if statement == "balance" else "duration"
-    named = ((IFRS, ifrs), (US_GAAP, us_gaap), (COVER, cover))
-    elements = tuple((taxonomy, each) for taxonomy, names in named for each in names.split())
+    by_taxonomy = ((IFRS, ifrs), (US_GAAP, us_gaap), (COVER, cover))
+    elements = tuple((taxonomy, name) for taxonomy, names in by_taxonomy for name in names.split())
     return LineItem(name, statement, kind, elements, measure)
 
 

@@ -1,7 +1,9 @@
-"""What a later filing says otherwise of a figure, and whether that is a restatement.
+"""Which differing values are restatements, and which are only rounded or rescaled.
 
-A convenience translation at the rate of another day, a value in another scale and a turned sign
-only look like one. What is none is rejected with words: the value that stood before stands on.
+A convenience translation at another day's rate, a value in another scale and a flipped sign only
+look like restatements. They are rejected with a reason, and the earlier value stands. Within one
+report, a rounding of a more precise value is rejected too: xBRL-JSON states its decimals; in
+company facts only trailing zeros show it.
 """
 
 from collections import Counter
@@ -22,11 +24,11 @@ _WITHOUT_PROOF = 2
 _LINE = ("line_item", "basis", "period_start", "period_end")
 
 
-class Filings:
-    """What all readings of an issuer tell of each filing: its money and its scale."""
+class FilingScales:
+    """Currency and scale of other filing, inferred from all readings of an issuer."""
 
     def __init__(self, readings: list[Reading]) -> None:
-        """Put the readings of each filing together; they are looked at only when asked about."""
+        """Group the readings by filing; currency and scale are computed on demand."""
         self._readings = readings
         self._by_filing: dict[str, list[Reading]] = {}
         for reading in readings:
@@ -35,18 +37,22 @@ class Filings:
         self._money: dict[str, str | None] = {}
 
     def scale(self, reading: Reading) -> tuple[int, bool]:
-        """Give the power of ten a filing is written in, and whether its figures prove it."""
-        place = reading.row["publication"], reading.row["unit"]
-        if place not in self._scales:
-            beside = (each for each in self._by_filing[place[0]] if each.row["unit"] == place[1])
-            scales = Counter(scale_of(each.value) for each in beside if each.value)
+        """Return the power of ten a filing is written in, and whether enough figures prove it."""
+        filing_unit = reading.row["publication"], reading.row["unit"]
+        if filing_unit not in self._scales:
+            beside = (
+                other
+                for other in self._by_filing[filing_unit[0]]
+                if other.row["unit"] == filing_unit[1]
+            )
+            scales = Counter(scale_of(other.value) for other in beside if other.value)
             most = max(scales, key=lambda scale: (scales[scale], scale), default=0)
-            self._scales[place] = most, scales.total() >= _PROOF
-        most, proved = self._scales[place]
+            self._scales[filing_unit] = most, scales.total() >= _PROOF
+        most, proved = self._scales[filing_unit]
         return (most, True) if proved else (scale_of(reading.value), False)
 
     def reports_in(self, reading: Reading) -> str | None:
-        """Give the money of the filing's statements: of several, that of most figures."""
+        """Return the currency of a filing's statements: of several, that of most figures."""
         filing = reading.row["publication"]
         if filing not in self._money:
             here = _money(self._by_filing[filing])
@@ -56,30 +62,30 @@ class Filings:
         return self._money[filing]
 
     def is_translation(self, reading: Reading) -> bool:
-        """Say whether the filing states the same line in the money it reports in."""
+        """Return whether the filing states the same line in its reporting currency."""
         own = self.reports_in(reading)
         if own is None or reading.row["currency_reported"] in (None, own):
             return False
         line = [reading.row[name] for name in _LINE]
         return any(
-            each.row["currency_reported"] == own and [each.row[name] for name in _LINE] == line
-            for each in self._by_filing[reading.row["publication"]]
+            other.row["currency_reported"] == own and [other.row[name] for name in _LINE] == line
+            for other in self._by_filing[reading.row["publication"]]
         )
 
 
 def _money(readings: list[Reading]) -> Counter[str]:
     return Counter(
-        each.row["currency_reported"] for each in readings if each.row["currency_reported"]
+        reading.row["currency_reported"] for reading in readings if reading.row["currency_reported"]
     )
 
 
 def without_echoes(
     parsed: Parsed, document: Document, readings: Iterable[Reading]
 ) -> Iterator[Reading]:
-    """Give first statements, repetitions and restatements; reject what is none of them."""
-    known = list(readings)
-    filings = Filings(known)
-    for group in _by_identity(known):
+    """Yield first statements, repetitions and restatements; reject apparent restatements."""
+    all_readings = list(readings)
+    filings = FilingScales(all_readings)
+    for group in _by_identity(all_readings):
         standing = group[0]
         for reading in group:
             reason = _no_restatement(standing, reading, filings)
@@ -87,7 +93,7 @@ def without_echoes(
                 standing = reading
                 yield reading
             else:
-                parsed.reject(FUNDAMENTALS, document, reading.place, reason)
+                parsed.reject(FUNDAMENTALS, document, reading.location, reason)
 
 
 def _by_identity(readings: list[Reading]) -> Iterator[list[Reading]]:
@@ -97,12 +103,12 @@ def _by_identity(readings: list[Reading]) -> Iterator[list[Reading]]:
         groups.setdefault(identity, []).append(reading)
     for group in groups.values():
         if len(group) > 1:
-            group.sort(key=lambda each: (each.row["available_at"], each.row["publication"]))
+            group.sort(key=lambda other: (other.row["available_at"], other.row["publication"]))
         yield group
 
 
-def _no_restatement(standing: Reading, reading: Reading, filings: Filings) -> str | None:
-    """Say why another value is no restatement of the one that stands; None where it may be."""
+def _no_restatement(standing: Reading, reading: Reading, filings: FilingScales) -> str | None:
+    """Return why a differing value is not a restatement; None where it may be one."""
     if reading.value == standing.value:
         return None
     if filings.is_translation(reading):
@@ -115,8 +121,8 @@ def _no_restatement(standing: Reading, reading: Reading, filings: Filings) -> st
     return None
 
 
-def _in_another_scale(standing: Reading, reading: Reading, filings: Filings) -> bool:
-    """Say whether two values differ by less than the coarser of two scales can show.
+def _in_another_scale(standing: Reading, reading: Reading, filings: FilingScales) -> bool:
+    """Return whether two values differ by less than the coarser of two scales can show.
 
     A filing adjusts a rounded value by up to one unit so that its sums hold.
     """
@@ -134,7 +140,7 @@ def _in_another_scale(standing: Reading, reading: Reading, filings: Filings) -> 
 def without_roundings(
     parsed: Parsed, document: Document, readings: Iterable[Reading]
 ) -> Iterator[Reading]:
-    """Give the readings that are no rounding of another; reject the roundings with words."""
+    """Yield the readings that are not a rounding of another; reject the roundings."""
     for group in _by_figure(readings):
         best = max(group, key=_precision)
         yield from _others(parsed, document, group, best, is_rounding)
@@ -143,20 +149,20 @@ def without_roundings(
 def without_written_roundings(
     parsed: Parsed, document: Document, readings: Iterable[Reading]
 ) -> Iterator[Reading]:
-    """Do the same where only the digits tell how far a value was rounded."""
+    """Do the same where only trailing zeros show how far a value was rounded."""
     for group in _by_figure(readings):
-        best = group[0] if len(group) == 1 else min(group, key=lambda each: scale_of(each.value))
+        best = group[0] if len(group) == 1 else min(group, key=lambda other: scale_of(other.value))
         yield from _others(parsed, document, group, best, is_written_rounded)
 
 
 def scale_of(value: Decimal) -> int:
-    """Give the power of ten in which a value is written: 5 for 1,471,900,000."""
+    """Return the power of ten in which a value is written: 5 for 1,471,900,000."""
     exponent = value.normalize().as_tuple().exponent
     return exponent if isinstance(exponent, int) else 0
 
 
 def is_written_rounded(reading: Reading, precise: Reading) -> bool:
-    """Say whether a value is the precise one, with zeros in the place of its last digits."""
+    """Return whether a value is the precise one with its last digits replaced by zeros."""
     scale = scale_of(reading.value)
     if scale <= scale_of(precise.value) or len(reading.value.normalize().as_tuple().digits) < 2:
         return False
@@ -183,13 +189,13 @@ def _others(
     for reading in group:
         if reading.value != best.value and rounded(reading, best):
             reason = f"a rounding of {best.value}, which the same report states"
-            parsed.reject(FUNDAMENTALS, document, reading.place, reason)
+            parsed.reject(FUNDAMENTALS, document, reading.location, reason)
         else:
             yield reading
 
 
 def is_rounding(reading: Reading, precise: Reading) -> bool:
-    """Say whether a value is the precise one, written with fewer decimals."""
+    """Return whether a value is the precise one with fewer decimals."""
     if reading.decimals is None:
         return False
     half = Decimal(5).scaleb(-reading.decimals - 1)

@@ -135,12 +135,12 @@ def _tickers(
         parsed.reject(IDENTIFIERS, document, "/tickers", "the tickers are no list")
         return
     for position, ticker in enumerate(tickers):
-        place = json_pointer("tickers", position)
+        location = json_pointer("tickers", position)
         market = exchanges[position] if len(tickers) == len(exchanges) else None
         try:
             symbol, name = printable_text(ticker).upper(), printable_text(market).upper()
         except ValueError:
-            parsed.reject(IDENTIFIERS, document, place, "a ticker needs its market beside it")
+            parsed.reject(IDENTIFIERS, document, location, "a ticker needs its market beside it")
             continue
         mic = MICS.get(name)
         parsed.add(IDENTIFIERS, [shared | _identifier("ticker", f"{mic or name}:{symbol}", mic)])

@@ -48,7 +48,7 @@ def parse(document: Document, body: bytes) -> Parsed:
         parsed.reject(FUNDAMENTALS, document, "", str(error))
         return parsed
     readings = list(_readings(parsed, document, spaces, facts))
-    spans = [(each.row["period_start"], each.row["period_end"]) for each in readings]
+    spans = [(reading.row["period_start"], reading.row["period_end"]) for reading in readings]
     years = years_of(span for span in spans if span[0] is not None)
     for reading, span in zip(readings, spans, strict=True):
         kind = "INSTANT" if span[0] is None else period_type(span, years)
@@ -81,14 +81,14 @@ def _readings(
     parsed: Parsed, document: Document, spaces: dict[str, Any], facts: dict[str, Any]
 ) -> Iterator[Reading]:
     for name, fact in facts.items():
-        place = json_pointer("facts", name)
+        location = json_pointer("facts", name)
         try:
             dimensions = json_object(json_object(fact).get("dimensions"))
             element = _element(spaces, dimensions)
             if element is not None:
-                yield _reading(document, spaces, place, fact, dimensions, element)
+                yield _reading(document, spaces, location, fact, dimensions, element)
         except ValueError as error:
-            parsed.reject(FUNDAMENTALS, document, place, str(error))
+            parsed.reject(FUNDAMENTALS, document, location, str(error))
 
 
 def _element(spaces: dict[str, Any], dimensions: dict[str, Any]) -> tuple[str, str] | None:
@@ -104,7 +104,7 @@ def _element(spaces: dict[str, Any], dimensions: dict[str, Any]) -> tuple[str, s
 def _reading(
     document: Document,
     spaces: dict[str, Any],
-    place: str,
+    location: str,
     fact: dict[str, Any],
     dimensions: dict[str, Any],
     element: tuple[str, str],
@@ -114,7 +114,7 @@ def _reading(
     if fact.get("value") is None:
         raise ValueError("no value given")
     row = {
-        **provenance(document, place, "xbrl"),
+        **provenance(document, location, "xbrl"),
         **of_line(item, STANDARDS[element[0]], _unit(item, dimensions.get("unit"))),
         "service_id": _service_id(spaces, dimensions.get("entity")),
         "value_reported": number_from_text(fact["value"]),
@@ -122,7 +122,7 @@ def _reading(
         "period_end": end,
         "fiscal_label": None,
     }
-    return Reading(element[1], rank, place, row, _decimals(fact))
+    return Reading(element[1], rank, location, row, _decimals(fact))
 
 
 def _decimals(fact: dict[str, Any]) -> int | None:
@@ -159,10 +159,10 @@ def _period(item: LineItem, period: object) -> tuple[date | None, date]:
 
 
 def _midnight(moment: str) -> date:
-    found = _DAY_AFTER.fullmatch(moment)
-    if not found:
+    match = _DAY_AFTER.fullmatch(moment)
+    if not match:
         raise ValueError(f"{moment!r:.60} is not midnight of a day")
-    return calendar_day(found[1])
+    return calendar_day(match[1])
 
 
 def _unit(item: LineItem, unit: object) -> str:

@@ -1,6 +1,6 @@
-"""Fetching tenders: portals by their own API, the data registry, any address or file.
+"""Fetch tenders: from portals' own APIs, the data registry, or any URL or file.
 
-Addresses are kept as asked, so that a second reading of one shows what was edited.
+URLs are landed as requested, so that fetching one again shows what was edited.
 """
 
 from collections.abc import Iterator, Sequence
@@ -81,12 +81,12 @@ def addresses(client: Client, portal: str, given: Sequence[str]) -> Iterator[Fet
 
 
 def _license_class(portal: str) -> LicenseClass:
-    """Give the class that holds unless a package states its own."""
+    """Return the licence class that applies unless a package states its own."""
     return PORTALS[portal].license_class or "licensed"
 
 
 def _day(client: Client, base: str, day: str) -> Iterator[FetchedResponse]:
-    """Fetch all pages of a day, then give them: of a day cut short nothing is taken."""
+    """Fetch all pages of a day before yielding any: an incomplete day is not landed."""
     answers: list[SourceResponse] = []
     for page in range(1, _MOST_PAGES):
         asked: dict[str, str | int] = {"PageNumber": page, "PageSize": _PAGE}

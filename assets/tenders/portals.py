@@ -13,10 +13,10 @@ from warehouse.tables import LicenseClass
 
 @dataclass(frozen=True)
 class Portal:
-    """One publisher of releases; its quirks are facts about it, never guesses of ours.
+    """One publisher of releases; its quirks are observed facts, never guesses.
 
-    ``license_class`` holds where a package names no licence that we know; where it is
-    None only a package that names an open one gets in.
+    ``license_class`` applies where a package names no licence that we recognise; if it is
+    None, only packages that name an open licence are accepted.
     """
 
     key: str
@@ -76,7 +76,7 @@ _PORTALS = (
 PORTALS = {portal.key: portal for portal in _PORTALS}
 
 
-# In this order: what forbids is looked for before what it resembles.
+# Restrictions are looked for first: "CC BY-NC" also looks like "CC BY".
 _CLOSED = (
     r"\bby-n[cd]\b|\bnon-?commercial\b|\bno-?deriv|\bnc-(?:sa|nd)\b",
     r"\bby-sa\b|\bshare-?alike\b|\bodbl\b",
@@ -96,9 +96,9 @@ _OPEN: tuple[tuple[str, LicenseClass], ...] = (
 
 
 def license_of(stated: str | None) -> LicenseClass | None:
-    """Give the class of a stated licence; ``restricted`` where it is not open to us.
+    """Return the class of a licence text; ``restricted`` if it forbids redistribution.
 
-    None where nothing is stated, or nothing that we know.
+    None if there is none, or none that we recognise.
     """
     text = (stated or "").lower()
     if any(re.search(pattern, text) for pattern in _CLOSED):
