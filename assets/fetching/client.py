@@ -292,7 +292,7 @@ def _explain(error: Exception) -> NoReturn:
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
         raise AttemptFailed("it is not, or does not lead to, a web address", "check the address")
     if isinstance(error, httpx2.TimeoutException):
-        raise AttemptFailed("it did not response in time", LATER, retryable)
+        raise AttemptFailed("it did not answer in time", LATER, retryable)
     if isinstance(error, httpx2.ConnectError):
         raise AttemptFailed(
             f"no connection ({error})", "check the network and the address", retryable
