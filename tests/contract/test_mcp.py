@@ -71,13 +71,13 @@ def test_a_local_agent_lists_and_calls_every_tool_until_its_key_is_revoked(
             await anyio.sleep(1)
             refused = await client.call_tool("get_entity", {"service_id": "DCA1"})
             assert refused.is_error and refused.structured_content["code"] == "key_invalid"
-            with pytest.raises(MCPError, match="not known"):
+            with pytest.raises(MCPError, match="unknown"):
                 await client.read_resource("sankofa://licence")
 
     anyio.run(session)
 
 
-@pytest.mark.parametrize(("key", "words"), [(None, "no API key"), ("sk_live_x", "not known")])
+@pytest.mark.parametrize(("key", "words"), [(None, "no API key"), ("sk_live_x", "unknown")])
 def test_without_a_key_that_holds_stdio_does_not_begin(
     agents: Agents, key: str | None, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
