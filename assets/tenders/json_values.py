@@ -74,7 +74,7 @@ def _decompressed(body: bytes) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(body)) as compressed:
         content = compressed.read(LARGEST + 1)
     if len(content) > LARGEST:
-        raise ValueError(f"it decompresses to more than {LARGEST} bytes")
+        raise ValueError(f"it opens to more than {LARGEST} bytes")
     return content
 
 

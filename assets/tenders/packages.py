@@ -30,7 +30,7 @@ def members(chunks: Iterable[bytes]) -> Iterator[LocatedMember | Unreadable]:
     with tempfile.TemporaryFile() as spooled:
         for chunk in chunks:
             if spooled.tell() > LARGEST:
-                yield Unreadable("", f"it decompresses to more than {LARGEST} bytes")
+                yield Unreadable("", f"it opens to more than {LARGEST} bytes")
                 return
             spooled.write(chunk)
         spooled.seek(0)
@@ -116,7 +116,7 @@ class _PackageWalk:
             if event == "end_array":
                 if position == 0:
                     self._last_location = location
-                    yield Unreadable(location, "contains no release")
+                    yield Unreadable(location, "holds no release")
                 return
             if event == "start_map":
                 yield from self._element(f"{location}/{position}")

@@ -68,7 +68,7 @@ def _typed(raw: _RawRelease, damaged: bool) -> LocatedRelease | Unreadable:
         try:
             msgspec.json.encode(raw.release)
         except UnicodeEncodeError:
-            return Unreadable(raw.location, "contains bytes that are not text")
+            return Unreadable(raw.location, "holds bytes that are no text")
     return LocatedRelease(raw.location, convert_release(raw.release), raw.licence)
 
 
@@ -101,7 +101,7 @@ def _walk_list(
     values: list[Any], location: str, licence: str | None, depth: int
 ) -> Iterator[_RawRelease | Unreadable]:
     if not values:
-        yield Unreadable(location, "contains no release")
+        yield Unreadable(location, "holds no release")
     for position, value in enumerate(values):
         yield from _walk(value, f"{location}/{position}", licence, depth + 1)
 

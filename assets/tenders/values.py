@@ -62,7 +62,7 @@ def fitting(value: Decimal | None, member: str) -> Decimal | None:
         return None
     exponent = value.as_tuple().exponent
     if value.adjusted() >= 20 or not isinstance(exponent, int) or exponent < -18:
-        raise ReleaseRefused(f"{member}: an amount with more digits than can be stored exactly")
+        raise ReleaseRefused(f"{member}: an amount with more digits than can be kept exactly")
     return value
 
 

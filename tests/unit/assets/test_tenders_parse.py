@@ -81,7 +81,7 @@ def test_a_release_is_found_in_any_wrapping(body: Any, expected: list[str]) -> N
         (gzip.compress(json.dumps(BASE).encode(), mtime=0)[:-9], "the body cannot be opened: "),
         (b"[" * 100_000, "not JSON: nested too deeply"),
         (b"{}", "no OCDS release, record or package"),
-        ({"releases": []}, "contains no release"),
+        ({"releases": []}, "holds no release"),
         ({"records": [{"ocid": "a", "releases": []}]}, "a record with links only"),
         (BASE | {"ocid": ""}, "a release without an ocid"),
         (BASE | {"id": None}, "a release without an id"),
@@ -110,7 +110,7 @@ def test_broken_bytes_cost_their_release_only() -> None:
     parsed = read(b'{"releases": [' + good + b', {"ocid": "x", "id": "\xff"}]}')
 
     assert places(parsed) == ["line 1/releases/0", "line 1/releases/1"]
-    assert parsed.rejected["tender_releases"][0].reason == "contains bytes that are not text"
+    assert parsed.rejected["tender_releases"][0].reason == "holds bytes that are no text"
 
 
 def test_latin_1_is_read_as_it_was_written() -> None:

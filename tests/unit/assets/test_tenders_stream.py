@@ -155,7 +155,7 @@ def test_a_licence_behind_the_releases_counts() -> None:
 
 def test_a_package_without_a_release_says_so() -> None:
     assert left(read(b'{"a":\n1}', head=2)) == [("", "no OCDS release, record or package")]
-    assert left(read(b'{"releases":\n[]}', head=2)) == [("/releases", "contains no release")]
+    assert left(read(b'{"releases":\n[]}', head=2)) == [("/releases", "holds no release")]
     assert left(read(b"", head=2)) == [("", "the body is empty")]
 
 
