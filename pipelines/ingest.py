@@ -7,8 +7,8 @@ from datetime import date
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from assets.fetching.fetchers import Window
-from assets.ingest.land import SAMPLE_URL, fetch_folder, land_live
-from assets.ingest.load import land_all, load_source
+from assets.ingest.land import SAMPLE_URL, fetch_folder, land_all, land_live
+from assets.ingest.load import load_source
 from assets.ingest.metadata import total_counts
 from assets.ingest.sources import SOURCES
 from assets.source import Source, refuse_restricted

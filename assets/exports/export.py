@@ -1,7 +1,7 @@
-"""Exporting a build: every file of a version first, the manifest last, then the switch.
+"""Export a build: every file of a version, then its manifest; ``latest`` is switched afterwards.
 
-A version is complete when its manifest is there, which is written last. What a killed
-export left has none; the next one clears it away.
+A version with a manifest is complete, because the manifest is written last. A killed export leaves
+a version without one, which the next export deletes.
 """
 
 import os

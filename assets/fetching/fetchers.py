@@ -12,10 +12,10 @@ from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
-from assets.fetching.client import Client, FetchError, SourceResponse, StoredHeaders
+from assets.fetching.client import Client, FetchError, SourceResponse
 from assets.fetching.http_bodies import ExpectedFormat
 from warehouse.errors import SankofaError
-from warehouse.record.landing import FetchedResponse, Landing
+from warehouse.record.landing import FetchedResponse
 from warehouse.settings import Settings
 from warehouse.tables import LicenseClass
 
@@ -132,9 +132,3 @@ def download_file(
                 200,
                 response.headers,
             )
-
-
-def stored_headers(landing: Landing, source: str) -> StoredHeaders:
-    """Return a lookup: the headers landed with the latest document of a URL."""
-    latest = {document.url: document.headers for document in landing.documents(source)}
-    return latest.get

@@ -1,6 +1,6 @@
-"""The SEC's nightly zips: one member an issuer, each read as the single file is.
+"""The SEC's nightly zips: one member per issuer, parsed like the single file of that issuer.
 
-A member that cannot be read is rejected by its name; the others are kept.
+A member that cannot be read is rejected by its name; the others are loaded.
 """
 
 import io
@@ -18,8 +18,9 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RecordTable
 
 COMPANYFACTS, SUBMISSIONS = "sec-companyfacts-bulk", "sec-submissions-bulk"
-ISSUERS_A_PART = 48
-# The largest issuers have some 20 MB of facts: a member beyond this is none.
+# Issuers per part: a part is appended in one commit and held in memory.
+ISSUERS_PER_PART = 48
+# The largest issuers have about 20 MB of facts: a larger member is not an issuer's.
 LARGEST_MEMBER = 256 << 20
 
 _READ: dict[str, tuple[Parse, RecordTable]] = {
@@ -30,12 +31,12 @@ _MEMBER = re.compile(r"(?:.*/)?CIK[0-9]{10}(?:-submissions-[0-9]+)?\.json")
 
 
 def parse(document: Document, body: bytes) -> Parsed:
-    """Read a small zip as a whole."""
+    """Parse a small zip as a whole."""
     return join_parts(stream(document, io.BytesIO(body)))
 
 
 def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
-    """Read a zip of any length, some dozen issuers a part; its source says of what it is."""
+    """Parse a zip of any length, part by part; the source decides which parser its members need."""
     parse_member, table = _READ[document.source]
     parsed, read = Parsed(), 0
     for read, (name, member) in enumerate(_members(body), 1):
@@ -45,7 +46,7 @@ def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
             extend_parsed(
                 parsed, parse_member(replace(document, url=f"{document.url}!/{name}"), member)
             )
-        if read % ISSUERS_A_PART == 0:
+        if read % ISSUERS_PER_PART == 0:
             yield parsed
             parsed = Parsed()
     if not read:
@@ -55,7 +56,7 @@ def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
 
 
 def _members(body: IO[bytes]) -> Iterator[tuple[str, bytes | str]]:
-    """Give each member with its name; a text in place of its bytes says why there are none."""
+    """Yield the name and body of every member; instead of the body a reason if it is unreadable."""
     try:
         with open_zip(body) as archive:
             for info in zip_members(archive):
@@ -65,7 +66,7 @@ def _members(body: IO[bytes]) -> Iterator[tuple[str, bytes | str]]:
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes | str:
-    """Read one member, and never more of it than the directory of the zip promises."""
+    """Read one member, but no more than its stated size: a zip bomb states a small one."""
     if not _MEMBER.fullmatch(info.filename):
         return "not named as the file of an issuer"
     if info.file_size > LARGEST_MEMBER:

@@ -1,4 +1,4 @@
-"""Fetching filings: SEC EDGAR by issuer or in bulk, and the reports of filings.xbrl.org."""
+"""Fetch filings: SEC EDGAR by issuer or in bulk, and the reports of filings.xbrl.org."""
 
 import re
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from assets.fetching.fetchers import Window
 from warehouse.record.landing import FetchedResponse
 from warehouse.settings import Settings
 
+# CIK -> name; the default unless the settings list others.
 ISSUERS: dict[str, str] = {
     "1172724": "Gold Fields",
     "314590": "Sasol",
@@ -24,6 +25,7 @@ ISSUERS: dict[str, str] = {
     "1119639": "Petrobras",
 }
 COUNTRIES = ("UA",)
+# Fixed batches of issuers, for partitions: see ``batch_of``.
 BATCHES = tuple(f"{number:02}" for number in range(16))
 
 _PAGE = 100
@@ -33,9 +35,9 @@ _OLDER_PAGE = re.compile(r"CIK[0-9]{10}-submissions-[0-9]+\.json")
 def submissions(
     client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
-    """Fetch the list of filings of each issuer, with the older pages it names.
+    """Fetch the list of filings of every issuer, with the older pages it names.
 
-    The source has no window; an issuer whose list has not changed gives nothing.
+    The source cannot be queried by date; an issuer whose list has not changed yields nothing.
     """
     names = _issuers(window, settings)
     return fetchers.fetch_all("sec-submissions", names, partial(_submissions, client, base))
@@ -44,7 +46,7 @@ def submissions(
 def companyfacts(
     client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
-    """Fetch all facts of each issuer; the source has no window."""
+    """Fetch all facts of every issuer; the source cannot be queried by date."""
     names = _issuers(window, settings)
     return fetchers.fetch_all("sec-companyfacts", names, partial(_companyfacts, client, base))
 
@@ -54,8 +56,8 @@ def companyfacts_bulk(
 ) -> Iterator[FetchedResponse]:
     """Fetch the nightly zip of all issuers' facts in one download.
 
-    It lands as one body: a zip with one ``CIK##########.json`` an issuer, each as a single
-    answer of companyfacts. The loader reads it through ``Source.stream``: a zip is opened from
+    It is landed as one body: a zip with one ``CIK##########.json`` per issuer, like a single
+    response of companyfacts. The loader reads it through ``Source.stream``: a zip is opened from
     its end, so the stream copies the body to a temporary file first, then parses member by
     member; memory stays that of one issuer.
     """
@@ -66,7 +68,7 @@ def companyfacts_bulk(
 def submissions_bulk(
     client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
-    """Fetch the nightly zip of all filers' lists; it is read like that of the facts."""
+    """Fetch the nightly zip of all filers' lists; it is read like the zip of facts."""
     url = f"{base}/bulkdata/submissions.zip"
     return fetchers.download_file(client, "sec-submissions-bulk", "public-domain", url, "zip")
 
@@ -74,13 +76,13 @@ def submissions_bulk(
 def xbrl_filings(
     client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
-    """Fetch the reports that the index added in the window, each with its day and name."""
+    """Fetch the reports that were added to the index in the window, with their dates and ids."""
     names = settings.xbrl_countries or COUNTRIES
     return fetchers.fetch_all("xbrl-filings", names, partial(_country, client, base, window))
 
 
 def batch_of(cik: str) -> str:
-    """Name the batch of an issuer: always the same one, whichever others there are."""
+    """Return the batch of an issuer, which never depends on the other issuers."""
     return BATCHES[int(_padded(cik)) % len(BATCHES)]
 
 
@@ -105,16 +107,16 @@ def _submissions(client: Client, base: str, cik: str) -> Iterator[FetchedRespons
         client.get(f"{base}/submissions/{name}", "json")
         for name in _older_pages(fetchers.response_json(answer))
     ]
-    for each_answer in (answer, *older):
-        yield fetchers.fetched_response("sec-submissions", "public-domain", each_answer)
+    for response in (answer, *older):
+        yield fetchers.fetched_response("sec-submissions", "public-domain", response)
 
 
 def _older_pages(filer: Any) -> list[str]:
     files = fetchers.json_member(filer, "filings", "files") or []
     names = [str(fetchers.json_member(file, "name")) for file in files]
-    wrong = [name for name in names if not _OLDER_PAGE.fullmatch(name)]
-    if wrong:
-        raise FetchError(f"{wrong[0]!r:.60} is no name of an older page of filings; report it")
+    invalid = [name for name in names if not _OLDER_PAGE.fullmatch(name)]
+    if invalid:
+        raise FetchError(f"{invalid[0]!r:.60} is no name of an older page of filings; report it")
     return names
 
 
@@ -131,18 +133,20 @@ def _country(client: Client, base: str, window: Window, country: str) -> Iterato
             fetchers.json_member(filing, "json_url"),
             str(fetchers.json_member(filing, "date_added")),
         )
-        # a filing without a report in JSON is one that the index could not read
+        # A filing without a JSON report is one that the index could not convert.
         if not path or (window.to and added[:10] > str(window.to)):
             continue
         answer = client.get(f"{base}/{str(path).lstrip('/')}", "json", conditional=True)
         if answer.changed:
-            named = {"x-date-added": added, "x-fxo-id": str(fetchers.json_member(filing, "fxo_id"))}
-            yield fetchers.fetched_response("xbrl-filings", "restricted", answer, named)
+            # The report states neither: its parser reads them from the landed headers.
+            report_id = str(fetchers.json_member(filing, "fxo_id"))
+            extra_headers = {"x-date-added": added, "x-fxo-id": report_id}
+            yield fetchers.fetched_response("xbrl-filings", "restricted", answer, extra_headers)
 
 
 def _index(client: Client, base: str, window: Window, country: str) -> Iterator[Any]:
-    """Give the filings of a country, newest first, back to the first day of the window."""
-    asked: dict[str, str | int] = {
+    """Yield the filings of a country, newest first, back to the first day of the window."""
+    query: dict[str, str | int] = {
         "filter[country]": country,
         "page[size]": _PAGE,
         "sort": "-date_added",
@@ -150,7 +154,7 @@ def _index(client: Client, base: str, window: Window, country: str) -> Iterator[
     seen, count, page = 0, 1, 1
     while seen < count:
         answer = client.get(
-            fetchers.build_url(base, "api/filings", asked | {"page[number]": page}), "json"
+            fetchers.build_url(base, "api/filings", query | {"page[number]": page}), "json"
         )
         index = fetchers.response_json(answer)
         filings, count = (

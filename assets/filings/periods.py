@@ -1,6 +1,7 @@
-"""Which period a duration is: by its length, against the issuer's own year.
+"""Classify a duration as FY, Q1, H1 and so on, by its length and the issuer's own fiscal year.
 
-The labels of a filing (fy, fp) describe the filing and are never looked at.
+The labels of a filing (fy, fp) are not used: they describe the filing, also where a figure in it
+is of an earlier year.
 """
 
 from collections import Counter
@@ -14,7 +15,7 @@ Span = tuple[date, date]
 # A year of 52 or 53 weeks begins some days before or after the first of a month.
 _DRIFT = timedelta(days=10)
 
-# Length in days, and the period by the month of the year in which it begins.
+# Length in days -> period type by the month of the fiscal year in which it begins.
 _PARTS: tuple[tuple[range, dict[int, PeriodType]], ...] = (
     (range(80, 101), {0: "Q1", 3: "Q2", 6: "Q3", 9: "Q4"}),
     (range(170, 191), {0: "H1", 6: "H2"}),
@@ -29,12 +30,12 @@ def days_of(span: Span) -> int:
 
 
 def years_of(spans: Iterable[Span]) -> Counter[Span]:
-    """Find the issuer's years: the spans of annual length, and how often each is stated."""
+    """Return the fiscal years: spans of annual length, with the number of their figures."""
     return Counter(span for span in spans if days_of(span) in _YEAR)
 
 
 def period_type(span: Span, years: Counter[Span]) -> PeriodType:
-    """Name a duration; OTHER where its length or its place in the year fits nothing."""
+    """Return the period type of a duration; OTHER if length or position in the year do not fit."""
     length = days_of(span)
     if length in _YEAR:
         return "FY"
@@ -46,23 +47,25 @@ def period_type(span: Span, years: Counter[Span]) -> PeriodType:
 
 
 def _nearest(span: Span, years: Counter[Span]) -> list[Span]:
-    """Give the year the span lies in, as most figures state it, or those nearest to it.
+    """Return the fiscal year that contains the span, as most figures state it, or the nearest.
 
-    A change of year end leaves a span between two years: both are given.
+    After a change of the year end a span may lie between two years: both are returned.
     """
     if not years:
         return []
-    outside = {year: max((year[0] - span[0]).days, (span[1] - year[1]).days, 0) for year in years}
-    least = min(outside.values())
-    near = [year for year in years if outside[year] == least]
-    if least > 0:
-        return near
-    most = max(years[year] for year in near)
-    return [year for year in near if years[year] == most]
+    days_outside = {
+        year: max((year[0] - span[0]).days, (span[1] - year[1]).days, 0) for year in years
+    }
+    fewest = min(days_outside.values())
+    nearest = [year for year in years if days_outside[year] == fewest]
+    if fewest > 0:
+        return nearest
+    most_figures = max(years[year] for year in nearest)
+    return [year for year in nearest if years[year] == most_figures]
 
 
 def _months(year: Span, span: Span) -> int:
-    """Count the months from the beginning of the issuer's year, round the year."""
+    """Count the months from the beginning of the issuer's year, modulo 12."""
     return (_month(span[0]) - _month(year[0])) % 12
 
 

@@ -1,7 +1,7 @@
-"""SEC submissions: who files, established by an annual report.
+"""SEC submissions: the filers that are issuers, which only an annual report proves.
 
-EDGAR also gives numbers to natural persons, who file what they own. Without an annual report
-nothing is kept, and the reason does not repeat the name.
+EDGAR also numbers natural persons, who report what they own. Without an annual report nothing is
+stored, and the reason does not repeat the name.
 """
 
 import json
@@ -18,16 +18,16 @@ from quality.persons import drop_personal_names
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
-# Also reports for a year cut short (10-KT), and forms that are no more (10-K405, 10-KSB).
+# Including transition periods (10-KT) and discontinued forms (10-K405, 10-KSB).
 _FORMS = ("10-K", "10-KT", "10-K405", "10-KT405", "10-KSB", "10-KSB40", "20-F", "20-FT", "40-F")
-ANNUAL_REPORTS = frozenset(form + amended for form in _FORMS for amended in ("", "/A"))
+ANNUAL_REPORTS = frozenset(form + amendment for form in _FORMS for amendment in ("", "/A"))
 
-# EDGAR's names of markets, as ISO 10383 where one code stands for the name.
+# EDGAR's names of exchanges -> ISO 10383; only where a name means exactly one market.
 MICS = {"NYSE": "XNYS", "NASDAQ": "XNAS", "CBOE": "XCBO"}
 
 
 def parse(document: Document, body: bytes) -> Parsed:
-    """Read one filer: the organisation and its identifiers, if it files annual reports."""
+    """Parse one filer: the organisation and its identifiers, if it files annual reports."""
     parsed = Parsed()
     try:
         filer = json_object(read_json(body))
@@ -50,7 +50,7 @@ def parse(document: Document, body: bytes) -> Parsed:
 
 
 def _shared(document: Document, filer: dict[str, Any]) -> dict[str, Any]:
-    """Give the columns of every row: when the filer was last seen to file, and where."""
+    """Return the columns that all rows share; the latest filing dates them."""
     if "cik" not in filer:
         raise ValueError("no filer is named: an older page, or not a list of submissions")
     service_id = service_id_of(filer["cik"])
@@ -64,7 +64,10 @@ def _shared(document: Document, filer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _latest_filing(filer: dict[str, Any]) -> tuple[date, str]:
-    """Find the latest filing of a filer of annual reports; of others, say why not."""
+    """Return day and accession number of the latest filing; raise if no annual report is listed.
+
+    EDGAR writes the list column by column: equally long arrays of forms, days and numbers.
+    """
     recent = json_object(json_object(filer.get("filings")).get("recent"))
     forms, days, accessions = (
         recent.get(name) for name in ("form", "filingDate", "accessionNumber")
@@ -114,14 +117,14 @@ def _identifier(id_type: str, id_value: str, issuer: str | None) -> dict[str, An
 def _lei(
     parsed: Parsed, document: Document, filer: dict[str, Any], shared: dict[str, Any]
 ) -> str | None:
-    given = filer.get("lei")
-    if given is None or given == "":
+    value = filer.get("lei")
+    if value is None or value == "":
         return None
-    if not isinstance(given, str) or not lei_number.is_valid(given):
-        reason = f"{given!r:.60} is not an LEI: its check digits do not hold"
+    if not isinstance(value, str) or not lei_number.is_valid(value):
+        reason = f"{value!r:.60} is not an LEI: its check digits do not hold"
         parsed.reject(IDENTIFIERS, document, "/lei", reason)
         return None
-    lei: str = lei_number.compact(given)
+    lei: str = lei_number.compact(value)
     parsed.add(IDENTIFIERS, [shared | _identifier("lei", lei, None)])
     return lei
 
@@ -129,13 +132,14 @@ def _lei(
 def _tickers(
     parsed: Parsed, document: Document, filer: dict[str, Any], shared: dict[str, Any]
 ) -> None:
-    """Keep each ticker with its market; a ticker without one names nothing."""
+    """Add tickers as MARKET:SYMBOL; reject those without a market, which identify nothing."""
     tickers, exchanges = filer.get("tickers") or [], filer.get("exchanges") or []
     if not isinstance(tickers, list) or not isinstance(exchanges, list):
         parsed.reject(IDENTIFIERS, document, "/tickers", "the tickers are no list")
         return
     for position, ticker in enumerate(tickers):
         location = json_pointer("tickers", position)
+        # Arrays of different length cannot be paired: no ticker has a known market then.
         market = exchanges[position] if len(tickers) == len(exchanges) else None
         try:
             symbol, name = printable_text(ticker).upper(), printable_text(market).upper()

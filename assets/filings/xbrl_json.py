@@ -1,6 +1,6 @@
-"""xBRL-JSON (OIM) reports, as filings.xbrl.org gives them: one report of one issuer.
+"""xBRL-JSON (OIM) reports of filings.xbrl.org: one report of one issuer.
 
-A fact with a dimension of a taxonomy is the value of a segment and is not read.
+A fact with a taxonomy-defined dimension is the value of a segment, not a total, and is skipped.
 """
 
 import re
@@ -39,15 +39,15 @@ _DAY_AFTER = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T00:00:00(\.0+)?Z?")
 
 
 def parse(document: Document, body: bytes) -> Parsed:
-    """Read the figures of one report; each has its place under ``/facts``."""
+    """Parse the figures of one report, located as JSON pointers under ``/facts``."""
     parsed = Parsed()
     try:
-        spaces, facts = _open(body)
+        namespaces, facts = _open(body)
         published = _published(document)
     except ValueError as error:
         parsed.reject(FUNDAMENTALS, document, "", str(error))
         return parsed
-    readings = list(_readings(parsed, document, spaces, facts))
+    readings = list(_readings(parsed, document, namespaces, facts))
     spans = [(reading.row["period_start"], reading.row["period_end"]) for reading in readings]
     years = years_of(span for span in spans if span[0] is not None)
     for reading, span in zip(readings, spans, strict=True):
@@ -67,35 +67,39 @@ def _open(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _published(document: Document) -> dict[str, Any]:
-    """Give when and as what the report was published; unknown where nothing says so."""
+    """Return day and id of publication, from the headers that the fetcher added."""
     headers = {name.lower(): value for name, value in document.headers.items()}
-    added = headers.get("x-date-added") or headers.get("date_added")
-    named = headers.get("x-fxo-id") or headers.get("fxo_id")
+    date_added = headers.get("x-date-added") or headers.get("date_added")
+    report_id = headers.get("x-fxo-id") or headers.get("fxo_id")
     return {
-        "available_at": calendar_day(added[:10]) if added else None,
-        "publication": named or PurePosixPath(urlsplit(document.url).path).stem or document.sha256,
+        "available_at": calendar_day(date_added[:10]) if date_added else None,
+        "publication": report_id
+        or PurePosixPath(urlsplit(document.url).path).stem
+        or document.sha256,
     }
 
 
 def _readings(
-    parsed: Parsed, document: Document, spaces: dict[str, Any], facts: dict[str, Any]
+    parsed: Parsed, document: Document, namespaces: dict[str, Any], facts: dict[str, Any]
 ) -> Iterator[Reading]:
     for name, fact in facts.items():
         location = json_pointer("facts", name)
         try:
             dimensions = json_object(json_object(fact).get("dimensions"))
-            element = _element(spaces, dimensions)
+            element = _element(namespaces, dimensions)
             if element is not None:
-                yield _reading(document, spaces, location, fact, dimensions, element)
+                yield _reading(document, namespaces, location, fact, dimensions, element)
         except ValueError as error:
             parsed.reject(FUNDAMENTALS, document, location, str(error))
 
 
-def _element(spaces: dict[str, Any], dimensions: dict[str, Any]) -> tuple[str, str] | None:
-    """Give the element of a total we hold; None for what is out of scope."""
+def _element(namespaces: dict[str, Any], dimensions: dict[str, Any]) -> tuple[str, str] | None:
+    """Return taxonomy and name of the element of a fact; None if the fact is out of scope."""
     prefix, _, name = str(dimensions.get("concept")).partition(":")
-    space = str(spaces.get(prefix))
-    taxonomy = IFRS if space.endswith("/ifrs-full") else US_GAAP if "/us-gaap/" in space else None
+    namespace = str(namespaces.get(prefix))
+    taxonomy = (
+        IFRS if namespace.endswith("/ifrs-full") else US_GAAP if "/us-gaap/" in namespace else None
+    )
     if taxonomy is None or (taxonomy, name) not in BY_ELEMENT or set(dimensions) - _CORE:
         return None
     return taxonomy, name
@@ -103,7 +107,7 @@ def _element(spaces: dict[str, Any], dimensions: dict[str, Any]) -> tuple[str, s
 
 def _reading(
     document: Document,
-    spaces: dict[str, Any],
+    namespaces: dict[str, Any],
     location: str,
     fact: dict[str, Any],
     dimensions: dict[str, Any],
@@ -116,7 +120,7 @@ def _reading(
     row = {
         **provenance(document, location, "xbrl"),
         **of_line(item, STANDARDS[element[0]], _unit(item, dimensions.get("unit"))),
-        "service_id": _service_id(spaces, dimensions.get("entity")),
+        "service_id": _service_id(namespaces, dimensions.get("entity")),
         "value_reported": number_from_text(fact["value"]),
         "period_start": start,
         "period_end": end,
@@ -126,19 +130,26 @@ def _reading(
 
 
 def _decimals(fact: dict[str, Any]) -> int | None:
-    """Give how far a value was rounded; None, the absence, says that it is exact."""
-    given = fact.get("decimals")
-    if given is None or given == "INF":
+    """Return the decimals to which a value is rounded; None if it is exact.
+
+    In OIM an absent ``decimals`` means infinite precision.
+    """
+    decimals = fact.get("decimals")
+    if decimals is None or decimals == "INF":
         return None
-    if not isinstance(given, Decimal) or given != given.to_integral_value() or abs(given) > 100:
-        raise ValueError(f"decimals: {given!r:.60} is no number of decimals")
-    return int(given)
+    if (
+        not isinstance(decimals, Decimal)
+        or decimals != decimals.to_integral_value()
+        or abs(decimals) > 100
+    ):
+        raise ValueError(f"decimals: {decimals!r:.60} is no number of decimals")
+    return int(decimals)
 
 
-def _service_id(spaces: dict[str, Any], entity: object) -> str:
-    """Give the service_id of an issuer named by its LEI, or by its number at the SEC."""
+def _service_id(namespaces: dict[str, Any], entity: object) -> str:
+    """Return the service_id of an issuer, from its LEI or CIK."""
     prefix, _, identifier = str(entity).partition(":")
-    scheme = str(spaces.get(prefix)).rstrip("/")
+    scheme = str(namespaces.get(prefix)).rstrip("/")
     if scheme == _LEI_SCHEME and lei_number.is_valid(identifier):
         return mint("lei", lei_number.compact(identifier))
     if scheme == _CIK_SCHEME:
@@ -147,26 +158,26 @@ def _service_id(spaces: dict[str, Any], entity: object) -> str:
 
 
 def _period(item: LineItem, period: object) -> tuple[date | None, date]:
-    """Read a period; the report writes the midnight after its last day."""
-    moments = printable_text(period).split("/")
-    if len(moments) != (1 if item.kind == "instant" else 2):
+    """Parse a period; OIM writes its end as the midnight after the last day."""
+    instants = printable_text(period).split("/")
+    if len(instants) != (1 if item.kind == "instant" else 2):
         raise ValueError(f"{item.name} is stated for {period!r:.60}, which is no {item.kind}")
-    start = _midnight(moments[0]) if len(moments) == 2 else None
-    end = _midnight(moments[-1]) - timedelta(days=1)
+    start = _midnight(instants[0]) if len(instants) == 2 else None
+    end = _midnight(instants[-1]) - timedelta(days=1)
     if start is not None and start > end:
         raise ValueError(f"the period ends ({end}) before it starts ({start})")
     return start, end
 
 
-def _midnight(moment: str) -> date:
-    match = _DAY_AFTER.fullmatch(moment)
+def _midnight(instant: str) -> date:
+    match = _DAY_AFTER.fullmatch(instant)
     if not match:
-        raise ValueError(f"{moment!r:.60} is not midnight of a day")
+        raise ValueError(f"{instant!r:.60} is not midnight of a day")
     return calendar_day(match[1])
 
 
 def _unit(item: LineItem, unit: object) -> str:
-    """Write a unit as the SEC does: without prefixes, ``EUR/shares``."""
+    """Return a unit as the SEC writes it: without prefixes, ``EUR/shares``."""
     if unit is None:
         raise ValueError(f"{item.name} is stated as a pure number, without its unit")
     parts = printable_text(unit).split("/")

@@ -15,8 +15,8 @@ import dagster as dg
 from assets.fetching.fetchers import Window
 from assets.fetching.url_secrets import without_secrets
 from assets.filings.fetch import BATCHES
-from assets.ingest.land import fetch_folder, land_live
-from assets.ingest.load import land_all, load_source
+from assets.ingest.land import fetch_folder, land_all, land_live
+from assets.ingest.load import load_source
 from assets.ingest.metadata import column_metadata, load_metadata
 from assets.ingest.resources import IngestResource
 from assets.source import Source, base_url_of

@@ -5,13 +5,12 @@ needs are in a JSON file beside the document, named like it plus ``.headers.json
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 
-from assets.fetching.client import Client, FetchError, Progress
-from assets.fetching.fetchers import Window, stored_headers
-from assets.ingest.load import land_all
+from assets.fetching.client import Client, FetchError, Progress, StoredHeaders
+from assets.fetching.fetchers import Window
 from assets.source import Source, base_url_of, refuse_restricted
 from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse, Landing
@@ -37,6 +36,18 @@ def land_live(
         progress=progress,
     ) as client:
         return land_all(landing, source.fetch(client, base_url, window, settings))
+
+
+def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int, int]:
+    """Land every response; return how many came and how many were new."""
+    is_new = [landing.land(response)[1] for response in fetched]
+    return len(is_new), sum(is_new)
+
+
+def stored_headers(landing: Landing, source: str) -> StoredHeaders:
+    """Return a lookup: the headers landed with the latest document of a URL."""
+    latest = {document.url: document.headers for document in landing.documents(source)}
+    return latest.get
 
 
 # Base URL of the sample documents: a host name that can never exist.

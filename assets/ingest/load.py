@@ -5,14 +5,14 @@ observed after it is read again, which appends nothing unless the late one made 
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from assets.parsing.parsed import Parsed, to_table
 from assets.source import Source, Stream
 from warehouse.record.append import Load, append
-from warehouse.record.landing import Document, FetchedResponse, Landing
+from warehouse.record.landing import Document, Landing
 from warehouse.record.ledger import loaded_documents
 from warehouse.record.merge import CompleteScope
 from warehouse.record.store import Record
@@ -26,12 +26,6 @@ LARGE = 16 << 20
 _log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
-
-
-def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int, int]:
-    """Land every response; return how many came and how many were new."""
-    is_new = [landing.land(response)[1] for response in fetched]
-    return len(is_new), sum(is_new)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The lines of a CSV file of any length, each with its place."""
+"""The lines of a CSV file of any length, with their locations."""
 
 import csv
 import io
@@ -7,9 +7,10 @@ from typing import IO
 
 
 def read_lines(body: IO[bytes], strict: bool = False) -> Iterator[tuple[str, list[str] | str]]:
-    """Give each line that holds something; a text in its place says why it cannot be read.
+    """Yield the location and cells of every line that is not blank; a reason if it is unreadable.
 
-    Bytes that are no UTF-8 come as surrogates: see ``undecoded``.
+    Bytes that are not UTF-8 become surrogates: see ``has_undecoded_bytes``. Without ``strict``
+    stray quotes are accepted as the csv module reads them.
     """
     text = io.TextIOWrapper(body, "utf-8-sig", "surrogateescape", newline="")
     reader = csv.reader(text, strict=strict)
@@ -21,17 +22,17 @@ def read_lines(body: IO[bytes], strict: bool = False) -> Iterator[tuple[str, lis
         except csv.Error as error:
             yield f"line {reader.line_num}", f"not CSV: {error}"
         else:
-            if any(each.strip() for each in line):
+            if any(cell.strip() for cell in line):
                 yield f"line {reader.line_num}", line
 
 
 def has_undecoded_bytes(value: str) -> bool:
-    """Say whether a value has bytes that are no UTF-8."""
-    return not value.isascii() and any("\udc80" <= each <= "\udcff" for each in value)
+    """Return whether a value has bytes that are not UTF-8."""
+    return not value.isascii() and any("\udc80" <= char <= "\udcff" for char in value)
 
 
 def decode_as_latin1(value: str) -> str:
-    """Give a value that is no UTF-8 as Latin-1, which every byte is; others as they are."""
+    """Return a value, decoded as Latin-1 (which accepts every byte) if it is not UTF-8."""
     if not has_undecoded_bytes(value):
         return value
     return value.encode("utf-8", "surrogateescape").decode("latin-1")

@@ -1,6 +1,7 @@
-"""Reading with nothing lost: JSON with every digit, dates of the calendar, places in words.
+"""Strict readers: JSON with every digit, valid dates, numbers, JSON pointers.
 
-What a member means belongs to the parser of its source.
+Every reader raises ValueError with a reason. Reasons are stored in the quarantine and are part of
+its ids: do not reword them. What a member means belongs to the parser of its source.
 """
 
 import json
@@ -11,7 +12,8 @@ from typing import Any
 
 FIRST_YEAR, LAST_YEAR = 1900, 2100
 
-# Powers of ten; what the record can hold is narrower, and refused where it is written.
+# Largest power of ten. The record stores fewer digits and rejects the others when it appends;
+# this bound only keeps absurd exponents out of arithmetic.
 _MAGNITUDE = 1000
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -19,7 +21,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,6})?")
 
 
 def read_text(body: bytes) -> str:
-    """Read a body as UTF-8; one that is empty, broken or a page says so."""
+    """Decode a body as UTF-8; raise if it is empty, not UTF-8, or a web page."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -32,7 +34,7 @@ def read_text(body: bytes) -> str:
 
 
 def read_json(body: bytes) -> Any:
-    """Read JSON with every digit: numbers are Decimal, NaN and Infinity stay words."""
+    """Decode JSON with every digit: numbers become Decimal, NaN and Infinity stay text."""
     text = read_text(body)
     try:
         return json.loads(text, parse_float=_digits, parse_int=_digits, parse_constant=str)
@@ -43,7 +45,7 @@ def read_json(body: bytes) -> Any:
 
 
 def json_number(value: object) -> Decimal:
-    """Take a number as JSON gives it; text, null and NaN are not numbers."""
+    """Return a JSON number; text, null and NaN are not numbers."""
     if not isinstance(value, Decimal):
         raise ValueError(f"{value!r:.60} is not a number")
     if abs(value.adjusted()) > _MAGNITUDE:
@@ -52,14 +54,14 @@ def json_number(value: object) -> Decimal:
 
 
 def number_from_text(text: object) -> Decimal:
-    """Take a number written as text, digit for digit."""
+    """Parse a number written as text, digit for digit."""
     if not isinstance(text, str) or not _NUMBER.fullmatch(text.strip()):
         raise ValueError(f"{text!r:.60} is not a number")
     return json_number(Decimal(text.strip()))
 
 
 def calendar_day(text: object) -> date:
-    """Take YYYY-MM-DD; the day must exist and lie between 1900 and 2100."""
+    """Parse YYYY-MM-DD; the day must exist and be between 1900 and 2100."""
     if not isinstance(text, str) or not _DAY.fullmatch(text):
         raise ValueError(f"{text!r:.60} is not a date")
     try:
@@ -72,21 +74,21 @@ def calendar_day(text: object) -> date:
 
 
 def printable_text(value: object) -> str:
-    """Take text that has something printable in it, and nothing else."""
+    """Return a stripped text; raise if it is blank or not printable."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise ValueError(f"{value!r:.60} is not text")
     return value.strip()
 
 
 def json_object(value: object) -> dict[str, Any]:
-    """Take a JSON object."""
+    """Return a value that is a JSON object; raise if it is not."""
     if not isinstance(value, dict):
         raise ValueError(f"{value!r:.60} is not an object")
     return value
 
 
 def json_pointer(*parts: object) -> str:
-    """Name a place in a JSON document (RFC 6901)."""
+    """Return a JSON pointer (RFC 6901)."""
     names = (str(part).replace("~", "~0").replace("/", "~1") for part in parts)
     return "".join(f"/{name}" for name in names).encode("utf-8", "replace").decode()
 
@@ -94,5 +96,5 @@ def json_pointer(*parts: object) -> str:
 def _digits(text: str) -> Decimal | str:
     try:
         return Decimal(text)
-    except InvalidOperation:  # an exponent beyond any number: left as text, refused as a value
+    except InvalidOperation:  # an exponent beyond Decimal: stays text and is rejected as a value
         return text

@@ -19,9 +19,9 @@ _CHUNK = 1 << 20
 
 
 def located_records(body: IO[bytes], read: Read) -> LocatedRecords:
-    """Give what is at each place of a body, or of every member where it is a zip.
+    """Yield the located records of a body or, if it is a zip, of all its members.
 
-    A text in place of a record says why there is none; what comes before damage is kept.
+    If a record is a text, it says why there is none; records before the damage are yielded.
     """
     buffered = _buffered(body)
     if buffered.peek(4)[:4] != b"PK\x03\x04":
@@ -37,27 +37,30 @@ def located_records(body: IO[bytes], read: Read) -> LocatedRecords:
 
 @contextmanager
 def open_zip(body: IO[bytes]) -> Iterator[zipfile.ZipFile]:
-    """Open a zip, by way of a temporary file where the body cannot be gone back in."""
+    """Open a zip; a body that cannot seek is copied to a temporary file first.
+
+    The directory of a zip is at its end.
+    """
     if body.seekable():
         with zipfile.ZipFile(body) as archive:
             yield archive
         return
-    with tempfile.TemporaryFile() as beside:
-        shutil.copyfileobj(body, beside, _CHUNK)
-        with zipfile.ZipFile(beside) as archive:
+    with tempfile.TemporaryFile() as spooled:
+        shutil.copyfileobj(body, spooled, _CHUNK)
+        with zipfile.ZipFile(spooled) as archive:
             yield archive
 
 
 def zip_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """Give the members that are files, in their order."""
-    return [each for each in archive.infolist() if not each.is_dir()]
+    """Return the members that are files, in their order."""
+    return [info for info in archive.infolist() if not info.is_dir()]
 
 
 def _inside(archive: zipfile.ZipFile, info: zipfile.ZipInfo, read: Read) -> LocatedRecords:
     try:
         with archive.open(info) as member:
-            for place, record in read(_buffered(member)):
-                yield (f"{info.filename}#{place}" if place else info.filename), record
+            for location, record in read(_buffered(member)):
+                yield (f"{info.filename}#{location}" if location else info.filename), record
     except UNREADABLE as error:
         yield info.filename, f"damaged from here on: {type(error).__name__}"
 

@@ -29,9 +29,9 @@ _FIRST_FINANCIAL_YEAR = 2018
 def south_africa(
     client: Client, base: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
-    """Fetch each day of the window, whole: a day has an address of its own.
+    """Fetch every day of the window by its own URL, completely.
 
-    One day a time, so that a release that leaves the answer for its day was withdrawn.
+    One day at a time: a release that disappears from the response for its day was withdrawn.
     """
     last = window.to or datetime.now(UTC).date()
     first = window.from_ or last - timedelta(days=_DAYS)
@@ -60,7 +60,7 @@ def registry(
 ) -> Iterator[FetchedResponse]:
     """Fetch a publisher's bulk ``jsonl.gz``: by year in a window, else all of it.
 
-    Addresses or files in ``SANKOFA_ADDRESSES_<PORTAL>`` are fetched in its place.
+    URLs or files in ``SANKOFA_ADDRESSES_<PORTAL>`` are fetched instead.
     """
     if portal in settings.addresses:
         return addresses(client, portal, settings.addresses[portal])
@@ -75,9 +75,9 @@ def registry(
     return fetchers.fetch_all(portal, names, partial(_bulk, client, base, portal, number))
 
 
-def addresses(client: Client, portal: str, given: Sequence[str]) -> Iterator[FetchedResponse]:
-    """Fetch any addresses or files as documents of a portal, in the order given."""
-    return fetchers.fetch_all(portal, given, partial(_anywhere, client, portal))
+def addresses(client: Client, portal: str, locations: Sequence[str]) -> Iterator[FetchedResponse]:
+    """Fetch URLs or local files as documents of a portal, in this order."""
+    return fetchers.fetch_all(portal, locations, partial(_url_or_file, client, portal))
 
 
 def _license_class(portal: str) -> LicenseClass:
@@ -89,8 +89,8 @@ def _day(client: Client, base: str, day: str) -> Iterator[FetchedResponse]:
     """Fetch all pages of a day before yielding any: an incomplete day is not landed."""
     answers: list[SourceResponse] = []
     for page in range(1, _MOST_PAGES):
-        asked: dict[str, str | int] = {"PageNumber": page, "PageSize": _PAGE}
-        url = fetchers.build_url(base, "api/OCDSReleases", asked | {"dateFrom": day, "dateTo": day})
+        query: dict[str, str | int] = {"PageNumber": page, "PageSize": _PAGE}
+        url = fetchers.build_url(base, "api/OCDSReleases", query | {"dateFrom": day, "dateTo": day})
         try:
             answer = client.get(url, "json")
         except FetchError as error:
@@ -134,15 +134,15 @@ def _bulk(
     return fetchers.download_file(client, portal, _license_class(portal), url, "gzip")
 
 
-def _anywhere(client: Client, portal: str, given: str) -> Iterator[FetchedResponse]:
-    if "://" in given:
-        yield from fetchers.download_file(client, portal, _license_class(portal), given, "any")
+def _url_or_file(client: Client, portal: str, location: str) -> Iterator[FetchedResponse]:
+    if "://" in location:
+        yield from fetchers.download_file(client, portal, _license_class(portal), location, "any")
         return
-    path = Path(given)
+    path = Path(location)
     try:
         body = path.open("rb")
     except OSError as error:
-        raise FetchError(f"{given} cannot be read ({error.strerror}): check the path") from None
+        raise FetchError(f"{location} cannot be read ({error.strerror}): check the path") from None
     with body:
         url, observed_at = path.resolve().as_uri(), datetime.now(UTC)
         yield FetchedResponse(portal, url, body, _license_class(portal), observed_at)

@@ -31,7 +31,96 @@ from quality.contact_prefilter import texts_with_contact
 from quality.free_text import remove_contacts
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
+# Texts shorter than this are cached, and at most so many.
 _SHORT, _MOST = 40, 1 << 14
+
+Redact = Callable[[Any], Any]
+
+# Code templates: how a value of each kind becomes ``redacted``, the part that may be published.
+# ``type(value) is int`` rather than isinstance: true and false are not numbers.
+
+# Free text that is only collected, to be searched for contacts later.
+_NOTED = """redacted = value.strip() or None if type(value) is str else None
+        if redacted is not None:
+            note(redacted)"""
+_CLEANED = "redacted = clean(value)"
+_KINDS = {
+    "code": "redacted = codes[value] if type(value) is str else None",
+    "id": "redacted = value.strip() or None if type(value) is str else integer_id(value)",
+    "day": "redacted = days[value] if type(value) is str else None",
+    "number": "redacted = value if type(value) is int or type(value) is Decimal else None",
+}
+_ONE = "redacted = redact_{}(value)"
+_MANY = "redacted = [item for item in value if redact_{}(item) is not None] or None"
+# Writes back only what changed; ``result`` stays None if nothing of the struct is left.
+_MEMBER = """
+    value = struct.{name}
+    if value is not None:
+        {read}
+        if redacted is not value:
+            struct.{name} = redacted
+        if redacted is not None:
+            result = struct"""
+_FUNCTION = "def redact_{struct}(struct):\n    result = None{members}\n    return result\n"
+
+
+def _build_redactor(
+    codes: Mapping[str, str | None],
+    days: Mapping[str, str | None],
+    money: Redact,
+    *,
+    note: Callable[[str], None] | None = None,
+    clean: Callable[[str], str | None] | None = None,
+) -> Redact:
+    """Return a function that redacts a PublicRelease in place; it returns None if nothing is left.
+
+    ``codes`` and ``days`` map a code or date to its published form, ``money`` redacts an amount.
+    Free texts are either cleaned at once, or left as they are and passed to ``note``.
+    """
+    text = _NOTED if clean is None else _CLEANED
+    namespace: dict[str, Any] = {
+        "note": note,
+        "clean": clean,
+        "codes": codes,
+        "days": days,
+        "integer_id": _integer_id,
+        "Decimal": Decimal,
+        "redact_OcdsMoney": money,
+        "redact_OcdsOrganisation": _if_named,
+    }
+    for struct in _structs_in(PublicRelease):
+        # The source is made of the templates and of field names in ``ocds``, never of data.
+        exec(_source(struct, _KINDS | {"text": text}), namespace)  # noqa: S102
+    return namespace["redact_PublicRelease"]  # type: ignore[no-any-return]
+
+
+def _structs_in(struct: type) -> list[type]:
+    """Return a struct and those inside it, except those that are redacted by hand."""
+    structs = [struct]
+    for inner, _ in nested_structs(struct).values():
+        if inner not in (OcdsMoney, OcdsOrganisation):
+            structs += _structs_in(inner)
+    return structs
+
+
+def _source(struct: type, templates: Mapping[str, str]) -> str:
+    """Return the source of the function that redacts one struct."""
+    reads = {name: templates[kind] for name, kind in value_kinds(struct).items()}
+    for name, (inner, is_list) in nested_structs(struct).items():
+        reads[name] = (_MANY if is_list else _ONE).format(inner.__name__)
+    members = "".join(
+        _MEMBER.format(name=field.name, read=reads[field.name]) for field in fields(struct)
+    )
+    return _FUNCTION.format(struct=struct.__name__, members=members)
+
+
+def _integer_id(value: Any) -> int | None:
+    """Return an id that is an integer; a number with a fraction is not an id."""
+    return value if type(value) is int else None
+
+
+def _if_named(organisation: OcdsOrganisation) -> OcdsOrganisation | None:
+    return None if organisation.name is None else organisation
 
 
 class TextCache(dict[str, str | None]):
@@ -104,87 +193,3 @@ def _redact_organisation(organisation: OcdsOrganisation, party: Party | None) ->
     organisation.id = ident(organisation.id) if published else None
     organisation.name = party.name if party and published else None
     organisation.address = organisation.identifier = organisation.roles = None
-
-
-Redact = Callable[[Any], Any]
-
-# Code templates: how a value of each kind becomes ``redacted``, what may be published of it.
-_NOTED = """redacted = value.strip() or None if type(value) is str else None
-        if redacted is not None:
-            note(redacted)"""
-_CLEANED = "redacted = clean(value)"
-_KINDS = {
-    "code": "redacted = codes[value] if type(value) is str else None",
-    "id": "redacted = value.strip() or None if type(value) is str else integer_id(value)",
-    "day": "redacted = days[value] if type(value) is str else None",
-    "number": "redacted = value if type(value) is int or type(value) is Decimal else None",
-}
-_ONE = "redacted = redact_{}(value)"
-_MANY = "redacted = [item for item in value if redact_{}(item) is not None] or None"
-_MEMBER = """
-    value = struct.{name}
-    if value is not None:
-        {read}
-        if redacted is not value:
-            struct.{name} = redacted
-        if redacted is not None:
-            result = struct"""
-_FUNCTION = "def redact_{struct}(struct):\n    result = None{members}\n    return result\n"
-
-
-def _build_redactor(
-    codes: Mapping[str, str | None],
-    days: Mapping[str, str | None],
-    money: Redact,
-    *,
-    note: Callable[[str], None] | None = None,
-    clean: Callable[[str], str | None] | None = None,
-) -> Redact:
-    """Return a function that redacts a PublicRelease in place; it returns None if nothing is left.
-
-    ``codes`` and ``days`` map a code or date to its published form, ``money`` redacts an amount.
-    Free texts are either cleaned at once, or left as they are and passed to ``note``.
-    """
-    text = _NOTED if clean is None else _CLEANED
-    namespace: dict[str, Any] = {
-        "note": note,
-        "clean": clean,
-        "codes": codes,
-        "days": days,
-        "integer_id": _integer_id,
-        "Decimal": Decimal,
-        "redact_OcdsMoney": money,
-        "redact_OcdsOrganisation": _if_named,
-    }
-    for struct in _structs_in(PublicRelease):
-        exec(_source(struct, _KINDS | {"text": text}), namespace)  # noqa: S102
-    return namespace["redact_PublicRelease"]  # type: ignore[no-any-return]
-
-
-def _structs_in(struct: type) -> list[type]:
-    """Return a struct and those inside it, except those that are redacted by hand."""
-    structs = [struct]
-    for inner, _ in nested_structs(struct).values():
-        if inner not in (OcdsMoney, OcdsOrganisation):
-            structs += _structs_in(inner)
-    return structs
-
-
-def _source(struct: type, templates: Mapping[str, str]) -> str:
-    """Return the source of the function that redacts one struct."""
-    reads = {name: templates[kind] for name, kind in value_kinds(struct).items()}
-    for name, (inner, is_list) in nested_structs(struct).items():
-        reads[name] = (_MANY if is_list else _ONE).format(inner.__name__)
-    members = "".join(
-        _MEMBER.format(name=field.name, read=reads[field.name]) for field in fields(struct)
-    )
-    return _FUNCTION.format(struct=struct.__name__, members=members)
-
-
-def _integer_id(value: Any) -> int | None:
-    """Return an id that is an integer; a number with a fraction is not an id."""
-    return value if type(value) is int else None
-
-
-def _if_named(organisation: OcdsOrganisation) -> OcdsOrganisation | None:
-    return None if organisation.name is None else organisation

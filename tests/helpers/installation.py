@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from assets.ingest.land import SAMPLE_URL, fetch_folder
-from assets.ingest.load import land_all, load_source
+from assets.ingest.land import SAMPLE_URL, fetch_folder, land_all
+from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from assets.sample.world import write_world
 from pipelines.publication import Publication

@@ -15,9 +15,10 @@ import pytest
 
 from assets.entities import fetch as entities
 from assets.fetching.client import Client, FetchError
-from assets.fetching.fetchers import Window, fetch_all, stored_headers
+from assets.fetching.fetchers import Window, fetch_all
 from assets.filings import fetch as filings
-from assets.ingest.load import land_all, load_source
+from assets.ingest.land import land_all, stored_headers
+from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from assets.macro import alfred as alfred_parser
 from assets.macro import fetch as macro

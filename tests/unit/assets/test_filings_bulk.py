@@ -95,10 +95,10 @@ def test_the_submissions_come_alike() -> None:
 
 
 def test_some_dozen_issuers_are_a_part() -> None:
-    members = {f"CIK{serial:010d}.json": b"{}" for serial in range(bulk.ISSUERS_A_PART + 1)}
+    members = {f"CIK{serial:010d}.json": b"{}" for serial in range(bulk.ISSUERS_PER_PART + 1)}
 
     counts = [len(part.rejected["fundamentals"]) for part in streamed(zipped(members))]
-    assert counts == [bulk.ISSUERS_A_PART, 1]
+    assert counts == [bulk.ISSUERS_PER_PART, 1]
 
 
 def test_a_broken_member_is_rejected_by_its_name_and_the_others_are_kept() -> None:

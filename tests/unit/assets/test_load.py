@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assets.ingest.load import land_all, load_source
+from assets.ingest.land import land_all
+from assets.ingest.load import load_source
 from assets.parsing.parsed import Parsed, provenance
 from assets.source import Source
 from warehouse.record import ledger
