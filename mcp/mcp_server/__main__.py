@@ -1,17 +1,32 @@
 """``python -m mcp_server``: serve the published builds to agents."""
 
 import argparse
+import logging
 import os
+import socket
 import sys
+from functools import partial
 
 import anyio
+import msgspec
+import uvicorn
+from uvicorn.supervisors import Multiprocess
 
 from mcp_server import http, stdio
+from mcp_server.worker import TimedConnection, configure_logging, worker_app
 from warehouse.contract.problems import UPGRADE_URL, Problem
 from warehouse.errors import SankofaError
 from warehouse.settings import Settings, read_settings
 
+_LOG = logging.getLogger("sankofa.mcp")
 _KEY = "SANKOFA_API_KEY"
+# Seconds that an idle connection stays open: longer than proxies keep theirs (usually 60), so that
+# none sends a request on a connection that is just being closed.
+_KEEP_ALIVE_SECONDS = 75
+# Seconds that requests under way have to finish after SIGTERM.
+_SHUTDOWN_SECONDS = 10
+# Connections and requests in one process; above that it answers 503 instead of growing.
+_MAX_CONCURRENCY = 2_000
 
 
 def main() -> None:
@@ -37,7 +52,7 @@ def main() -> None:
         if arguments.stdio:
             _serve_stdio(options, settings.api_key)
         else:
-            http.serve(options, arguments.host, arguments.port)
+            _serve_http(options, arguments.host, arguments.port)
     except SankofaError as error:
         sys.exit(f"cannot serve: {error}")
     except OSError as error:
@@ -51,6 +66,40 @@ def _available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _serve_http(options: http.Options, host: str, port: int) -> None:
+    """Serve until SIGTERM or SIGINT; requests under way are answered first."""
+    configure_logging()
+    # A wrong --base-url is refused here, once, instead of by every worker in turn.
+    http.security(options)
+    config = uvicorn.Config(
+        # Pickled for the workers; only ``worker.py`` is imported to unpickle it.
+        partial(worker_app, msgspec.json.encode(options)),
+        factory=True,
+        workers=options.workers,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        http=TimedConnection,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        limit_concurrency=_MAX_CONCURRENCY,
+        proxy_headers=bool(options.proxies),
+        forwarded_allow_ips=list(options.proxies),
+    )
+    # Bound here rather than by uvicorn: a port in use is then an OSError with our own message,
+    # and all workers accept from the one socket that they inherit.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.create_server((host, port), family=family, backlog=1024)
+    bound.set_inheritable(True)
+    _LOG.info("listening at port %d, processes: %d", bound.getsockname()[1], options.workers)
+    if options.workers == 1:
+        uvicorn.Server(config).run(sockets=[bound])
+    else:
+        Multiprocess(config, sockets=[bound]).run()
 
 
 def _serve_stdio(options: http.Options, key: str) -> None:

@@ -1,26 +1,20 @@
 """Streamable HTTP: one endpoint for both generations of the protocol, without sessions."""
 
-import logging
-import socket
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-import uvicorn
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
-from uvicorn.supervisors import Multiprocess
 
 from mcp_server.app import create_server
 from mcp_server.exchange import Exchange
 from mcp_server.guard import LONGEST_BODY, Guard
 from mcp_server.service import Service
-from mcp_server.worker import TimedConnection, worker_app
 from warehouse.contract.problems import UPGRADE_URL
 from warehouse.errors import SankofaError
 from warehouse.keys.store import KeyStore
@@ -30,10 +24,8 @@ from warehouse.tiers import configured_tiers
 from warehouse.usage.store import Usage
 
 PATH = "/mcp"
-_LOG = logging.getLogger("sankofa.mcp")
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _EXPOSED = ("X-Request-Id", "X-Service-Tier", "RateLimit", "RateLimit-Policy", "Retry-After")
-_IDLE, _PATIENCE, _CONNECTIONS = 75, 10, 2_000
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -55,38 +47,6 @@ class Options(msgspec.Struct, frozen=True):
         tiers = configured_tiers(None if self.tiers_file is None else Path(self.tiers_file))
         usage = None if self.usage is None else Usage(self.usage)
         return Service(Mart(self.marts), KeyStore(self.keys, tiers), usage, self.upgrade_url)
-
-
-def serve(options: Options, host: str, port: int) -> None:
-    """Serve until SIGTERM or SIGINT; requests that are under way are answered first."""
-    logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s")
-    logging.getLogger("mcp").setLevel(logging.WARNING)
-    security(options)
-    config = uvicorn.Config(
-        partial(worker_app, msgspec.json.encode(options)),
-        factory=True,
-        workers=options.workers,
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        lifespan="on",
-        http=TimedConnection,
-        timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=_PATIENCE,
-        limit_concurrency=_CONNECTIONS,
-        proxy_headers=bool(options.proxies),
-        forwarded_allow_ips=list(options.proxies),
-    )
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.create_server((host, port), family=family, backlog=1024)
-    bound.set_inheritable(True)
-    _LOG.info("listening at port %d, processes: %d", bound.getsockname()[1], options.workers)
-    server = uvicorn.Server(config)
-    if options.workers == 1:
-        server.run(sockets=[bound])
-    else:
-        Multiprocess(config, sockets=[bound]).run()
 
 
 def create_app(options: Options) -> ASGIApp:

@@ -1,7 +1,8 @@
-"""What a worker process is started with; light, so that it can answer its parent at once.
+"""What a worker process starts with: the app factory and the protocol class.
 
-uvicorn unpickles the app and the protocol class before the worker answers health checks, and
-kills a worker that is silent for five seconds. So the service is imported by ``worker_app`` only.
+uvicorn unpickles both before the worker answers health checks, and kills a worker that is silent
+for five seconds. On a busy machine the imports of the service alone can take longer, so this module
+stays light: ``worker_app`` imports the service when it is called.
 """
 
 import asyncio
@@ -25,13 +26,18 @@ def worker_app(encoded_options: bytes) -> "ASGIApp":
     """Create the app in a worker process, from options as JSON."""
     from mcp_server.http import Options, create_app
 
-    logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s")
-    logging.getLogger("mcp").setLevel(logging.WARNING)
+    configure_logging()
     app = create_app(msgspec.json.decode(encoded_options, type=Options))
-    # What is loaded by now stays: the garbage collector need not visit it again.
+    # Modules and schemas live as long as the process: take them out of every later collection.
     gc.collect()
     gc.freeze()
     return app
+
+
+def configure_logging() -> None:
+    """Log to stderr, as JSON lines after the name of the logger; of the SDK only warnings."""
+    logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s")
+    logging.getLogger("mcp").setLevel(logging.WARNING)
 
 
 class TimedConnection(_Protocol):  # type: ignore[misc]
