@@ -14,6 +14,7 @@ from api.middleware import (
     RateLimitMiddleware,
     RequestMiddleware,
     TierCapMiddleware,
+    VersionHeadersMiddleware,
 )
 from api.representation import RepresentationMiddleware
 from api.resources.derived import (
@@ -30,7 +31,6 @@ from api.resources.pages import page_routes, site_routes
 from api.resources.reported import FundamentalsResource, MacroResource, SharedFactsResource
 from api.resources.service import HealthResource, OpenApiResource, StatusResource
 from api.resources.tenders import TenderPartiesResource, TendersResource
-from api.version_headers import VersionHeadersMiddleware
 from warehouse.contract.problems import UPGRADE_URL as UPGRADE_URL
 from warehouse.exports.published import PublishedExports
 from warehouse.keys.backends import KeyStoreUnavailable

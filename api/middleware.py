@@ -1,7 +1,8 @@
-"""Middleware for every request: request id, API key, rate limits, access log."""
+"""Middleware for every request: request id, API key, tier cap, rate limits, version headers."""
 
 import re
 import time
+from contextlib import suppress
 from random import getrandbits
 
 import falcon
@@ -15,7 +16,11 @@ from warehouse.contract.limits import (
     key_from_headers,
     rate_limit_headers,
 )
+from warehouse.contract.pagination import mart_at_version
+from warehouse.data_version import DATA_VERSION
+from warehouse.errors import SankofaError
 from warehouse.keys.store import KeyStore, redact_keys
+from warehouse.read.mart import Mart
 from warehouse.usage.store import QuotaStatus, Usage
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -137,3 +142,32 @@ def _is_open(resource: object, params: dict[str, object]) -> bool:
     """Return whether no key is needed; ``open`` may be a function of the path parameters."""
     is_open = getattr(resource, "open", False)
     return bool(is_open(params) if callable(is_open) else is_open)
+
+
+_STATUSES_WITH_VERSION = (400, 402, 404, 406)
+
+
+class VersionHeadersMiddleware:
+    """Adds deprecation headers, and X-Data-Version to the errors of a valid key."""
+
+    def __init__(self, mart: Mart) -> None:
+        self._mart = mart
+
+    def process_response(
+        self, req: falcon.Request, resp: falcon.Response, resource: object, succeeded: bool
+    ) -> None:
+        """Set the headers; while the datastore is down there is no version to name."""
+        deprecation = getattr(getattr(resource, "endpoint", None), "deprecation", None)
+        if deprecation is not None:
+            for name, value in deprecation.headers().items():
+                resp.append_header(name, value)
+        if succeeded or req.context.key is None or resp.status_code not in _STATUSES_WITH_VERSION:
+            return
+        # A pinned version that does not exist may be the error itself: name the current one then.
+        pin = req.get_header("X-Data-Version")
+        candidates = (pin, None) if pin and DATA_VERSION.fullmatch(pin) else (None,)
+        for version in candidates:
+            with suppress(SankofaError):
+                data_version = mart_at_version(self._mart, version).build().data_version
+                resp.set_header("X-Data-Version", data_version)
+                return

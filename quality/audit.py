@@ -10,10 +10,9 @@ import pyarrow as pa
 from quality.floors import FLOORS, Floor, measure
 from quality.history import as_table, history
 from quality.losses import find_losses, served_counts
+from quality.personal_data_audit import find_contacts, find_persons
 from quality.report import FLOORS_CHECK, Counts, Failure, Report
 from quality.rules import Suite
-from quality.served_names_audit import find_persons
-from quality.served_text_audit import find_contacts
 from quality.suites import SUITES
 from warehouse.mart.awards import add_awards
 from warehouse.mart.snapshot import Snapshot

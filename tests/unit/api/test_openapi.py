@@ -14,7 +14,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Deprecation, Endpoint
 from api.endpoints.openapi import openapi_document
-from api.version_headers import VersionHeadersMiddleware
+from api.middleware import VersionHeadersMiddleware
 from warehouse.contract.body_schemas import BODY_SCHEMAS
 from warehouse.contract.parameter_types import Parameter, ParameterType, RowCount
 from warehouse.contract.problems import PROBLEMS

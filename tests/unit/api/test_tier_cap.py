@@ -205,7 +205,7 @@ def test_every_file_route_checks_the_tier_of_a_licensed_file(
         size_bytes=6,
         media_type="application/vnd.apache.parquet",
         open=lambda: BytesIO(b"secret"),
-        place=SimpleNamespace(is_local=False),
+        store=SimpleNamespace(is_local=False),
     )
     published = cast(PublishedExports, SimpleNamespace(file=lambda version, name: licensed))
     client = testing.TestClient(app)

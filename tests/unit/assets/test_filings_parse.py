@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from assets.entities.identifiers import mint
 from assets.filings import companyfacts, submissions, xbrl_json
-from assets.filings.edgar_countries import ISO_COUNTRY, country_of, jurisdiction_of
 from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS
 from assets.filings.periods import period_type, years_of
+from assets.filings.submissions import ISO_COUNTRY, country_of, jurisdiction_of
 from tests.helpers.filings import (
     ACCN_1,
     ACCN_2,

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.entities.comparison_keys import NORMALISED_NUMBER
+from assets.entities.comparison_keys import NORMALISED_NUMBER, normalise_name
 from assets.entities.duplicate_ids import same_as_rows, same_as_table
 from assets.entities.identifiers import REGISTERS, has_digits, mint, normalise_number, register_of
-from assets.entities.names import normalise_name
 from assets.entities.resolve_parties import PARTY_COLUMNS, resolve_parties
 from assets.sample.countries import COUNTRIES
 

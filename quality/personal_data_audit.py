@@ -1,19 +1,23 @@
-"""Audit the names that would be served: each must be an organisation's, none a person's.
+"""Audit what would be served for personal data: names of people, and contacts in free text.
 
-When a document was parsed, a name was judged with everything the document stated; this audit
-only sees what would be served. A foreign party may have a legal form of another country, so
-every country is tried before a name fails. An organisation in a register is established by that
-register: by the entity type in its LEI or SEC record, or by the reports it filed. Only one that
-no register vouches for is judged by its name. Registers do not vouch for its other names: each is
-checked for a person's. Whoever a release names is one of its parties, or must pass by itself.
+Every name must be an organisation's. When a document was parsed, a name was judged with
+everything the document stated; this audit only sees what would be served. A foreign party may
+have a legal form of another country, so every country is tried before a name fails. An
+organisation in a register is established by that register: by the entity type in its LEI or SEC
+record, or by the reports it filed. Only one that no register vouches for is judged by its name.
+Registers do not vouch for its other names: each is checked for a person's. Whoever a release
+names is one of its parties, or must pass by itself.
 """
 
+import json
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pycountry
 
+from quality.contact_in_name import has_contact
+from quality.free_text import remove_contacts
 from quality.persons import Evidence, Verdict, Withheld, judge_name, personal_name_rule
 from warehouse.mart.snapshot import Snapshot
 
@@ -160,3 +164,60 @@ def _parties(rows: pa.Table) -> Iterator[ServedParty]:
 
 def _verdict(party: ServedParty, country: str | None) -> Verdict:
     return judge_name(party.name, country=country, scheme=party.scheme, identifier=party.identifier)
+
+
+# Members that no served release has.
+_FORBIDDEN_MEMBERS = ("contactPoint", "telephone", "faxNumber", "email", "legalName")
+_CANDIDATES = (
+    r"@|(?i)\b(tel|phone|telephone|cell|mobile|fax|whatsapp)\b.{0,12}\d"
+    r"|contact person|enquir|" + "|".join(f'"{member}"' for member in _FORBIDDEN_MEMBERS)
+)
+_BATCH_ROWS = 10_000
+
+
+def find_contacts(snapshot: Snapshot) -> None:
+    """Create ``releases_with_contact``: the row ids of releases in which a contact is left."""
+    pattern = _CANDIDATES.replace("'", "''")
+    candidates = snapshot.read(
+        f"SELECT row_id, release FROM tender_releases "
+        f"WHERE release IS NOT NULL AND regexp_matches(release, '{pattern}')"
+    )
+    row_ids = [
+        row["row_id"]
+        for batch in candidates.to_batches(_BATCH_ROWS)
+        for row in batch.to_pylist()
+        if release_has_contact(json.loads(row["release"]))
+    ]
+    snapshot.sql.register("contact_rows", pa.table({"row_id": pa.array(row_ids, pa.string())}))
+    snapshot.sql.execute("CREATE OR REPLACE TABLE releases_with_contact AS FROM contact_rows")
+    snapshot.sql.unregister("contact_rows")
+
+
+def release_has_contact(release: Any) -> bool:
+    """Return whether any text in a release contains something that would be removed."""
+    return any(_is_contact(name, text) for name, text in _texts("", release))
+
+
+def _is_contact(name: str, text: str) -> bool:
+    if name in _FORBIDDEN_MEMBERS:
+        return True
+    if name == "name":
+        return has_contact(text)
+    # Ids and dates are not free text and never cleaned.
+    is_free_text = name != "id" and not name.lower().endswith("date")
+    return is_free_text and remove_contacts(text) != text
+
+
+def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield every text in a JSON value with the name of its member."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            if key in _FORBIDDEN_MEMBERS:
+                yield key, ""
+            # The name of a unit is free text, that of an organisation is not.
+            yield from _texts("unit" if (name, key) == ("unit", "name") else key, member)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(name, item)
+    elif isinstance(value, str):
+        yield name, value
