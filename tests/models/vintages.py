@@ -1,0 +1,58 @@
+"""The vintages of a record table, computed from its sightings in plain Python."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from itertools import groupby
+from typing import Any
+
+from warehouse.record.store import Record
+from warehouse.record.tables import RecordTable
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FigureHistory:
+    """The sightings of one figure that changed its content, oldest first."""
+
+    vintages: list[Row] = field(default_factory=list)
+
+    def latest_on(self, day: date) -> tuple[int, Row] | None:
+        """Return the number and row of the newest vintage of a day; None if it was withdrawn."""
+        published = [row for row in self.vintages if row["available_at"] <= day]
+        if not published or published[-1]["withdrawn"]:
+            return None
+        return len(published), published[-1]
+
+
+def histories_of(record: Record, table: RecordTable) -> list[FigureHistory]:
+    """Return the history of every figure of a table that has publication days."""
+    rows = record.query(f"FROM {record.relation(table.name)}").to_pylist()
+    by_figure: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        if row["available_at"] is not None:
+            by_figure.setdefault(tuple(row[name] for name in table.identity), []).append(row)
+    return [FigureHistory(_changes(sightings, table)) for sightings in by_figure.values()]
+
+
+def _changes(sightings: list[Row], table: RecordTable) -> list[Row]:
+    def order_of_knowledge(row: Row) -> tuple[Any, ...]:
+        return row["available_at"], row["publication"], row["load_seq"]
+
+    def content(row: Row) -> tuple[Any, ...]:
+        return row["withdrawn"], *(row[name] for name in table.content)
+
+    ordered = sorted(sightings, key=order_of_knowledge)
+    return [next(run) for _, run in groupby(ordered, key=content)]
+
+
+def boundary_days(histories: Iterable[FigureHistory]) -> list[date]:
+    """Return the day before, the day of and the day after every second vintage."""
+    days = {
+        history.vintages[1]["available_at"] + timedelta(shift)
+        for history in histories
+        if len(history.vintages) > 1
+        for shift in (-1, 0, 1)
+    }
+    return sorted(days)
