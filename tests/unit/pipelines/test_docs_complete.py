@@ -54,7 +54,7 @@ def test_only_entry_points_read_the_environment() -> None:
     assert {name for name in names if not name.startswith("pipelines/commands/")} == entry_points
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: str(each.path))
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda item: str(item.path))
 def test_the_table_of_endpoints_has_its_parameters_and_rows(endpoint: Endpoint) -> None:
     (line,) = re.findall(rf"^\| `{re.escape(endpoint.path)}` \|.*$", REST, re.MULTILINE)
     _, _, _, parameters, rows, _ = line.split("|")
@@ -68,7 +68,7 @@ def test_the_table_of_endpoints_has_its_parameters_and_rows(endpoint: Endpoint) 
 
 def test_no_other_endpoint_is_listed() -> None:
     listed = set(re.findall(r"^\| `(/[^`]*)` \|", REST, re.MULTILINE))
-    assert listed == {each.path for each in ENDPOINTS}
+    assert listed == {endpoint.path for endpoint in ENDPOINTS}
 
 
 def test_every_command_and_exit_status_is_listed() -> None:

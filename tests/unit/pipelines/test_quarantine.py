@@ -54,7 +54,7 @@ def listed(*words: str) -> list[dict[str, Any]]:
 
 
 def test_the_list_counts_by_source_and_reason(ingested: None) -> None:
-    assert {(each["source"], each["records"], each["open"]) for each in listed()} == {
+    assert {(item["source"], item["records"], item["open"]) for item in listed()} == {
         ("ecb", 1, 1),
         ("ke-ppip", 1, 1),
     }
