@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.helpers.contract_client import Contract, asked_of
+from tests.helpers.contract_client import Contract, served_contract
 from tests.helpers.mcp_world import Agents, agents_at
 from tests.helpers.stores import Kind
 
@@ -30,7 +30,7 @@ def contracts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Ki
 
         def over(kind: Kind) -> Contract:
             if kind not in servers:
-                servers[kind] = running.enter_context(asked_of(tmp_path_factory, kind))
+                servers[kind] = running.enter_context(served_contract(tmp_path_factory, kind))
             return servers[kind]
 
         yield over

@@ -6,7 +6,13 @@ from urllib.parse import unquote
 import pytest
 
 from api.endpoints.declarations import ENDPOINTS
-from tests.helpers.contract_client import NEEDED, Answer, Contract, address, eventually
+from tests.helpers.contract_client import (
+    REQUIRED_QUERY,
+    Contract,
+    WireResponse,
+    eventually,
+    example_url,
+)
 from warehouse.tiers import TIERS
 
 OPEN = {"/health", "/v1/status", "/openapi.json"}
@@ -27,7 +33,7 @@ def test_5_2_every_endpoint_requires_a_key_except_three(api: Contract, path: str
     if path in OPEN:
         assert api.get(path, None).status == 200
     else:
-        api.problem(address(path), 401, "key_missing", None)
+        api.problem(example_url(path), 401, "key_missing", None)
 
 
 @pytest.mark.parametrize("tier", ["sample", "starter", "professional"])
@@ -54,7 +60,7 @@ def test_5_8_and_7_402_more_rows_than_the_sample_cap_carries_the_upgrade_link(
     api: Contract,
 ) -> None:
     for endpoint in LIMITED:
-        answer = api.get(address(endpoint.path, "limit=26"), "sample")
+        answer = api.get(example_url(endpoint.path, "limit=26"), "sample")
         assert answer.status == 402, endpoint.path
         assert answer.body["code"] == "row_cap_exceeded"
         assert answer.body["upgrade_url"] == answer.headers["X-Upgrade-URL"]
@@ -64,7 +70,7 @@ def test_5_8_and_7_402_more_rows_than_the_sample_cap_carries_the_upgrade_link(
 @pytest.mark.parametrize("endpoint", LIMITED, ids=lambda item: item.path)
 def test_7_402_omitting_limit_gives_the_free_preview(api: Contract, endpoint: object) -> None:
     path = endpoint.path  # type: ignore[attr-defined]
-    body = api.get(address(path), "sample").body
+    body = api.get(example_url(path), "sample").body
     assert body["limit"] == 25 and body["count"] <= 25
 
 
@@ -72,7 +78,7 @@ def test_7_402_omitting_limit_gives_the_free_preview(api: Contract, endpoint: ob
 def test_7_400_an_unknown_parameter_is_named_on_every_endpoint(api: Contract, path: str) -> None:
     for query in ("asof=2020-01-01", "AS_OF=2020-01-01", "=1", "%00=1"):
         name = unquote(query.partition("=")[0])
-        body = api.problem(address(path, query), 400, "parameter_unknown")
+        body = api.problem(example_url(path, query), 400, "parameter_unknown")
         assert body["parameter"] == name
 
 
@@ -92,10 +98,10 @@ def test_7_400_a_malformed_parameter_is_named(
     written = "".join(f"%{byte:02X}" for byte in value.encode())
     needed = "&".join(
         part
-        for part in NEEDED.get(path, "").split("&")
+        for part in REQUIRED_QUERY.get(path, "").split("&")
         if part and not part.startswith(f"{parameter}=")
     )
-    start = address(path).partition("?")[0]
+    start = example_url(path).partition("?")[0]
     if (parameter, value) == ("id_value", "\x00"):
         assert api.get(f"{start}?{needed}&{parameter}={written}").rows == []
         return
@@ -139,8 +145,8 @@ def test_7_503_each_store_that_is_away_is_named_and_comes_back(api: Contract) ->
     key = api.key()
     stores = vars(api.stores)
 
-    def answered(status: int, path: str = "/v1/tenders") -> Answer:
-        def matching_answer() -> Answer | None:
+    def answered(status: int, path: str = "/v1/tenders") -> WireResponse:
+        def matching_answer() -> WireResponse | None:
             answer = api.get(path, None, X_API_Key=key)
             return answer if answer.status == status else None
 

@@ -9,7 +9,7 @@ import pytest
 
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
-from tests.helpers.contract_client import Answer, Contract, address
+from tests.helpers.contract_client import Contract, WireResponse, example_url
 from tests.helpers.record_rows import entity_row, load, sighting
 from tests.helpers.rest_service import answering, served
 from warehouse.keys.store import KeyStore, create_key
@@ -52,7 +52,7 @@ def test_5_3_and_8_a_minute_and_a_month_are_limited_by_the_tier_of_a_key(
     api: Contract, tier: TierName
 ) -> None:
     burst, month = NUMBERS[tier]
-    answer = Answer(*api.server.get("/v1/export", create_key(api.key_store, tier)))
+    answer = WireResponse(*api.server.get("/v1/export", create_key(api.key_store, tier)))
     assert answer.headers["RateLimit-Policy"].startswith(
         f'"burst";q={burst};w=60, "monthly";q={month};w='
     )
@@ -77,7 +77,7 @@ def test_7_429_the_burst_limit_is_named_with_when_to_come_back(api: Contract) ->
 def test_7_429_is_answered_at_every_endpoint_that_needs_a_key(api: Contract) -> None:
     key = used_up(api)
     for path in KEYED:
-        api.problem(address(path), 429, "rate_limited", None, X_API_Key=key)
+        api.problem(example_url(path), 429, "rate_limited", None, X_API_Key=key)
     for path in ("/health", "/v1/status", "/openapi.json"):
         assert api.get(path, None, X_API_Key=key).status == 200
 
@@ -97,8 +97,10 @@ def test_7_429_the_monthly_cap_is_named_alone_and_ends_with_the_month(
     monkeypatch.setenv("SANKOFA_TIERS", str(tmp_path / "tiers.json"))
     key = create_key(api.key_store, "starter")
     with served(api.world, *api.stores.options(), "--workers", "1") as server:
-        first, second, third = (Answer(*server.get("/v1/export", key)) for _ in range(3))
-        unchanged = Answer(*server.get("/v1/export", key, If_None_Match=first.headers["ETag"]))
+        first, second, third = (WireResponse(*server.get("/v1/export", key)) for _ in range(3))
+        unchanged = WireResponse(
+            *server.get("/v1/export", key, If_None_Match=first.headers["ETag"])
+        )
     assert (first.status, second.status, third.status) == (200, 200, 429)
     assert third.body["violated_policies"] == ["monthly"]
     standing = STANDING.fullmatch(third.headers["RateLimit"])
@@ -109,15 +111,15 @@ def test_7_429_the_monthly_cap_is_named_alone_and_ends_with_the_month(
 
 @pytest.mark.parametrize("path", LIMITED)
 def test_8_limit_is_at_least_1_and_at_most_the_ceiling(api: Contract, path: str) -> None:
-    assert api.get(address(path, "limit=1000")).body["limit"] == 1000
-    wrong = api.problem(address(path, "limit=1001"), 400, "limit_above_ceiling")
+    assert api.get(example_url(path, "limit=1000")).body["limit"] == 1000
+    wrong = api.problem(example_url(path, "limit=1001"), 400, "limit_above_ceiling")
     assert wrong["maximum"] == 1000
-    api.problem(address(path, "limit=0"), 400, "parameter_invalid", "sample")
+    api.problem(example_url(path, "limit=0"), 400, "parameter_invalid", "sample")
 
 
 def test_8_a_sandbox_key_is_capped_as_a_sample_key_is(api: Contract) -> None:
     for path in LIMITED:
-        url = address(path, "limit=26")
+        url = example_url(path, "limit=26")
         body = api.problem(url, 402, "row_cap_exceeded", None, X_API_Key=api.world.sample)
         assert (body["maximum"], body["tier"]) == (TIERS["sample"].ceiling, "sample")
 

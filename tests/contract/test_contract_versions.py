@@ -13,7 +13,7 @@ from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Deprecation, Endpoint
 from api.endpoints.request import read_parameters
 from api.endpoints.response import send_without_rows
-from tests.helpers.contract_client import Answer, Contract, address
+from tests.helpers.contract_client import Contract, WireResponse, example_url
 from tests.helpers.facts import fact
 from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import entity_row, load, release_row, series_row
@@ -45,11 +45,11 @@ def test_9_2_every_response_carries_the_version(api: Contract) -> None:
 
 def test_9_3_nothing_is_deprecated(api: Contract) -> None:
     for path in (endpoint.path for endpoint in KEYED):
-        answer = api.get(address(path))
+        answer = api.get(example_url(path))
         assert "Deprecation" not in answer.headers and "Sunset" not in answer.headers
 
 
-class Going:
+class DeprecatedKeyedResource:
     """An endpoint of the tests that will be removed."""
 
     endpoint = Endpoint(
@@ -71,14 +71,14 @@ class Going:
 
 def test_9_3_what_is_being_removed_says_so_with_notice_and_a_successor(api: Contract) -> None:
     app = create_app(Mart(api.world.marts), KeyStore(api.stores.key_store.url))
-    app.add_route(Going.endpoint.path, Going())
+    app.add_route(DeprecatedKeyedResource.endpoint.path, DeprecatedKeyedResource())
     with answering(app) as server:
         met = [
-            Answer(*server.get("/v1/going", api.key())),
-            Answer(*server.get("/v1/going?wrong=1", api.key())),
-            Answer(*server.get("/v1/going")),
+            WireResponse(*server.get("/v1/going", api.key())),
+            WireResponse(*server.get("/v1/going?wrong=1", api.key())),
+            WireResponse(*server.get("/v1/going")),
         ]
-        stays = Answer(*server.get("/v1/export", api.key()))
+        stays = WireResponse(*server.get("/v1/export", api.key()))
     assert [item.status for item in met] == [200, 400, 401]
     for answer in met:
         assert answer.headers["Deprecation"] == "@1767225600"
@@ -95,7 +95,7 @@ def test_9_4_a_pinned_data_version_answers_and_an_unknown_one_is_named(
 ) -> None:
     build = api.mart.build()
     (someone,) = build.query("SELECT service_id FROM metrics ORDER BY 1 LIMIT 1")[0]
-    url = address(path).replace("DCNOBODY", str(someone))
+    url = example_url(path).replace("DCNOBODY", str(someone))
     pinned = api.get(url, X_Data_Version=build.data_version)
     assert (pinned.status, pinned.headers["X-Data-Version"]) == (200, build.data_version)
     assert pinned.raw == api.get(url).raw
@@ -115,7 +115,7 @@ def test_9_4_a_pin_answers_byte_for_byte_as_then_whatever_was_loaded_since(tmp_p
         "/v1/tender-parties",
     ]
     with answering(create_app(Mart(marts), keys)) as server:
-        then = {path: Answer(*server.get(path, key)) for path in paths}
+        then = {path: WireResponse(*server.get(path, key)) for path in paths}
         version = then["/v1/tenders"].body["data_version"]
         more: dict[str, Any] = {"available_at": date(2025, 1, 1), "publication": "later"}
         load(record, FUNDAMENTALS, fact("7.25", issuer="DCA1", item="revenue", year=2017, **more))
@@ -125,8 +125,8 @@ def test_9_4_a_pin_answers_byte_for_byte_as_then_whatever_was_loaded_since(tmp_p
         assert publish(record, marts) > version
 
         for path, before in then.items():
-            now = Answer(*server.get(path, key))
-            pinned = Answer(*server.get(path, key, X_Data_Version=version))
+            now = WireResponse(*server.get(path, key))
+            pinned = WireResponse(*server.get(path, key, X_Data_Version=version))
             assert (before.status, pinned.status, now.status) == (200, 200, 200)
             assert pinned.raw == before.raw != now.raw
             assert pinned.headers["ETag"] == before.headers["ETag"] != now.headers["ETag"]

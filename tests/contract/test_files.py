@@ -5,7 +5,6 @@ import http.client
 import json
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from urllib.request import urlopen
 
 import duckdb
@@ -16,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
-from fsspec.implementations.http import HTTPFileSystem
 from hypothesis import given
 from hypothesis import strategies as st
 
 from api.resources.exports import RangeNotSatisfiable, requested_range
+from tests.helpers.doc_pages import UnchangingHttpFiles
 from tests.helpers.rest_service import Served, World, make_world, served
 from warehouse.exports.published import Artifact
 
@@ -93,7 +92,7 @@ def test_head_says_how_long_a_file_is(server: Served, world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "start", "end"),
+    ("byte_range", "start", "end"),
     [
         ("bytes=0-3", 0, 4),
         ("bytes=100-", 100, None),
@@ -218,17 +217,10 @@ def test_pandas_polars_and_pyarrow_read_open_files_by_their_address(
         assert pl.scan_parquet(address).select(pl.len()).collect().item() == artifact.rows
 
 
-class Unchanging(HTTPFileSystem):  # type: ignore[misc]
-    """What DuckDB asks of a file system beside reading: when a file changed."""
-
-    def modified(self, path: str) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC)
-
-
 def test_duckdb_reads_open_files_by_their_address(server: Served, world: World) -> None:
     """Through fsspec, by parts: DuckDB's own extension for HTTP is downloaded when first used."""
     engine = duckdb.connect()
-    engine.register_filesystem(Unchanging())
+    engine.register_filesystem(UnchangingHttpFiles())
     for artifact in of_kind(world, "open-panel"):
         address = f"{server.address}{path_of(artifact)}"
         (counted,) = engine.sql(f"SELECT count(*) FROM read_parquet('{address}')").fetchall()

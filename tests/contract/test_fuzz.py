@@ -10,7 +10,7 @@ import pytest
 
 from tests.fuzz.judged import Judge, names_a_person
 from tests.fuzz.run import run
-from tests.fuzz.service import Answer, FuzzInputs, Request, Service
+from tests.fuzz.service import FuzzedService, FuzzInputs, FuzzResponse, Request
 from tests.helpers import installation
 from tests.helpers.seed import seed_of_this_run
 
@@ -25,12 +25,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def service(home: Path) -> Service:
-    return Service(home)
+def service(home: Path) -> FuzzedService:
+    return FuzzedService(home)
 
 
 @pytest.fixture(scope="module")
-def inputs(service: Service) -> FuzzInputs:
+def inputs(service: FuzzedService) -> FuzzInputs:
     return service.inputs()
 
 
@@ -40,7 +40,7 @@ def test_no_request_is_answered_outside_the_contract(home: Path, inputs: FuzzInp
     assert {200, 304, 400, 401, 402, 404, 405, 406, 414} <= set(done.statuses)
 
 
-def test_the_judge_sees_a_row_of_another_tier(service: Service, inputs: FuzzInputs) -> None:
+def test_the_judge_sees_a_row_of_another_tier(service: FuzzedService, inputs: FuzzInputs) -> None:
     judge, sample, paid = Judge(service, inputs), inputs.keys["sample"], inputs.keys["starter"]
     holder = next(
         value for value in inputs.values["service_id"] if _withheld(service, value, sample)
@@ -55,7 +55,7 @@ def test_the_judge_sees_a_row_of_another_tier(service: Service, inputs: FuzzInpu
 
 
 def test_the_judge_sees_a_failure_a_key_a_cursor_and_a_file(
-    service: Service, inputs: FuzzInputs
+    service: FuzzedService, inputs: FuzzInputs
 ) -> None:
     judge, paid = Judge(service, inputs), inputs.keys["professional"]
     request = Request("/v1/tenders", "", paid)
@@ -64,7 +64,7 @@ def test_the_judge_sees_a_failure_a_key_a_cursor_and_a_file(
     assert judge.wrong(request, replace(answer, status=500)) == ["status 500"]
     assert judge.wrong(replace(request, key=inputs.revoked), answer)
     assert judge.wrong(replace(request, query="cursor=x"), answer)
-    assert judge.wrong(request, Answer(404, answer.headers, answer.raw))
+    assert judge.wrong(request, FuzzResponse(404, answer.headers, answer.raw))
     file = Request(f"/exports/latest/{min(inputs.licensed_files)}", "", paid)
     answer = service.ask(file)
     assert answer.status == 200 and judge.wrong(file, answer) == []
@@ -72,13 +72,17 @@ def test_the_judge_sees_a_failure_a_key_a_cursor_and_a_file(
 
 
 def test_the_judge_knows_the_people_of_the_world_who_are_in_its_documents(home: Path) -> None:
-    documents = [path for path in installation.at(home).sample.rglob("*") if path.is_file()]
+    documents = [
+        path for path in installation.settings_of(home).sample.rglob("*") if path.is_file()
+    ]
     naming = [document for document in documents if names_a_person(document.read_bytes())]
-    assert {item.relative_to(installation.at(home).sample).parts[0] for item in naming} >= {
+    assert {
+        item.relative_to(installation.settings_of(home).sample).parts[0] for item in naming
+    } >= {
         *("za-etenders", "ke-ppip", "co-secop", "sec-submissions"),
     }
 
 
-def _withheld(service: Service, service_id: str, key: str) -> bool:
+def _withheld(service: FuzzedService, service_id: str, key: str) -> bool:
     answer = service.ask(Request(f"/v1/crosswalk/{service_id}", "", key))
     return answer.status == 200 and bool(answer.body["withheld_id_types"])

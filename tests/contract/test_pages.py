@@ -127,14 +127,14 @@ def test_the_reference_in_a_browser_shows_rows_of_the_sandbox_key(
         page.evaluate("document.querySelector('#getFundamentals [name=service_id]').value = 'DCA1'")
         page.evaluate("document.querySelector('#getFundamentals button').click()")
         assert page.wait_for("document.querySelectorAll('#getFundamentals .rows tr').length") > 1
-        requested_urls = list(page.asked)
+        requested_urls = list(page.requested_urls)
 
     assert described >= 17 and status.startswith("200 /v1/tenders")
     assert {urlsplit(item).netloc for item in requested_urls} == {f"127.0.0.1:{server.port}"}
     assert f"{server.address}/v1/tenders?limit=5" in requested_urls
     unforeseen = [
         complaint
-        for complaint in page.complaints
+        for complaint in page.errors
         if "402" not in complaint and "favicon" not in complaint
     ]
     assert unforeseen == []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.contract_client import asked_of
+from tests.helpers.contract_client import served_contract
 from tests.helpers.paths import ROOT
 from tests.helpers.seed import seed_of_this_run
 from warehouse.tiers import TIERS, TierName
@@ -32,7 +32,7 @@ def test_every_check_of_schemathesis_passes(
     lifted = {name: {"per_minute": 10**6, "per_month": 10**8} for name in TIERS}
     (tmp_path / "tiers.json").write_text(json.dumps(lifted))
     monkeypatch.setenv("SANKOFA_TIERS", str(tmp_path / "tiers.json"))
-    with asked_of(tmp_path_factory) as api:
+    with served_contract(tmp_path_factory) as api:
         config = tmp_path / "schemathesis.toml"
         config.write_text(
             f'headers = {{ "X-API-Key" = "{api.key(tier)}" }}\n'

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from tests.fuzz.run import run
-from tests.fuzz.service import FuzzInputs, Service, published
+from tests.fuzz.service import FuzzedService, FuzzInputs, published
 
 _PIECE = 10_000
 _SHOWN = 40
@@ -25,7 +25,7 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = published(Path(folder) / "home")
-        return run_all(home, Service(home).inputs(), options)
+        return run_all(home, FuzzedService(home).inputs(), options)
 
 
 def run_all(home: Path, inputs: FuzzInputs, options: argparse.Namespace) -> int:

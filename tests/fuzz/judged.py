@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from assets.sample.organisations import person_name
-from tests.fuzz.service import Answer, FuzzInputs, Request, Service
+from tests.fuzz.service import FuzzedService, FuzzInputs, FuzzResponse, Request
 from warehouse.contract.problems import PROBLEMS
 from warehouse.read.crosswalk import FREE_ID_TYPES, MAX_MATCHES
 from warehouse.tiers import TIERS
@@ -35,13 +35,13 @@ def names_a_person(text: bytes) -> bool:
 class Judge:
     """Says what is wrong with an answer; it asks again with a paid key to know what is right."""
 
-    def __init__(self, service: Service, inputs: FuzzInputs) -> None:
+    def __init__(self, service: FuzzedService, inputs: FuzzInputs) -> None:
         self._service, self._inputs = service, inputs
         self._sample, self._paid = inputs.keys["sample"], inputs.keys["professional"]
         self._valid = set(inputs.keys.values())
         self._cursors = {cursor: filters for filters, cursor in inputs.cursors.items()}
 
-    def wrong(self, request: Request, answer: Answer) -> list[str]:
+    def wrong(self, request: Request, answer: FuzzResponse) -> list[str]:
         """Give every rule that the answer breaks."""
         if answer.status not in EXPECTED:
             return [f"status {answer.status}"]
@@ -50,7 +50,7 @@ class Judge:
             rules += [self._wrong_key, self._wrong_cursor]
         return [item for rule in rules for item in rule(request, answer)]
 
-    def _wrong_key(self, request: Request, answer: Answer) -> Iterator[str]:
+    def _wrong_key(self, request: Request, answer: FuzzResponse) -> Iterator[str]:
         """Nothing but an open file is given without a key."""
         key = request.key or next((v[7:] for n, v in request.headers if n == "Authorization"), "")
         if request.path.startswith("/exports/"):
@@ -65,7 +65,7 @@ class Judge:
         elif key not in self._valid:
             yield "rows were given without a key that holds"
 
-    def _wrong_cursor(self, request: Request, answer: Answer) -> Iterator[str]:
+    def _wrong_cursor(self, request: Request, answer: FuzzResponse) -> Iterator[str]:
         parameters = dict(parse_qsl(request.query))
         cursor = parameters.get("cursor")
         if request.path != "/v1/tenders" or cursor is None:
@@ -77,7 +77,7 @@ class Judge:
         if {"country": "ZA", **filters_sent} != filters:
             yield "a cursor was taken that was not given for these filters"
 
-    def _wrong_rows(self, request: Request, answer: Answer) -> Iterator[str]:
+    def _wrong_rows(self, request: Request, answer: FuzzResponse) -> Iterator[str]:
         rows = _rows(answer) if request.method == "GET" else None
         # What was asked for is repeated beside the rows, and in problems.
         mentioned = "ictional" in request.query + request.path
@@ -90,7 +90,7 @@ class Judge:
                 yield "the rows are not the first of what a paid key gets"
 
 
-def _wrong_problem(request: Request, answer: Answer) -> Iterator[str]:
+def _wrong_problem(request: Request, answer: FuzzResponse) -> Iterator[str]:
     if answer.status < 400 or request.method == "HEAD":
         return
     if answer.headers.get("content-type") != "application/problem+json":
@@ -126,7 +126,7 @@ def _uncapped(request: Request) -> bool:
     return request.path.startswith(("/v1/quality-metrics/", "/v1/export", "/v1/crosswalk/"))
 
 
-def _rows(answer: Answer) -> list[dict[str, Any]] | None:
+def _rows(answer: FuzzResponse) -> list[dict[str, Any]] | None:
     if answer.headers.get("content-type") != "application/json" or answer.status != 200:
         return None
     body = answer.body

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.fuzz.judged import Judge
 from tests.fuzz.made import Maker
-from tests.fuzz.service import FuzzInputs, Request, Service
+from tests.fuzz.service import FuzzedService, FuzzInputs, Request
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Run:
 
 def run(home: Path, inputs: FuzzInputs, seed: int, requests: int) -> Run:
     """Ask and judge; an error that leaves the app is wrong too."""
-    service, done = Service(home), Run()
+    service, done = FuzzedService(home), Run()
     maker, judge = Maker(seed, inputs), Judge(service, inputs)
     for _ in range(requests):
         request = maker.request()

@@ -38,7 +38,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class FuzzResponse:
     """One answer."""
 
     status: int
@@ -67,7 +67,7 @@ class FuzzInputs:
     licensed_files: frozenset[str] = frozenset()
 
 
-class Service:
+class FuzzedService:
     """The app with every store, whose limits nobody reaches."""
 
     def __init__(self, home: Path) -> None:
@@ -79,7 +79,7 @@ class Service:
         usage = Usage(home / "usage.counts")
         self._app = create_app(self._mart, self._keys, exports=self._published, usage=usage)
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> FuzzResponse:
         """Ask as a server would."""
         started: list[tuple[str, list[tuple[str, str]]]] = []
 
@@ -92,7 +92,7 @@ class Service:
         finally:
             getattr(body, "close", lambda: None)()
         ((status, headers),) = started
-        return Answer(int(status[:3]), {name.lower(): value for name, value in headers}, raw)
+        return FuzzResponse(int(status[:3]), {name.lower(): value for name, value in headers}, raw)
 
     def inputs(self) -> FuzzInputs:
         """Make keys, and read what the world holds."""
@@ -142,7 +142,7 @@ class Service:
 def published(home: Path) -> Path:
     """Publish the sample world in a folder."""
     installation.write_sample(home)
-    installation.publication(installation.at(home), installation.Briefly).run(
+    installation.publication(installation.settings_of(home), installation.BriefPublication).run(
         installation.load_sample(home)
     )
     return home

@@ -40,7 +40,7 @@ def sighting(**others: Any) -> dict[str, Any]:
 
 
 def party(**others: Any) -> dict[str, Any]:
-    said = {
+    columns = {
         "ocid": "ocds-1",
         "release_id": "r1",
         "country": "ZA",
@@ -52,12 +52,11 @@ def party(**others: Any) -> dict[str, Any]:
         "org_evidence": "legal_form:(pty) ltd",
         "released_on": FIRST,
     }
-    return sighting(**(said | others))
+    return sighting(**(columns | others))
 
 
 def release(text: str, **others: Any) -> dict[str, Any]:
-    columns = TENDER_RELEASES.row.model_fields
-    said = dict.fromkeys(columns) | {
+    columns = dict.fromkeys(TENDER_RELEASES.row.model_fields) | {
         "ocid": "ocds-1",
         "release_id": "r1",
         "country": "ZA",
@@ -66,7 +65,7 @@ def release(text: str, **others: Any) -> dict[str, Any]:
         "release": f'{{"tender":{{"description":"{text}"}}}}',
         "parties_withheld": 0,
     }
-    return said | sighting() | others
+    return columns | sighting() | others
 
 
 def load(record: Record, table: RecordTable, *rows: dict[str, Any]) -> None:
@@ -84,10 +83,10 @@ def staged(record: Record, folder: Path, version: str = "20261115.1") -> Iterato
 
 
 def audited(record: Record, folder: Path, spoil: str = "", **how: Any) -> Report:
-    """Audit what is staged, after a table of it was spoiled: ``table: replacements``."""
+    """Audit a snapshot of the record; ``spoil`` first corrupts it: ``table: replacements``."""
     with staged(record, folder) as snapshot:
         if spoil:
-            table, replaced = spoil.split(": ")
-            snapshot.sql.execute(f"CREATE TABLE held AS FROM {table}")
-            snapshot.write(table, f"SELECT * REPLACE ({replaced}) FROM held")
+            table, replacements = spoil.split(": ")
+            snapshot.sql.execute(f"CREATE TABLE unspoiled AS FROM {table}")
+            snapshot.write(table, f"SELECT * REPLACE ({replacements}) FROM unspoiled")
         return audit(snapshot, measured_at=MOMENT, **{"suites": RECORD_SUITES, **how})

@@ -1,4 +1,4 @@
-"""The real server on the sample world; every answer is held against its own description."""
+"""The real server on the sample world; every response is checked against its OpenAPI document."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, TierName
 
 T = TypeVar("T")
-NEEDED = {
+REQUIRED_QUERY = {
     "/v1/shared/facts": "&entity_id=ZAF",
     "/v1/crosswalk": "&id_type=lei&id_value=X",
     "/v1/screen": "&metric=net_margin",
@@ -31,8 +31,8 @@ JSON, PROBLEM = "application/json", "application/problem+json"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One answer as it came over the wire."""
+class WireResponse:
+    """A response as received."""
 
     status: int
     headers: HTTPMessage
@@ -50,7 +50,7 @@ class Answer:
 
 @dataclass
 class Contract:
-    """A server that runs, asked with keys of a tier that are never used up."""
+    """A running server, requested with keys that never reach a limit."""
 
     server: Served
     stores: Stores
@@ -68,24 +68,26 @@ class Contract:
         return KeyStore(self.stores.key_store.url)
 
     def key(self, tier: TierName = "professional") -> str:
-        """Give a key with requests left in this minute."""
-        key, left = self._keys.get(tier, ("", 0))
-        if left == 0:
-            key, left = create_key(self.key_store, tier), TIERS[tier].per_minute // 2
-        self._keys[tier] = key, left - 1
+        """Return a key that has requests left in this minute."""
+        key, remaining = self._keys.get(tier, ("", 0))
+        if remaining == 0:
+            key, remaining = create_key(self.key_store, tier), TIERS[tier].per_minute // 2
+        self._keys[tier] = key, remaining - 1
         return key
 
-    def get(self, path: str, tier: TierName | None = "professional", **headers: str) -> Answer:
-        """Ask, and hold the answer against the description."""
+    def get(
+        self, path: str, tier: TierName | None = "professional", **headers: str
+    ) -> WireResponse:
+        """Send a GET and check the response against the OpenAPI document."""
         key = None if tier is None else self.key(tier)
-        answer = Answer(*self.server.get(path, key, **headers))
+        answer = WireResponse(*self.server.get(path, key, **headers))
         self.check(path, answer)
         return answer
 
     def problem(
         self, path: str, status: int, code: str, tier: TierName | None = "professional", **h: str
     ) -> dict[str, Any]:
-        """Ask for what must be refused."""
+        """Send a request that must be refused; return the problem."""
         answer = self.get(path, tier, **h)
         assert answer.status == status, answer.raw
         assert answer.headers["Content-Type"] == PROBLEM
@@ -95,31 +97,33 @@ class Contract:
         assert body["instance"] == answer.headers["X-Request-Id"]
         return body
 
-    def check(self, path: str, answer: Answer) -> None:
-        """Hold status, headers and body against what the description says of the path."""
+    def check(self, path: str, answer: WireResponse) -> None:
+        """Check status, headers and body against the OpenAPI document."""
         operation = self._operation(path.partition("?")[0])
         if operation is None:
             return
-        said = operation["responses"].get(str(answer.status))
-        assert said is not None, f"{path} answered {answer.status}: {answer.raw[:300]!r}"
-        for name, reference in said["headers"].items():
+        response = operation["responses"].get(str(answer.status))
+        assert response is not None, f"{path} answered {answer.status}: {answer.raw[:300]!r}"
+        for name, reference in response["headers"].items():
             header = self.document["components"]["headers"][name]
             assert reference == {"$ref": f"#/components/headers/{name}"}
             assert not header["required"] or name in answer.headers, name
-        kind = JSON if JSON in said["content"] else PROBLEM
-        assert answer.headers["Content-Type"] == kind
-        self.conforms(answer.body, said["content"][kind]["schema"])
+        media_type = JSON if JSON in response["content"] else PROBLEM
+        assert answer.headers["Content-Type"] == media_type
+        self.conforms(answer.body, response["content"][media_type]["schema"])
 
     def conforms(self, body: Any, schema: dict[str, Any]) -> None:
-        """Hold a body against a schema of the description."""
+        """Check a body against a schema of the OpenAPI document."""
         name = json.dumps(schema)
         if name not in self._validators:
-            whole = {**schema, "components": self.document["components"]}
-            self._validators[name] = Draft202012Validator(whole, format_checker=FormatChecker())
+            resolvable = {**schema, "components": self.document["components"]}
+            self._validators[name] = Draft202012Validator(
+                resolvable, format_checker=FormatChecker()
+            )
         self._validators[name].validate(body)
 
     def _operation(self, path: str) -> dict[str, Any] | None:
-        # A path without a place in it goes before one with.
+        # A literal path goes before one with path parameters.
         for template in sorted(self.document["paths"], key=lambda path: "{" in path):
             if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
                 return cast(dict[str, Any], self.document["paths"][template]["get"])
@@ -127,7 +131,7 @@ class Contract:
 
 
 @contextmanager
-def asked_of(factory: pytest.TempPathFactory, kind: Kind = "embedded") -> Iterator[Contract]:
+def served_contract(factory: pytest.TempPathFactory, kind: Kind = "embedded") -> Iterator[Contract]:
     """Serve a copy of the sample world over stores of a kind."""
     home: Path = installation.copy_of(
         installation.sample_home(factory), f"contract-{kind}", factory
@@ -143,17 +147,19 @@ def asked_of(factory: pytest.TempPathFactory, kind: Kind = "embedded") -> Iterat
             contract.mart.close()
 
 
-def address(path: str, query: str = "") -> str:
-    """Fill the places of a path, and give what the endpoint needs beside a query."""
+def example_url(path: str, query: str = "") -> str:
+    """Return a path with its parameters filled in, and the query parameters it requires."""
     filled = path.replace("{service_id}", "DCNOBODY").replace("{sku}", "AF-FUND")
-    asked = f"{query}{NEEDED.get(path, '')}".lstrip("&")
-    return filled.replace("{signal_key}", "single-bid-rate") + (f"?{asked}" if asked else "")
+    full_query = f"{query}{REQUIRED_QUERY.get(path, '')}".lstrip("&")
+    return filled.replace("{signal_key}", "single-bid-rate") + (
+        f"?{full_query}" if full_query else ""
+    )
 
 
-def eventually(found: Callable[[], T | None], seconds: float = 30) -> T:
-    """Give what is found, asking until there is something."""
+def eventually(probe: Callable[[], T | None], seconds: float = 30) -> T:
+    """Call ``probe`` until it returns a value; return that value."""
     until = time.monotonic() + seconds
-    while (each := found()) is None:
+    while (value := probe()) is None:
         assert time.monotonic() < until, "it did not come about"
         time.sleep(0.05)
-    return each
+    return value

@@ -1,4 +1,4 @@
-"""The pages for readers: their blocks, and a checkout in which what they say is done.
+"""The pages for readers: their blocks, and a checkout in which their commands are run.
 
 A block of ``sh``, ``python`` or ``sql`` is run; a ``text`` or ``json`` block right behind it is
 what it prints, shortened with ``…``. A block with ``file=<path>`` is that file, a ``diff`` is
@@ -24,7 +24,7 @@ from tests.helpers.paths import ROOT
 
 RUN = ("sh", "python", "sql")
 SHOWN = ("text", "json")
-# What pages write in the place of ports that are free.
+# The addresses written in the pages; tests replace them with free ports.
 REST, MCP, OTHER = "127.0.0.1:8321", "127.0.0.1:8322", "8399"
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>not run|slow): (?P<why>[^\n]+) -->\n)?"
@@ -36,7 +36,8 @@ _FILES = ("README.md", "Makefile", "setup.cfg", "pyproject.toml", "workspace.yam
 _NOT_COPIED = shutil.ignore_patterns("bench", "fuzz")
 # DuckDB's extension for HTTP is downloaded when first used; fsspec reads the same addresses.
 _BY_FSSPEC = (
-    "import duckdb, tests.helpers.doc_pages as d; duckdb.register_filesystem(d.Unchanging())\n"
+    "import duckdb\nfrom tests.helpers.doc_pages import UnchangingHttpFiles\n"
+    "duckdb.register_filesystem(UnchangingHttpFiles())\n"
 )
 
 
@@ -44,51 +45,51 @@ _BY_FSSPEC = (
 class Block:
     """One fenced block of a page."""
 
-    place: str
+    location: str
     language: str
     text: str
     file: str | None = None
     mark: str | None = None
     why: str | None = None
-    shown: str | None = None
+    output: str | None = None
 
     @property
-    def done(self) -> bool:
-        """Tell whether it is something to do, and to be done here."""
-        doable = self.language in (*RUN, "diff") or self.file is not None
+    def is_run(self) -> bool:
+        """Return whether this run of the tests executes the block."""
+        runnable = self.language in (*RUN, "diff") or self.file is not None
         slow = "SANKOFA_SLOW_SNIPPETS" in os.environ
-        return doable and (self.mark is None or (slow and self.mark == "slow"))
+        return runnable and (self.mark is None or (slow and self.mark == "slow"))
 
 
 def pages() -> list[Path]:
-    """Give every page for readers."""
+    """Return every page for readers."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: Path) -> list[Block]:
-    """Read the blocks of a page; what a block prints goes with it."""
-    text, found, end = page.read_text("utf-8"), list[Block](), 0
+    """Read the blocks of a page; the output shown after a block belongs to it."""
+    text, parsed, end = page.read_text("utf-8"), list[Block](), 0
     for match in _BLOCK.finditer(text):
-        behind = bool(found) and not text[end : match.start()].strip()
+        follows_block = bool(parsed) and not text[end : match.start()].strip()
         end = match.end()
-        if behind and match["language"] in SHOWN and found[-1].language in RUN:
-            found[-1] = replace(found[-1], shown=match["text"])
+        if follows_block and match["language"] in SHOWN and parsed[-1].language in RUN:
+            parsed[-1] = replace(parsed[-1], output=match["text"])
             continue
         line = text.count("\n", 0, match.start()) + 1
-        place = f"{page.relative_to(ROOT)}:{line}"
-        found.append(Block(place, **match.groupdict()))
-    return found
+        location = f"{page.relative_to(ROOT)}:{line}"
+        parsed.append(Block(location, **match.groupdict()))
+    return parsed
 
 
-class Unchanging(HTTPFileSystem):  # type: ignore[misc]
-    """What DuckDB asks of a file system beside reading: when a file changed."""
+class UnchangingHttpFiles(HTTPFileSystem):  # type: ignore[misc]
+    """Files over HTTP with the modification time that DuckDB asks for."""
 
     def modified(self, path: str) -> datetime:
         return datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Checkout:
-    """A copy of the repository for one page, in which addresses are those that answer."""
+    """A copy of the repository for one page, with the addresses of the running servers."""
 
     def __init__(self, folder: Path, home: Path, addresses: Mapping[str, str]) -> None:
         self._folder, self._addresses = folder, addresses
@@ -103,8 +104,8 @@ class Checkout:
         self._state = folder / ".environment"
         self._state.touch()
 
-    def do(self, block: Block) -> str:
-        """Do what a block says and give what it printed."""
+    def run(self, block: Block) -> str:
+        """Execute a block and return its output."""
         text = self._live(block.text)
         if block.file is not None:
             (self._folder / block.file).write_text(text, "utf-8")
@@ -121,7 +122,7 @@ class Checkout:
         return self._call(block, ["bash", "-c", script])
 
     def _change(self, block: Block, diff: str) -> str:
-        """Apply a diff whose parts are found by their lines: numbers of lines grow old."""
+        """Apply a diff; hunks are located by their lines, since line numbers go stale."""
         for change in re.split(r"^--- a/", diff, flags=re.MULTILINE)[1:]:
             name, *hunks = re.split(r"^@@\n", change, flags=re.MULTILINE)
             path = self._folder / name.split()[0]
@@ -130,7 +131,7 @@ class Checkout:
                 lines = hunk.splitlines(keepends=True)
                 old = "".join(line[1:] for line in lines if line[0] in " -")
                 new = "".join(line[1:] for line in lines if line[0] in " +")
-                assert text.count(old) == 1, f"{block.place}: not once in {path.name}:\n{old}"
+                assert text.count(old) == 1, f"{block.location}: not once in {path.name}:\n{old}"
                 text = text.replace(old, new)
             path.write_text(text, "utf-8")
         return ""
@@ -141,35 +142,37 @@ class Checkout:
         return text
 
     def _call(self, block: Block, command: list[str]) -> str:
-        kept = {name: value for name, value in os.environ.items() if "SANKOFA" not in name}
-        path = f"{Path(sys.executable).parent}:{kept['PATH']}"
+        environment = {name: value for name, value in os.environ.items() if "SANKOFA" not in name}
+        path = f"{Path(sys.executable).parent}:{environment['PATH']}"
         sources = f"{self._folder}:{self._folder / 'mcp'}"
-        done = subprocess.run(
+        completed = subprocess.run(
             command,
             cwd=self._folder,
-            env={**kept, "PATH": path, "PYTHONPATH": sources, "COLUMNS": "100"},
+            env={**environment, "PATH": path, "PYTHONPATH": sources, "COLUMNS": "100"},
             capture_output=True,
             text=True,
             timeout=200,
         )
-        assert done.returncode == 0, f"{block.place} failed:\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        assert completed.returncode == 0, (
+            f"{block.location} failed:\n{completed.stdout}\n{completed.stderr}"
+        )
+        return completed.stdout
 
 
 def query(text: str) -> str:
-    """Ask DuckDB, which reads addresses through fsspec, and give the table as it prints it."""
+    """Run SQL in DuckDB, which reads URLs through fsspec; return the printed table."""
     with closing(duckdb.connect()) as sql:
-        sql.register_filesystem(Unchanging())
+        sql.register_filesystem(UnchangingHttpFiles())
         return str(sql.sql(text))
 
 
 def missing(shown: str, printed: str) -> str | None:
-    """Give the first line that is shown and was not printed after those before it."""
+    """Return the first line shown in a page that is missing, in order, from the output."""
     rest = printed
     for line in shown.splitlines():
         parts = [re.escape(part.strip()) for part in line.split("…")]
-        found = re.search(".*?".join(parts), rest) if any(parts) else None
-        if any(parts) and found is None:
+        match = re.search(".*?".join(parts), rest) if any(parts) else None
+        if any(parts) and match is None:
             return line
-        rest = rest[found.end() :] if found else rest
+        rest = rest[match.end() :] if match else rest
     return None

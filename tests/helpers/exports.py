@@ -45,7 +45,7 @@ def derived_rows(name: str, rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def signals(value: Callable[[int], Decimal | None] = lambda n: Decimal(n) / 8) -> pa.Table:
-    """Give two months of each panel, the first in two vintages, one row under another licence."""
+    """Return two months of each panel, the first in two vintages, one row under another licence."""
     shared = {
         "country": "ZA",
         "dimension": "all",
@@ -86,7 +86,7 @@ def signals(value: Callable[[int], Decimal | None] = lambda n: Decimal(n) / 8) -
 
 
 def quality(data_version: str) -> pa.Table:
-    """Give one measurement that was made and one that was not."""
+    """Return one measurement with a value and one without."""
     measured = {
         "sku": "AF-FUND",
         "dimension": "completeness",
@@ -111,7 +111,7 @@ def quality(data_version: str) -> pa.Table:
 
 
 def load(record: Record, table: RecordTable, *rows: dict[str, Any]) -> None:
-    """Append rows that must all be taken; columns that are not given are null."""
+    """Append rows that must all be accepted; missing columns are null."""
     empty = dict.fromkeys(table.row.model_fields)
     arrow, rejected = to_arrow(table, [{**empty, **SIGHTING, **row} for row in rows])
     assert not rejected
@@ -132,19 +132,19 @@ SIGHTING = {
 
 
 def release_row(number: int, **others: Any) -> dict[str, Any]:
-    """Give a release."""
-    made = {"ocid": f"ocds-{number}", "release_id": "r1", "country": "ZA", "parties_withheld": 0}
-    return {**made, "release": "{}", **others}
+    """Return a release."""
+    columns = {"ocid": f"ocds-{number}", "release_id": "r1", "country": "ZA", "parties_withheld": 0}
+    return {**columns, "release": "{}", **others}
 
 
 def party_row(name: str, **others: Any) -> dict[str, Any]:
-    """Give a supplier of the first release."""
-    made = {"ocid": "ocds-1", "release_id": "r1", "country": "ZA", "role": "supplier"}
-    return {**made, "party_key": name, "name": name, "org_evidence": "legal_form:ltd", **others}
+    """Return a supplier of the first release."""
+    columns = {"ocid": "ocds-1", "release_id": "r1", "country": "ZA", "role": "supplier"}
+    return {**columns, "party_key": name, "name": name, "org_evidence": "legal_form:ltd", **others}
 
 
 def fact_row(item: str, value: str, **others: Any) -> dict[str, Any]:
-    """Give a figure of one issuer."""
+    """Return a figure of one issuer."""
     return {
         "service_id": "DCTEST1",
         "line_item": item,
@@ -162,7 +162,7 @@ def fact_row(item: str, value: str, **others: Any) -> dict[str, Any]:
 
 
 class SlowKey(SigningKey):
-    """A key that never comes to an end of signing."""
+    """A key whose signature takes ten minutes, so that a test can kill the export."""
 
     def sign(self, body: bytes) -> bytes:
         print("signing", flush=True)

@@ -56,7 +56,7 @@ def reasons(parsed: Parsed) -> list[str]:
     return [item.reason for table in parsed.rejected.values() for item in table]
 
 
-def places(parsed: Parsed) -> list[str]:
+def locations(parsed: Parsed) -> list[str]:
     refs = [item.source_ref for table in parsed.rejected.values() for item in table]
     return [ref.partition("#")[2] for ref in refs]
 
@@ -99,13 +99,13 @@ def stated(value: object = "1234567890123456.78", **changes: Any) -> dict[str, A
         "period": "2023-01-01T00:00:00/2024-01-01T00:00:00",
         "unit": "iso4217:EUR",
     }
-    known = {"value": value, "dimensions": dimensions | changes}
-    return known if decimals is None else known | {"decimals": decimals}
+    reported = {"value": value, "dimensions": dimensions | changes}
+    return reported if decimals is None else reported | {"decimals": decimals}
 
 
 def report(*facts: dict[str, Any], **headers: str) -> Parsed:
     info = {"documentType": "https://xbrl.org/2021/xbrl-json", "namespaces": SPACES}
-    facts_by_id = {f"f-{place}": each for place, each in enumerate(facts)}
+    facts_by_id = {f"f-{number}": fact for number, fact in enumerate(facts)}
     body = json.dumps({"documentInfo": info, "facts": facts_by_id}).encode()
     return xbrl_json.parse(document(body, "https://example.org/x/r-1.json", **headers), body)
 

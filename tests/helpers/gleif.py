@@ -17,7 +17,7 @@ def document() -> Document:
 
 
 def checked(stem: str) -> str:
-    """Give an LEI of a fictional stem with its check digits."""
+    """Return a fictional LEI with its check digits."""
     return next(f"{stem}{n:02}" for n in range(100) if leis.is_valid(f"{stem}{n:02}"))
 
 

@@ -1,4 +1,4 @@
-"""Installations that hold the sample world: loaded, published, copied, asked by the command."""
+"""Installations of the sample world: loaded, published, copied, run with the command."""
 
 import os
 import shutil
@@ -25,8 +25,8 @@ from warehouse.record.store import Record
 from warehouse.settings import Settings, read_settings
 
 
-def at(home: Path) -> Settings:
-    """Give the places of a home, whatever else the environment says."""
+def settings_of(home: Path) -> Settings:
+    """Return the settings of a home, whatever the environment says."""
     with pytest.MonkeyPatch.context() as environment:
         for name in ("LANDING_URL", "RECORD_URL", "MARTS", "KEYS", "EXPORTS", "EXPORTS_URL"):
             environment.delenv(f"SANKOFA_{name}", raising=False)
@@ -37,12 +37,12 @@ def at(home: Path) -> Settings:
 def publication(
     here: Settings, kind: type[Publication] = Publication, **others: str
 ) -> Publication:
-    """Begin a publication of a home; ``others`` are other places than its own."""
-    given = {"marts": here.marts, "exports": here.exports, **others}
+    """Return a publication of a home; ``others`` replaces some of its URLs."""
+    urls = {"marts": here.marts, "exports": here.exports, **others}
     return kind(
-        given["marts"],
+        urls["marts"],
         here.work,
-        given["exports"],
+        urls["exports"],
         here.exports_url,
         here.signing_key,
         here.docs,
@@ -50,8 +50,8 @@ def publication(
     )
 
 
-class Briefly(Publication):
-    """A publication whose audit leaves out the suites, which take seconds: all else is done."""
+class BriefPublication(Publication):
+    """A publication whose audit skips the suites, which take seconds."""
 
     def _audit(self, snapshot: Snapshot, before: str | None) -> DerivedTables:
         self.report = brief_audit(snapshot)
@@ -65,12 +65,12 @@ def brief_audit(snapshot: Snapshot) -> Report:
 
 def write_sample(home: Path) -> None:
     """Write the documents of the sample world."""
-    write_world(at(home).sample)
+    write_world(settings_of(home).sample)
 
 
 def load_sample(home: Path, *keys: str) -> Record:
     """Load the sample world, or some sources of it."""
-    here = at(home)
+    here = settings_of(home)
     landing, record = Landing(here.landing), Record(here.record)
     for source in SOURCES:
         if source.permitted and (not keys or source.key in keys):
@@ -79,47 +79,47 @@ def load_sample(home: Path, *keys: str) -> Record:
     return record
 
 
-def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Give a home that is made by whichever worker of a run first needs it."""
+def _make_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a home that the first worker of a run to need it makes."""
     base = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
-    home, beginning = base / name, base / f"{name}.begun"
+    home, unfinished = base / name, base / f"{name}.begun"
     with file_lock(base / f"{name}.lock"):
         if not home.is_dir():
-            shutil.rmtree(beginning, ignore_errors=True)
-            make(beginning)
-            beginning.rename(home)
+            shutil.rmtree(unfinished, ignore_errors=True)
+            make(unfinished)
+            unfinished.rename(home)
     return home
 
 
 def loaded_home(factory: pytest.TempPathFactory) -> Path:
-    """Give the home in which the sample world is loaded: made once, only to be copied."""
+    """Return the home with the loaded sample world: shared, so copy it before changing it."""
 
     def make(home: Path) -> None:
         write_sample(home)
         load_sample(home)
 
-    return _made_once(factory, "loaded-sample", make)
+    return _make_once(factory, "loaded-sample", make)
 
 
 def sample_home(factory: pytest.TempPathFactory) -> Path:
-    """Give the home in which the sample world is published: made once, only to be copied."""
+    """Return the home with the published sample world: shared, so copy it before changing it."""
 
     def make(home: Path) -> None:
         shutil.copytree(loaded_home(factory), home)
-        publication(at(home), Briefly).run(Record(at(home).record))
+        publication(settings_of(home), BriefPublication).run(Record(settings_of(home).record))
 
-    return _made_once(factory, "published-sample", make)
+    return _make_once(factory, "published-sample", make)
 
 
 def loaded_record(factory: pytest.TempPathFactory) -> Record:
-    """Give a record of one's own that holds the sample world."""
-    return Record(at(copy_of(loaded_home(factory), "loaded", factory)).record)
+    """Return a fresh record of the sample world."""
+    return Record(settings_of(copy_of(loaded_home(factory), "loaded", factory)).record)
 
 
 def copy_of(home: Path, name: str, factory: pytest.TempPathFactory) -> Path:
-    """Give a home with the same record, builds and exports, to do something with."""
+    """Copy a home, with its record, builds and exports."""
     new = factory.mktemp(name) / "home"
     shutil.copytree(home, new)
     return new
@@ -127,25 +127,25 @@ def copy_of(home: Path, name: str, factory: pytest.TempPathFactory) -> Path:
 
 def sankofa(home: Path, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
     """Start the command in a home."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SANKOFA_")}
+    others = {name: value for name, value in os.environ.items() if not name.startswith("SANKOFA_")}
     return subprocess.Popen(
         [str(Path(sys.executable).with_name("sankofa")), *arguments],
-        env={**kept, "SANKOFA_HOME": str(home), **environment},
+        env={**others, "SANKOFA_HOME": str(home), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
 
 
-def said(home: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
-    """Run the command in a home; give its exit status and what it said."""
+def run_command(home: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
+    """Run the command in a home; return exit status, stdout and stderr."""
     with sankofa(home, *arguments, **environment) as command:
         out, err = command.communicate(timeout=250)
     return command.returncode, out, err
 
 
 def files_below(folder: Path) -> Iterator[str]:
-    """Name every file below a folder."""
+    """Yield the relative path of every file below a folder."""
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             yield path.relative_to(folder).as_posix()

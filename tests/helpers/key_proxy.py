@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def key_adding(port: int, key: str) -> Iterator[str]:
-    """Pass every request on to a port of this machine; give the address to ask."""
+    """Forward every request to a local port with a key added; yield the proxy's address."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class ProxyHandler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
@@ -21,29 +21,29 @@ def key_adding(port: int, key: str) -> Iterator[str]:
             for name, value in [*self.headers.items(), ("X-API-Key", key)]:
                 connection.putheader(name, value)
             connection.endheaders(body)
-            answer = connection.getresponse()
-            held = answer.read()
+            response = connection.getresponse()
+            response_body = response.read()
             connection.close()
-            self.send_response_only(answer.status)
-            for name, value in answer.getheaders():
+            self.send_response_only(response.status)
+            for name, value in response.getheaders():
                 self.send_header(name, value)
-            if answer.status == 202 and not answer.getheader("content-length"):
+            if response.status == 202 and not response.getheader("content-length"):
                 self.send_header("Content-Length", "0")
             self.end_headers()
-            self.wfile.write(held)
+            self.wfile.write(response_body)
 
         do_GET = do_DELETE = do_OPTIONS = do_POST  # noqa: N815
 
-        def log_message(self, *given: object) -> None:
-            """Say nothing."""
+        def log_message(self, *args: object) -> None:
+            """Log nothing."""
 
     class Proxy(ThreadingHTTPServer):
         daemon_threads = True
 
-        def handle_error(self, *given: object) -> None:
-            """Let a client go away."""
+        def handle_error(self, *args: object) -> None:
+            """Ignore clients that hang up."""
 
-    server = Proxy(("127.0.0.1", 0), Handler)
+    server = Proxy(("127.0.0.1", 0), ProxyHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://localhost:{server.server_address[1]}"

@@ -1,8 +1,8 @@
-"""Publish in a child and kill it, again and again, a little later each time.
+"""Publish in a child process and kill it, a little later each time.
 
-Run as ``python -m tests.helpers.killed_publications HOME MARTS MOMENTS``: prints what was found
-after each kill and after the publication that came to its end, as JSON, a line each. A third of the
-moments lie anywhere, the others from the first file of an export on.
+Run as ``python -m tests.helpers.killed_publications HOME MARTS MOMENTS``: prints the
+state after each kill and after the first publication that finished, one JSON object per line. A
+third of the kills happen before the export begins, the others during it.
 """
 
 import json
@@ -14,12 +14,12 @@ from datetime import date
 from pathlib import Path
 from random import Random
 
-# Loaded once here, so that no child takes seconds for it.
+# Imported here once: each child would otherwise spend seconds on it.
 import great_expectations.render.renderer.site_builder  # noqa: F401
 
 import quality.expectations  # noqa: F401
 from tests.helpers.facts import fact
-from tests.helpers.installation import Briefly, at, publication
+from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.random_world import ISSUERS, everything
 from tests.helpers.record_rows import load
 from warehouse.mart.builds import builds_at
@@ -35,14 +35,14 @@ _LATER = date(2021, 6, 30)
 
 
 def begin(work: str, home: Path, marts: str) -> int:
-    """Do one kind of work in a child."""
+    """Start a child that publishes, loads or adds a fact; return its process id."""
     child = os.fork()
     if child:
         return child
     try:
-        record = Record(at(home).record)
+        record = Record(settings_of(home).record)
         if work == "publish":
-            publication(at(home), Briefly, marts=marts).run(record)
+            publication(settings_of(home), BriefPublication, marts=marts).run(record)
         elif work == "load":
             for table, rows in everything(Random(7)).items():
                 load(record, table, *rows)
@@ -55,7 +55,7 @@ def begin(work: str, home: Path, marts: str) -> int:
 
 
 def ended(child: int) -> bool:
-    """Wait for the end of a child; tell whether it came to it by itself."""
+    """Wait for a child to end; return whether it finished by itself."""
     _, status = os.waitpid(child, 0)
     if os.WIFEXITED(status) and os.WEXITSTATUS(status):
         sys.exit("a child failed")
@@ -63,8 +63,8 @@ def ended(child: int) -> bool:
 
 
 def exporting(home: Path, child: int) -> bool:
-    """Wait until a child has begun to export, and a moment more; tell if it did so."""
-    exports = Path(at(home).exports)
+    """Wait until a child has begun to export; return False if it ended before."""
+    exports = Path(settings_of(home).exports)
     before = _folders(exports)
     while _folders(exports) <= before:
         if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
@@ -78,7 +78,7 @@ def _folders(exports: Path) -> set[str]:
 
 
 def killed(home: Path, marts: str, seconds: float, *, in_export: bool) -> bool:
-    """Publish in a child that is killed after some time; tell whether it had to be."""
+    """Publish in a child and kill it after some seconds; return whether it was still running."""
     child = begin("publish", home, marts)
     if in_export:
         exporting(home, child)
@@ -88,28 +88,28 @@ def killed(home: Path, marts: str, seconds: float, *, in_export: bool) -> bool:
 
 
 def answers(marts: str) -> list[str]:
-    """Ask the build that is read."""
+    """Query the current build."""
     mart = Mart(marts)
-    found: list[bytes] = []
+    rows: list[bytes] = []
     for day in (None, _LATER):
         for issuer in ISSUERS:
-            known = facts_known(mart, issuer, day)
-            found += known.rows if known else []
-            found += metrics(mart, issuer, as_of=day).rows
-        found += series_known(mart, as_of=day).rows
-        found += procurement_demand(mart, as_of=day).rows
+            facts = facts_known(mart, issuer, day)
+            rows += facts.rows if facts else []
+            rows += metrics(mart, issuer, as_of=day).rows
+        rows += series_known(mart, as_of=day).rows
+        rows += procurement_demand(mart, as_of=day).rows
     mart.close()
-    return [row.decode() for row in found]
+    return [row.decode() for row in rows]
 
 
-def found(home: Path, marts: str, told: list[str]) -> dict[str, object]:
-    """Say what a killed publisher left, and whether the build that is read answers as before."""
-    here = at(home)
+def state_after_kill(home: Path, marts: str, expected: list[str]) -> dict[str, object]:
+    """Describe what a killed publisher left, and whether the current build answers as before."""
+    here = settings_of(home)
     exports = Path(here.exports)
     return {
         "current": builds_at(marts).current(),
         "builds": builds_at(marts).names(),
-        "same": answers(marts) == told,
+        "same": answers(marts) == expected,
         "staged": sorted(path.name for path in here.work.iterdir()),
         "exported": sorted(path.parent.name for path in exports.glob("*/manifest.json")),
         "begun": sorted(path.name for path in exports.iterdir() if path.is_dir()),
@@ -128,21 +128,21 @@ def main(home: Path, marts: str, moments: int) -> None:
     ended(child)
     done = time.perf_counter()
     ended(begin("add", home, marts))
-    told = answers(marts)
+    expected = answers(marts)
 
-    def tell() -> None:
-        print(json.dumps(found(home, marts, told)), flush=True)
+    def print_state() -> None:
+        print(json.dumps(state_after_kill(home, marts, expected)), flush=True)
 
-    tell()
+    print_state()
     early = moments // 3
     for number in range(early):
         killed(home, marts, (derived - start) * (number + 1) / (early + 1), in_export=False)
-        tell()
+        print_state()
     step, delay = (done - derived) / (moments - early), 0.0
     while killed(home, marts, delay, in_export=True):
-        tell()
+        print_state()
         delay += step
-    tell()
+    print_state()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Lists and calls every tool with an official TypeScript client; prints what came back as JSON.
+// Lists and calls every tool with an official TypeScript client; prints the results as JSON.
 const [library, url, key, calls] = process.argv.slice(2);
 const older = library === "@modelcontextprotocol/sdk";
 const { Client } = await import(older ? `${library}/client/index.js` : library);
@@ -10,8 +10,8 @@ const client = new Client({ name: "typescript", version: "1" }, options);
 const headers = { "x-api-key": key };
 await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
 const answer = { tools: (await client.listTools()).tools.map((tool) => tool.name), calls: {} };
-for (const [name, given] of Object.entries(JSON.parse(calls))) {
-  const result = await client.callTool({ name, arguments: given });
+for (const [name, args] of Object.entries(JSON.parse(calls))) {
+  const result = await client.callTool({ name, arguments: args });
   const refused = await client.callTool({ name, arguments: { nothing: 1 } });
   answer.calls[name] = {
     count: result.structuredContent.count,

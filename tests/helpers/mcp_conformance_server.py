@@ -1,7 +1,7 @@
-"""Our server with what the official suite calls by name added to it: tools, resources, a prompt.
+"""Our server plus the fixtures that the official suite calls by name: tools, resources, a prompt.
 
 The suite asks for fixtures such as ``test_simple_text``. They run behind the same guard, in the
-same transport and beside our own tools, so that the suite tries those.
+same transport and beside our own tools, so that the suite exercises those.
 """
 
 import sys
@@ -86,8 +86,8 @@ CALLED: dict[str, list[ContentBlock]] = {
         _embedded("test://mixed-content-resource", "application/json", _JSON),
     ],
     "test_error_handling": [_text("This tool intentionally returns an error for testing")],
-    "json_schema_2020_12_tool": [_text("taken")],
-    "test_custom_headers": [_text("taken")],
+    "json_schema_2020_12_tool": [_text("accepted")],
+    "test_custom_headers": [_text("accepted")],
     "test_missing_capability": [],
     "test_streaming_elicitation": [_text("nothing is asked of a client")],
     "test_logging_tool": [_text("nothing is logged to a client")],
@@ -96,7 +96,7 @@ _SCHEMAS = {"json_schema_2020_12_tool": _RICH, "test_custom_headers": _ROUTED}
 
 
 def with_fixtures(server: Server[Any]) -> Server[Any]:
-    """Let a server answer for the fixtures, and for its own as before."""
+    """Add the fixtures to the handlers of a server."""
     list_own = server.get_request_handler("tools/list")
     call_own = server.get_request_handler("tools/call")
     read_own = server.get_request_handler("resources/read")
@@ -117,26 +117,26 @@ def with_fixtures(server: Server[Any]) -> Server[Any]:
             return await calls(ctx, params)
         if params.name == "test_missing_capability":
             needed: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
-            words = "This tool needs a client that can sample."
-            raise MCPError(code=MISSING_REQUIRED_CLIENT_CAPABILITY, message=words, data=needed)
+            text = "This tool needs a client that can sample."
+            raise MCPError(code=MISSING_REQUIRED_CLIENT_CAPABILITY, message=text, data=needed)
         is_error = params.name == "test_error_handling"
         return CallToolResult(content=[*CALLED[params.name]], is_error=is_error)
 
     async def read_resource(ctx: Any, params: ReadResourceRequestParams) -> Any:
         uri = str(params.uri)
         if uri == "test://static-text":
-            words = "This is the content of the static text resource."
-            held: Any = TextResourceContents(uri=uri, mime_type="text/plain", text=words)
+            text = "This is the content of the static text resource."
+            contents: Any = TextResourceContents(uri=uri, mime_type="text/plain", text=text)
         elif uri == "test://static-binary":
-            held = BlobResourceContents(uri=uri, mime_type="image/png", blob=_PIXEL)
+            contents = BlobResourceContents(uri=uri, mime_type="image/png", blob=_PIXEL)
         elif uri == "test://template/123/data":
-            words = '{"id":"123","templateTest":true,"data":"Data for ID: 123"}'
-            held = TextResourceContents(uri=uri, mime_type="application/json", text=words)
+            text = '{"id":"123","templateTest":true,"data":"Data for ID: 123"}'
+            contents = TextResourceContents(uri=uri, mime_type="application/json", text=text)
         elif uri.startswith("test://"):
             raise MCPError(code=INVALID_PARAMS, message="no such resource", data={"uri": uri})
         else:
             return await reads(ctx, params)
-        return ReadResourceResult(contents=[held])
+        return ReadResourceResult(contents=[contents])
 
     async def list_prompts(ctx: Any, params: PaginatedRequestParams) -> ListPromptsResult:
         return ListPromptsResult(prompts=[], ttl_ms=60_000, cache_scope="public")

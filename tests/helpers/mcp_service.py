@@ -1,4 +1,4 @@
-"""The real MCP server over a published world, in a process of its own, and ways to ask it."""
+"""The real MCP server over a published world, in a process of its own, and clients for it."""
 
 import http.client
 import json
@@ -31,7 +31,7 @@ def mcp_served(world: World, *options: str) -> Iterator[Served]:
 
 @asynccontextmanager
 async def connected(address: str, key: str, mode: str) -> Any:
-    """Connect the SDK's own client of one generation."""
+    """Connect the SDK's own client for one protocol generation."""
     async with httpx2.AsyncClient(headers={"x-api-key": key}, timeout=20) as http_client:
         transport = streamable_http_client(f"{address}/mcp", http_client=http_client)
         async with Client(transport, mode=mode) as client:
@@ -41,7 +41,7 @@ async def connected(address: str, key: str, mode: str) -> Any:
 def asking(
     server: Served, key: str, work: Callable[[Client], Awaitable[None]], mode: str = MODERN
 ) -> None:
-    """Let ``work`` ask the server through the SDK's own client."""
+    """Run ``work`` with the SDK's own client connected to the server."""
 
     async def session() -> None:
         async with connected(server.address, key, mode) as client:
@@ -51,7 +51,7 @@ def asking(
 
 
 class Posted:
-    """An answer over bare HTTP."""
+    """A response over bare HTTP."""
 
     def __init__(self, status: int, headers: http.client.HTTPMessage, body: bytes) -> None:
         self.status, self.headers, self.body = status, headers, body
@@ -65,24 +65,24 @@ class Posted:
 
     @property
     def structured(self) -> bytes:
-        """The bytes of structuredContent, as they came."""
+        """The bytes of structuredContent as received."""
         begin = self.body.index(b'"structuredContent":') + len(b'"structuredContent":')
         text = self.body[begin:].decode()
         return text[: json.JSONDecoder().raw_decode(text)[1]].encode()
 
 
 def post(server: Served, body: bytes | dict[str, Any], key: str | None, **headers: str) -> Posted:
-    """Post a message as it is, over a connection of its own."""
+    """Post a message unchanged, over a fresh connection."""
     sent = {
         "Content-Type": "application/json",
         "Accept": ACCEPT,
         **({"X-API-Key": key} if key else {}),
         **{name.replace("_", "-"): value for name, value in headers.items()},
     }
-    written = body if isinstance(body, bytes) else json.dumps(body).encode()
+    payload = body if isinstance(body, bytes) else json.dumps(body).encode()
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     try:
-        connection.request("POST", "/mcp", body=written, headers=sent)
+        connection.request("POST", "/mcp", body=payload, headers=sent)
         answer = connection.getresponse()
         return Posted(answer.status, answer.headers, answer.read())
     finally:
@@ -90,14 +90,14 @@ def post(server: Served, body: bytes | dict[str, Any], key: str | None, **header
 
 
 def request(method: str, params: dict[str, Any] | None = None, id_: Any = 1) -> dict[str, Any]:
-    """Write a request."""
+    """Return a JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": id_, "method": method, "params": params or {}}
 
 
 def call(
     server: Served, key: str | None, name: str, arguments: Any, mode: str = "legacy", **headers: str
 ) -> Posted:
-    """Call a tool over bare HTTP, in the manner of one generation."""
+    """Call a tool over bare HTTP, as one generation of the protocol does."""
     params: dict[str, Any] = {"name": name, "arguments": arguments}
     if mode == MODERN:
         params["_meta"] = _META

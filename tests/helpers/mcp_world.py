@@ -1,4 +1,4 @@
-"""A world with what agents stumble over: exact digits, many rows, large rows, other letters."""
+"""A world with what trips agents up: exact digits, many rows, large rows, non-ASCII text."""
 
 import json
 from collections.abc import Iterator
@@ -36,14 +36,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Agents:
-    """The world, the MCP server over it, and the REST service over the same places."""
+    """The world, the MCP server over it, and the REST service over the same build."""
 
     world: World
     server: Served
     rest: testing.TestClient
 
     def get(self, path: str, key: str, **parameters: Any) -> bytes:
-        """Ask REST."""
+        """Send a GET to the REST service."""
         answer = self.rest.simulate_get(path, params=parameters, headers={"X-API-Key": key})
         return answer.content
 
@@ -65,7 +65,7 @@ def agents_at(root: Path) -> Iterator[Agents]:
 
 
 def _large_releases() -> list[dict[str, object]]:
-    """Give releases of a country of their own, between small ones one large, one too large."""
+    """Return releases of a separate country: three small, one large, one too large."""
     sizes = (10, LARGE, 10, TOO_LARGE, 10)
     return [
         release_row(9000 + number, country="GH", release=_release("Ä" * (size // 2)))

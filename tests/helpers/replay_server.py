@@ -1,4 +1,4 @@
-"""A local server that answers as sources do, on their good days and on their bad ones."""
+"""A local server that answers as sources do, including their failures."""
 
 import socket
 import ssl
@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One request as it came."""
+class ReceivedRequest:
+    """A request as received."""
 
     method: str
     path: str
@@ -26,7 +26,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer; ``length`` lies about its size, ``drop_after`` cuts it, ``pause`` delays it."""
+    """A reply; ``length`` lies about its size, ``drop_after`` cuts it, ``pause`` delays it."""
 
     body: bytes = b""
     status: int = 200
@@ -37,15 +37,15 @@ class Reply:
     piece: int = 1 << 20
 
 
-Answering = Callable[[Asked], Reply]
+ReplyFunction = Callable[[ReceivedRequest], Reply]
 
 
 class Replay:
     """Answers each path with its replies in turn, the last one again and again."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        self.asked: list[Asked] = []
-        self._replies: dict[str, list[Reply] | Answering] = {}
+        self.requests: list[ReceivedRequest] = []
+        self._replies: dict[str, list[Reply] | ReplyFunction] = {}
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _handler_of(self))
         if tls is not None:
@@ -54,22 +54,22 @@ class Replay:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     def on(self, path: str, *replies: Reply) -> str:
-        """Answer a path with these in turn; give its address."""
+        """Answer a path with these replies in turn; return its URL."""
         self._replies[path] = list(replies)
         return self.base + path
 
-    def answer(self, path: str, answering: Answering) -> str:
-        """Answer a path by looking at what was asked; give its address."""
+    def answer(self, path: str, answering: ReplyFunction) -> str:
+        """Answer a path with a function of the request; return its URL."""
         self._replies[path] = answering
         return self.base + path
 
-    def reply_to(self, asked: Asked) -> Reply:
+    def reply_to(self, request: ReceivedRequest) -> Reply:
         with self._lock:
-            self.asked.append(asked)
-            replies = self._replies.get(asked.path, [Reply(b"not here", 404)])
+            self.requests.append(request)
+            replies = self._replies.get(request.path, [Reply(b"not here", 404)])
             if not callable(replies):
                 return replies.pop(0) if len(replies) > 1 else replies[0]
-        return replies(asked)
+        return replies(request)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -85,30 +85,30 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Stay silent where the client hung up: it was meant to."""
+        """Ignore clients that hang up: tests make them do so."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 
 
 def _handler_of(replay: Replay) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+    class ReplayHandler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 5
 
         def do_GET(self) -> None:
-            self._reply(replay.reply_to(self._asked()))
+            self._reply(replay.reply_to(self._received()))
 
         do_POST = do_GET  # noqa: N815
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
-        def _asked(self) -> Asked:
+        def _received(self) -> ReceivedRequest:
             parts = urlsplit(self.path)
             query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
             headers = {name.lower(): value for name, value in self.headers.items()}
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            return Asked(self.command, parts.path, query, headers, body)
+            return ReceivedRequest(self.command, parts.path, query, headers, body)
 
         def _reply(self, reply: Reply) -> None:
             self.send_response(reply.status)
@@ -117,7 +117,7 @@ def _handler_of(replay: Replay) -> type[BaseHTTPRequestHandler]:
             if reply.status != 304:
                 self.send_header("Content-Length", str(_length(reply)))
             if reply.length is not None:
-                # What is left over must not be read as the next answer.
+                # The rest must not be read as the next response.
                 self.send_header("Connection", "close")
             self.end_headers()
             for start in range(0, len(reply.body[: reply.drop_after]), reply.piece):
@@ -130,12 +130,12 @@ def _handler_of(replay: Replay) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
 
         def _reset(self) -> None:
-            """Break the connection off, so that the other side sees a reset."""
+            """Close the connection so that the client sees a reset."""
             linger = struct.pack("ii", 1, 0)
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             self.close_connection = True
 
-    return Handler
+    return ReplayHandler
 
 
 def _length(reply: Reply) -> int:

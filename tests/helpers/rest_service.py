@@ -1,4 +1,4 @@
-"""A published world with its exports, and the real server over it in processes of its own."""
+"""A published world with its exports, and the real server over it in separate processes."""
 
 import http.client
 import os
@@ -31,12 +31,12 @@ from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES
 
 WRITTEN_FOR = "https://api.sankofa.example"
-ANSWER = tuple[int, http.client.HTTPMessage, bytes]
+Response = tuple[int, http.client.HTTPMessage, bytes]
 
 
 @dataclass(frozen=True)
 class World:
-    """The places of an installation with one build, and a key of each kind."""
+    """An installation with one build, and a key of each kind."""
 
     root: Path
     sample: str
@@ -100,8 +100,8 @@ def make_world(root: Path) -> World:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A server that runs, and where it is."""
+class RunningServer:
+    """A running server and its port."""
 
     port: int
 
@@ -109,36 +109,38 @@ class Asked:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def get(self, path: str, key: str | None = None, method: str = "GET", **headers: str) -> ANSWER:
-        """Ask once over a connection of its own."""
+    def get(
+        self, path: str, key: str | None = None, method: str = "GET", **headers: str
+    ) -> Response:
+        """Send one request over a fresh connection."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
             connection.request(
                 method, path, headers={**sent, **({"X-API-Key": key} if key else {})}
             )
-            answer = connection.getresponse()
-            return answer.status, answer.headers, answer.read()
+            response = connection.getresponse()
+            return response.status, response.headers, response.read()
         finally:
             connection.close()
 
 
 @dataclass(frozen=True)
-class Served(Asked):
-    """A server in processes of its own: the first of them, and what it logged."""
+class Served(RunningServer):
+    """A server in separate processes: the first of them, and its log."""
 
     process: subprocess.Popen[bytes]
     log: Path
 
     def children(self) -> list[int]:
-        """Give the processes that answer."""
+        """Return the ids of the worker processes."""
         pid = self.process.pid
         return [int(part) for part in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 @contextmanager
-def answering(app: Any) -> Iterator[Asked]:
-    """Let an app answer over HTTP from a thread of this process."""
+def answering(app: Any) -> Iterator[RunningServer]:
+    """Serve an app over HTTP from a thread of this process."""
     server: Any = create_server(app, host="127.0.0.1", port=0)
     stop = threading.Event()
 
@@ -149,7 +151,7 @@ def answering(app: Any) -> Iterator[Asked]:
     thread = threading.Thread(target=answer)
     thread.start()
     try:
-        yield Asked(int(server.effective_port))
+        yield RunningServer(int(server.effective_port))
     finally:
         stop.set()
         thread.join(30)
@@ -168,10 +170,10 @@ def served(world: World, *options: str) -> Iterator[Served]:
 def started(world: World, module: str, *options: str) -> Iterator[Served]:
     """Run a server of ours at a free port until the end of the block."""
     log = world.root / f"{module}-log-{time.monotonic_ns()}"
-    places = ["--marts", str(world.marts), "--keys", str(world.keys)]
+    stores = ["--marts", str(world.marts), "--keys", str(world.keys)]
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *places, "--port", "0", *options],
+            [sys.executable, "-m", module, *stores, "--port", "0", *options],
             stderr=file,
             cwd=ROOT,
         )
@@ -188,8 +190,8 @@ def started(world: World, module: str, *options: str) -> Iterator[Served]:
 def port_of(process: subprocess.Popen[bytes], log: Path) -> int:
     until = time.monotonic() + 60
     while time.monotonic() < until:
-        if found := re.search(r"listening at port (\d+)", log.read_text()):
-            return int(found[1])
+        if match := re.search(r"listening at port (\d+)", log.read_text()):
+            return int(match[1])
         assert process.poll() is None, log.read_text()
         time.sleep(0.05)
     raise AssertionError(f"the server does not listen: {log.read_text()}")

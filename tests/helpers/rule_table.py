@@ -15,7 +15,7 @@ def count(names: Iterable[str], country: str | None) -> Counter[str]:
 
 
 def share(rules: Mapping[str, int]) -> float:
-    """Give the share that was served."""
+    """Return the share of names that was served."""
     served = sum(rules.get(rule, 0) for rule in SERVED)
     return served / sum(rules.values())
 

@@ -1,7 +1,7 @@
-"""Hooks of schemathesis: what the service says in words, since a schema cannot.
+"""Schemathesis hooks for the rules that a schema cannot express.
 
 A generated request that is meant to be valid also has to keep the rules between parameters,
-and can neither invent a cursor nor a data_version. Half of the ids are of someone.
+and can neither invent a cursor nor a data_version. Half of the ids exist.
 """
 
 import os
@@ -10,7 +10,7 @@ from typing import Any
 import schemathesis
 from schemathesis import Case, GenerationMode, HookContext
 
-_KNOWN = {
+_EXISTING_IDS = {
     "service_id": os.environ["KNOWN_IDS"].split(","),
     "signal_key": ["single-bid-rate", "award-concentration"],
     "sku": ["AF-FUND", "af-tender", "AF-MACRO"],
@@ -20,17 +20,17 @@ _FORGED = {"cursor", "X-Data-Version"}
 
 @schemathesis.hook
 def map_path_parameters(context: HookContext, path_parameters: dict[str, Any]) -> dict[str, Any]:
-    """Put a known id in the place of every second that has its form."""
+    """Replace every second well-formed id with one that exists."""
     for name, value in dict(path_parameters or {}).items():
-        known = _KNOWN.get(name, [])
-        if known and str(value).isascii() and str(value).isalnum() and len(str(value)) % 2:
-            path_parameters[name] = known[len(str(value)) % len(known)]
+        existing = _EXISTING_IDS.get(name, [])
+        if existing and str(value).isascii() and str(value).isalnum() and len(str(value)) % 2:
+            path_parameters[name] = existing[len(str(value)) % len(existing)]
     return path_parameters
 
 
 @schemathesis.hook
 def filter_case(context: HookContext, case: "Case[Any]") -> bool:
-    """Keep what is meant to be invalid, and what keeps the rules."""
+    """Keep requests that are meant to be invalid, and those that follow the rules."""
     meta = case.meta
     if meta is not None and meta.generation.mode == GenerationMode.NEGATIVE:
         return True
@@ -39,12 +39,12 @@ def filter_case(context: HookContext, case: "Case[Any]") -> bool:
         return False
     if query.get("from") and query.get("to") and str(query["from"]) > str(query["to"]):
         return False
-    kept = {"/v1/macro": _macro, "/v1/shared/facts": _shared}.get(case.operation.path)
-    return kept is None or kept(query)
+    rule = {"/v1/macro": _macro, "/v1/shared/facts": _shared}.get(case.operation.path)
+    return rule is None or rule(query)
 
 
 def _macro(query: dict[str, Any]) -> bool:
-    """Keep to one of the two modes."""
+    """Return whether the query keeps to one of the two modes."""
     if "series" in query or "as_of" in query:
         years = (len(str(query.get(name, ""))) == 4 for name in ("from", "to"))
         return "indicator" not in query and not any(years)
@@ -52,7 +52,7 @@ def _macro(query: dict[str, Any]) -> bool:
 
 
 def _shared(query: dict[str, Any]) -> bool:
-    """Ask of one subject, for a dataset that it has."""
+    """Return whether the query names one subject and a dataset that it has."""
     entity, country, dataset = (query.get(name) for name in ("entity_id", "country", "dataset"))
     if (entity is None) == (country is None):
         return False

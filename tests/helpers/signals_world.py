@@ -28,15 +28,15 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 @dataclass
-class World:
-    """Releases and parties to be, and the panels that follow from them."""
+class TenderWorld:
+    """Releases and parties to load, and the panels derived from them."""
 
     record: Record
     folder: Path
     rows: dict[str, list[Row]] = field(default_factory=dict)
 
     def add(self, table: RecordTable, **stated: Any) -> None:
-        """Add a row of which everything that is not stated is not known."""
+        """Add a row; columns that are not stated are null."""
         provenance = {
             "source": "test",
             "source_ref": f"d#/{stated}"[:80],
@@ -81,7 +81,7 @@ class World:
             self.add(TENDER_PARTIES, **shared | where, role=role, **_party(key))
 
     def load(self) -> None:
-        """Append what was added to the record."""
+        """Append the added rows to the record."""
         for table in RECORD_TABLES:
             if table.name in self.rows:
                 rows, rejected = to_arrow(table, self.rows.pop(table.name))
@@ -90,7 +90,7 @@ class World:
                 assert entry.quarantined == 0
 
     def signals(self) -> list[Row]:
-        """Give every row of every panel."""
+        """Return every row of every panel."""
         self.load()
         loads = {table.name: self.record.load_seq(table) for table in RECORD_TABLES}
         with Snapshot(self.folder, self.record, loads, "test") as snapshot:
@@ -115,9 +115,9 @@ def award(
     currency: str = "ZAR",
     **others: Any,
 ) -> Row:
-    """Make an award; of a supplier that is withheld it shows nothing."""
-    made: Row = {"id": number, "by": by, **others}
-    made |= {"date": f"{day}T00:00:00Z"} if day else {}
-    made |= {"value": {"amount": Decimal(amount), "currency": currency}} if amount else {}
-    made["suppliers"] = [{"name": f"{key} Ltd"} for key in by if not key.startswith("withheld:")]
-    return made
+    """Return an award; withheld suppliers are left out."""
+    row: Row = {"id": number, "by": by, **others}
+    row |= {"date": f"{day}T00:00:00Z"} if day else {}
+    row |= {"value": {"amount": Decimal(amount), "currency": currency}} if amount else {}
+    row["suppliers"] = [{"name": f"{key} Ltd"} for key in by if not key.startswith("withheld:")]
+    return row

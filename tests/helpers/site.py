@@ -40,7 +40,7 @@ class Snippet:
 
 
 def world_of(home: Path) -> World:
-    """Give a home as a world, with a key of each kind."""
+    """Return a home as a world, with a key of each kind."""
     keys = KeyStore(home / "keys.sqlite")
     return World(home, sandbox(keys), create_key(keys, "professional"))
 
@@ -54,14 +54,14 @@ def served_site(world: World, *options: str) -> Iterator[Served]:
 
 
 def addresses(world: World) -> list[str]:
-    """Name every page of the current build, below the root."""
+    """Return the path of every page of the current build, below the root."""
     folder = world.root / "docs" / world.published().latest()
     pages = (path.parent.relative_to(folder).as_posix() for path in folder.rglob("index.html"))
     return sorted("" if page == "." else f"{page}/" for page in pages)
 
 
 def snippets(page: str, api: str, sample: str, paid: str) -> list[Snippet]:
-    """Read the snippets of a page; what its script fills in is filled in here."""
+    """Read the snippets of a page, filled in as its script would."""
     values = {"api": api, "mcp": MCP, "key": sample, "own-key": paid}
 
     def filled(span: re.Match[str]) -> str:
@@ -75,7 +75,7 @@ def snippets(page: str, api: str, sample: str, paid: str) -> list[Snippet]:
 
 
 def often_restated(root: Path, figures: int, vintages: int) -> World:
-    """Publish an issuer of which each of some years was restated many times, with its pages."""
+    """Publish an issuer whose figures were restated many times, with its pages."""
     record = Record(str(root / "record"))
     rows = [
         fact(

@@ -15,17 +15,17 @@ Kind = Literal["embedded", "servers"]
 
 
 class Store(Protocol):
-    """A store that can be taken away and brought back as it was."""
+    """A store that can be stopped and started again with its data."""
 
     @property
     def url(self) -> str:
-        """Say where it is."""
+        """Return its URL."""
 
     def kill(self) -> None:
-        """Take it away at once."""
+        """Stop it at once."""
 
     def start(self) -> None:
-        """Bring it back."""
+        """Start it again."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class Stores:
     usage_store: Store
 
     def options(self) -> tuple[str, ...]:
-        """Tell them to a server."""
+        """Return the options that name them to a server."""
         names = ("--marts", "--keys", "--usage")
-        places = (self.datastore.url, self.key_store.url, self.usage_store.url)
-        return tuple(item for pair in zip(names, places, strict=True) for item in pair)
+        urls = (self.datastore.url, self.key_store.url, self.usage_store.url)
+        return tuple(item for pair in zip(names, urls, strict=True) for item in pair)
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """A file or a folder; where it was stands an empty folder while it is away."""
+    """A file or a folder, replaced by an empty folder while it is stopped."""
 
     path: Path
 
@@ -71,7 +71,7 @@ class Embedded:
 
 
 def embedded(home: Path) -> Stores:
-    """Give the stores that a home holds."""
+    """Return the stores of a home."""
     names = ("marts", "keys.sqlite", "usage.counts")
     return Stores(*(Embedded(home / name) for name in names))
 
@@ -85,24 +85,24 @@ def servers(folder: Path) -> Iterator[Stores]:
         redises.append(Redis(folder / name))
     with postgres() as server:
         try:
-            for redise in redises:
-                redise.start()
+            for redis in redises:
+                redis.start()
             yield Stores(Postgres(server), *redises)
         finally:
-            for redise in redises:
-                redise.kill()
+            for redis in redises:
+                redis.kill()
 
 
 @contextmanager
 def stores_of(home: Path, kind: Kind) -> Iterator[Stores]:
-    """Give the stores of a home where the sample world is published, or the same in servers."""
+    """Yield the stores of a home with the published sample world, or the same in servers."""
     if kind == "embedded":
         yield embedded(home)
         return
     with servers(home / "servers") as running:
-        here = installation.at(home)
+        here = installation.settings_of(home)
         published = installation.publication(
-            here, installation.Briefly, marts=running.datastore.url
+            here, installation.BriefPublication, marts=running.datastore.url
         )
         published.run(Record(here.record))
         yield running

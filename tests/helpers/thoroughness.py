@@ -6,5 +6,5 @@ THOROUGH = "SANKOFA_THOROUGH" in os.environ
 
 
 def times(few: int) -> int:
-    """Give how many examples to try."""
+    """Return how many examples to try."""
     return few * 5 if THOROUGH else few

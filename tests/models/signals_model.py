@@ -18,7 +18,7 @@ Key = tuple[str, str, str, str | None]
 
 
 @dataclass
-class Award:
+class ModelAward:
     day: date
     dated: date | None
     amount: Fraction | None
@@ -27,7 +27,7 @@ class Award:
 
 
 @dataclass
-class Process:
+class ModelProcess:
     opened: date | None = None
     buyer: str | None = None
     category: str | None = None
@@ -39,7 +39,7 @@ class Process:
     value: Fraction | None = None
     currency: str | None = None
     values: list[tuple[Fraction, str | None]] = field(default_factory=list)
-    awards: dict[str, Award] = field(default_factory=dict)
+    awards: dict[str, ModelAward] = field(default_factory=dict)
 
 
 def current_rows(rows: Iterable[Row], day: date) -> list[Row]:
@@ -52,13 +52,13 @@ def current_rows(rows: Iterable[Row], day: date) -> list[Row]:
     ]
 
 
-def processes(releases: list[Row], parties: list[Row], day: date) -> list[Process]:
+def processes(releases: list[Row], parties: list[Row], day: date) -> list[ModelProcess]:
     """Merge what was known on a day; a test's sources write days in UTC, or alone."""
     named = defaultdict(list)
     for party in parties:
         if not party["withdrawn"]:
             named[party["source"], party["ocid"], party["release_id"]].append(party)
-    merged: dict[tuple[str, str], Process] = defaultdict(Process)
+    merged: dict[tuple[str, str], ModelProcess] = defaultdict(ModelProcess)
     statuses: dict[int, str] = {}
     order = sorted(
         current_rows(releases, day),
@@ -81,7 +81,7 @@ def processes(releases: list[Row], parties: list[Row], day: date) -> list[Proces
     return list(merged.values())
 
 
-def _merge(process: Process, row: Row, own: list[Row], statuses: dict[int, str]) -> None:
+def _merge(process: ModelProcess, row: Row, own: list[Row], statuses: dict[int, str]) -> None:
     body = json.loads(row["release"], parse_float=Decimal)
     stated_on = row["released_on"] or row["available_at"]
     if "tender" in body and process.opened is None:
@@ -102,7 +102,7 @@ def _merge(process: Process, row: Row, own: list[Row], statuses: dict[int, str])
     awards = body.get("awards", [])
     for stated in awards:
         before = process.awards.get(str(stated["id"]))
-        award = before or Award(stated_on, None, None, None, frozenset())
+        award = before or ModelAward(stated_on, None, None, None, frozenset())
         dated = stated.get("date")
         if dated:
             award.dated = award.day = _day(dated)
@@ -176,7 +176,7 @@ def spread(numbers: list[int | Fraction | None], kinds: dict[str, Any]) -> dict[
     }
 
 
-def by_tender(all_processes: list[Process], month: date) -> dict[Key, Answer]:
+def by_tender(all_processes: list[ModelProcess], month: date) -> dict[Key, Answer]:
     """Give the panels of the processes that were opened in a month, for the whole country."""
     opened = [
         process for process in all_processes if process.opened and month_of(process.opened) == month
@@ -221,7 +221,7 @@ def by_tender(all_processes: list[Process], month: date) -> dict[Key, Answer]:
     return answers | _demand(opened)
 
 
-def _demand(opened: list[Process]) -> dict[Key, Answer]:
+def _demand(opened: list[ModelProcess]) -> dict[Key, Answer]:
     answers: dict[Key, Answer] = {}
     stating = [item for item in opened if item.category]
     for category, n in Counter(item.category for item in stating).items():
@@ -246,7 +246,7 @@ def _demand(opened: list[Process]) -> dict[Key, Answer]:
     return answers
 
 
-def momentum(all_processes: list[Process], month: date, first: date) -> Answer | None:
+def momentum(all_processes: list[ModelProcess], month: date, first: date) -> Answer | None:
     counts = Counter(month_of(process.opened) for process in all_processes if process.opened)
     now = sum(counts[shifted(month, -back)] for back in range(3))
     before = sum(counts[shifted(month, -back)] for back in range(12, 15))
@@ -257,7 +257,9 @@ def momentum(all_processes: list[Process], month: date, first: date) -> Answer |
     return ten(Fraction(now, before) - 1), now + before, now + before, 0
 
 
-def by_first_award(all_processes: list[Process], month: date, first: date) -> dict[Key, Answer]:
+def by_first_award(
+    all_processes: list[ModelProcess], month: date, first: date
+) -> dict[Key, Answer]:
     awarded = []
     for process in all_processes:
         days = [award.day for award in process.awards.values() if award.day >= first]
@@ -294,16 +296,16 @@ def by_first_award(all_processes: list[Process], month: date, first: date) -> di
     return answers
 
 
-def _standing(process: Process, first: date) -> list[Award]:
+def _standing(process: ModelProcess, first: date) -> list[ModelAward]:
     return [award for award in process.awards.values() if award.day >= first]
 
 
-def _wait(process: Process, first: date) -> int | None:
+def _wait(process: ModelProcess, first: date) -> int | None:
     dated = [item.dated for item in _standing(process, first) if item.dated]
     return (min(dated) - process.end).days if dated and process.end else None
 
 
-def _ratio(process: Process, first: date) -> Fraction | None:
+def _ratio(process: ModelProcess, first: date) -> Fraction | None:
     awards = _standing(process, first)
     if not process.value or any(
         not award.amount or award.currency != process.currency or award.currency is None
@@ -314,7 +316,7 @@ def _ratio(process: Process, first: date) -> Fraction | None:
 
 
 def concentrated(
-    all_processes: list[Process], month: date, first: date, buyer: str | None = None
+    all_processes: list[ModelProcess], month: date, first: date, buyer: str | None = None
 ) -> dict[tuple[str, str], Answer]:
     """Return the three measures of each currency that is stated, by (measure, currency)."""
     window = {shifted(month, -back) for back in range(12)}
@@ -348,7 +350,7 @@ def concentrated(
     return answers
 
 
-def newcomers(all_processes: list[Process], month: date, first: date) -> Answer | None:
+def newcomers(all_processes: list[ModelProcess], month: date, first: date) -> Answer | None:
     before = {shifted(month, -back) for back in range(1, 25)}
     lines = [
         (number, item)

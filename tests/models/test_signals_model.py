@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from assets.entities.derive import derive
 from assets.signals.derive import signals
 from tests.helpers.installation import loaded_record
-from tests.helpers.signals_world import FIRST, SEEN, World, award
+from tests.helpers.signals_world import FIRST, SEEN, TenderWorld, award
 from tests.helpers.thoroughness import times
 from tests.models import signals_model as model
 from warehouse.mart.snapshot import Snapshot
@@ -64,7 +64,7 @@ LISTED = "listed-award-intensity"
 
 
 def reckoned(
-    processes: list[model.Process], month: date, first: date
+    processes: list[model.ModelProcess], month: date, first: date
 ) -> dict[model.Key, model.Answer]:
     answers = model.by_tender(processes, month) | model.by_first_award(processes, month, first)
     whole = {"awards": "award-concentration", "buyers": "buyer-supplier-concentration"}
@@ -200,7 +200,7 @@ _FEW = settings(
 def made(releases: list[Row]) -> Tables:
     """Derive the panels of some releases; two with one number are vintages of one."""
     with tempfile.TemporaryDirectory() as folder:
-        world = World(Record(f"{folder}/record"), Path(folder, "stage"))
+        world = TenderWorld(Record(f"{folder}/record"), Path(folder, "stage"))
         world.release("ocds-first", FIRST, tender=False)
         for release in releases:
             copied = [dict(award) for award in release["awards"]]

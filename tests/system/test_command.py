@@ -16,13 +16,15 @@ from click.testing import CliRunner, Result
 
 from pipelines.commands.exit_status import MEANINGS, Exit
 from pipelines.commands.main import SECTIONS, sankofa
-from tests.helpers.installation import copy_of, said, sample_home
+from tests.helpers.installation import copy_of, run_command, sample_home
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = copy_of(sample_home(tmp_path_factory), "commanded", tmp_path_factory)
-    status, _, err = said(made, "keys", "create", "--tier", "starter", "--label", "Example Bank")
+    status, _, err = run_command(
+        made, "keys", "create", "--tier", "starter", "--label", "Example Bank"
+    )
     assert status == 0, err
     return made
 
@@ -85,9 +87,9 @@ def test_each_shell_gets_its_script(shell: str) -> None:
 
 def test_bash_completes_commands_and_sources(home: Path) -> None:
     asked = {"_SANKOFA_COMPLETE": "bash_complete", "COMP_CWORD": "1", "COMP_WORDS": "sankofa qu"}
-    assert said(home, **asked)[1].split() == ["plain,quarantine", "plain,quality"]
+    assert run_command(home, **asked)[1].split() == ["plain,quarantine", "plain,quality"]
     asked |= {"COMP_CWORD": "2", "COMP_WORDS": "sankofa ingest wor"}
-    assert said(home, **asked)[1].split() == ["plain,worldbank"]
+    assert run_command(home, **asked)[1].split() == ["plain,worldbank"]
 
 
 @pytest.mark.parametrize(
@@ -190,13 +192,13 @@ def in_terminal(home: Path, width: int, *words: str) -> list[str]:
         stderr=subprocess.DEVNULL,
     ) as process:
         os.close(theirs)
-        said = bytearray()
+        run_command = bytearray()
         try:
             while piece := os.read(ours, 65_536):
-                said += piece
+                run_command += piece
         except OSError:
             pass  # the terminal was hung up: nothing more comes
         finally:
             os.close(ours)
     assert process.returncode == 0
-    return click.unstyle(said.decode()).replace("\r", "").splitlines()
+    return click.unstyle(run_command.decode()).replace("\r", "").splitlines()

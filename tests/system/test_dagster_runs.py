@@ -22,7 +22,7 @@ from assets.filings.fetch import BATCHES, ISSUERS, batch_of
 from pipelines.definitions import definitions
 from pipelines.jobs import instance, run_job
 from tests.helpers.paths import ROOT
-from tests.helpers.replay_server import Asked, Replay, Reply
+from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
@@ -58,8 +58,8 @@ def span(first: str, last: str) -> dict[str, str]:
     }
 
 
-def a_day(asked: Asked) -> Reply:
-    day = asked.query["dateFrom"]
+def a_day(request: ReceivedRequest) -> Reply:
+    day = request.query["dateFrom"]
     package = {"releases": [{"ocid": f"ocds-1-{day}", "id": day, "date": f"{day}T00:00:00Z"}]}
     return Reply(json.dumps(package).encode())
 
@@ -69,7 +69,7 @@ def test_a_range_of_days_is_filled_in_by_one_run(here: Settings, server: Replay)
 
     said = run_job(here, "fetch_za_etenders_landed", span("2024-02-27", "2024-03-02"))
 
-    assert [asked.query["dateFrom"] for asked in server.asked] == [
+    assert [request.query["dateFrom"] for request in server.requests] == [
         str(date(2024, 2, 27) + timedelta(days=n)) for n in range(5)
     ]
     assert said["za_etenders_landed"]["documents_new"] == 5
@@ -117,7 +117,7 @@ def test_a_backfill_that_the_daemon_launches_fills_its_range(
     assert backfill.status == BulkActionStatus.COMPLETED_SUCCESS
     assert run.is_success
     assert filled == {"2024-02-27", "2024-02-28", "2024-02-29"}
-    assert [asked.query["dateFrom"] for asked in server.asked] == sorted(filled)
+    assert [request.query["dateFrom"] for request in server.requests] == sorted(filled)
 
 
 def test_issuers_are_fetched_by_batches_that_never_change(
@@ -130,17 +130,17 @@ def test_issuers_are_fetched_by_batches_that_never_change(
 
     run_job(here, "fetch_sec_submissions_landed", span("00", "01"))
 
-    asked = [asked.path[-15:-5] for asked in server.asked]
+    asked = [request.path[-15:-5] for request in server.requests]
     assert asked == ["0000000016", "0000000032", "0000000017"]
     assert {batch_of(cik) for cik in ISSUERS} <= set(BATCHES)
     run_job(here, "fetch_sec_submissions_landed", span(BATCHES[0], BATCHES[-1]))
-    assert len(server.asked) == 3 + len(ciks)
+    assert len(server.requests) == 3 + len(ciks)
 
 
 def test_a_source_is_fetched_by_one_run_at_a_time(here: Settings, server: Replay) -> None:
     asked_first, go_on = threading.Event(), threading.Event()
 
-    def held(asked: Asked) -> Reply:
+    def held(request: ReceivedRequest) -> Reply:
         asked_first.set()
         go_on.wait(240)
         return Reply(RATES)
@@ -161,16 +161,16 @@ def test_a_source_is_fetched_by_one_run_at_a_time(here: Settings, server: Replay
             second.start()
             pool = keeper.event_log_storage
             while not pool.get_concurrency_info("ecb").pending_step_count:
-                assert len(server.asked) == 1
+                assert len(server.requests) == 1
                 time.sleep(0.05)
             assert pool.get_concurrency_info("ecb").slot_count == 1
-            assert len(server.asked) == 1
+            assert len(server.requests) == 1
         finally:
             go_on.set()
             first.join()
             second.join()
     assert succeeded == [True, True]
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 def test_what_a_killed_command_held_is_free_for_the_next(here: Settings, server: Replay) -> None:
@@ -313,4 +313,4 @@ def test_a_landed_document_is_the_one_that_came(here: Settings, server: Replay) 
     landing = Landing(here.landing)
     [document] = landing.documents("ecb")
     assert landing.read(document) == RATES
-    assert server.asked[0].query["updatedAfter"].startswith("2024-01-01")
+    assert server.requests[0].query["updatedAfter"].startswith("2024-01-01")

@@ -32,7 +32,7 @@ from tests.helpers.installation import copy_of, sample_home
 from tests.helpers.paths import ROOT
 
 NAMES = [str(page.relative_to(ROOT)) for page in pages()]
-TOLD = [name for name in NAMES if any(block.done for block in blocks(ROOT / name))]
+TOLD = [name for name in NAMES if any(block.is_run for block in blocks(ROOT / name))]
 LEFT_OUT = [block for name in NAMES for block in blocks(ROOT / name) if block.mark]
 # A reader asks a few times a minute, all pages together ask more often.
 _TIERS = '{"sample": {"per_minute": 10000}, "starter": {"per_minute": 10000}}'
@@ -94,16 +94,16 @@ def test_every_command_of_a_page_does_what_it_shows(
     name: str, running: Running, tmp_path: Path
 ) -> None:
     checkout = Checkout(tmp_path, running.home, running.addresses)
-    for block in filter(lambda block: block.done, blocks(ROOT / name)):
-        printed = running.as_written(checkout.do(block))
-        line = None if block.shown is None else missing(block.shown, printed)
-        assert line is None, f"{block.place} does not print\n{line}\nbut\n{printed}"
+    for block in filter(lambda block: block.is_run, blocks(ROOT / name)):
+        printed = running.as_written(checkout.run(block))
+        line = None if block.output is None else missing(block.output, printed)
+        assert line is None, f"{block.location} does not print\n{line}\nbut\n{printed}"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_block_is_run_or_shown_or_says_why_not(name: str) -> None:
     for block in blocks(ROOT / name):
-        assert block.language in (*RUN, *SHOWN, "diff"), block.place
+        assert block.language in (*RUN, *SHOWN, "diff"), block.location
 
 
 def test_what_is_shown_must_be_printed_and_in_this_order() -> None:
@@ -118,11 +118,11 @@ def test_few_blocks_are_left_out() -> None:
     assert len([block for block in LEFT_OUT if block.mark == "slow"]) <= 6
 
 
-@pytest.mark.parametrize("block", LEFT_OUT, ids=lambda block: str(block.place))
+@pytest.mark.parametrize("block", LEFT_OUT, ids=lambda block: str(block.location))
 def test_a_block_that_is_left_out_says_why(block: Block) -> None:
     assert block.why and len(block.why.split()) > 3
-    if not block.done:
-        pytest.skip(f"{block.place} is {block.mark}: {block.why}")
+    if not block.is_run:
+        pytest.skip(f"{block.location} is {block.mark}: {block.why}")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -162,7 +162,7 @@ def test_the_readme_shows_what_is_said_when_all_answers(running: Running) -> Non
 def test_the_procurement_dashboard_prints_what_its_page_shows(running: Running) -> None:
     """Through fsspec: DuckDB's own extension for HTTP is downloaded when first used."""
     folder = ROOT / "docs" / "examples"
-    (shown,) = (block.shown for block in blocks(folder / "README.md") if "duckdb <" in block.text)
+    (shown,) = (block.output for block in blocks(folder / "README.md") if "duckdb <" in block.text)
     text = (folder / "procurement.sql").read_text("utf-8")
     printed = query(text.replace(REST, running.addresses[REST]))
     assert shown and missing(shown, printed) is None, printed

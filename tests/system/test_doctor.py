@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from assets.ingest.sources import SOURCES
 from pipelines.commands.main import sankofa
 from tests.helpers.facts import fact
-from tests.helpers.installation import at
+from tests.helpers.installation import settings_of
 from tests.helpers.record_rows import load
 from tests.helpers.redis_server import Redis
 from tests.helpers.replay_server import Replay, Reply
@@ -46,7 +46,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make an installation with which nothing is wrong: a build of an hour ago, and a key."""
     home = tmp_path_factory.mktemp("healthy")
-    published(at(home), datetime.now(UTC) - timedelta(hours=1))
+    published(settings_of(home), datetime.now(UTC) - timedelta(hours=1))
     return home
 
 
@@ -219,12 +219,12 @@ def test_a_landing_that_no_library_can_open_is_told_and_not_thrown(
 
 
 def test_a_key_store_that_was_lost_is_named(healthy: Path) -> None:
-    Path(at(healthy).keys).unlink()
+    Path(settings_of(healthy).keys).unlink()
     assert "is missing: no request can be authorised" in faults()["API keys"]
 
 
 def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
-    (build,) = Path(at(healthy).marts).glob("*.sqlite")
+    (build,) = Path(settings_of(healthy).marts).glob("*.sqlite")
     with sqlite3.connect(build) as held:
         held.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
     assert "cannot be read" in faults()["datastore"]
@@ -300,7 +300,7 @@ def test_a_source_that_blocks_us_is_named_and_asked_only_once(healthy: Path, wor
     assert found.keys() == live
     assert "blocked: " in found["h10"] and "it answers 403, saying 'Request Rate" in found["h10"]
     assert "does not answer correctly" in found["worldbank"]
-    assert sorted(asked.path.split("/")[1] for asked in world.asked) == sorted(live)
+    assert sorted(request.path.split("/")[1] for request in world.requests) == sorted(live)
 
 
 def test_a_source_that_answers_is_as_it_should_be(healthy: Path, world: Replay) -> None:
@@ -313,7 +313,7 @@ def test_a_source_that_answers_is_as_it_should_be(healthy: Path, world: Replay) 
 
 def test_nothing_is_asked_unless_it_is_wanted(healthy: Path, world: Replay) -> None:
     assert faults() == {}
-    assert world.asked == []
+    assert world.requests == []
 
 
 @pytest.mark.parametrize("live", [True, False])

@@ -26,7 +26,7 @@ from assets.macro import fetch_alfred
 from assets.macro import worldbank as worldbank_parser
 from assets.source import base_url_of
 from tests.helpers.http_client import http_client
-from tests.helpers.replay_server import Asked, Replay, Reply
+from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from warehouse.errors import SankofaError
 from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import FetchedResponse, Landing
@@ -167,8 +167,8 @@ def world_bank_page(page: int, pages: int, **more: str) -> Reply:
     return reply([meta, [row]])
 
 
-def world_bank(pages: int) -> Callable[[Asked], Reply]:
-    return lambda asked: world_bank_page(int(asked.query["page"]), pages)
+def world_bank(pages: int) -> Callable[[ReceivedRequest], Reply]:
+    return lambda request: world_bank_page(int(request.query["page"]), pages)
 
 
 def test_all_pages_of_an_indicator_arrive_and_are_read(
@@ -181,7 +181,7 @@ def test_all_pages_of_an_indicator_arrive_and_are_read(
         landing.land(document)
 
     documents = landing.documents("worldbank")
-    assert [asked.query["page"] for asked in server.asked] == ["1", "2", "3"]
+    assert [request.query["page"] for request in server.requests] == ["1", "2", "3"]
     assert all("format=json&per_page=20000&page=" in each_.url for each_ in documents)
     parsed = [worldbank_parser.parse(each_, landing.read(each_)) for each_ in documents]
     assert [len(rows) for each_ in parsed for rows in each_.rows.values()] == [1, 1, 1]
@@ -190,8 +190,8 @@ def test_all_pages_of_an_indicator_arrive_and_are_read(
 def test_of_an_indicator_with_a_page_missing_nothing_is_taken(
     server: Replay, client: Client
 ) -> None:
-    def second_fails(asked: Asked) -> Reply:
-        return Reply(b"", 502) if asked.query["page"] == "2" else world_bank_page(1, 2)
+    def second_fails(request: ReceivedRequest) -> Reply:
+        return Reply(b"", 502) if request.query["page"] == "2" else world_bank_page(1, 2)
 
     server.answer("/v2/country/all/indicator/A", second_fails)
     server.answer("/v2/country/all/indicator/B", world_bank(1))
@@ -205,8 +205,8 @@ def test_of_an_indicator_with_a_page_missing_nothing_is_taken(
 
 
 def test_pages_of_two_updates_are_not_put_together(server: Replay, client: Client) -> None:
-    def updated(asked: Asked) -> Reply:
-        page = int(asked.query["page"])
+    def updated(request: ReceivedRequest) -> Reply:
+        page = int(request.query["page"])
         return world_bank_page(page, 2, lastupdated=f"2024-06-2{page}")
 
     server.answer("/v2/country/all/indicator/A", updated)
@@ -242,7 +242,7 @@ def test_increments_of_the_ecb_ask_for_what_was_updated_with_its_history(
         client, server.base, Window(date(2024, 1, 1)), configured(ECB_KEYS="D.ZAR.EUR.SP00.A")
     )
 
-    assert server.asked[0].query == {
+    assert server.requests[0].query == {
         "format": "csvdata",
         "includeHistory": "true",
         "updatedAfter": "2024-01-01T00:00:00+00:00",
@@ -272,8 +272,8 @@ def test_nothing_updated_is_no_failure_but_an_unknown_series_is(
 def test_what_landed_and_has_not_changed_is_not_fetched_again(
     server: Replay, tmp_path: Path
 ) -> None:
-    def answering(asked: Asked) -> Reply:
-        same = asked.headers.get("if-none-match") == '"v1"'
+    def answering(request: ReceivedRequest) -> Reply:
+        same = request.headers.get("if-none-match") == '"v1"'
         return Reply(status=304) if same else Reply(b"KEY\n1\n", headers={"ETag": '"v1"'})
 
     server.answer("/service/data/EXR/D.ZAR.EUR.SP00.A", answering)
@@ -296,8 +296,8 @@ def fred_series(notes: str = "", short: str = "Q") -> Reply:
     return reply({"seriess": [{**one, "notes": notes, "last_updated": "2025-06-26 07:56:50-05"}]})
 
 
-def fred_page(asked: Asked) -> Reply:
-    start = int(asked.query["offset"])
+def fred_page(request: ReceivedRequest) -> Reply:
+    start = int(request.query["offset"])
     rows = [
         {"date": "2024-01-01", "value": str(n), "realtime_start": f"2024-0{n + 5}-01"}
         for n in range(start, min(start + 2, 3))
@@ -318,8 +318,8 @@ def test_all_observations_of_a_series_arrive_with_what_its_parser_needs(
     )
     landed = [landing.land(document)[0] for document in documents]
 
-    assert server.asked[1].query["api_key"] == "5ecre7"
-    assert server.asked[1].query["realtime_start"] == "1776-07-04"
+    assert server.requests[1].query["api_key"] == "5ecre7"
+    assert server.requests[1].query["realtime_start"] == "1776-07-04"
     assert not [each_ for each_ in documents if "5ecre7" in each_.url or "api_key" in each_.url]
     assert landed[0].headers["frequency"] == "quarterly"
     parsed = [alfred_parser.parse(each_, landing.read(each_)) for each_ in landed]
@@ -332,8 +332,8 @@ def test_observations_that_stop_short_of_their_count_are_not_taken(
     server.on("/fred/series", fred_series())
     server.answer(
         "/fred/series/observations",
-        lambda asked: reply(
-            {"count": 3, "observations": [{}] if asked.query["offset"] == "0" else []}
+        lambda request: reply(
+            {"count": 3, "observations": [{}] if request.query["offset"] == "0" else []}
         ),
     )
 
@@ -348,9 +348,9 @@ def test_observations_that_stop_short_of_their_count_are_not_taken(
 CHANGED = [date(2000, 1, 1) + timedelta(days=31 * n) for n in range(7)]
 
 
-def with_at_most_two_vintages(asked: Asked) -> Reply:
+def with_at_most_two_vintages(request: ReceivedRequest) -> Reply:
     """Refuse a span with more vintages, and cut what was known to the span, as FRED does."""
-    first, last = (date.fromisoformat(asked.query[f"realtime_{end}"]) for end in ("start", "end"))
+    first, last = (date.fromisoformat(request.query[f"realtime_{end}"]) for end in ("start", "end"))
     within = [n for n, day in enumerate(CHANGED) if first <= day <= last]
     if len(within) > 2:
         words = "Bad Request.  The number of vintage dates exceeds the maximum."
@@ -395,7 +395,7 @@ def test_a_question_that_fred_refuses_for_another_reason_is_not_split(
     _, words = came(fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW")))
 
     assert "no such series" in words
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 def test_a_series_under_copyright_is_left_out(server: Replay, client: Client) -> None:
@@ -404,7 +404,7 @@ def test_a_series_under_copyright_is_left_out(server: Replay, client: Client) ->
     assert (
         list(fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))) == []
     )
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_without_a_key_fred_is_not_asked_and_the_words_say_how_to_get_one(
@@ -492,8 +492,8 @@ INDEX = [filing(1, "2024-03-03"), filing(2, "2024-03-02"), filing(3, "2024-03-02
 INDEX += [filing(4, "2024-03-01"), filing(5, "2024-02-01")]
 
 
-def index_page(asked: Asked) -> Reply:
-    start = 2 * (int(asked.query["page[number]"]) - 1)
+def index_page(request: ReceivedRequest) -> Reply:
+    start = 2 * (int(request.query["page[number]"]) - 1)
     return reply({"data": INDEX[start : start + 2], "meta": {"count": len(INDEX)}})
 
 
@@ -531,8 +531,8 @@ def test_an_index_that_ends_before_its_count_is_a_failure(server: Replay, client
     assert "page 1 is empty after 0 of 9" in words
 
 
-def za_page(asked: Asked) -> Reply:
-    page, day = int(asked.query["PageNumber"]), asked.query["dateFrom"]
+def za_page(request: ReceivedRequest) -> Reply:
+    page, day = int(request.query["PageNumber"]), request.query["dateFrom"]
     if day == "2026-08-15":
         return reply({"releases": []})
     links = {"next": "https://elsewhere.example/?PageNumber=2"} if page == 1 else {}
@@ -562,7 +562,7 @@ def test_each_day_of_the_south_african_portal_arrives_with_all_its_pages(
 def test_of_a_day_cut_short_nothing_is_taken(server: Replay, client: Client) -> None:
     server.answer(
         "/api/OCDSReleases",
-        lambda asked: Reply(b"", 500) if asked.query["PageNumber"] == "2" else za_page(asked),
+        lambda request: Reply(b"", 500) if request.query["PageNumber"] == "2" else za_page(request),
     )
     day = date(2026, 8, 14)
 
@@ -583,7 +583,11 @@ def test_kenya_is_asked_by_financial_year(server: Replay, client: Client) -> Non
         )
     )
 
-    assert [asked.query["fy"] for asked in server.asked] == ["2024-2025", "2025-2026", "2026-2027"]
+    assert [request.query["fy"] for request in server.requests] == [
+        "2024-2025",
+        "2025-2026",
+        "2026-2027",
+    ]
 
 
 def test_the_registry_gives_a_publisher_whole_or_by_year(server: Replay, client: Client) -> None:
@@ -644,11 +648,11 @@ def test_since_a_day_only_the_difference_of_the_golden_copy_is_asked_for(
 
     list(entities.gleif(client, server.base, Window(since), configured(GLEIF_FORM="csv")))
 
-    assert server.asked[0].query.get("delta") == delta
+    assert server.requests[0].query.get("delta") == delta
 
 
-def lei_page(asked: Asked) -> Reply:
-    page = int(asked.query["page[number]"])
+def lei_page(request: ReceivedRequest) -> Reply:
+    page = int(request.query["page[number]"])
     return reply({"meta": {"pagination": {"lastPage": 2, "total": 201}}, "data": [{"id": page}]})
 
 
@@ -684,7 +688,7 @@ def test_openfigi_is_asked_in_batches_as_large_as_the_key_permits(
 ) -> None:
     monkeypatch.setenv("SANKOFA_OPENFIGI_KEY", key)
     server.answer(
-        "/v3/mapping", lambda asked: reply([{"warning": "none"}] * len(json.loads(asked.body)))
+        "/v3/mapping", lambda request: reply([{"warning": "none"}] * len(json.loads(request.body)))
     )
 
     documents = list(
@@ -694,5 +698,5 @@ def test_openfigi_is_asked_in_batches_as_large_as_the_key_permits(
     )
 
     assert [len(json.loads(document.headers["x-jobs"])) for document in documents] == batches
-    assert server.asked[0].headers.get("x-openfigi-apikey", "") == key
+    assert server.requests[0].headers.get("x-openfigi-apikey", "") == key
     assert "5ecre7" not in str(documents)

@@ -24,7 +24,7 @@ from assets.fetching.rate_limit import RATES, HostRateLimit, RateLimiter, retry_
 from assets.fetching.url_secrets import without_secrets
 from tests.helpers.http_client import http_client
 from tests.helpers.paths import ROOT
-from tests.helpers.replay_server import Asked, Replay, Reply
+from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from warehouse.settings import SettingError, read_settings
 
 JSON = {"Content-Type": "application/json"}
@@ -72,7 +72,7 @@ def test_a_gzipped_answer_is_given_unpacked_also_of_several_members(
     url = server.on("/a", Reply(packed, headers={**JSON, "Content-Encoding": "gzip"}, piece=7))
 
     assert client.get(url, "json").body == b'{"a": 1}'
-    assert server.asked[0].headers["accept-encoding"] == "gzip"
+    assert server.requests[0].headers["accept-encoding"] == "gzip"
 
 
 def test_whoever_asks_says_who_asks(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_whoever_asks_says_who_asks(server: Replay, monkeypatch: pytest.MonkeyPa
     with http_client() as client:
         client.get(server.on("/a", GOOD))
 
-    assert server.asked[0].headers["user-agent"] == "Sankofa data@example.org"
+    assert server.requests[0].headers["user-agent"] == "Sankofa data@example.org"
 
 
 def test_a_live_source_is_not_asked_without_a_contact(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ def test_a_lasting_failure_is_not_tried_again(server: Replay, client: Client, st
 
     assert error.status == status
     assert str(error).startswith(f"{url}: it answers {status}, saying 'NoSuchKey' (tried once); ")
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_a_failure_that_stays_names_how_often_it_was_tried(server: Replay, client: Client) -> None:
@@ -123,7 +123,7 @@ def test_a_failure_that_stays_names_how_often_it_was_tried(server: Replay, clien
     error = refusal(client, url)
 
     assert str(error) == f"{url}: it answers 503, saying 'busy' (tried 5 times); try again later"
-    assert len(server.asked) == 5
+    assert len(server.requests) == 5
 
 
 def test_a_wait_asked_for_in_seconds_is_kept(
@@ -167,7 +167,7 @@ def test_a_body_that_stays_shorter_than_announced_is_an_error(
     url = server.on("/a", Reply(b'{"a": 1}', headers=JSON, length=100))
 
     assert "the connection broke" in str(refusal(client, url))
-    assert len(server.asked) == 5
+    assert len(server.requests) == 5
 
 
 def test_a_body_cut_by_a_length_too_small_is_not_taken_for_whole(
@@ -207,7 +207,7 @@ def test_a_bomb_of_gzip_is_refused_before_it_unfolds(server: Replay) -> None:
 
     assert "it decompresses to at least" in str(error)
     assert int(str(error).split("at least ")[1].split()[0]) < 6 << 20
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_a_body_announced_too_large_is_not_read(server: Replay) -> None:
@@ -224,7 +224,7 @@ def test_a_web_page_with_status_200_is_not_taken_for_data(server: Replay, client
         error = str(refusal(client, url, expects))
         assert f"a web page where {expects} was expected: 'Sorry Under maintenance'" in error
         assert url in error
-    assert len(server.asked) == 4
+    assert len(server.requests) == 4
 
 
 def test_data_labelled_as_a_web_page_is_still_data(server: Replay, client: Client) -> None:
@@ -256,7 +256,7 @@ def test_redirects_in_a_circle_end(server: Replay, client: Client) -> None:
     url = server.on("/a", Reply(b"", 302, {"Location": "/a"}))
 
     assert f"more than {REDIRECTS} times" in str(refusal(client, url))
-    assert len(server.asked) == REDIRECTS + 1
+    assert len(server.requests) == REDIRECTS + 1
 
 
 def test_a_redirect_to_something_that_is_no_web_address_is_an_error(
@@ -292,7 +292,7 @@ def test_a_redirect_from_https_to_http_is_refused(
     url = encrypted.on("/a", Reply(b"", 302, {"Location": server.on("/a", GOOD)}))
     with http_client(verify=trusting(authority)) as client:
         assert "which is not encrypted" in str(refusal(client, url))
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(encrypted: Replay) -> None:
@@ -302,7 +302,7 @@ def test_a_certificate_of_an_unknown_authority_is_refused(encrypted: Replay) -> 
 
     assert "its certificate is not valid" in error
     assert "tried once" in error
-    assert encrypted.asked == []
+    assert encrypted.requests == []
 
 
 def test_a_slow_body_ends_at_the_time_for_the_whole(server: Replay) -> None:
@@ -336,8 +336,8 @@ def test_what_is_no_web_address_is_refused(client: Client, url: str) -> None:
     assert "is not a web address" in str(refusal(client, url))
 
 
-def unless_kept(asked: Asked) -> Reply:
-    same = asked.headers.get("if-none-match") == '"1"'
+def unless_kept(request: ReceivedRequest) -> Reply:
+    same = request.headers.get("if-none-match") == '"1"'
     return Reply(status=304) if same else Reply(b'{"a": 1}', headers={**JSON, "ETag": '"1"'})
 
 
@@ -363,8 +363,8 @@ def test_the_day_of_the_last_change_is_asked_with(server: Replay) -> None:
         client.get(server.on("/a", Reply(status=304)), conditional=True)
         client.get(server.base + "/a")
 
-    assert server.asked[0].headers["if-modified-since"] == day
-    assert "if-modified-since" not in server.asked[1].headers
+    assert server.requests[0].headers["if-modified-since"] == day
+    assert "if-modified-since" not in server.requests[1].headers
 
 
 def test_a_large_body_goes_to_a_file_and_begins_anew_after_a_drop(
@@ -397,7 +397,7 @@ def test_a_key_is_in_no_error_log_or_record(
     error = refusal(client, f"{url}?series_id=GDP&api_key=5ecre7&limit=1")
     answer = client.get(f"{url}?api_key=5ecre7&series_id=GDP")
 
-    assert server.asked[0].query["api_key"] == "5ecre7"
+    assert server.requests[0].query["api_key"] == "5ecre7"
     assert answer.url == f"{url}?series_id=GDP"
     assert "series_id=GDP&limit=1: it answers 400" in str(error)
     assert "5ecre7" not in f"{error}{error.__cause__}{caplog.text}"
@@ -417,12 +417,12 @@ def test_a_key_in_a_header_is_not_told_another_host(server: Replay, client: Clie
 
     client.post(url, b"[]", {"X-OPENFIGI-APIKEY": "5ecre7"})
 
-    assert server.asked[0].headers["x-openfigi-apikey"] == "5ecre7"
-    assert "x-openfigi-apikey" not in server.asked[1].headers
-    assert server.asked[1].body == b"[]"
+    assert server.requests[0].headers["x-openfigi-apikey"] == "5ecre7"
+    assert "x-openfigi-apikey" not in server.requests[1].headers
+    assert server.requests[1].body == b"[]"
 
 
-class Clock:
+class SleepingClock:
     """A clock that only sleeping moves."""
 
     def __init__(self) -> None:
@@ -438,7 +438,7 @@ class Clock:
 
 
 def test_a_host_is_asked_no_more_often_than_its_rate(server: Replay, tmp_path: Path) -> None:
-    clock = Clock()
+    clock = SleepingClock()
     url = server.on("/a", GOOD)
     polite = Client("", tmp_path, rates={"127.0.0.1": 8.0}, clock=clock, sleep=clock.sleep)
     with polite as client:
@@ -461,7 +461,7 @@ def test_threads_share_the_rate_limit_of_a_host(tmp_path: Path) -> None:
 
 
 def test_hosts_of_one_owner_share_a_rate_limit_and_others_do_not(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = SleepingClock()
     limiter = RateLimiter(RATES, clock, clock.sleep, tmp_path)
     for host in ("data.sec.gov", "www.sec.gov", "data.sec.gov", "example.org", "example.net"):
         limiter.wait(host)
@@ -514,7 +514,7 @@ def test_whatever_a_rate_limit_file_says_nobody_waits_longer_than_one_interval(
 ) -> None:
     file = tmp_path_factory.getbasetemp() / "left"
     file.write_text(left)
-    clock = Clock()
+    clock = SleepingClock()
     HostRateLimit(4, clock, clock.sleep, file).wait()
 
     assert 0 <= clock.now <= 1 / 4

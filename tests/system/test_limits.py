@@ -25,7 +25,7 @@ STANDING = re.compile(r'"burst";r=(\d+);t=(\d+)(?:, "monthly";r=(\d+);t=(\d+))?'
 
 
 @dataclass(frozen=True)
-class Stores:
+class LimitStores:
     """Where keys and usage are kept; the servers are empty for files."""
 
     keys: str
@@ -50,9 +50,9 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Mart:
 
 
 @pytest.fixture(params=["files", "redis"])
-def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stores]:
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LimitStores]:
     if request.param == "files":
-        yield Stores(str(tmp_path / "keys.sqlite"), str(tmp_path / "usage.counts"))
+        yield LimitStores(str(tmp_path / "keys.sqlite"), str(tmp_path / "usage.counts"))
         return
     servers = []
     for name in ("keys", "usage"):
@@ -61,16 +61,18 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stores]:
     try:
         for server in servers:
             server.start()
-        yield Stores(servers[0].url, servers[1].url, tuple(servers))
+        yield LimitStores(servers[0].url, servers[1].url, tuple(servers))
     finally:
         for server in servers:
             server.kill()
 
 
-class Service:
+class LimitedService:
     """The app over stores, with a key of each kind."""
 
-    def __init__(self, mart: Mart, stores: Stores, tiers: Mapping[TierName, Tier] = TIERS) -> None:
+    def __init__(
+        self, mart: Mart, stores: LimitStores, tiers: Mapping[TierName, Tier] = TIERS
+    ) -> None:
         self.keys, self.usage = KeyStore(stores.keys, tiers), Usage(stores.usage)
         self.client = testing.TestClient(create_app(mart, self.keys, usage=self.usage))
         self.public = sandbox(self.keys)
@@ -87,8 +89,8 @@ class Service:
 
 
 @pytest.fixture
-def service(mart: Mart, stores: Stores) -> Service:
-    return Service(mart, stores)
+def service(mart: Mart, stores: LimitStores) -> LimitedService:
+    return LimitedService(mart, stores)
 
 
 def monthly(result: testing.Result) -> int:
@@ -98,7 +100,9 @@ def monthly(result: testing.Result) -> int:
     return int(found[3])
 
 
-def test_every_keyed_answer_says_both_limits_and_how_the_key_stands(service: Service) -> None:
+def test_every_keyed_answer_says_both_limits_and_how_the_key_stands(
+    service: LimitedService,
+) -> None:
     first = service.get(ENTITY, service.starter)
     second = service.get("/v1/entities/DCNOBODY", service.starter)
 
@@ -122,7 +126,7 @@ def test_every_keyed_answer_says_both_limits_and_how_the_key_stands(service: Ser
     ],
 )
 def test_200_400_402_and_404_count_once_against_the_month(
-    service: Service, status: int, path: str
+    service: LimitedService, status: int, path: str
 ) -> None:
     before = monthly(service.get(ENTITY, service.sample))
     answer = service.get(path, service.sample)
@@ -131,7 +135,9 @@ def test_200_400_402_and_404_count_once_against_the_month(
     assert monthly(service.get(ENTITY, service.sample)) == before - 2
 
 
-def test_304_does_not_count_against_the_month_but_against_the_minute(service: Service) -> None:
+def test_304_does_not_count_against_the_month_but_against_the_minute(
+    service: LimitedService,
+) -> None:
     whole = service.get(ENTITY, service.sample)
     unchanged = service.get(ENTITY, service.sample, If_None_Match=whole.headers["etag"])
 
@@ -141,7 +147,7 @@ def test_304_does_not_count_against_the_month_but_against_the_minute(service: Se
     assert service.usage.used(key_id(service, service.sample), this_month()) == 1
 
 
-def test_401_counts_against_nobody(service: Service) -> None:
+def test_401_counts_against_nobody(service: LimitedService) -> None:
     for key in ("", "sk_live_wrong"):
         refused = service.get(ENTITY, key)
         assert refused.status_code == 401 and "ratelimit" not in refused.headers
@@ -149,15 +155,15 @@ def test_401_counts_against_nobody(service: Service) -> None:
 
 
 def test_503_of_the_datastore_does_not_count_against_the_month(
-    stores: Stores, tmp_path: Path
+    stores: LimitStores, tmp_path: Path
 ) -> None:
-    empty = Service(Mart(tmp_path / "none"), stores)
+    empty = LimitedService(Mart(tmp_path / "none"), stores)
     answer = empty.get(ENTITY, empty.sample)
     assert answer.status_code == 503 and monthly(answer) == 3_000
 
 
 def test_an_error_of_ours_does_not_count_against_the_month(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: LimitedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("inside")
@@ -167,7 +173,7 @@ def test_an_error_of_ours_does_not_count_against_the_month(
     assert answer.status_code == 500 and monthly(answer) == 3_000
 
 
-def test_429_names_the_policy_and_when_to_come_back(service: Service) -> None:
+def test_429_names_the_policy_and_when_to_come_back(service: LimitedService) -> None:
     answers = [service.get(ENTITY, service.sample) for _ in range(32)]
 
     assert [answer.status_code for answer in answers] == [200] * 30 + [429] * 2
@@ -182,10 +188,10 @@ def test_429_names_the_policy_and_when_to_come_back(service: Service) -> None:
     assert service.get(ENTITY, service.starter).status_code == 200
 
 
-def test_the_monthly_cap_is_429_too(mart: Mart, stores: Stores, tmp_path: Path) -> None:
+def test_the_monthly_cap_is_429_too(mart: Mart, stores: LimitStores, tmp_path: Path) -> None:
     tiers = tmp_path / "tiers.json"
     tiers.write_text('{"sample": {"per_month": 2}}')
-    service = Service(mart, stores, configured_tiers(tiers))
+    service = LimitedService(mart, stores, configured_tiers(tiers))
 
     answers = [service.get(ENTITY, service.sample) for _ in range(3)]
 
@@ -195,7 +201,7 @@ def test_the_monthly_cap_is_429_too(mart: Mart, stores: Stores, tmp_path: Path) 
     assert abs(body["retry_after"] - (month_at(time.time()).ends - time.time())) < 60
 
 
-def test_limits_are_asked_before_parameters_and_after_the_key(service: Service) -> None:
+def test_limits_are_asked_before_parameters_and_after_the_key(service: LimitedService) -> None:
     for _ in range(30):
         service.get(ENTITY, service.sample)
     assert service.get(f"{ENTITY}?wrong=1", service.sample).status_code == 429
@@ -203,7 +209,7 @@ def test_limits_are_asked_before_parameters_and_after_the_key(service: Service) 
     assert service.get(ENTITY, service.sample + "x").status_code == 401
 
 
-def test_a_visitor_of_the_sandbox_does_not_use_it_up_for_another(service: Service) -> None:
+def test_a_visitor_of_the_sandbox_does_not_use_it_up_for_another(service: LimitedService) -> None:
     mine = [service.get(ENTITY, service.public, "198.51.100.7") for _ in range(31)]
     assert mine[-1].status_code == 429
     assert service.get(ENTITY, service.public, "198.51.100.8").status_code == 429
@@ -211,7 +217,7 @@ def test_a_visitor_of_the_sandbox_does_not_use_it_up_for_another(service: Servic
     assert service.get(ENTITY, service.public, "2001:db8::1").status_code == 200
 
 
-def test_a_revoked_or_rotated_key_is_401_within_a_second(service: Service) -> None:
+def test_a_revoked_or_rotated_key_is_401_within_a_second(service: LimitedService) -> None:
     assert service.get(ENTITY, service.sample).status_code == 200
     assert service.get(ENTITY, service.starter).status_code == 200
     revoke_key(service.keys, service.sample[:12])
@@ -223,14 +229,14 @@ def test_a_revoked_or_rotated_key_is_401_within_a_second(service: Service) -> No
     assert monthly(service.get(ENTITY, fresh)) == 49_998
 
 
-def test_a_preflight_needs_no_key_and_counts_for_nobody(service: Service) -> None:
-    asked = service.client.simulate_options(ENTITY, headers={"X-API-Key": service.sample})
-    assert asked.status_code == 200 and "ratelimit" not in asked.headers
+def test_a_preflight_needs_no_key_and_counts_for_nobody(service: LimitedService) -> None:
+    preflight = service.client.simulate_options(ENTITY, headers={"X-API-Key": service.sample})
+    assert preflight.status_code == 200 and "ratelimit" not in preflight.headers
     assert monthly(service.get(ENTITY, service.sample)) == 2_999
 
 
 def test_no_key_is_in_a_log_or_an_answer(
-    service: Service, stores: Stores, caplog: pytest.LogCaptureFixture
+    service: LimitedService, stores: LimitStores, caplog: pytest.LogCaptureFixture
 ) -> None:
     texts = []
     with caplog.at_level(logging.DEBUG):
@@ -245,7 +251,7 @@ def test_no_key_is_in_a_log_or_an_answer(
     assert service.sample[:12] in said
 
 
-def key_id(service: Service, key: str) -> str:
+def key_id(service: LimitedService, key: str) -> str:
     return next(row.key_id for row in service.keys.backend.issued() if row.prefix == key[:12])
 
 

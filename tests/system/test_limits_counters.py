@@ -34,7 +34,7 @@ for _ in range(int(sys.argv[2])):
 """
 
 
-class Clock:
+class ManualClock:
     """A clock that the test sets."""
 
     def __init__(self, text: str = "2026-11-15T12:00:00+00:00") -> None:
@@ -161,7 +161,7 @@ def test_a_network_is_a_24_or_a_48(address: str | None, network: str) -> None:
 
 
 def test_a_minute_begins_anew_when_it_has_ended(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = ManualClock()
     usage = Usage(tmp_path / "u", clock)
     for _ in range(4):
         usage.take(key(), None)
@@ -172,7 +172,7 @@ def test_a_minute_begins_anew_when_it_has_ended(tmp_path: Path) -> None:
 
 
 def test_a_month_begins_anew_at_midnight_utc(tmp_path: Path) -> None:
-    clock = Clock("2026-12-31T23:59:00+00:00")
+    clock = ManualClock("2026-12-31T23:59:00+00:00")
     usage = Usage(tmp_path / "u", clock)
     tier = Tier("sample", 25, 25, 100, 1, paid=False)
     usage.take(key(tier=tier), None)
@@ -214,7 +214,7 @@ def test_the_file_counts_as_a_list_of_requests_would(
     asked: list[tuple[str, int, bool, bool]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        clock = Clock("2026-11-30T23:57:00+00:00")
+        clock = ManualClock("2026-11-30T23:57:00+00:00")
         usage = Usage(Path(folder) / "u", clock)
         began: dict[str, float] = {}
         minute: dict[str, int] = {}
@@ -238,7 +238,7 @@ def test_the_file_counts_as_a_list_of_requests_would(
 
 
 def test_what_is_not_charged_is_never_above_the_month(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = ManualClock()
     usage = Usage(tmp_path / "u", clock)
     for _ in range(5):
         usage.take(key(), None)

@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.helpers.installation import Briefly, at, loaded_record, publication
+from tests.helpers.installation import BriefPublication, loaded_record, publication, settings_of
 from tests.helpers.postgres_server import new_database, postgres
 from warehouse.exports.published import Artifact, Manifest, PublishedExports
 from warehouse.methodology.signals import PANELS
@@ -42,7 +42,7 @@ Question = Callable[[Mart, date | None], RowPage | None]
 
 
 @dataclass(frozen=True)
-class World:
+class ParityWorld:
     """Two versions of the sample world on one engine, and the files of the second."""
 
     mart: Mart
@@ -93,7 +93,7 @@ def move(whole: Record, into: Record, which: str) -> None:
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def world(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[World]:
+) -> Iterator[ParityWorld]:
     if request.param == "sqlite":
         yield from published(str(tmp_path_factory.mktemp("mart")), tmp_path_factory)
         return
@@ -101,22 +101,22 @@ def world(
         yield from published(new_database(server), tmp_path_factory)
 
 
-def published(marts: str, factory: pytest.TempPathFactory) -> Iterator[World]:
+def published(marts: str, factory: pytest.TempPathFactory) -> Iterator[ParityWorld]:
     home = factory.mktemp("two") / "home"
-    whole, record = loaded_record(factory), Record(at(home).record)
+    whole, record = loaded_record(factory), Record(settings_of(home).record)
     versions = []
     for which in (
         f"available_at IS NULL OR available_at <= '{UNTIL}'",
         f"available_at > '{UNTIL}'",
     ):
         move(whole, record, which)
-        versions.append(publication(at(home), Briefly, marts=marts).run(record))
-    exports = Path(at(home).exports)
+        versions.append(publication(settings_of(home), BriefPublication, marts=marts).run(record))
+    exports = Path(settings_of(home).exports)
     manifest = PublishedExports(str(exports)).manifest()
     assert manifest.data_version == versions[1]
     mart = Mart(marts)
     before, after = versions
-    yield World(mart, before, after, exports, manifest)
+    yield ParityWorld(mart, before, after, exports, manifest)
     mart.close()
 
 
@@ -152,7 +152,7 @@ def same(read: list[Row], exported: list[Row], **renamed: str) -> int:
     return len(read)
 
 
-def test_figures_are_those_of_the_file_on_any_day(world: World) -> None:
+def test_figures_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
     """Figures of an organisation are those of every id that was found to be it."""
     compared = 0
     pointed: dict[Any, Any] = dict(
@@ -169,7 +169,7 @@ def test_figures_are_those_of_the_file_on_any_day(world: World) -> None:
     assert compared > 1000
 
 
-def test_series_are_those_of_the_file_on_any_day(world: World) -> None:
+def test_series_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
     compared = 0
     for day in days(5):
         exported = world.known("af-macro-series", day)
@@ -181,7 +181,7 @@ def test_series_are_those_of_the_file_on_any_day(world: World) -> None:
 
 
 @pytest.mark.parametrize("key", [panel.key for panel in PANELS])
-def test_panels_are_those_of_the_file_on_any_day(world: World, key: str) -> None:
+def test_panels_are_those_of_the_file_on_any_day(world: ParityWorld, key: str) -> None:
     compared = 0
     for day in days(4):
         read = told(panel(world.mart, key, as_of=day))
@@ -191,7 +191,7 @@ def test_panels_are_those_of_the_file_on_any_day(world: World, key: str) -> None
     assert compared
 
 
-def test_demand_is_that_of_the_file_on_any_day(world: World) -> None:
+def test_demand_is_that_of_the_file_on_any_day(world: ParityWorld) -> None:
     compared = 0
     for country in ("ZA", "KE", "CO"):
         for day in days(6):
@@ -201,7 +201,7 @@ def test_demand_is_that_of_the_file_on_any_day(world: World) -> None:
     assert compared > 500
 
 
-def test_values_of_tenders_are_those_of_the_file_on_any_day(world: World) -> None:
+def test_values_of_tenders_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
     compared = 0
     for country, iso3 in (("ZA", "ZAF"), ("KE", "KEN"), ("CO", "COL")):
         for day in days(5):
@@ -219,7 +219,7 @@ def test_values_of_tenders_are_those_of_the_file_on_any_day(world: World) -> Non
     assert compared > 50
 
 
-def test_releases_known_now_are_those_of_the_file(world: World) -> None:
+def test_releases_known_now_are_those_of_the_file(world: ParityWorld) -> None:
     for country in ("ZA", "KE", "CO"):
         read = [
             {**row, "tag": ",".join(row["tag"] or ())}
@@ -235,7 +235,7 @@ def test_releases_known_now_are_those_of_the_file(world: World) -> None:
                 assert served[name] == part
 
 
-def test_the_build_tells_the_manifest_that_was_signed(world: World) -> None:
+def test_the_build_tells_the_manifest_that_was_signed(world: ParityWorld) -> None:
     exported = PublishedExports(str(world.exports))
     assert export_manifest(world.mart) == exported.manifest_bytes()
     assert export_manifest(world.mart.at(world.before)) == exported.manifest_bytes(world.before)
@@ -295,7 +295,7 @@ MAY_LOSE = ("metrics", "screen")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_row_is_of_later_than_as_of(name: str, world: World) -> None:
+def test_no_row_is_of_later_than_as_of(name: str, world: ParityWorld) -> None:
     ask, seen = questions(world.mart)[name], 0
     for day in days(10):
         for row in told(ask(world.mart, day)):
@@ -305,7 +305,7 @@ def test_no_row_is_of_later_than_as_of(name: str, world: World) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_loaded_later_changes_no_earlier_answer(name: str, world: World) -> None:
+def test_what_is_loaded_later_changes_no_earlier_answer(name: str, world: ParityWorld) -> None:
     ask, seen = questions(world.mart)[name], 0
     then = world.mart.at(world.before)
     for day in (UNTIL, *days(10, UNTIL)):

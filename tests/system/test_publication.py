@@ -17,13 +17,13 @@ from quality.history import history
 from tests.helpers.exports import current_loads, fact_row, load, party_row
 from tests.helpers.facts import fact
 from tests.helpers.installation import (
-    at,
     copy_of,
     load_sample,
     publication,
-    said,
+    run_command,
     sample_home,
     sankofa,
+    settings_of,
 )
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
@@ -42,7 +42,7 @@ WHY = "the register was split in two"
 
 
 @dataclass(frozen=True)
-class Seen:
+class ReaderView:
     """What readers of an installation see."""
 
     builds: str
@@ -53,11 +53,11 @@ class Seen:
     pages: list[str]
 
 
-def seen(home: Path) -> Seen:
-    here = at(home)
-    status, listed, _ = said(home, "builds")
+def seen(home: Path) -> ReaderView:
+    here = settings_of(home)
+    status, listed, _ = run_command(home, "builds")
     assert status == 0
-    return Seen(
+    return ReaderView(
         listed,
         current_build_file(Path(here.marts)),
         Path(here.exports, "latest").read_text(),
@@ -69,7 +69,7 @@ def seen(home: Path) -> Seen:
 
 def answers(home: Path, data_version: str | None = None) -> list[bytes]:
     """Ask a few of everything that is read, byte for byte."""
-    mart = Mart(at(home).marts)
+    mart = Mart(settings_of(home).marts)
     asked = mart if data_version is None else mart.at(data_version)
     days = (None, date(2021, 6, 30), date(2024, 6, 30))
     found: list[bytes] = []
@@ -88,7 +88,7 @@ def answers(home: Path, data_version: str | None = None) -> list[bytes]:
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Slip in a person with forged evidence, and more balances that do not add up than do."""
     home = copy_of(sample_home(tmp_path_factory), "faulty", tmp_path_factory)
-    record = Record(at(home).record)
+    record = Record(settings_of(home).record)
     load(record, TENDER_PARTIES, party_row(PERSON))
     wrong = {"total_assets": "100", "total_liabilities": "70", "total_equity": "10"}
     load(
@@ -113,7 +113,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_failed_audit_leaves_everything_as_it_was_and_says_why(faulty: Path) -> None:
     before, told_before = seen(faulty), answers(faulty)
 
-    status, out, err = said(faulty, "publish")
+    status, out, err = run_command(faulty, "publish")
 
     assert status == 4 and "published as" not in out
     assert "the audit failed; nothing was published." in err
@@ -122,21 +122,21 @@ def test_a_failed_audit_leaves_everything_as_it_was_and_says_why(faulty: Path) -
     assert "Traceback" not in err
     assert seen(faulty) == before
     assert answers(faulty) == told_before
-    (kept,) = (at(faulty).work / "failed").iterdir()
+    (kept,) = (settings_of(faulty).work / "failed").iterdir()
     why = (kept / "why.txt").read_text()
     assert "accounting_identity" in why and why.splitlines()[1] in err
     page = (kept / "quality" / "index.html").read_text()
     assert "Not published: checks failed." in page and "accounting_identity" in page
     assert pq.read_table(kept / "tender_parties.parquet")["name"].to_pylist().count(PERSON) == 1
-    assert list(at(faulty).work.iterdir()) == [at(faulty).work / "failed"]
-    versions = set(history(Record(at(faulty).record))["data_version"].to_pylist())
+    assert list(settings_of(faulty).work.iterdir()) == [settings_of(faulty).work / "failed"]
+    versions = set(history(Record(settings_of(faulty).record))["data_version"].to_pylist())
     assert versions == set(before.held)
 
 
 def test_what_the_writer_refuses_is_found_again_in_the_stage(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    here = at(sample_home(tmp_path_factory))
+    here = settings_of(sample_home(tmp_path_factory))
     record = Record(here.record)
     making = publication(here)
     with Snapshot(tmp_path / "stage", record, current_loads(record), "20991231.1") as snapshot:
@@ -171,11 +171,11 @@ class Story:
     first: str
     answers: list[bytes]
     steps: dict[str, tuple[int, str, str]] = field(default_factory=dict)
-    states: dict[str, Seen] = field(default_factory=dict)
+    states: dict[str, ReaderView] = field(default_factory=dict)
     told: dict[str, list[bytes]] = field(default_factory=dict)
 
     def run(self, step: str, *arguments: str, **environment: str) -> None:
-        self.steps[step] = said(self.home, *arguments, **environment)
+        self.steps[step] = run_command(self.home, *arguments, **environment)
         self.see(step)
 
     def see(self, step: str) -> None:
@@ -185,7 +185,7 @@ class Story:
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     home = copy_of(sample_home(tmp_path_factory), "lost", tmp_path_factory)
-    here = at(home)
+    here = settings_of(home)
     first = str(builds_at(here.marts).current())
     told = Story(home, first, answers(home))
     told.see("before")
@@ -209,7 +209,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 
 def _killed(home: Path) -> None:
     """Kill the command as soon as it has begun to stage."""
-    work = at(home).work
+    work = settings_of(home).work
     with sankofa(home, "publish", "--confirm-loss", WHY) as command:
         while not any(path.name != "failed" for path in work.iterdir()):
             assert command.poll() is None
@@ -235,7 +235,7 @@ def test_a_killed_command_leaves_what_is_read_and_the_next_one_works(story: Stor
     assert story.states["killed"] == story.states["before"]
     assert story.told["killed"] == story.answers
     assert story.steps["confirmed"][0] == 0
-    assert list(at(story.home).work.iterdir()) == [at(story.home).work / "failed"]
+    assert list(settings_of(story.home).work.iterdir()) == [settings_of(story.home).work / "failed"]
 
 
 def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:
@@ -248,8 +248,8 @@ def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:
     assert first[:2] == ["*", version] and second[0] == story.first
     assert state.latest == version
     assert state.exported == state.pages == [story.first, version]
-    assert not verify_export(at(story.home).exports, version)
-    why = json.loads(builds_at(at(story.home).marts).metadata(version)[CONFIRMED])
+    assert not verify_export(settings_of(story.home).exports, version)
+    why = json.loads(builds_at(settings_of(story.home).marts).metadata(version)[CONFIRMED])
     assert why["why"] == WHY and "listings fell from 11 to 0" in why["losses"][0]
     assert story.told["confirmed"] != story.answers
 
@@ -279,5 +279,5 @@ def test_publishing_again_makes_no_build_and_lets_go_of_old_ones(story: Story) -
     assert story.told["again"] == story.told["confirmed"]
     status, _, err = story.steps["too far back"]
     assert status == 1 and "there is no build before the current one" in err
-    kept = history(Record(at(story.home).record))["data_version"].to_pylist()
+    kept = history(Record(settings_of(story.home).record))["data_version"].to_pylist()
     assert set(kept) == {story.first, version}

@@ -11,7 +11,7 @@ import pytest
 
 from assets.exports.signing import verify_export
 from quality.history import history
-from tests.helpers.installation import at
+from tests.helpers.installation import settings_of
 from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.thoroughness import times
 from warehouse.exports.published import PublishedExports
@@ -54,10 +54,10 @@ def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
     assert after["current"] == after["latest"] == after["builds"][-1] != first
     assert after["exported"] == after["begun"] == after["pages"] == sorted(after["builds"])
     assert after["staged"] == after["partial"] == []
-    exports = at(home).exports
+    exports = settings_of(home).exports
     for version in PublishedExports(exports).versions():
         assert not verify_export(exports, version)
-    measured = set(history(Record(at(home).record))["data_version"].to_pylist())
+    measured = set(history(Record(settings_of(home).record))["data_version"].to_pylist())
     assert {first, after["current"]} <= measured <= set(after["builds"])
 
 

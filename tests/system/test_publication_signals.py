@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.helpers.installation import at, sample_home
+from tests.helpers.installation import sample_home, settings_of
 from warehouse.exports.published import PublishedExports
 
 Row = dict[str, Any]
@@ -27,7 +27,7 @@ DAYS = (date(2023, 2, 5), date(2024, 7, 5), date(2026, 4, 5))
 
 
 @dataclass
-class Process:
+class ProcessState:
     """What was known of one process on a day."""
 
     opened: date | None = None
@@ -48,7 +48,7 @@ class Files:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    exports = at(sample_home(tmp_path_factory)).exports
+    exports = settings_of(sample_home(tmp_path_factory)).exports
     return Files(Path(exports) / PublishedExports(exports).latest())
 
 
@@ -62,13 +62,13 @@ def known(rows: list[Row], day: date, country: str) -> list[Row]:
     ]
 
 
-def processes(files: Files, day: date, country: str) -> dict[str, Process]:
+def processes(files: Files, day: date, country: str) -> dict[str, ProcessState]:
     """Merge the releases known on a day, the newest statement of each member last."""
     tendering = defaultdict(set)
     for party in files.rows("af-tender-parties"):
         if party["role"] == "tenderer" and not party["withdrawn"]:
             tendering[party["ocid"], party["release_id"]].add(party["party_id"])
-    found: dict[str, Process] = defaultdict(Process)
+    found: dict[str, ProcessState] = defaultdict(ProcessState)
     releases = [
         row for row in known(files.rows("af-tender-releases"), day, country) if not row["withdrawn"]
     ]
@@ -98,7 +98,7 @@ def panel(files: Files, key: str, day: date, country: str, measure: str) -> dict
     }
 
 
-def months(found: dict[str, Process], day: date) -> dict[date, list[Process]]:
+def months(found: dict[str, ProcessState], day: date) -> dict[date, list[ProcessState]]:
     """Sort processes into the months that were closed, and looked at again, by a day."""
     last = (day - timedelta(days=5)).replace(day=1)
     first = date(last.year - 3, last.month, 1)
@@ -123,21 +123,21 @@ def agrees(row: Row, met: list[bool | None]) -> None:
     assert row["coverage"] == covered
 
 
-def days_open(process: Process) -> int | None:
+def days_open(process: ProcessState) -> int | None:
     start, end = (process.stated.get(name) for name in ("tender_start", "tender_end"))
     return (end - start).days if start and end and end >= start else None
 
 
-def was_short(process: Process) -> bool | None:
+def was_short(process: ProcessState) -> bool | None:
     length = days_open(process)
     return None if length is None else length < 15
 
 
-def ended_without_award(process: Process) -> bool | None:
+def ended_without_award(process: ProcessState) -> bool | None:
     return FINAL.get(process.stated.get("tender_status", ""))
 
 
-RATES: dict[tuple[str, str], Callable[[Process], bool | None]] = {
+RATES: dict[tuple[str, str], Callable[[ProcessState], bool | None]] = {
     ("cancellation-rate", "cancellation_rate"): ended_without_award,
     ("submission-window", "share_under_15_days"): was_short,
 }

@@ -11,7 +11,13 @@ from markupsafe import escape
 
 from assets.pages.cards import CARDS
 from assets.pages.coverage import short_count
-from tests.helpers.installation import Briefly, at, copy_of, publication, sample_home
+from tests.helpers.installation import (
+    BriefPublication,
+    copy_of,
+    publication,
+    sample_home,
+    settings_of,
+)
 from tests.helpers.rest_service import Served, World
 from tests.helpers.site import MCP, addresses, served_site, world_of
 from warehouse.mart.builds import builds_at
@@ -177,9 +183,9 @@ def test_the_pages_follow_the_build_that_is_read(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     home = copy_of(sample_home(tmp_path_factory), "followed", tmp_path_factory)
-    here, world = at(home), world_of(home)
+    here, world = settings_of(home), world_of(home)
     first = str(builds_at(here.marts).current())
-    again = publication(here, Briefly)
+    again = publication(here, BriefPublication)
     again.notice = "Another notice."
     second = again.run(Record(here.record))
 

@@ -66,8 +66,8 @@ def test_every_page_is_quiet_asks_no_other_host_and_draws_its_plots(
     page.look(1280, "light")
     for address in addresses(world):
         go(page, f"{server.address}/{address}")
-        assert page.complaints == [], address
-        hosts = {urlsplit(item).netloc for item in page.asked if not item.startswith("data:")}
+        assert page.errors == [], address
+        hosts = {urlsplit(url).netloc for url in page.requested_urls if not url.startswith("data:")}
         assert hosts == {f"127.0.0.1:{server.port}"}, address
         drawn = page.evaluate(DRAWN)
         assert len(drawn) == page.evaluate("document.querySelectorAll('.plot').length"), address
@@ -123,7 +123,7 @@ def test_the_as_of_control_changes_the_numbers_as_the_api_does(
         assert page.evaluate("document.getElementById('known-on').textContent") == day
         seen.append(shown)
     assert seen[-1] == [] and len({str(item) for item in seen}) == 4
-    assert page.complaints == []
+    assert page.errors == []
 
 
 def test_the_plot_has_every_vintage_of_a_restated_figure(
@@ -206,11 +206,11 @@ def test_the_folder_works_at_any_web_host_once_it_is_told_where_the_api_is(
     issuer = issuer_that_restated(world)
     with plain_host(tmp_path) as host:
         go(page, f"{host}/below/a-path/issuers/view/?id={issuer}")
-        assert rows_of(page, "facts") and page.complaints == []
+        assert rows_of(page, "facts") and page.errors == []
         go(page, f"{host}/below/a-path/signals/single-bid-rate/")
         links = page.evaluate("[...document.querySelectorAll('a[data-api]')].map((a) => a.href)")
         code = page.evaluate("document.querySelector('.snippet code').textContent")
-        asked = {f"http://{urlsplit(item).netloc}" for item in page.asked}
+        asked = {f"http://{urlsplit(url).netloc}" for url in page.requested_urls}
     assert links and all(link.startswith(f"{server.address}/") for link in links)
     assert server.address in code and asked == {host}
 

@@ -18,7 +18,7 @@ import pytest
 from pipelines.doctor.findings import CheckContext
 from pipelines.doctor.machine import ports as look_at_ports
 from pipelines.ports import holder, is_free, refuse_taken
-from tests.helpers.installation import at, copy_of, sample_home, sankofa
+from tests.helpers.installation import copy_of, sample_home, sankofa, settings_of
 from warehouse.errors import SankofaError
 
 CURL = re.compile(r"curl -s -H 'X-API-Key: (\S+)' '(\S+)'")
@@ -82,7 +82,7 @@ def test_all_servers_answer_and_all_stop_together(home: Path) -> None:
             assert json.loads(get(address, key))["data"]
         assert f"http://127.0.0.1:{mcp}/mcp" in said and "Dagster" not in said
         assert not is_free("127.0.0.1", mcp)
-        asked = CheckContext(at(home), "127.0.0.1", {"REST": rest, "MCP": mcp})
+        asked = CheckContext(settings_of(home), "127.0.0.1", {"REST": rest, "MCP": mcp})
         assert [finding.state for finding in look_at_ports(asked)] == ["ok", "ok"]
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)

@@ -27,7 +27,7 @@ _UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
 
 
 @dataclass(frozen=True)
-class Seen:
+class LoadResult:
     """What a run saw: requests a second, milliseconds, failures, µs of the server's CPU each."""
 
     per_second: float
@@ -39,7 +39,7 @@ class Seen:
 
 def load(
     port: int, requests: list[str], seconds: int, core: int, key: str = "", method: str = "GET"
-) -> Seen:
+) -> LoadResult:
     """Ask what is given, one after the other, over connections that stay open."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "requests")
@@ -49,7 +49,7 @@ def load(
         return run(Path(folder), port, seconds, core, environ)
 
 
-def _wrk(folder: Path, port: int, seconds: int, core: int, environ: dict[str, str]) -> Seen:
+def _wrk(folder: Path, port: int, seconds: int, core: int, environ: dict[str, str]) -> LoadResult:
     (folder / "ask.lua").write_text(_LUA)
     command = [
         *("wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "--timeout", "20s"),
@@ -59,7 +59,7 @@ def _wrk(folder: Path, port: int, seconds: int, core: int, environ: dict[str, st
     output = _run(command, core, environ)
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
     broken = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+)", output)
-    return Seen(
+    return LoadResult(
         float(_one(r"Requests/sec:\s+([\d.]+)", output)),
         _milliseconds(_one(r"50%\s+(\S+)", output)),
         _milliseconds(_one(r"99%\s+(\S+)", output)),
@@ -67,9 +67,9 @@ def _wrk(folder: Path, port: int, seconds: int, core: int, environ: dict[str, st
     )
 
 
-def _own(folder: Path, port: int, seconds: int, core: int, environ: dict[str, str]) -> Seen:
+def _own(folder: Path, port: int, seconds: int, core: int, environ: dict[str, str]) -> LoadResult:
     command = [sys.executable, "-m", "tests.bench.serve.load", str(port), str(seconds)]
-    return Seen(**json.loads(_run(command, core, environ)))
+    return LoadResult(**json.loads(_run(command, core, environ)))
 
 
 def _run(command: list[str], core: int, environ: dict[str, str]) -> str:
@@ -128,7 +128,7 @@ async def _main(port: int, seconds: int) -> None:
     failed = await asyncio.gather(*(_ask(port, part, until, took) for part in parts))
     took.sort()
     p50, p99 = (took[int(len(took) * part)] * 1000 for part in (0.5, 0.99))
-    print(json.dumps(vars(Seen(len(took) / seconds, p50, p99, sum(failed)))))
+    print(json.dumps(vars(LoadResult(len(took) / seconds, p50, p99, sum(failed)))))
 
 
 if __name__ == "__main__":

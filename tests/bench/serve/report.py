@@ -10,7 +10,7 @@ from statistics import median
 from tests.bench.serve import data
 from tests.bench.serve.cases import CASES, Question, questions
 from tests.bench.serve.contenders import Contender, ours, started
-from tests.bench.serve.load import Seen, load
+from tests.bench.serve.load import LoadResult, load
 
 # At least so many times Datasette and the usual service, and so much of waitress's ceiling.
 GOALS = {"fundamentals": (25, 35), "tenders": (10, 15), "macro": (20, 30), "entity": (5, 7)}
@@ -23,7 +23,7 @@ def report(scale: float = 1.0, rounds: int = 3, seconds: int = 5) -> None:
     queries = {case: questions(dataset, case) for case in CASES}
     server, client = _cores()
     sizes = _sizes(dataset, queries, server)
-    seen: dict[tuple[str, str], list[Seen]] = defaultdict(list)
+    seen: dict[tuple[str, str], list[LoadResult]] = defaultdict(list)
     with started(dataset, server, sizes) as contenders:
         for case in CASES:
             for number in range(rounds + 1):
@@ -68,7 +68,7 @@ def _run(
     queries: list[Question],
     seconds: int,
     core: int,
-) -> Seen:
+) -> LoadResult:
     if contender.words == "constant":
         texts = [f"/{case}"]
     else:
@@ -84,7 +84,7 @@ def _run(
 
 
 def _print_case(
-    case: str, size: int, seen: dict[tuple[str, str], list[Seen]], names: list[str]
+    case: str, size: int, seen: dict[tuple[str, str], list[LoadResult]], names: list[str]
 ) -> None:
     print(f"\n  {case}, {size:,} bytes")
     print("                       requests/s   p50 ms   p99 ms   CPU µs    ours is     by CPU")

@@ -48,7 +48,7 @@ FACTS = "/v1/fundamentals/DCTEST1"
 
 
 @dataclass(frozen=True)
-class Service:
+class PublishedService:
     """A service on a small published world, with a key of each kind."""
 
     client: testing.TestClient
@@ -67,7 +67,7 @@ class Service:
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PublishedService]:
     root = tmp_path_factory.mktemp("service")
     record, mart, keys = Record(str(root / "record")), root / "mart", root / "keys.sqlite"
     restated(record)
@@ -83,7 +83,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     publish(record, mart, notice=SAMPLE_NOTICE)
     store = KeyStore(keys)
     client = testing.TestClient(create_app(Mart(mart), store))
-    yield Service(client, record, mart, keys, sandbox(store), create_key(store, "starter"))
+    yield PublishedService(client, record, mart, keys, sandbox(store), create_key(store, "starter"))
 
 
 def problem(result: testing.Result, status: int, code: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def problem(result: testing.Result, status: int, code: str) -> dict[str, Any]:
     return body
 
 
-def test_facts_are_answered_as_of_in_their_envelope(service: Service) -> None:
+def test_facts_are_answered_as_of_in_their_envelope(service: PublishedService) -> None:
     answer = service.get(f"{FACTS}?as_of=2019-12-31")
 
     body = answer.json
@@ -118,25 +118,27 @@ def test_facts_are_answered_as_of_in_their_envelope(service: Service) -> None:
     assert b"superseded_at" not in answer.content
 
 
-def test_digits_are_served_as_they_were_reported(service: Service) -> None:
+def test_digits_are_served_as_they_were_reported(service: PublishedService) -> None:
     assert b'"value_reported":12.5,' in service.get(FACTS).content
     assert b'"value":369062464570.386,' in service.get("/v1/macro?country=ZAF").content
 
 
-def test_every_vintage_is_served_when_asked_for(service: Service) -> None:
+def test_every_vintage_is_served_when_asked_for(service: PublishedService) -> None:
     rows = service.get(f"{FACTS}?vintages=all").json["data"]
     assert [(row["vintage"], row["value_reported"]) for row in rows] == [(1, 10), (2, 12.5)]
     assert service.get(f"{FACTS}?vintages=as_reported").json["data"][0]["value_reported"] == 10
     assert service.get(f"{FACTS}?period_type=H1").json["data"] == []
 
 
-def test_a_future_as_of_answers_as_of_today_and_says_so(service: Service) -> None:
+def test_a_future_as_of_answers_as_of_today_and_says_so(service: PublishedService) -> None:
     body = service.get(f"{FACTS}?as_of=2999-01-01").json
     assert body["as_of"] == datetime.now(UTC).date().isoformat()
     assert body["count"] == 1
 
 
-def test_a_sample_key_gets_the_newest_25_facts_and_a_paid_one_all(service: Service) -> None:
+def test_a_sample_key_gets_the_newest_25_facts_and_a_paid_one_all(
+    service: PublishedService,
+) -> None:
     sample = service.get("/v1/fundamentals/DCLONG", service.sample).json
     paid = service.get("/v1/fundamentals/DCLONG").json
 
@@ -146,7 +148,7 @@ def test_a_sample_key_gets_the_newest_25_facts_and_a_paid_one_all(service: Servi
     assert sample["data"][0]["period_end"] == "2017-12-31"
 
 
-def test_a_missing_or_unknown_key_is_401(service: Service) -> None:
+def test_a_missing_or_unknown_key_is_401(service: PublishedService) -> None:
     bare = service.client.simulate_get(FACTS)
     assert problem(bare, 401, "key_missing")
     assert "www-authenticate" in bare.headers
@@ -154,12 +156,12 @@ def test_a_missing_or_unknown_key_is_401(service: Service) -> None:
     problem(service.get(f"{FACTS}?nonsense=1", "sk_live_wrong"), 401, "key_invalid")
 
 
-def test_a_bearer_token_is_a_key_too(service: Service) -> None:
+def test_a_bearer_token_is_a_key_too(service: PublishedService) -> None:
     headers = {"Authorization": f"bearer {service.paid}"}
     assert service.client.simulate_get(FACTS, headers=headers).status_code == 200
 
 
-def test_an_unknown_parameter_is_400_and_named(service: Service) -> None:
+def test_an_unknown_parameter_is_400_and_named(service: PublishedService) -> None:
     body = problem(service.get(f"{FACTS}?asof=2019-01-01"), 400, "parameter_unknown")
     assert body["parameter"] == "asof" and "as_of" in body["allowed"]
 
@@ -187,12 +189,12 @@ def test_an_unknown_parameter_is_400_and_named(service: Service) -> None:
     ],
 )
 def test_a_malformed_parameter_is_400_and_named(
-    service: Service, query: str, code: str, parameter: str
+    service: PublishedService, query: str, code: str, parameter: str
 ) -> None:
     assert problem(service.get(query), 400, code)["parameter"] == parameter
 
 
-def test_more_rows_than_the_sample_serves_is_402_with_the_way_up(service: Service) -> None:
+def test_more_rows_than_the_sample_serves_is_402_with_the_way_up(service: PublishedService) -> None:
     answer = service.get("/v1/tenders?limit=26", service.sample)
 
     body = problem(answer, 402, "row_cap_exceeded")
@@ -202,28 +204,28 @@ def test_more_rows_than_the_sample_serves_is_402_with_the_way_up(service: Servic
     problem(service.get("/v1/tenders?limit=26&from=x", service.sample), 400, "parameter_invalid")
 
 
-def test_an_id_nobody_has_is_404(service: Service) -> None:
+def test_an_id_nobody_has_is_404(service: PublishedService) -> None:
     problem(service.get("/v1/fundamentals/DCNOBODY"), 404, "not_found")
     problem(service.get("/v1/entities/DCNOBODY"), 404, "not_found")
     problem(service.get("/v1/entities/DC-1"), 404, "not_found")
     assert service.get(f"{FACTS}?as_of=1999-01-01").json["count"] == 0
 
 
-def test_a_route_that_is_not_there_needs_no_key_to_be_404(service: Service) -> None:
+def test_a_route_that_is_not_there_needs_no_key_to_be_404(service: PublishedService) -> None:
     problem(service.client.simulate_get("/v1/nothing"), 404, "not_found")
     posted = service.client.simulate_post("/v1/tenders")
     problem(posted, 405, "method_not_allowed")
     assert "GET" in posted.headers["allow"]
 
 
-def test_an_entity_is_one_row(service: Service) -> None:
+def test_an_entity_is_one_row(service: PublishedService) -> None:
     body = service.get("/v1/entities/DCTEST1").json
     assert body["count"] == 1
     assert body["data"][0]["legal_name"] == "Ubuntu Fictional Mining Ltd"
     assert body["data"][0]["datasets"] == ["AF-FUND"]
 
 
-def test_macro_answers_in_the_mode_that_is_asked_for(service: Service) -> None:
+def test_macro_answers_in_the_mode_that_is_asked_for(service: PublishedService) -> None:
     series = service.get("/v1/macro?series=FX.EUR.ZAR&from=2019-01-03&as_of=2019-12-31").json
     years = service.get("/v1/macro?country=za&indicator=NY.GDP.MKTP.CD&from=2010&to=2010").json
 
@@ -234,7 +236,7 @@ def test_macro_answers_in_the_mode_that_is_asked_for(service: Service) -> None:
     assert service.get("/v1/macro?country=za&from=2011").json["count"] == 0
 
 
-def walk(service: Service, query: str, key: str) -> Iterator[dict[str, Any]]:
+def walk(service: PublishedService, query: str, key: str) -> Iterator[dict[str, Any]]:
     cursor = ""
     while cursor is not None:
         body = service.get(f"/v1/tenders?{query}{cursor and '&cursor='}{cursor}", key).json
@@ -242,7 +244,7 @@ def walk(service: Service, query: str, key: str) -> Iterator[dict[str, Any]]:
         cursor = body["next_cursor"]
 
 
-def test_walking_all_tenders_by_cursor_gives_each_release_once(service: Service) -> None:
+def test_walking_all_tenders_by_cursor_gives_each_release_once(service: PublishedService) -> None:
     pages = list(walk(service, "limit=7", service.sample))
 
     met = [row["ocid"] for page in pages for row in page["data"]]
@@ -252,7 +254,7 @@ def test_walking_all_tenders_by_cursor_gives_each_release_once(service: Service)
     assert [page["truncated"] for page in pages] == [True] * 8 + [False]
 
 
-def test_an_altered_or_borrowed_cursor_is_400(service: Service) -> None:
+def test_an_altered_or_borrowed_cursor_is_400(service: PublishedService) -> None:
     cursor = service.get("/v1/tenders?limit=5").json["next_cursor"]
     last = "A" if cursor[-1] != "A" else "B"
     altered = [cursor[:-1] + last, "x" + cursor[1:], cursor[:40], cursor + "=", "!", "a" * 5000]
@@ -265,21 +267,23 @@ def test_an_altered_or_borrowed_cursor_is_400(service: Service) -> None:
     assert problem(borrowed, 400, "cursor_invalid")["parameter"] == "cursor"
 
 
-def test_head_is_answered_wherever_get_is(service: Service) -> None:
+def test_head_is_answered_wherever_get_is(service: PublishedService) -> None:
     whole = service.get(FACTS)
     head = service.client.simulate_head(FACTS, headers={"X-API-Key": service.paid})
     assert head.status_code == 200 and head.content == b""
     assert head.headers["content-length"] == str(len(whole.content))
 
 
-def test_a_valid_request_id_is_kept_and_another_replaced(service: Service) -> None:
+def test_a_valid_request_id_is_kept_and_another_replaced(service: PublishedService) -> None:
     kept = service.get(FACTS, X_Request_Id="mine-1.2")
     replaced = service.get(FACTS, X_Request_Id="no spaces allowed")
     assert kept.headers["x-request-id"] == "mine-1.2"
     assert replaced.headers["x-request-id"] != "no spaces allowed"
 
 
-def test_a_pinned_data_version_is_answered_and_an_unknown_one_named(service: Service) -> None:
+def test_a_pinned_data_version_is_answered_and_an_unknown_one_named(
+    service: PublishedService,
+) -> None:
     version = service.get(FACTS).json["data_version"]
     assert service.get(FACTS, X_Data_Version=version).json["data_version"] == version
     for wrong in ("20000101.1", "../keys"):
@@ -287,7 +291,7 @@ def test_a_pinned_data_version_is_answered_and_an_unknown_one_named(service: Ser
         assert body["parameter"] == "X-Data-Version"
 
 
-def test_health_and_status_need_no_key(service: Service) -> None:
+def test_health_and_status_need_no_key(service: PublishedService) -> None:
     assert service.client.simulate_get("/health").json == {"status": "ok"}
     body = service.client.simulate_get("/v1/status").json
     assert (body["status"], body["degraded"]) == ("ok", [])
@@ -314,14 +318,14 @@ def test_a_store_that_fails_is_503_and_named(tmp_path: Path) -> None:
     assert client.simulate_get("/health").status_code == 200
 
 
-def test_every_problem_has_its_page(service: Service) -> None:
+def test_every_problem_has_its_page(service: PublishedService) -> None:
     page = service.client.simulate_get("/problems/cursor_invalid")
     assert page.status_code == 200 and "next_cursor" in page.text
     problem(service.client.simulate_get("/problems/none"), 404, "not_found")
 
 
 def test_what_we_did_not_foresee_is_a_problem_without_its_inside(
-    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    service: PublishedService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("inside")
@@ -333,7 +337,7 @@ def test_what_we_did_not_foresee_is_a_problem_without_its_inside(
 
 
 def test_a_request_is_logged_without_its_key(
-    service: Service, caplog: pytest.LogCaptureFixture
+    service: PublishedService, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "sankofa.access"):
         service.get(FACTS)
@@ -342,7 +346,7 @@ def test_a_request_is_logged_without_its_key(
     assert service.paid not in caplog.text
 
 
-def test_a_browser_of_any_origin_may_read(service: Service) -> None:
+def test_a_browser_of_any_origin_may_read(service: PublishedService) -> None:
     answer = service.get(FACTS, Origin="https://example.org")
     assert answer.headers["access-control-allow-origin"] == "*"
     preflight = service.client.simulate_options(
@@ -357,7 +361,7 @@ def test_a_browser_of_any_origin_may_read(service: Service) -> None:
     assert "GET" in preflight.headers["access-control-allow-methods"]
 
 
-def test_a_walk_stays_in_its_build_while_another_is_published(service: Service) -> None:
+def test_a_walk_stays_in_its_build_while_another_is_published(service: PublishedService) -> None:
     pages = walk(service, "limit=25", service.paid)
     met = [row["ocid"] for row in next(pages)["data"]]
     load(service.record, TENDER_RELEASES, *map(release_row, range(60, 90)))
@@ -371,7 +375,9 @@ def test_a_walk_stays_in_its_build_while_another_is_published(service: Service) 
     assert service.get(FACTS).json["data_version"] == newest
 
 
-def test_it_answers_over_a_real_socket_while_builds_are_published(service: Service) -> None:
+def test_it_answers_over_a_real_socket_while_builds_are_published(
+    service: PublishedService,
+) -> None:
     server, stop = listen(service.mart, service.keys, "127.0.0.1", 0), threading.Event()
     thread = threading.Thread(target=run, args=(server, stop))
     thread.start()
@@ -396,7 +402,7 @@ def test_it_answers_over_a_real_socket_while_builds_are_published(service: Servi
     assert not thread.is_alive()
 
 
-def test_a_served_process_ends_cleanly_when_it_is_told_to(service: Service) -> None:
+def test_a_served_process_ends_cleanly_when_it_is_told_to(service: PublishedService) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     program = (

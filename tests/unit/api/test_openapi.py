@@ -123,7 +123,7 @@ def test_what_is_described_is_what_is_read(parameter: Parameter) -> None:
     assert kind.expected
 
 
-class Going:
+class DeprecatedOpenResource:
     """An endpoint of the tests that will be removed."""
 
     endpoint = Endpoint(
@@ -153,13 +153,13 @@ def test_what_is_being_removed_says_so_on_every_answer(tmp_path: Any) -> None:
     app = falcon.App()
     app.add_middleware(Named())
     app.add_middleware(VersionHeadersMiddleware(Mart(tmp_path)))
-    app.add_route(Going.endpoint.path, Going())
+    app.add_route(DeprecatedOpenResource.endpoint.path, DeprecatedOpenResource())
     for query in ("", "?x=1"):
         headers = testing.TestClient(app).simulate_get(f"/v1/going{query}").headers
         assert headers["deprecation"] == "@1767225600"
         assert headers["sunset"] == "Wed, 01 Jul 2026 00:00:00 GMT"
         assert headers["link"] == '</v1/next>; rel="successor-version"'
-    described = openapi_document([Going.endpoint])["paths"]["/v1/going"]["get"]
+    described = openapi_document([DeprecatedOpenResource.endpoint])["paths"]["/v1/going"]["get"]
     assert described["deprecated"] is True
     assert {"Deprecation", "Sunset", "Link"} <= set(described["responses"]["200"]["headers"])
 

@@ -41,7 +41,7 @@ PART = {part.key: part for part in EXPORT_FILES}
 
 
 @dataclass(frozen=True)
-class World:
+class ExportedWorld:
     """The sample world, exported."""
 
     record: Record
@@ -58,12 +58,12 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExportedWorld]:
     folder = tmp_path_factory.mktemp("world")
     record = loaded_record(tmp_path_factory)
     with staged(record, folder, VERSION) as snapshot:
         manifest = exported(snapshot, folder)
-        yield World(record, snapshot, folder / "out", manifest)
+        yield ExportedWorld(record, snapshot, folder / "out", manifest)
 
 
 def exported(snapshot: Snapshot, folder: Path, **others: Any) -> Manifest:
@@ -82,7 +82,7 @@ def rows(path: str, part: ExportFile) -> list[dict[str, Any]]:
     return list(pq.read_table(path, columns=[each.name for each in part.columns]).to_pylist())
 
 
-def test_every_file_of_the_sample_world_is_made(world: World) -> None:
+def test_every_file_of_the_sample_world_is_made(world: ExportedWorld) -> None:
     assert [each.key for each in world.manifest.artifacts] == KEYS
     assert not world.manifest.failed
     empty = [each.key for each in world.manifest.artifacts if not each.rows]
@@ -91,7 +91,9 @@ def test_every_file_of_the_sample_world_is_made(world: World) -> None:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_pyarrow_opens_each_file_with_its_types_meanings_and_order(world: World, key: str) -> None:
+def test_pyarrow_opens_each_file_with_its_types_meanings_and_order(
+    world: ExportedWorld, key: str
+) -> None:
     part, file = PART[key], pq.ParquetFile(world.path(key))
     schema = file.schema_arrow
 
@@ -111,7 +113,7 @@ def test_pyarrow_opens_each_file_with_its_types_meanings_and_order(world: World,
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_each_tool_reads_the_same_values(world: World, key: str) -> None:
+def test_each_tool_reads_the_same_values(world: ExportedWorld, key: str) -> None:
     expected = rows(world.path(key), PART[key])
 
     in_pandas = pd.read_parquet(world.path(key), dtype_backend="pyarrow")
@@ -128,7 +130,7 @@ def test_each_tool_reads_the_same_values(world: World, key: str) -> None:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_rows_are_told_apart_by_their_id_and_lie_in_order(world: World, key: str) -> None:
+def test_rows_are_told_apart_by_their_id_and_lie_in_order(world: ExportedWorld, key: str) -> None:
     part = PART[key]
     ids = pq.read_table(world.path(key), columns=[part.id])[part.id].to_pylist()
     assert len(ids) == len(set(ids)) == world.artifact(key).rows
@@ -159,7 +161,7 @@ SHARED = ("available_at", "source_ref", "observed_at", "vintage")
 
 
 @pytest.mark.parametrize("key", AS_OF)
-def test_the_filter_of_the_manifest_is_as_of_row_for_row(world: World, key: str) -> None:
+def test_the_filter_of_the_manifest_is_as_of_row_for_row(world: ExportedWorld, key: str) -> None:
     table, names, shown = AS_OF[key]
     filter_ = world.artifact(key).sql_as_of
     assert filter_ is not None
@@ -181,7 +183,7 @@ def test_the_filter_of_the_manifest_is_as_of_row_for_row(world: World, key: str)
     assert len(met) > 2, "every day gave the same answer"
 
 
-def test_a_file_that_has_an_as_of_shows_no_later_vintage(world: World) -> None:
+def test_a_file_that_has_an_as_of_shows_no_later_vintage(world: ExportedWorld) -> None:
     for each in world.manifest.artifacts:
         if each.sql_as_of is None:
             continue
@@ -195,12 +197,12 @@ def test_a_file_that_has_an_as_of_shows_no_later_vintage(world: World) -> None:
             assert world.snapshot.read(newest.format(stated))["day"][0].as_py() <= as_of
 
 
-def test_what_has_no_as_of_says_so(world: World) -> None:
+def test_what_has_no_as_of_says_so(world: ExportedWorld) -> None:
     without = {each.key for each in world.manifest.artifacts if each.sql_as_of is None}
     assert without == {"af-macro-annual", "macro-series", "quality-history"}
 
 
-def test_open_panels_hold_only_open_licences_and_need_no_key(world: World) -> None:
+def test_open_panels_hold_only_open_licences_and_need_no_key(world: ExportedWorld) -> None:
     for each in world.manifest.artifacts:
         is_open = each.kind == "open-panel"
         assert each.requires_key is not is_open
@@ -211,7 +213,7 @@ def test_open_panels_hold_only_open_licences_and_need_no_key(world: World) -> No
             assert "licensed" not in classes["license_class"].to_pylist()
 
 
-def test_no_withheld_party_is_in_any_file(world: World) -> None:
+def test_no_withheld_party_is_in_any_file(world: ExportedWorld) -> None:
     withheld = world.snapshot.read(
         "SELECT party_key FROM tender_parties WHERE org_evidence IS NULL AND NOT withdrawn"
     )
@@ -259,7 +261,9 @@ def test_an_award_is_a_row_with_its_exact_amount_and_who_got_it(
     assert found[-1]["supplier_service_ids"] == [None, None]
 
 
-def test_suppliers_of_the_sample_world_are_resolved_as_their_parties_are(world: World) -> None:
+def test_suppliers_of_the_sample_world_are_resolved_as_their_parties_are(
+    world: ExportedWorld,
+) -> None:
     wrong = world.snapshot.read(
         f"""SELECT count(*) AS rows, count(award.service_id) AS resolved,
             count(*) FILTER (award.service_id IS DISTINCT FROM party.service_id) AS wrong
@@ -286,7 +290,7 @@ def test_a_table_that_is_not_staged_is_named_with_what_lacks(
     assert not set(failed) & {each.key for each in manifest.artifacts}
 
 
-def test_the_same_staged_data_gives_the_same_bytes(world: World, tmp_path: Path) -> None:
+def test_the_same_staged_data_gives_the_same_bytes(world: ExportedWorld, tmp_path: Path) -> None:
     again = exported(world.snapshot, tmp_path)
     assert [each.sha256 for each in again.artifacts] == [
         each.sha256 for each in world.manifest.artifacts

@@ -22,7 +22,7 @@ from tests.helpers.filings import (
     document,
     fact,
     filer,
-    places,
+    locations,
     read,
     real,
     real_rows,
@@ -182,7 +182,7 @@ def test_a_fact_that_cannot_be_read_is_named_with_its_pointer(
 ) -> None:
     parsed = read({"BasicEarningsLossPerShare": {"EUR/shares": [fact(), fact(**changes)]}})
     assert len(rows(parsed)) == 1
-    assert places(parsed) == ["/facts/ifrs-full/BasicEarningsLossPerShare/units/EUR~1shares/1"]
+    assert locations(parsed) == ["/facts/ifrs-full/BasicEarningsLossPerShare/units/EUR~1shares/1"]
     assert word in reasons(parsed)[0]
 
 
@@ -256,7 +256,7 @@ BROKEN = [
 def test_what_is_not_the_format_is_one_rejection(parse: Any, body: bytes) -> None:
     parsed = parse(document(body), body)
     assert not any(parsed.rows.values())
-    assert len(reasons(parsed)) == 1 and places(parsed) == [""]
+    assert len(reasons(parsed)) == 1 and locations(parsed) == [""]
 
 
 @given(body=st.binary() | st.text().map(str.encode))
@@ -320,13 +320,13 @@ def test_an_lei_whose_check_digits_fail_is_refused() -> None:
     body = filer(lei="2138002QX8KZTPLXS799")
     parsed = submissions.parse(document(body), body)
     assert parsed.rows["entities"][0]["lei"] is None
-    assert places(parsed) == ["/lei"]
+    assert locations(parsed) == ["/lei"]
 
 
 def test_a_ticker_without_its_market_is_refused() -> None:
     body = filer(tickers=["FGL"], exchanges=[], lei=None)
     parsed = submissions.parse(document(body), body)
-    assert places(parsed) == ["/tickers/0"]
+    assert locations(parsed) == ["/tickers/0"]
 
 
 def test_edgars_codes_are_not_those_of_iso() -> None:
@@ -387,7 +387,7 @@ def test_a_fact_of_a_report_that_cannot_be_read_says_why(
     changes: dict[str, Any], word: str
 ) -> None:
     parsed = report(stated(**changes))
-    assert rows(parsed) == [] and places(parsed) == ["/facts/f-0"]
+    assert rows(parsed) == [] and locations(parsed) == ["/facts/f-0"]
     assert word in reasons(parsed)[0]
 
 

@@ -20,7 +20,7 @@ from tests.helpers.filings import (
     document,
     fact,
     filer,
-    places,
+    locations,
     read,
     real,
     real_rows,
@@ -242,4 +242,4 @@ def test_no_line_item_names_an_element_of_another() -> None:
 
 def test_a_fact_without_a_value_is_named_with_its_place() -> None:
     parsed = read({"Revenue": {"USD": [fact(val=None), fact(val="1")]}})
-    assert rows(parsed) == [] and len(places(parsed)) == 2
+    assert rows(parsed) == [] and len(locations(parsed)) == 2

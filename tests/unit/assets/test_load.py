@@ -55,7 +55,7 @@ def row(document: Document, location: str, item: str, value: str) -> dict[str, o
 SOURCE = Source("test", "macro", "Test", "cc0", "CC0", parse, (MACRO_SERIES,), complete=True)
 
 
-class Portal:
+class MonthlyPortal:
     """A landing, a record, and a source whose content changes every month."""
 
     def __init__(self, folder: Path) -> None:
@@ -91,11 +91,11 @@ class Portal:
 
 
 @pytest.fixture
-def portal(tmp_path: Path) -> Portal:
-    return Portal(tmp_path)
+def portal(tmp_path: Path) -> MonthlyPortal:
+    return MonthlyPortal(tmp_path)
 
 
-def test_a_document_is_read_once(portal: Portal) -> None:
+def test_a_document_is_read_once(portal: MonthlyPortal) -> None:
     portal.shows(1, b"revenue=1 profit=2")
     assert portal.load() == {"read": 2, "appended": 2}
     assert portal.load() == {}
@@ -103,7 +103,9 @@ def test_a_document_is_read_once(portal: Portal) -> None:
     assert portal.load() == {}
 
 
-def test_an_edit_and_a_withdrawal_are_known_from_the_day_they_were_observed(portal: Portal) -> None:
+def test_an_edit_and_a_withdrawal_are_known_from_the_day_they_were_observed(
+    portal: MonthlyPortal,
+) -> None:
     portal.shows(1, b"revenue=1 profit=2")
     portal.shows(2, b"revenue=3")
     assert portal.load() == {"read": 3, "appended": 3, "withdrawn": 1}
@@ -111,7 +113,7 @@ def test_an_edit_and_a_withdrawal_are_known_from_the_day_they_were_observed(port
     assert portal.values(date(2026, 2, 1)) == {"revenue": 3}
 
 
-def test_a_figure_missing_at_one_url_may_be_shown_at_another(portal: Portal) -> None:
+def test_a_figure_missing_at_one_url_may_be_shown_at_another(portal: MonthlyPortal) -> None:
     portal.shows(1, b"revenue=1", path="a")
     portal.shows(1, b"profit=2", path="b")
     portal.shows(2, b"revenue=1 tax=3", path="a")
@@ -121,7 +123,7 @@ def test_a_figure_missing_at_one_url_may_be_shown_at_another(portal: Portal) -> 
 
 @pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
 def test_a_late_document_is_read_in_the_order_of_observation(
-    portal: Portal, order: tuple[int, ...]
+    portal: MonthlyPortal, order: tuple[int, ...]
 ) -> None:
     """The portal showed 1, then 2, then 1 again; the documents reach us in any order."""
     bodies = {1: b"revenue=1", 2: b"revenue=2", 3: b"revenue=1 "}
@@ -133,7 +135,7 @@ def test_a_late_document_is_read_in_the_order_of_observation(
     assert portal.values(date(2026, 3, 31)) == {"revenue": 1}
 
 
-def test_a_value_that_comes_back_in_the_same_bytes_is_known_again(portal: Portal) -> None:
+def test_a_value_that_comes_back_in_the_same_bytes_is_known_again(portal: MonthlyPortal) -> None:
     for month, body in ((1, b"revenue=1"), (2, b"revenue=2"), (3, b"revenue=1")):
         portal.shows(month, body)
     portal.load()
@@ -144,7 +146,7 @@ def test_a_value_that_comes_back_in_the_same_bytes_is_known_again(portal: Portal
 @pytest.mark.parametrize("order", list(permutations((6, 12, 18))))
 @pytest.mark.parametrize("available_at", [None, date(2026, 1, 5)])
 def test_the_last_reading_of_a_day_or_without_a_date_counts(
-    portal: Portal, order: tuple[int, ...], available_at: date | None
+    portal: MonthlyPortal, order: tuple[int, ...], available_at: date | None
 ) -> None:
     portal.available_at = available_at
     for hour in order:
@@ -156,7 +158,7 @@ def test_the_last_reading_of_a_day_or_without_a_date_counts(
 @pytest.mark.parametrize("first", ["a", "b"])
 @pytest.mark.parametrize("together", [True, False])
 def test_contradicting_documents_of_one_moment_end_the_same_in_any_order(
-    portal: Portal, first: str, together: bool
+    portal: MonthlyPortal, first: str, together: bool
 ) -> None:
     bodies = {"a": b"revenue=1", "b": b"revenue=2"}
     for path in (first, "b" if first == "a" else "a"):
@@ -168,14 +170,14 @@ def test_contradicting_documents_of_one_moment_end_the_same_in_any_order(
     assert portal.values() == {"revenue": int(winner[-1:])}
 
 
-def test_an_unreadable_part_is_quarantined_and_withdraws_nothing(portal: Portal) -> None:
+def test_an_unreadable_part_is_quarantined_and_withdraws_nothing(portal: MonthlyPortal) -> None:
     portal.shows(1, b"revenue=1 profit=2")
     portal.shows(2, b"revenue=3 profit")
     assert portal.load() == {"read": 4, "appended": 3, "quarantined": 1}
     assert portal.values() == {"revenue": 3, "profit": 2}
 
 
-def test_a_failing_parser_loses_nothing_and_stops_nothing(portal: Portal) -> None:
+def test_a_failing_parser_loses_nothing_and_stops_nothing(portal: MonthlyPortal) -> None:
     portal.shows(1, b"boom", path="a")
     portal.shows(2, b"revenue=1", path="b")
     assert portal.load() == {"read": 2, "appended": 1, "quarantined": 1}
@@ -186,7 +188,7 @@ def test_a_failing_parser_loses_nothing_and_stops_nothing(portal: Portal) -> Non
 
 
 def test_corrected_code_replaces_the_rows_of_a_document(
-    portal: Portal, monkeypatch: pytest.MonkeyPatch
+    portal: MonthlyPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first version of a parser took the wrong day, the wrong country and wrong values."""
     portal.available_at = date(2019, 9, 30)

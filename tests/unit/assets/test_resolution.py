@@ -48,7 +48,7 @@ _COLUMNS = {
 }
 
 
-class PartyMatch(NamedTuple):
+class MatchOutcome(NamedTuple):
     service_id: str | None
     match_method: str | None
     reason: str | None
@@ -64,7 +64,7 @@ def register_table(sql: duckdb.DuckDBPyConnection, name: str, rows: list[dict[st
 
 def match_parties(
     parties: list[dict[str, Any]], identifiers: list[dict[str, Any]], entities: list[dict[str, Any]]
-) -> list[PartyMatch]:
+) -> list[MatchOutcome]:
     """Resolve parties, in their order."""
     keyed = [party | {"party_key": f"{number:04}"} for number, party in enumerate(parties)]
     with closing(_DATABASE.cursor()) as sql:
@@ -74,7 +74,7 @@ def match_parties(
         sql.register("same_as", same_as_table(sql))
         rows = resolve_parties(sql).sort_by("party_key").to_pylist()
     assert [row["party_key"] for row in rows] == [party["party_key"] for party in keyed]
-    return [PartyMatch(row["service_id"], row["match_method"], row["reason"]) for row in rows]
+    return [MatchOutcome(row["service_id"], row["match_method"], row["reason"]) for row in rows]
 
 
 def pointers(identifiers: Any, entities: Any = ()) -> dict[str, str]:
@@ -259,7 +259,7 @@ def test_normalising_a_normalised_name_changes_nothing(name: str) -> None:
     assert normalised is None or normalise_name(normalised) == normalised
 
 
-def match_of(party: dict[str, Any], identifiers: Any = (), entities: Any = ()) -> PartyMatch:
+def match_of(party: dict[str, Any], identifiers: Any = (), entities: Any = ()) -> MatchOutcome:
     (match,) = match_parties([party], list(identifiers), list(entities))
     return match
 
@@ -268,7 +268,7 @@ def test_a_party_is_resolved_by_its_register_number() -> None:
     identifiers = [identifier("A", "registry", NUMBER, "RA000531")]
 
     match = match_of(party("Anything Ltd", "ZA-CIP", NUMBER), identifiers)
-    assert match == PartyMatch("A", "registry_id", None)
+    assert match == MatchOutcome("A", "registry_id", None)
     assert match_of(party("Anything Ltd", "NG-CAC", NUMBER), identifiers).service_id is None
 
 
@@ -284,7 +284,7 @@ def test_the_registers_of_the_sample_world_have_their_schemes() -> None:
 def test_a_party_is_resolved_by_its_lei(scheme: str) -> None:
     identifiers = [identifier("A", "lei", LEI)]
 
-    assert match_of(party("A Ltd", scheme, LEI.lower()), identifiers) == PartyMatch(
+    assert match_of(party("A Ltd", scheme, LEI.lower()), identifiers) == MatchOutcome(
         "A", "lei", None
     )
 
@@ -296,7 +296,7 @@ def test_a_party_is_resolved_by_its_exact_name_in_its_jurisdiction_only() -> Non
     ]
 
     tender_party = party("UBUNTU MINING PROPRIETARY LIMITED")
-    assert match_of(tender_party, (), entities) == PartyMatch("A", "exact_name", None)
+    assert match_of(tender_party, (), entities) == MatchOutcome("A", "exact_name", None)
     assert match_of(tender_party, (), entities[1:]).service_id is None
     assert match_of(party("Ubuntu Minin (Pty) Ltd"), (), entities).service_id is None
 
@@ -314,7 +314,7 @@ def test_one_organisation_with_two_ids_is_not_ambiguous() -> None:
     entities = [entity(mint("lei", LEI), "Ubuntu Ltd"), entity("B", "Ubuntu Ltd")]
 
     match = match_of(party("Ubuntu Ltd"), identifiers, entities)
-    assert match == PartyMatch(mint("lei", LEI), "exact_name", None)
+    assert match == MatchOutcome(mint("lei", LEI), "exact_name", None)
 
 
 def test_a_name_known_under_another_number_is_no_match() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.facts import fact
-from tests.helpers.signals_world import FIRST, SEEN, Row, World, award
+from tests.helpers.signals_world import FIRST, SEEN, Row, TenderWorld, award
 from warehouse.methodology.pages import panel_page, panel_pages
 from warehouse.methodology.signals import PANEL_BY_KEY, PANELS
 from warehouse.record.store import Record
@@ -26,8 +26,8 @@ MARCH, CLOSED = date(2024, 3, 1), date(2024, 4, 5)
 
 
 @pytest.fixture
-def world(record: Record, tmp_path: Path) -> Iterator[World]:
-    made = World(record, tmp_path / "stage")
+def world(record: Record, tmp_path: Path) -> Iterator[TenderWorld]:
+    made = TenderWorld(record, tmp_path / "stage")
     made.release("ocds-first", FIRST, tender=False)
     yield made
 
@@ -62,7 +62,7 @@ def number(text: str) -> Decimal:
     return Decimal(text)
 
 
-def test_demand_is_shared_out_over_categories_and_buyers(world: World) -> None:
+def test_demand_is_shared_out_over_categories_and_buyers(world: TenderWorld) -> None:
     world.release(
         "o1",
         date(2024, 3, 4),
@@ -114,7 +114,7 @@ def test_demand_is_shared_out_over_categories_and_buyers(world: World) -> None:
     assert answer(rows, demand, "buyer_hhi", value="goods") == (number("0.5"), 2, 2, 1)
 
 
-def test_momentum_compares_three_months_with_those_of_the_year_before(world: World) -> None:
+def test_momentum_compares_three_months_with_those_of_the_year_before(world: TenderWorld) -> None:
     for index, day in enumerate(
         [date(2024, 1, 2), date(2024, 2, 2), date(2024, 3, 2), date(2023, 1, 2), date(2023, 3, 2)]
     ):
@@ -129,7 +129,9 @@ def test_momentum_compares_three_months_with_those_of_the_year_before(world: Wor
     assert answer(rows, *momentum, month=date(2024, 6, 1)) is None
 
 
-def test_awards_are_concentrated_by_what_each_supplier_got_in_twelve_months(world: World) -> None:
+def test_awards_are_concentrated_by_what_each_supplier_got_in_twelve_months(
+    world: TenderWorld,
+) -> None:
     for index, (day, amount, by) in enumerate(
         [
             (date(2023, 4, 1), "50", ("S1",)),
@@ -151,7 +153,7 @@ def test_awards_are_concentrated_by_what_each_supplier_got_in_twelve_months(worl
     assert answer(rows, panel, "top3_share", currency="ZAR") == (number("0.905"), 6, 4, 1)
 
 
-def test_a_buyer_that_is_withheld_has_no_row_and_is_counted(world: World) -> None:
+def test_a_buyer_that_is_withheld_has_no_row_and_is_counted(world: TenderWorld) -> None:
     day = date(2024, 3, 5)
     world.release("o1", day, buyer_key="B1", awards=[award("a", day, "30", ("S1",))])
     world.release("o2", day, buyer_key="B1", awards=[award("a", day, "10", ("S2",))])
@@ -172,7 +174,7 @@ def test_a_buyer_that_is_withheld_has_no_row_and_is_counted(world: World) -> Non
     ]
 
 
-def test_a_rate_of_single_bids_is_of_those_that_state_tenderers(world: World) -> None:
+def test_a_rate_of_single_bids_is_of_those_that_state_tenderers(world: TenderWorld) -> None:
     world.release("o1", date(2024, 3, 4), number_of_tenderers=1, category="works")
     world.release("o2", date(2024, 3, 4), number_of_tenderers=4, category="goods")
     world.release("o3", date(2024, 3, 4), bidders=("S1", "withheld:1"))
@@ -194,7 +196,7 @@ def test_a_rate_of_single_bids_is_of_those_that_state_tenderers(world: World) ->
     assert answer(rows, panel, "p90_tenderers") == (number("4"), 4, 3, 0)
 
 
-def test_a_window_is_from_the_start_to_the_end_of_submission(world: World) -> None:
+def test_a_window_is_from_the_start_to_the_end_of_submission(world: TenderWorld) -> None:
     for index, days in enumerate((10, 15, 21, 30)):
         end = date(2024, 3, 1 + days)
         world.release(f"o{index}", date(2024, 3, 1), tender_start=MARCH, tender_end=end)
@@ -206,7 +208,7 @@ def test_a_window_is_from_the_start_to_the_end_of_submission(world: World) -> No
     assert answer(rows, "submission-window", "share_under_15_days") == (number("0.25"), 5, 4, 0)
 
 
-def test_an_award_before_submission_ended_is_counted_apart(world: World) -> None:
+def test_an_award_before_submission_ended_is_counted_apart(world: TenderWorld) -> None:
     for index, (end, day) in enumerate(
         [
             (date(2024, 2, 1), date(2024, 3, 2)),
@@ -225,7 +227,7 @@ def test_an_award_before_submission_ended_is_counted_apart(world: World) -> None
     assert answer(rows, panel, "share_before_closing") == (number("0.3333333333"), 4, 3, 0)
 
 
-def test_only_final_states_tell_of_cancellation(world: World) -> None:
+def test_only_final_states_tell_of_cancellation(world: TenderWorld) -> None:
     stated = ("complete", "complete", "cancelled", "unsuccessful", "withdrawn", "active", None)
     for index, status in enumerate(stated):
         world.release(f"o{index}", date(2024, 3, 4), tender_status=status)
@@ -235,7 +237,7 @@ def test_only_final_states_tell_of_cancellation(world: World) -> None:
     assert answer(rows, "cancellation-rate", "cancellation_rate") == (number("0.6"), 7, 5, 0)
 
 
-def test_every_method_has_its_share(world: World) -> None:
+def test_every_method_has_its_share(world: TenderWorld) -> None:
     for index, method in enumerate(("open", "open", "direct", "negotiated", None)):
         world.release(f"o{index}", date(2024, 3, 4), procurement_method=method)
 
@@ -253,7 +255,7 @@ def test_every_method_has_its_share(world: World) -> None:
     }
 
 
-def test_awards_are_held_against_the_estimate_in_one_currency(world: World) -> None:
+def test_awards_are_held_against_the_estimate_in_one_currency(world: TenderWorld) -> None:
     day = date(2024, 3, 4)
     for index, amounts in enumerate((("50", "40"), ("110",), ("200.5",), ("1",))):
         awards = [award(str(n), day, amount) for n, amount in enumerate(amounts)]
@@ -274,7 +276,7 @@ def test_awards_are_held_against_the_estimate_in_one_currency(world: World) -> N
     assert answer(rows, panel, "share_above_1") == (number("0.6666666667"), 4, 3, 0)
 
 
-def test_a_value_is_revised_where_two_releases_disagree(world: World) -> None:
+def test_a_value_is_revised_where_two_releases_disagree(world: TenderWorld) -> None:
     for ocid, first, second in (("o1", 10, 11), ("o2", 10, 10), ("o3", 10, None)):
         world.release(ocid, date(2024, 3, 4), "1", tender_value=Decimal(first))
         stated = None if second is None else Decimal(second)
@@ -285,7 +287,7 @@ def test_a_value_is_revised_where_two_releases_disagree(world: World) -> None:
     assert answer(rows, "value-revision", "value_revision_rate") == (number("0.5"), 3, 2, 0)
 
 
-def test_a_newcomer_had_no_award_in_the_two_years_before(world: World) -> None:
+def test_a_newcomer_had_no_award_in_the_two_years_before(world: TenderWorld) -> None:
     for index, (day, by) in enumerate(
         [
             (date(2022, 3, 1), ("S1",)),
@@ -305,7 +307,7 @@ def test_a_newcomer_had_no_award_in_the_two_years_before(world: World) -> None:
     assert answer(rows, *panel, month=date(2021, 1, 1)) is None
 
 
-def test_awards_of_a_listed_issuer_are_held_against_its_revenue(world: World) -> None:
+def test_awards_of_a_listed_issuer_are_held_against_its_revenue(world: TenderWorld) -> None:
     common = {"available_at": date(2024, 1, 1), "publication": "1", "service_id": "DCA"}
     world.add(ENTITIES, **common, legal_name="S1 Ltd", jurisdiction="ZA")
     world.add(IDENTIFIERS, **common, id_type="ticker", id_value="XJSE:SA1", issuer="XJSE")
@@ -339,7 +341,7 @@ def test_awards_of_a_listed_issuer_are_held_against_its_revenue(world: World) ->
     assert {row["service_id"] for row in rows if row["dimension"] == "issuer"} == {"DCA"}
 
 
-def test_an_award_that_arrives_late_appends_a_vintage(world: World) -> None:
+def test_an_award_that_arrives_late_appends_a_vintage(world: TenderWorld) -> None:
     first, late = date(2024, 3, 4), date(2024, 5, 6)
     world.release("o1", first, "1", awards=[award("a", first, "30", ("S1",))])
     world.release("o2", late, "1", awards=[award("a", first, "10", ("S2",))])
@@ -359,7 +361,9 @@ def test_an_award_that_arrives_late_appends_a_vintage(world: World) -> None:
     assert {row["closed_at"] for row in rows} == {CLOSED}
 
 
-def test_a_release_on_the_closing_day_is_in_and_one_the_day_after_is_not(world: World) -> None:
+def test_a_release_on_the_closing_day_is_in_and_one_the_day_after_is_not(
+    world: TenderWorld,
+) -> None:
     for index, day in enumerate((CLOSED, date(2024, 4, 6))):
         world.release(f"o{index}", day, tender_status="cancelled", released_on=date(2024, 3, 30))
 
@@ -373,7 +377,7 @@ def test_a_release_on_the_closing_day_is_in_and_one_the_day_after_is_not(world: 
     assert answer_on(date(2024, 5, 5)) == (number("1"), 2, 2, 0)
 
 
-def test_a_month_without_an_observation_after_its_closing_has_no_row(world: World) -> None:
+def test_a_month_without_an_observation_after_its_closing_has_no_row(world: TenderWorld) -> None:
     world.release("o1", date(2024, 8, 30))
     world.release("o2", date(2024, 9, 1))
 
@@ -383,7 +387,7 @@ def test_a_month_without_an_observation_after_its_closing_has_no_row(world: Worl
     assert date(2024, 9, 1) not in months
 
 
-def test_a_release_that_is_taken_back_leaves_a_row_that_says_so(world: World) -> None:
+def test_a_release_that_is_taken_back_leaves_a_row_that_says_so(world: TenderWorld) -> None:
     world.release("o1", date(2024, 3, 4), tender_status="complete")
     world.load()
     gone = {"ocid": "o1", "release_id": "1", "publication": "2", "withdrawn": True}
@@ -398,7 +402,7 @@ def test_a_release_that_is_taken_back_leaves_a_row_that_says_so(world: World) ->
     assert answer_on(SEEN) == (None, 0, 0, 0)
 
 
-def test_the_newest_release_that_states_a_member_counts(world: World) -> None:
+def test_the_newest_release_that_states_a_member_counts(world: TenderWorld) -> None:
     world.release("o1", date(2024, 3, 4), "1", tender_status="active", procurement_method="open")
     world.release("o1", date(2024, 3, 9), "2", tender_status="cancelled")
     world.release("o1", date(2024, 3, 6), "0", tender_status="complete")
@@ -414,7 +418,7 @@ def test_the_newest_release_that_states_a_member_counts(world: World) -> None:
     )
 
 
-def test_every_digit_of_an_amount_counts(world: World) -> None:
+def test_every_digit_of_an_amount_counts(world: TenderWorld) -> None:
     day = date(2024, 3, 4)
     estimate: Row = {"tender_value": Decimal("9007199254740993.12"), "tender_currency": "ZAR"}
     for index, amount in enumerate(("9007199254740993.13", "9007199254740993.11")):
@@ -425,7 +429,7 @@ def test_every_digit_of_an_amount_counts(world: World) -> None:
     assert answer(rows, "award-to-estimate", "share_above_1") == (number("0.5"), 2, 2, 0)
 
 
-def test_where_nothing_is_observed_there_is_a_row_without_a_value(world: World) -> None:
+def test_where_nothing_is_observed_there_is_a_row_without_a_value(world: TenderWorld) -> None:
     world.release("o1", date(2024, 3, 4), category="works", awards=[award("a", MARCH)])
 
     rows = [row for row in world.signals() if row["month"] == MARCH]
@@ -437,7 +441,7 @@ def test_where_nothing_is_observed_there_is_a_row_without_a_value(world: World) 
     assert {row["coverage"] for row in rows if row["n_observed"] == 0} == {number("0")}
 
 
-def test_a_withheld_supplier_of_one_among_several_awards_counts(world: World) -> None:
+def test_a_withheld_supplier_of_one_among_several_awards_counts(world: TenderWorld) -> None:
     day = date(2024, 3, 4)
     awards = [award("a", day, "30", ("S1",)), award("b", day, "10", ("withheld:1",))]
     world.release("o1", day, awards=awards)
@@ -452,7 +456,7 @@ def test_a_withheld_supplier_of_one_among_several_awards_counts(world: World) ->
     )
 
 
-def test_the_most_restrictive_licence_and_the_portals_are_named(world: World) -> None:
+def test_the_most_restrictive_licence_and_the_portals_are_named(world: TenderWorld) -> None:
     world.release("o1", date(2024, 3, 4), license_class="cc0")
     world.release("o2", date(2024, 3, 5), license_class="open-attribution", source="other")
 
@@ -467,7 +471,7 @@ def test_the_most_restrictive_licence_and_the_portals_are_named(world: World) ->
     assert marks == {("open-attribution", source_ref)}
 
 
-def test_a_row_says_how_and_when_its_releases_were_read(world: World) -> None:
+def test_a_row_says_how_and_when_its_releases_were_read(world: TenderWorld) -> None:
     early, late = (datetime(2024, 9, day, 6, tzinfo=UTC) for day in (21, 22))
     for ocid, day, read in (("o1", date(2024, 3, 4), early), ("o2", date(2024, 5, 6), late)):
         way = "file" if read == late else "api"
@@ -487,7 +491,7 @@ def test_a_row_says_how_and_when_its_releases_were_read(world: World) -> None:
 
 
 def test_a_country_has_its_own_closing_day_whatever_portals_it_gets(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: TenderWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assets.signals.calendar.CLOSES_AFTER", {"ZA": 9, "another": 30})
     world.release("o1", date(2024, 3, 4), tender_status="cancelled")
@@ -500,7 +504,7 @@ def test_a_country_has_its_own_closing_day_whatever_portals_it_gets(
     assert answer(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 9)) is not None
 
 
-def test_a_party_that_one_release_leaves_unestablished_is_withheld(world: World) -> None:
+def test_a_party_that_one_release_leaves_unestablished_is_withheld(world: TenderWorld) -> None:
     day = date(2024, 3, 5)
     for ocid in ("o1", "o2"):
         world.release(ocid, day, buyer_key="B1", awards=[award("a", day, "30", ("S1",))])
@@ -525,7 +529,7 @@ def test_an_award_published_later_leaves_no_trace_in_an_earlier_month(tmp_path: 
     march, read = date(2023, 3, 10), date(2023, 4, 5)
 
     def closing_days(folder: Path, *later: date) -> list[date]:
-        world = World(Record(str(folder / "record")), folder / "stage")
+        world = TenderWorld(Record(str(folder / "record")), folder / "stage")
         first = date(2023, 1, 15)
         world.release("o1", first, awards=[award("a", first, "30", ("S1",))])
         for day in later:
@@ -547,4 +551,4 @@ def test_every_panel_has_a_page_that_names_its_measures() -> None:
 
 
 def test_without_any_release_there_are_no_rows(record: Record, tmp_path: Path) -> None:
-    assert World(record, tmp_path / "stage").signals() == []
+    assert TenderWorld(record, tmp_path / "stage").signals() == []

@@ -147,7 +147,7 @@ def test_a_source_whose_licence_does_not_permit_serving_is_refused_before_it_is_
     assert said.exit_code != 0
     assert "xbrl-filings is refused: its licence (None stated" in said.output
     assert "does not permit serving" in said.output
-    assert server.asked == []
+    assert server.requests == []
     assert not (home / "landing").exists()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.builds import roll_back
-from tests.helpers.installation import at
+from tests.helpers.installation import settings_of
 from tests.helpers.record_rows import entity_row, load
 from warehouse.errors import UnknownVersion
 from warehouse.mart.build import publish
@@ -20,7 +20,7 @@ from warehouse.settings import Settings
 
 @pytest.fixture
 def here(tmp_path: Path) -> Settings:
-    home = at(tmp_path / "home")
+    home = settings_of(tmp_path / "home")
     record = Record(home.record)
     for number in (1, 2):
         load(record, ENTITIES, entity_row(service_id=f"DC{number}"))

@@ -63,7 +63,7 @@ def matched(owners: Mapping[str, str]) -> Derivation:
     return Derivation("matched", derive)
 
 
-class World:
+class AwardsWorld:
     """A record of releases and parties, and what its builds tell of awards."""
 
     def __init__(self, root: Path) -> None:
@@ -83,13 +83,13 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def world(tmp_path: Path) -> AwardsWorld:
+    return AwardsWorld(tmp_path)
 
 
 @pytest.mark.parametrize("name", [None, "Beta Fictional Works Ltd"])
 def test_a_party_named_otherwise_later_changes_no_earlier_answer(
-    name: str | None, world: World
+    name: str | None, world: AwardsWorld
 ) -> None:
     world.publish(release(award()), supplier())
     before = world.rows(FIRST)
@@ -100,7 +100,7 @@ def test_a_party_named_otherwise_later_changes_no_earlier_answer(
     assert world.rows(FIRST) == before and len(before) == 1
 
 
-def test_an_award_that_a_release_drops_is_a_fact_until_then(world: World) -> None:
+def test_an_award_that_a_release_drops_is_a_fact_until_then(world: AwardsWorld) -> None:
     world.publish(release(award()), supplier())
     assert world.won() == [Decimal("10.5")]
 
@@ -110,7 +110,7 @@ def test_an_award_that_a_release_drops_is_a_fact_until_then(world: World) -> Non
 
 
 @pytest.mark.parametrize("status", ["cancelled", "unsuccessful", "Cancelled", "pending"])
-def test_an_award_that_does_not_stand_is_not_won(status: str, world: World) -> None:
+def test_an_award_that_does_not_stand_is_not_won(status: str, world: AwardsWorld) -> None:
     world.publish(release(award(status="active")), supplier())
     ended = release(award(None, None, status=status), at=SECOND, release_id="r2")
 
@@ -119,7 +119,7 @@ def test_an_award_that_does_not_stand_is_not_won(status: str, world: World) -> N
     assert (world.won(FIRST), world.won(SECOND), world.won()) == ([Decimal("10.5")], [], [])
 
 
-def test_another_value_is_another_vintage_and_the_same_one_is_none(world: World) -> None:
+def test_another_value_is_another_vintage_and_the_same_one_is_none(world: AwardsWorld) -> None:
     world.publish(
         supplier(),
         supplier(at=SECOND, release_id="r2"),
@@ -134,26 +134,26 @@ def test_another_value_is_another_vintage_and_the_same_one_is_none(world: World)
     assert [row["available_at"] for row in world.rows(SECOND)] == [str(FIRST)]
 
 
-def test_an_award_without_id_is_not_the_one_whose_id_is_its_place(world: World) -> None:
+def test_an_award_without_id_is_not_the_one_whose_id_is_its_place(world: AwardsWorld) -> None:
     world.publish(release(award("5", id="1"), award("7", id=None)), supplier())
 
     assert sorted(world.won()) == [5, 7]
 
 
-def test_of_two_organisations_of_one_name_neither_won(world: World) -> None:
+def test_of_two_organisations_of_one_name_neither_won(world: AwardsWorld) -> None:
     world.publish(release(award()), supplier(), supplier("s2"), s2="DCB2")
 
     assert world.won() == world.won(of="DCB2") == []
 
 
-def test_the_day_of_an_award_is_the_one_in_utc(world: World) -> None:
+def test_the_day_of_an_award_is_the_one_in_utc(world: AwardsWorld) -> None:
     late, none = "2020-05-04T23:30:00-05:00", "0001-01-01T00:00:00Z"
     world.publish(release(award(date=late), award(id="b", date=none)), supplier())
 
     assert sorted(row["period_end"] for row in world.rows()) == ["2020-05-05", "2026-01-02"]
 
 
-def test_a_release_without_a_day_tells_only_what_is_known_now(world: World) -> None:
+def test_a_release_without_a_day_tells_only_what_is_known_now(world: AwardsWorld) -> None:
     world.publish(release(award(), at=None), supplier(at=None))
 
     assert (world.won(), world.won(date(2026, 1, 1))) == ([Decimal("10.5")], [])
