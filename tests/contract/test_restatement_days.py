@@ -17,7 +17,7 @@ import duckdb
 import pytest
 
 from tests.helpers.contract_client import Contract
-from tests.helpers.installation import at, copy_of, sample_home
+from tests.helpers.installation import copy_of, sample_home, settings_of
 from tests.models.metric_model import PLANS, Issuer, figures_of
 from tests.models.vintages import FigureHistory, boundary_days, histories_of
 from warehouse.exports.published import PublishedExports
@@ -49,7 +49,7 @@ class PublishedSample:
 
     @cached_property
     def record(self) -> Record:
-        return Record(at(self.home).record)
+        return Record(settings_of(self.home).record)
 
     @cached_property
     def facts(self) -> dict[str, list[FigureHistory]]:
@@ -73,20 +73,22 @@ class PublishedSample:
 
     def exported(self, artifact_key: str, day: date) -> list[Row]:
         """Return the rows of an exported file by its own as_of statement."""
-        exports = PublishedExports(at(self.home).exports)
+        exports = PublishedExports(settings_of(self.home).exports)
         manifest = exports.manifest()
         (artifact,) = [found for found in manifest.artifacts if found.key == artifact_key]
         assert artifact.sql_as_of is not None
-        path = Path(at(self.home).exports) / manifest.data_version / f"{artifact_key}.parquet"
+        path = (
+            Path(settings_of(self.home).exports) / manifest.data_version / f"{artifact_key}.parquet"
+        )
         statement = artifact.sql_as_of.replace("{url}", str(path)).replace("{as_of}", str(day))
         with duckdb.connect() as sql:
             sql.execute("SET TimeZone = 'UTC'")
             return list(sql.sql(statement).to_arrow_table().to_pylist())
 
     def every_row(self, artifact_key: str) -> list[Row]:
-        exports = PublishedExports(at(self.home).exports)
+        exports = PublishedExports(settings_of(self.home).exports)
         version = exports.manifest().data_version
-        path = Path(at(self.home).exports) / version / f"{artifact_key}.parquet"
+        path = Path(settings_of(self.home).exports) / version / f"{artifact_key}.parquet"
         with duckdb.connect() as sql:
             return list(sql.sql(f"FROM '{path}'").to_arrow_table().to_pylist())
 
@@ -94,7 +96,7 @@ class PublishedSample:
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PublishedSample]:
     home = copy_of(sample_home(tmp_path_factory), "restatements", tmp_path_factory)
-    mart = Mart(at(home).marts)
+    mart = Mart(settings_of(home).marts)
     yield PublishedSample(home, mart)
     mart.close()
 
