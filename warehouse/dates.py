@@ -4,6 +4,7 @@ import re
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 
+# Minutes decide on which UTC day a local time falls; seconds cannot. ISO 8601 allows a comma.
 _DATE = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})"
     r"(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:[.,]\d+)?)?\s?(Z|z|[+-]\d{2}:?\d{2})?)?"
@@ -21,6 +22,7 @@ def stated_and_utc_day(value: str) -> tuple[date, date] | None:
     try:
         stated = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0))
         return stated.date(), (stated - _utc_offset(zone)).date()
+    # OverflowError: the offset moves the first or last day of the calendar out of range.
     except (ValueError, OverflowError):
         return None
 

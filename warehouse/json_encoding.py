@@ -11,7 +11,8 @@ import msgspec
 _ENCODER = msgspec.json.Encoder()
 # Beyond this many decimal places a number without an exponent would be mostly zeros.
 _LONGEST_PLAIN = 64
-# Most values are of these types, which the encoder writes as we want them.
+# Most values are of these types, which the encoder writes as we want them. They are compared by
+# exact type: a datetime is a date too, but must be converted to UTC first.
 _AS_IS = frozenset({str, int, bool, float, NoneType, date, msgspec.Raw})
 
 
@@ -42,6 +43,7 @@ def _encodable(value: Any) -> Any:
     if type(value) in _AS_IS:
         return value
     if isinstance(value, Decimal):
+        # The encoder itself would write a Decimal as a string.
         return msgspec.Raw(encode_decimal(value))
     if isinstance(value, datetime):
         return _utc(value)

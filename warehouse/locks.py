@@ -1,7 +1,11 @@
 """Exclusive file locks among the processes of one machine.
 
 They are ``flock`` locks: the kernel releases the lock of a process that dies, so a lock file
-left behind by a killed process never blocks anyone.
+left behind by a killed process never blocks anyone. They belong to the open file and not to the
+process, so two threads that open the same path exclude each other as well.
+
+Lock files are never deleted: a process that waits for a deleted file would get a lock that nobody
+else sees.
 """
 
 import fcntl

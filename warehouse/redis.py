@@ -6,6 +6,7 @@ from typing import Any
 from warehouse.errors import SankofaError
 
 SCHEMES = ("redis://", "rediss://", "unix://")
+# A Redis that hangs must not block a request: the service goes on without it, or answers 503.
 _TIMEOUT_SECONDS = 0.4
 
 

@@ -413,7 +413,7 @@ class Settings:
         return self.home / "signing-key.pem"
 
 
-# By field, in the order in which they are read and documented.
+# By field, in the order in which they are declared: a default may depend on settings before it.
 SETTINGS: dict[str, Setting] = {
     name: hint.__metadata__[0]
     for name, hint in get_type_hints(Settings, include_extras=True).items()
@@ -435,6 +435,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     values: dict[str, Any] = {}
     for field_name, setting in SETTINGS.items():
         if setting.is_family:
+            # The name of a variable cannot contain the hyphens of a source key.
             values[field_name] = {
                 name.removeprefix(setting.prefix).lower().replace("_", "-"): _parse(
                     setting.kind, name, text
@@ -452,6 +453,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
 
 def readable_settings(environment: Mapping[str, str]) -> tuple[Settings, list[SettingError]]:
     """Read the settings, with the default for each bad one; also return what is wrong."""
+    # read_settings stops at the first bad value: drop it and read again, until all are found.
     remaining, errors = dict(environment), list[SettingError]()
     while True:
         try:

@@ -23,6 +23,7 @@ class Tier:
     paid: bool
 
 
+# From the lowest tier to the highest: ``tier_includes`` relies on the order.
 TIERS: dict[TierName, Tier] = {
     tier.name: tier
     for tier in (
@@ -39,6 +40,7 @@ def tier_includes(name: TierName, required: TierName) -> bool:
     return order.index(name) >= order.index(required)
 
 
+# Unknown fields are refused: a misspelt limit would silently leave the default in force.
 class _TierChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The limits that a file may change."""
 

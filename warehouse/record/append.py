@@ -62,9 +62,11 @@ def append(
     load was quarantined. ``reread`` means that other code has read these documents before: rows
     that now differ in any column are replaced.
     """
+    # Neither checks nor hashes depend on what is stored: a retry need not repeat them.
     accepted, refused = check_rows(table, incoming)
     rows = add_row_hashes(table, accepted)
     for attempt in range(COMMIT_ATTEMPTS):
+        # The lock orders the threads of this process. Another process is noticed at the commit.
         with record.write_lock:
             entry = _try_append(record, table, rows, load, [*rejected, *refused], complete, reread)
             if entry is not None:
@@ -94,16 +96,19 @@ def _try_append(
     result = merge(record, table, delta, rows, reread)
     rejected = [*rejected, *_contradictory(rows, result.contradictions)]
     if rejected:
+        # Before the commit: a load killed in between is run again and finds these ids stored.
         ids = add_to_quarantine(record, table, load.source, load.load_id, rejected)
         load.quarantine_ids.update(ids)
     # A row we could not read may be one of the figures that seem to be missing: with anything
     # quarantined, nothing is withdrawn.
     withdrawn = withdrawals(record, table, delta, rows, None if rejected else complete)
     appended = pa.concat_tables([_new_rows(table, rows, result.new), withdrawn])
+    # Contradictory rows are among the checked rows and among the rejected ones: count them once.
     read = len(rows) + len(rejected) - len(result.contradictions)
     entry = LoadEntry(
         load_id=load.load_id,
         table_name=table.name,
+        # A load that appends nothing makes no commit, so it takes no number.
         load_seq=load_seq + 1 if len(appended) else load_seq,
         source=load.source,
         documents=list(load.documents),
@@ -138,6 +143,7 @@ def _try_append(
 
 def _new_rows(table: RecordTable, rows: pa.Table, new: pa.Table) -> pa.Table:
     rows = rows.take(new["row"]).drop_columns(["incoming_row"])
+    # The day may differ from the publication's own: a silent edit counts from when we read it.
     position = rows.schema.get_field_index("available_at")
     rows = rows.set_column(position, rows.schema.field(position), new["available_at"])
     return rows.append_column("again", new["again"]).cast(unstamped_schema(table))

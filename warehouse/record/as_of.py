@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 Vintages = Literal["latest", "as_reported", "all"]
 
+# The last vintage is the one without a successor. A null ``superseded_at`` would not tell: the
+# successor may have no day.
 _CHOICE: dict[Vintages, str] = {
     "latest": "next_figure IS NULL AND NOT withdrawn",
     "as_reported": "vintage = 1 AND NOT withdrawn",
     "all": "TRUE",
 }
 # The order of knowledge. A hash of 64 bits can collide, so the second hash separates figures too.
+# NULLS FIRST is Spark's default but not DuckDB's.
 _WINDOW = (
     "PARTITION BY figure, figure_check ORDER BY available_at NULLS FIRST, publication NULLS FIRST"
 )
@@ -117,6 +120,7 @@ FROM chosen JOIN (SELECT * FROM {relation} WHERE {in_scope}) AS full_row
 
 
 def _published_by(as_of: date | None) -> str:
+    # A null day fails the comparison: what nobody can date is in no past day's answer.
     return "TRUE" if as_of is None else f"available_at <= DATE '{as_of.isoformat()}'"
 
 

@@ -172,6 +172,7 @@ def _decimals(name: str, values: pa.ChunkedArray, reasons: Reasons) -> pa.Chunke
     try:
         return values.cast(DECIMAL)
     except pa.ArrowInvalid:
+        # Arrow does not tell which value failed: cast them one by one.
         single = [_decimal(name, row, value, reasons) for row, value in enumerate(values)]
         return pa.chunked_array([pa.concat_arrays(single)])
 
@@ -202,7 +203,8 @@ def _faults(table: RecordTable, schema: pa.Schema, typed: pa.Table) -> Iterator[
     served = pa.array([name for name in LICENSE_CLASSES if name != "restricted"])
     licence = typed["license_class"]
     yield "license_class", pc.invert(pc.is_in(licence, served)), "{!r} may not be served"
-    # Nobody can have read a document before it was published.
+    # Nobody can have read a document before it was published. A safe cast would refuse to drop the
+    # time of day.
     read_on = typed["observed_at"].cast(pa.timestamp("us")).cast(pa.date32(), safe=False)
     early = pc.greater(typed["available_at"], read_on)
     yield "available_at", early, "{} lies after the day on which the document was read"
@@ -229,4 +231,5 @@ def _printable(value: pa.Scalar) -> object:
 def _row_numbers(mask: pa.ChunkedArray) -> list[int]:
     if not pc.any(mask).as_py():
         return []
+    # A comparison with a missing value is null; whether it may be missing is a rule of its own.
     return list(pc.indices_nonzero(pc.fill_null(mask, False)).to_pylist())

@@ -37,6 +37,7 @@ class FileIndex:
         first = np.searchsorted(self.sighting, sightings, "left")
         counts = np.zeros(len(sightings), np.int64)
         # The second search is for the sightings that are in the file; usually few are.
+        # A sighting beyond the last one is compared with the last one, to which it is not equal.
         nearest = self.sighting[np.minimum(first, len(self.sighting) - 1)]
         present = np.flatnonzero(nearest == sightings)
         after_last = np.searchsorted(self.sighting, sightings[present], "right")

@@ -75,6 +75,8 @@ class Landing:
         _require_redistributable(response)
         body = io.BytesIO(response.body) if isinstance(response.body, bytes) else response.body
         digest, size = _hash_and_size(body)
+        # The body goes first, so that no metadata ever names a body that is missing. Two processes
+        # that write the same body at once write the same bytes.
         if not self._exists(self._body_path(digest)):
             self._write(self._body_path(digest), _chunks(body), "zstd")
         observed_at = response.observed_at.astimezone(UTC)
@@ -114,6 +116,7 @@ class Landing:
         )
 
     def _metadata_paths(self, folder: str) -> list[str]:
+        # A source that was never fetched has no folder.
         below = fs.FileSelector(folder, allow_not_found=True, recursive=True)
         paths = [info.path for info in self._files.get_file_info(below) if info.is_file]
         # A writer that was killed can leave a temporary file behind.
@@ -200,6 +203,7 @@ def _chunks(body: IO[bytes]) -> Iterator[bytes]:
 
 def _document_key(url_hash: str, file_name: str) -> str:
     """Build a document's key from the folder and the name of its metadata file."""
+    # Neither part contains a hyphen: see ``_compact``.
     observed_at, digest = file_name.split("-")
     return f"{digest}-{url_hash}-{observed_at}"
 

@@ -24,6 +24,7 @@ def add_entry(record: Record, table: RecordTable, entry: LoadEntry) -> None:
     """Add the entry of a load, after any missing entries of loads before it."""
     write_missing_entries(record, table)
     # A load that appended has just been entered from its own commit; one that did not has none.
+    # Without a transaction number its entry cannot conflict with anything, so it needs no retry.
     if not entry.appended + entry.withdrawn:
         try_commit_entries(record.table("loads"), [entry], {})
     record.compact_if_fragmented("loads")

@@ -95,6 +95,7 @@ def _in_range(values: list[str], lowest: str | None, highest: str | None) -> boo
     """Return whether any of the sorted values can lie between the two."""
     if lowest is None or highest is None:
         return True
+    # The smallest value that is not below the range: if it lies above, so do all others.
     position = bisect_left(values, lowest)
     # A long text is cut in the statistics: what starts like the maximum may be in the file.
     return position < len(values) and (
@@ -118,11 +119,15 @@ def _compare_hashes(
         times_stored += counts
         in_file = np.flatnonzero(counts)
         position = first[in_file]
+        # A reading made before the stored one is not the same, even if its content is: it may be
+        # the one that dates the publication.
         same[in_file] = (
             (index.content[position] == content[in_file])
             & (index.check[position] == check[in_file])
             & (index.observed_at[position] <= observed_at[in_file])
         )
+    # Of several readings of a publication, stored or in this load, the one before each decides:
+    # that is left to SQL.
     repeated = _repeated(sighting)
     new = (times_stored == 0) & ~repeated
     stored = (times_stored == 1) & same & ~repeated

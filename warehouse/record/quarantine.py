@@ -78,6 +78,8 @@ def add_to_quarantine(
         delta = record.table("quarantine")
         stored = _stored_ids(delta, entries)
         new = [entry for entry in entries.values() if entry.quarantine_id not in stored]
+        # The number makes two loads that quarantine at once conflict. The second compares again,
+        # so that no id is stored twice.
         transactions = {"quarantine": last_transaction(delta, "quarantine") + 1}
         if not new or try_commit_entries(delta, new, transactions):
             record.compact_if_fragmented("quarantine")

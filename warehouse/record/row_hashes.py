@@ -89,12 +89,14 @@ def _hash_texts(array: pa.Array) -> tuple[Words, Words]:
     coded = array.dictionary_encode()
     texts = coded.dictionary.cast(pa.binary()).to_pylist()
     digests = b"".join(map(xxh3_128_digest, texts))
+    # A column of nulls has an empty dictionary; its codes, set to 0 below, need an entry.
     pairs = np.frombuffer(digests or bytes(16), dtype="<u8").reshape(-1, 2)
     codes = pc.fill_null(coded.indices, 0).to_numpy(zero_copy_only=False)
     return pairs[:, 0].copy()[codes], pairs[:, 1].copy()[codes]
 
 
 def _hash_numbers(array: pa.Array) -> tuple[Words, Words]:
+    # A decimal has two words. Any other value has one, which is then both the first and the last.
     words = _stored_words(array)
     first = words[:, -1] + _GOLDEN
     buffer = np.empty_like(first)
@@ -112,9 +114,11 @@ def _stored_words(array: pa.Array) -> Words:
     if pa.types.is_decimal128(array.type):
         width = 2
     elif pa.types.is_date32(array.type):
+        # Arrow casts a date32 to 32 bits only.
         array = array.cast(pa.int32()).cast(pa.int64())
     elif not pa.types.is_int64(array.type):
         array = array.cast(pa.int64())
+    # A slice shares the buffer of the array it was cut from, hence the offset.
     buffer: Any = array.buffers()[1] or bytes(0)
     words = np.frombuffer(buffer, dtype="<u8", count=(array.offset + len(array)) * width)
     return words.reshape(-1, width)[array.offset :]

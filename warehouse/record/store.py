@@ -48,7 +48,8 @@ _SCHEMAS: dict[str, pa.Schema] = {
 _CONFIGURATION = {
     "delta.appendOnly": "true",
     "delta.checkpointInterval": "50",
-    # The ledger is completed from the commits, so they are kept as long as the rows.
+    # The ledger is completed from the commits, so they are kept as long as the rows (and the hook
+    # below deletes none).
     "delta.logRetentionDuration": "interval 36500 days",
 }
 # Row groups of this size let a point read skip most of a file. Hashes are random numbers: the
@@ -80,7 +81,10 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Record:
-    """The append-only record in one folder."""
+    """The append-only record in one folder.
+
+    Open it in spawned processes, not in forked ones: deltalake refuses to run after a fork.
+    """
 
     root: str
 
@@ -96,6 +100,7 @@ class Record:
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The DuckDB connection that reads; it spills to disk rather than take all memory."""
+        # No query here relies on the order of rows in a file, and keeping it would take memory.
         connection = duckdb.connect(config={"preserve_insertion_order": False})
         # vintages_query casts timestamps to days, and those are days in UTC.
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
@@ -104,6 +109,7 @@ class Record:
     @cached_property
     def write_lock(self) -> RLock:
         """The lock of this process's writers; other processes compete at the commit."""
+        # Re-entrant: a writer opens and compacts tables while it has the lock.
         return RLock()
 
     @cached_property
@@ -150,6 +156,7 @@ class Record:
 
     def query(self, statement: str) -> pa.Table:
         """Run one statement and return its result."""
+        # A cursor is a connection of its own to the same database: threads can query in parallel.
         cursor = self.connection.cursor()
         try:
             return cursor.sql(statement).to_arrow_table()
@@ -176,8 +183,8 @@ class Record:
 
     def _rewrite(self, name: str, rewriter: Callable[[DeltaTable], Callable[..., Any]]) -> None:
         """Rewrite files, unless another process is doing it."""
-        # Delta does not notice that two rewrites replace the same files, hence the lock. Who does
-        # not get it leaves the work to the holder.
+        # Delta does not notice that two rewrites replace the same files, and every row would be
+        # there twice: hence the lock. A process that does not get it leaves the work to the other.
         with self.write_lock, try_file_lock(Path(self.root, ".locks", name)) as locked:
             if locked:
                 delta = self.table(name)

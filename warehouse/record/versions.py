@@ -17,6 +17,7 @@ def name_version(record: Record, now: datetime | None = None) -> str:
         delta = record.table("versions")
         names = delta.to_pyarrow_table(columns=["data_version"])["data_version"].to_pylist()
         name = _next_name(names, f"{published_at:%Y%m%d}")
+        # A load committed from here on belongs to the next version.
         entries = [
             VersionEntry(
                 data_version=name,
