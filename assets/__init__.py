@@ -1,1 +1,16 @@
-"""What is made from the sources, one folder a subject."""
+"""Everything that is made from the sources: fetched, parsed, derived, exported and rendered.
+
+A source becomes rows in four steps, and imports point from right to left::
+
+    fetching, parsing  <-  source  <-  tenders, filings, macro, entities  <-  ingest
+
+``fetching`` has the HTTP client and its manners, ``parsing`` what all parsers share, and ``source``
+the declaration of a source. Each subject declares its sources in ``sources.py``, beside their
+fetchers and parsers. ``ingest`` turns them into Dagster assets that land and load documents.
+
+From the loaded record, ``metrics`` and ``signals`` derive tables, ``exports`` writes the bulk files
+and ``pages`` the static site. ``sample`` invents a small world in the formats of the sources.
+
+Start with ``source.py``, then ``sources.py`` of a subject. Not here: how rows are stored and read
+(``warehouse``), what may be published (``quality``), schedules and commands (``pipelines``).
+"""

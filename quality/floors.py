@@ -130,9 +130,9 @@ FLOORS: tuple[Floor, ...] = (
             blocks=False,
         )
         for sku, table, days in (
-            # The World Bank revises its indicators each quarter.
             ("AF-FUND", "fundamentals", 14),
             ("AF-TENDER", "tender_releases", 7),
+            # The World Bank revises its indicators each quarter.
             ("AF-MACRO", "macro_annual", 120),
             ("AF-MACRO", "macro_series", 7),
         )

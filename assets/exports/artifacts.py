@@ -10,6 +10,7 @@ from assets.exports.parquet import Reader
 from assets.exports.tenders import AWARDS, PARTIES, reading_awards
 from warehouse.exports.published import ArtifactKind
 from warehouse.mart.snapshot import Snapshot
+from warehouse.methodology.signals import PANELS, SIGNAL_SET
 from warehouse.tables import OPEN_CLASSES
 from warehouse.tiers import TierName
 
@@ -80,23 +81,6 @@ class ExportFile:
             other_columns=", latest" if "latest" in names else "",
             not_withdrawn=" AND NOT withdrawn" if "withdrawn" in names else "",
         )
-
-
-PANEL_TITLES: tuple[tuple[str, str], ...] = (
-    ("procurement-demand", "Procurement demand by category and buyer"),
-    ("award-concentration", "Concentration of awards among suppliers"),
-    ("buyer-supplier-concentration", "Concentration of awards among suppliers of each buyer"),
-    ("single-bid-rate", "Share of processes with a single tenderer"),
-    ("bidder-participation", "Number of tenderers per process"),
-    ("submission-window", "Days to submit a tender"),
-    ("time-to-award", "Days from the end of submission to the first award"),
-    ("cancellation-rate", "Share of processes that ended without an award"),
-    ("procurement-method-mix", "Share of each procurement method"),
-    ("award-to-estimate", "Award value vs. estimate"),
-    ("value-revision", "Share of processes whose value was revised"),
-    ("supplier-newcomer-rate", "Share of awards to new suppliers"),
-    ("listed-award-intensity", "Public awards as a share of issuers' revenue"),
-)
 
 
 # Files without as_of: their sources do not say when a value became public.
@@ -200,18 +184,18 @@ EXPORT_FILES: tuple[ExportFile, ...] = (
     ),
     *(
         ExportFile(
-            key,
-            title,
+            panel.key,
+            panel.title,
             "open-panel",
             "AF-TENDER",
             file_columns.SIGNAL,
-            f"SELECT * FROM signals WHERE signal_key = '{key}' AND {_OPEN}",
+            f"SELECT * FROM signals WHERE signal_key = '{panel.key}' AND {_OPEN}",
             ("country", "month", "dimension", "dimension_value", "measure", "vintage", "record_id"),
             ("month",),
             ("signals",),
-            signal_key=key,
-            methodology_ref=f"signals-v1/{key}",
+            signal_key=panel.key,
+            methodology_ref=f"{SIGNAL_SET}/{panel.key}",
         )
-        for key, title in PANEL_TITLES
+        for panel in PANELS
     ),
 )

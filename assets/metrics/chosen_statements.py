@@ -17,6 +17,7 @@ _INPUT_COLUMNS = ", ".join(
 # A statement is a year in one book, seen by one metric: complete if it has all inputs.
 _STATEMENTS = f"""
 SELECT year_no, book_no, metric_no,
+    -- the comparative of last year does not publish this year
     min(first_published_at) FILTER (NOT is_prior_year) AS published_at,
     count(*) = any_value(input_count) AS complete, max(first_published_at) AS complete_at,
     max(last_changed_at) AS current_at, bool_and(is_reported) AS is_reported,
@@ -25,6 +26,7 @@ FROM year_inputs JOIN formula_inputs USING (item_no, is_prior_year)
 GROUP BY year_no, book_no, metric_no
 """
 
+# The day on which anything of a year was first published, in any book.
 _FIRST_DAYS = """
 SELECT year_end_no, min(first_published_at) AS first_day
 FROM year_inputs WHERE NOT is_prior_year GROUP BY year_end_no
@@ -65,6 +67,7 @@ SELECT year_end_no, metric_no, year_no, book_no, days, COLUMNS('^input_[0-9]$'),
     row_number() OVER (
         PARTITION BY year_end_no, metric_no
         ORDER BY consolidated DESC, greatest(complete_at, year_published_at),
+            -- the last two are arbitrary but fixed: a rebuild must choose the same statement
             first_day_figures DESC NULLS LAST, figures_in_currency DESC NULLS LAST,
             period_start, book_no
     ) AS rank
@@ -78,6 +81,7 @@ WHERE complete
 # ranked before it was withdrawn.
 _CHOSEN = """
 SELECT ranked.* EXCLUDE (rank, current_at, withdrawn_at),
+    -- before that day the withdrawn statement was the answer: this one must not answer for it
     greatest(current_at, (
         CASE WHEN rank > 1 THEN max(withdrawn_at) OVER (
             PARTITION BY year_end_no, metric_no ORDER BY rank
@@ -105,11 +109,13 @@ FROM (
 _MIXED_CURRENCY = """
 SELECT DISTINCT year_end_no, metric_no FROM (
     SELECT year_end_no, year_no, basis, metric_no
+    -- two currencies are two books; their figures are never combined, as that would need a rate
     FROM (FROM candidates ANTI JOIN chosen USING (year_end_no, metric_no))
     JOIN year_inputs USING (year_end_no)
     JOIN formula_inputs USING (metric_no, item_no, is_prior_year)
     JOIN books USING (book_no)
     WHERE year_end_no IN (SELECT year_end_no FROM currency_figures)
+    -- as complete as a statement must be, over all currencies of one basis
     GROUP BY year_end_no, year_no, basis, metric_no
     HAVING count(DISTINCT input_position) = any_value(input_count)
 )

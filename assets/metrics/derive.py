@@ -42,6 +42,7 @@ class RowFile:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._writer.close()
+        # Nobody will read a half-written file.
         if error is not None:
             self._path.unlink()
 
@@ -105,6 +106,7 @@ def _metric_rows(sql: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
         columns = [outcomes["year_end_no"], outcomes["metric_no"], condition_met]
         conditions.append(pa.table(columns, _VALUED.names).cast(_VALUED))
         yield metric_rows(formula, outcomes.filter(condition_met), values.drop_null(), inputs)
+    # ABSENT needs to know which outcomes met the condition of their formula.
     sql.register("condition_rows", pa.concat_tables(conditions))
     sql.execute("CREATE OR REPLACE TEMP TABLE valued AS FROM condition_rows")
     sql.unregister("condition_rows")

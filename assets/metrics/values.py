@@ -22,6 +22,7 @@ _LICENCES = "[" + ", ".join(f"'{name}'" for name in LICENSE_CLASSES) + "]"
 _INPUT_FACTS = f"""
 SELECT input_no, value_reported, available_at, source_ref, provenance_id, method, observed_at,
     extraction_confidence, list_position({_LICENCES}, license_class) - 1 AS license_rank,
+    -- an input as it is served: encoded once, here, and not per request
     concat('{{"fact_id":"', row_id, '","line_item":"', line_item, '","value":', {_DIGITS},
         ',"period_end":"', period_end, '","vintage":', vintage, ',"available_at":"', available_at,
         '","source_ref":', to_json(source_ref), '}}') AS json
@@ -63,6 +64,7 @@ def read_inputs(sql: duckdb.DuckDBPyConnection) -> InputFacts:
     """Read the facts behind all inputs."""
     rows = sql.sql(_INPUT_FACTS).to_arrow_table()
     columns = {name: rows[name].combine_chunks() for name in rows.column_names}
+    # The join returns inputs in any order.
     row_of = np.empty(len(rows), np.int64)
     row_of[columns["input_no"].to_numpy()] = np.arange(len(rows))
     return InputFacts(
@@ -83,6 +85,7 @@ def _whole_values(decimals: pa.Array) -> npt.NDArray[np.object_]:
     """
     if not len(decimals):
         return np.empty(0, object)
+    # Little-endian two's complement: the low half is unsigned, the high half has the sign.
     halves = np.frombuffer(decimals.buffers()[1], "<i8").reshape(-1, 2)
     halves = halves[decimals.offset : decimals.offset + len(decimals)]
     low = halves[:, 0].view("<u8").astype(object)
@@ -101,10 +104,12 @@ def compute_values(
         terms = [inputs.whole_values[rows] for rows in inputs.rows_of(outcomes, formula)]
         numerators = formula.total(formula.numerator, terms)
         if formula.unit == "days":
+            # receivable_days and inventory_days: the ratio times the days of that very year.
             numerators = numerators * outcomes["days"].to_numpy().astype(object)
         denominators = formula.total(formula.denominator, terms)
         conditions = np.all([formula.total(total, terms) > 0 for total in formula.positive], axis=0)
         texts = [
+            # The common scale of the integers cancels out in the division.
             encode_decimal(divide(numerator, denominator)).decode() if is_met else None
             for is_met, numerator, denominator in zip(
                 conditions.tolist(), numerators.tolist(), denominators.tolist(), strict=True
@@ -122,6 +127,7 @@ def metric_rows(
     that became available last.
     """
     input_rows = inputs.rows_of(outcomes, formula)
+    # argmax takes the first of equal days: the order of a formula's inputs breaks ties.
     newest = np.choose(
         np.argmax([inputs.available_days[rows] for rows in input_rows], axis=0), input_rows
     )
@@ -137,6 +143,8 @@ def metric_rows(
         "period_type": _repeat("FY", outcomes),
         "available_at": outcomes["current_at"],
         "answers_from": outcomes["current_at"],
+        # A year that was never the latest gets an empty interval instead of one that ends before it
+        # starts.
         "answers_until": _not_before(outcomes["current_at"], outcomes["next_at"]),
         "methodology_ref": _repeat(formula.methodology_ref, outcomes),
         "inputs": _json_list(input_json),

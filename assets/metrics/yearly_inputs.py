@@ -51,6 +51,8 @@ CREATE_FACTS = (
     "WHERE service_id BETWEEN $first AND $last"
 )
 
+# A figure can be withdrawn and reported again: only what came after the last withdrawal counts as
+# reported without interruption.
 _LAST_WITHDRAWALS = f"""
 SELECT figure, figure_check, max(vintage) AS withdrawn_vintage FROM facts WHERE {_WITHDRAWN}
 GROUP BY figure, figure_check
@@ -59,6 +61,7 @@ GROUP BY figure, figure_check
 _BOOKS = """
 SELECT row_number() OVER (ORDER BY consolidated DESC, currency, basis) AS book_no, *
 FROM (SELECT DISTINCT unit AS currency, basis, starts_with(basis, 'consolidated') AS consolidated
+      -- other units are shares, ratios per share, or translations for convenience
       FROM facts WHERE unit = currency_reported)
 """
 
@@ -70,6 +73,7 @@ WITH histories AS (
         min(available_at) FILTER (
             NOT {_WITHDRAWN} AND vintage > coalesce(withdrawn_vintage, 0)) AS reported_since
     FROM facts LEFT JOIN last_withdrawals USING (figure, figure_check)
+    -- a vintage without a date is excluded from every as_of
     WHERE available_at IS NOT NULL
     GROUP BY figure, figure_check
     HAVING first_published_at IS NOT NULL
@@ -124,6 +128,7 @@ _YEAR_INPUTS = """
 SELECT year_no, year_end_no, book_no, item_no, FALSE AS is_prior_year, input_no,
     first_published_at, last_changed_at, is_reported
 FROM years JOIN inputs USING (service_id, period_end)
+-- flows must span exactly this year; balances have no start
 WHERE inputs.period_start IS NULL OR inputs.period_start = years.period_start
 UNION ALL
 SELECT year_no, year_end_no, book_no, item_no, TRUE, input_no,

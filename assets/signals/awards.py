@@ -54,6 +54,7 @@ def _awards_of(release: tuple[int, str, date, str]) -> Iterator[tuple[Any, ...]]
     release_vintage_id, source, observed_on, body = release
     awards: dict[str, AwardStatement] = {}
     for position, award in enumerate(parse_awards(body)):
+        # OCDS unites awards by their id; one without an id is identified by its position.
         awards.setdefault(f"#{position}" if award.id is None else str(award.id), award)
     for award_id, award in awards.items():
         money = award.value or NO_VALUE
@@ -62,6 +63,7 @@ def _awards_of(release: tuple[int, str, date, str]) -> Iterator[tuple[Any, ...]]
             len(awards),
             award_id,
             award.date and _day(award.date, source, observed_on),
+            # Portals write codes of OCDS in any case.
             award.status and award.status.lower(),
             units(bytes(money.amount)),
             money.currency,
@@ -76,14 +78,17 @@ def units(amount: bytes) -> Decimal | None:
     except InvalidOperation:
         # null, a boolean or a text: no amount is stated.
         return None
+    # Portals write 0 for "not stated"; an amount as large as MONEY_BELOW is no amount either.
     if not 0 < number < MONEY_BELOW:
         return None
     return (number * PARTS).to_integral_value(ROUND_HALF_EVEN) or None
 
 
+# The same few days recur in all awards of a portal.
 @lru_cache(maxsize=1 << 14)
 def _day(text: str, source: str, observed_on: date) -> date | None:
     return parse_day(text, PORTALS.get(source, _PLAIN), observed_on)
 
 
+# For a source without rules of its own.
 _PLAIN = Portal("", "", "", None)

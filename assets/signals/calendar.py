@@ -25,6 +25,7 @@ def number_countries(sql: duckdb.DuckDBPyConnection) -> None:
     """
     cases = " ".join(f"WHEN '{country}' THEN {days}" for country, days in CLOSES_AFTER.items())
     default = str(CLOSES_AFTER_DEFAULT)
+    # CASE without any WHEN is no valid SQL.
     closing_days = f"CASE country {cases} ELSE {default} END" if cases else default
     sql.execute(f"""
 CREATE TEMP TABLE countries AS
@@ -73,6 +74,7 @@ FROM closings JOIN (
             min(method) AS first_method, max(method) AS last_method,
             max(observed_at) AS observed_at, min(extraction_confidence) AS confidence
         FROM tender_releases JOIN countries USING (country)
+        -- a release without a date of publication was known on no day
         WHERE available_at IS NOT NULL AND NOT withdrawn GROUP BY ALL
     ) WINDOW so_far AS (PARTITION BY country_no, source ORDER BY closing_no)
 ) AS source_state
@@ -85,6 +87,8 @@ GROUP BY ALL""")
 
 def at_closing(day: str) -> str:
     """Return SQL for the number of the first closing that is not before a day."""
+    # Month m closes closing_days after its last day, so a day belongs to the closing of the month
+    # that it is in after going back closing_days. Nothing is known before the first closing.
     return f"greatest(0, datediff('month', first_month, {day} - closing_days))"
 
 

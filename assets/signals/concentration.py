@@ -15,6 +15,7 @@ from warehouse.methodology.signals import TRAILING
 
 # The total, and the three products whose weighted sum is its square.
 _SQUARES = {
+    # floor(total / HALF) and the rest: (a * HALF + b)² = a² * HALF² + 2ab * HALF + b².
     "total": "{total}",
     "square_high": f"({{total}} // {HALF}) * ({{total}} // {HALF})",
     "square_middle": f"({{total}} // {HALF}) * ({{total}} % {HALF})",
@@ -50,6 +51,7 @@ FROM (SELECT *, unnest(suppliers) AS party_no FROM award_lines) AS line
 JOIN parties USING (party_no)
 WHERE withheld""")
     _add_measures(sql, "award-concentration", ("country_no",))
+    # A withheld buyer may be a person. It gets no row of its own: its shares would describe it.
     named = "buyer IN (SELECT party_no FROM parties WHERE NOT withheld)"
     _add_measures(sql, "buyer-supplier-concentration", ("country_no", "buyer"), named)
     _add_named_buyer_share(sql)
@@ -78,6 +80,7 @@ FROM concentrated LEFT JOIN top_suppliers USING ({currency_month}, closing_no)""
 
 def _create_concentrated(sql: duckdb.DuckDBPyConnection, scope: Sequence[str], where: str) -> None:
     """Create ``concentrated``: sums and counts per scope and currency, where they change."""
+    # A process can have several awards. It is counted once, however many of them the window has.
     for table, pieces, own_columns in (
         ("supplier_totals", "SELECT *, units AS amount FROM sales", ("currency", "supplier")),
         ("observed_processes", "SELECT *, 1 AS amount FROM sales", ("currency", "process_id")),
@@ -112,6 +115,7 @@ currencies AS (
     SELECT {scope_month}, currency, bool_or(is_home) AS is_home FROM all_currencies GROUP BY ALL
 ),
 steps AS (
+    -- every step is a change at a closing; what it does not change is null
     SELECT * FROM money
     UNION ALL BY NAME SELECT * FROM observed
     -- eligible processes and withheld suppliers count in the row of every currency
@@ -179,6 +183,7 @@ def _add_named_buyer_share(sql: duckdb.DuckDBPyConnection) -> None:
     bought = "SELECT award_lines.*, 1 AS amount FROM award_lines JOIN parties ON party_no = buyer"
     steps = []
     for table, pieces, entity, name in (
+        # The inner join to parties leaves out awards whose process names no buyer: not observed.
         ("awarded_processes", "SELECT *, 1 AS amount FROM award_lines", "process_id", "n_eligible"),
         ("bought_processes", bought, "process_id", "n_observed"),
         ("named_processes", f"{bought} WHERE NOT withheld", "process_id", "term1"),

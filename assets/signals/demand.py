@@ -23,6 +23,7 @@ FROM (
     SELECT *, {at_each_closing(f"{EVALUATIONS} + {MOMENTUM_NEEDS}")}
     FROM (
         SELECT country_no, month_no, category,
+            -- a currency without an amount says nothing about value
             CASE WHEN units IS NOT NULL THEN currency END AS currency,
             known_from_closing, known_until_closing, closing_count, count(*) AS processes,
             sum(units) AS units
@@ -66,6 +67,7 @@ SELECT country_no, month_no, closing_no, 'category' AS dimension,
     CAST(category AS VARCHAR) AS dimension_value,
     coalesce(processes, 0) AS term1, coalesce(with_category, 0) AS denominator,
     coalesce(n_eligible, 0) AS n_eligible, coalesce(with_category, 0) AS n_observed
+-- left joins: a category that fell to zero keeps its row, with zeros
 FROM ({_every_closing(keys)})
 LEFT JOIN demand_totals USING (country_no, month_no, closing_no)
 LEFT JOIN (

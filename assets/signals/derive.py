@@ -37,6 +37,7 @@ _KEY = "panel, country_no, month_no, dimension, dimension_value, party_no, measu
 def signals(snapshot: Snapshot) -> dict[str, pa.Table]:
     """Derive every panel from all vintages of the tenders; no clock is used."""
     with closing(snapshot.sql.cursor()) as sql:
+        # The order is that of the tables: states need the countries, panels need the states.
         number_countries(sql)
         create_states(sql)
         create_raw(sql)
@@ -66,9 +67,11 @@ CREATE TEMP TABLE valued AS
 SELECT {_KEY}, closing_no, value, n_eligible, n_withheld,
     -- a row without a value has observed nothing
     CASE WHEN value IS NULL THEN 0 ELSE n_observed END AS n_observed
+-- joined on the operands: equal divisions were computed once for all rows that have them
 FROM raw LEFT JOIN quotients ON n_observed > 0 AND quotients.denominator = raw.denominator
     AND quotients.kind = raw.kind AND quotients.term1 = raw.term1
     AND quotients.term2 = raw.term2 AND quotients.term3 = raw.term3""")
+    # These are large and not needed any more.
     sql.execute("DROP TABLE raw")
     sql.execute("DROP TABLE quotients")
     create_coverages(sql)
@@ -87,6 +90,7 @@ changed AS (
 )
 SELECT changed.panel AS signal_key, own.country, own.month, own.closed_at, dimension,
     CASE dimension WHEN 'buyer' THEN concat(parties.source, '/', party_key)
+        -- codes and parties were numbered for speed: the served text is put back here
         WHEN 'category' THEN category_code.code ELSE dimension_value END AS dimension_value,
     CASE WHEN dimension = 'issuer' THEN dimension_value ELSE service_id END AS service_id,
     changed.measure, value, unit, currency_code.code AS currency, changed.n_eligible,
@@ -94,6 +98,7 @@ SELECT changed.panel AS signal_key, own.country, own.month, own.closed_at, dimen
     next.closed_at AS superseded_at, concat('{SIGNAL_SET}/', changed.panel) AS methodology_ref,
     [{licences}][licence_rank] AS license_class, {_SOURCE_REF} AS source_ref, observed_at, method,
     extraction_confidence,
+    -- one provenance for all rows that came from the same sources at the same closing
     md5(concat_ws('#', changed.panel, own.country, own.month, vintage, {_SOURCE_REF}))
         AS provenance_id
 FROM changed

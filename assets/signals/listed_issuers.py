@@ -25,6 +25,7 @@ def add_award_intensity(sql: duckdb.DuckDBPyConnection) -> None:
 SELECT year.country_no, year.month_no, year.service_id AS dimension_value, year.currency,
     year.closing_no,
     coalesce(sum(award.units) FILTER (award.currency = year.currency), 0) AS term1,
+    -- no conversion: an award in another currency is eligible, but not observed
     CASE WHEN count(*) FILTER (award.currency = year.currency) > 0 THEN any_value(year.units) END
         AS denominator,
     count(DISTINCT process_id) AS n_eligible,
@@ -52,6 +53,7 @@ def _create_issuer_awards(sql: duckdb.DuckDBPyConnection) -> None:
 CREATE OR REPLACE TEMP TABLE listed_issuers AS
 SELECT DISTINCT coalesce(same_as.same_as, ticker.service_id) AS service_id
 FROM identifiers AS ticker LEFT JOIN same_as USING (service_id)
+-- where two ids are one organisation, the canonical id counts
 WHERE id_type = 'ticker' AND latest""")
     sql.execute("""
 CREATE OR REPLACE TEMP TABLE issuer_awards AS
@@ -74,6 +76,7 @@ WITH reported AS (
             THEN nullif({_UNITS}, 0) END AS units
     FROM fundamentals AS fact LEFT JOIN same_as USING (service_id)
     JOIN codes ON code = currency_reported
+    -- another unit than the reported currency is a translation for convenience
     WHERE line_item = 'revenue' AND unit = currency_reported AND available_at IS NOT NULL
       AND datediff('day', period_start, period_end) + 1 BETWEEN {YEAR_DAYS[0]} AND {YEAR_DAYS[1]}
 ),
@@ -98,5 +101,6 @@ GROUP BY service_id, currency, country_no, month_no, closing_no""")
 
 def _preferred(column: str) -> str:
     """Return SQL for a column of the preferred statement: consolidated, and ending last."""
+    # units last: a tie is broken by content, so that the result does not depend on row order.
     order = "NOT starts_with(basis, 'consolidated'), basis, -epoch(period_end), period_start"
     return f"arg_min({column}, ({order}, units)) AS {column}"

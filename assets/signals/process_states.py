@@ -17,6 +17,7 @@ from warehouse.methodology.signals import FINAL_STATUSES, HOME_CURRENCY, METHODS
 # 60 bits of the row id: enough to identify one vintage of a release, and faster to join on.
 _RELEASE_VINTAGE_ID = "CAST(concat('0x', left(row_id, 15)) AS BIGINT)"
 _USABLE = "NOT withdrawn AND available_at IS NOT NULL"
+# OCDS merges by the date of a release; one without a date counts from its publication.
 _STATED_ON = "coalesce(released_on, available_at)"
 
 
@@ -72,6 +73,7 @@ SELECT {_RELEASE_VINTAGE_ID} AS release_vintage_id, source,
     CAST(observed_at AS DATE) AS observed_on, release
 FROM tender_releases WHERE {_USABLE} AND contains(release, '"awards"')""",
     )
+    # Read in Python: DuckDB reads an amount in JSON as DOUBLE, which loses digits.
     sql.register("stated_awards", awards)
     home_codes = ", ".join(f"('{code}')" for code in dict.fromkeys(HOME_CURRENCY.values()))
     sql.execute(f"""
@@ -93,6 +95,7 @@ def _create_release_vintages(sql: duckdb.DuckDBPyConnection) -> None:
     """Create ``release_vintages``: all that some closing saw, numbered in the order to merge."""
     sql.execute("""
 CREATE TEMP TABLE processes AS
+-- any number will do: process_id is only joined on, and never served
 SELECT CAST(row_number() OVER () AS INTEGER) AS process_id, source, ocid
 FROM (SELECT DISTINCT source, ocid FROM tender_releases)""")
     # Amounts are summed exactly, as whole ten-thousandths: the digits of a DECIMAL(38, 4).
@@ -111,6 +114,8 @@ WITH ordered AS (
             PARTITION BY process_id ORDER BY {_STATED_ON}, available_at, publication, vintage
         ) AS merge_order
     FROM (
+        -- only a release with a tender section dates the tender; the JSON itself is too large to
+        -- carry on
         SELECT * EXCLUDE (release), regexp_matches(release, '"tender"\\s*:\\s*\\{{') AS has_tender
         FROM tender_releases WHERE {_USABLE}
     ) AS release
@@ -156,6 +161,7 @@ FROM tender_parties AS mention
 JOIN release_vintages USING (source, ocid, release_id)
 JOIN parties USING (source, party_key)
 WHERE role IN ('tenderer', 'supplier') AND NOT mention.withdrawn
+  -- no look-ahead: a later vintage of the party was not known when the release came out
   AND mention.available_at <= release_vintages.available_at
   AND (mention.superseded_at IS NULL
        OR mention.superseded_at > release_vintages.available_at)""")
@@ -196,6 +202,7 @@ merged AS (
     SELECT process_id, closing_no AS known_from_closing,
         min(until_closing) AS known_until_closing, min(country_no) AS country_no,
         min(tender_on) AS tender_on, {merged},
+        -- a revision can only be observed in a process that states its value at least twice
         count(stated_value) > 1 AS valued_twice,
         min(stated_value) <> max(stated_value) AS revalued
     FROM intervals JOIN vintages USING (process_id)
@@ -261,6 +268,7 @@ assigned AS (
     FROM (SELECT release_vintage_id, award_id, unnest(supplier_names) AS name
           FROM award_vintages WHERE award_vintages.awards_in_release > 1) AS award
     JOIN suppliers ON suppliers.release_vintage_id = award.release_vintage_id
+        -- by name, the only thing the JSON of an award says of its suppliers
         AND coalesce(suppliers.name, '') = award.name
     UNION
     -- or, if it names none, the only withheld supplier
@@ -290,6 +298,8 @@ JOIN (SELECT states.* EXCLUDE (closing_count), first_month, countries.closing_co
   ON state.process_id = awards.process_id
  AND awards.known_from_closing < state.known_until_closing
  AND state.known_from_closing < awards.known_until_closing
+-- a pending or cancelled award gives nobody anything; of awards before the country's first release
+-- only some are known
 WHERE (awards.status IS NULL OR awards.status = 'active')
   AND coalesce(awarded_on, stated_on) >= first_month""")
     sql.execute("DROP TABLE awards")

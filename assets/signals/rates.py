@@ -21,6 +21,7 @@ def add_rates(sql: duckdb.DuckDBPyConnection) -> None:
     A value is null for a process that does not state what it needs: it is eligible then, but not
     observed.
     """
+    # A process that states no tenderers is not a process with none: the comparison is null then.
     _add_rate(sql, "single-bid-rate", "single_bid_rate", "states", "tenderers = 1")
     _add_spread(
         sql, "bidder-participation", "states", "tenderers", ("mean", "median", "p10", "p90")
@@ -30,6 +31,7 @@ def add_rates(sql: duckdb.DuckDBPyConnection) -> None:
         "submission-window",
         "share_under_15_days",
         "states",
+        # A window that ends before it starts is a typing error, and not a short window.
         f"CASE WHEN {_WINDOW_DAYS} >= 0 THEN {_WINDOW_DAYS} < {SHORT_WINDOW} END",
     )
     _add_spread(
@@ -59,6 +61,7 @@ def add_rates(sql: duckdb.DuckDBPyConnection) -> None:
         sql,
         "time-to-award",
         "awarded",
+        # Awards before the end of submission are counted apart, in share_before_closing.
         f"CASE WHEN {_DAYS_TO_AWARD} >= 0 THEN {_DAYS_TO_AWARD} END",
         ("median", "p90"),
     )
@@ -119,6 +122,7 @@ ranked AS (
 SELECT {_KEYS}, closing_no, {columns}, sum(processes) AS n_eligible,
     sum(processes) FILTER (value IS NOT NULL) AS n_observed
 FROM ranked GROUP BY {_KEYS}, closing_no""")
+    # Part of the name of the measure, as in median_days.
     unit = "tenderers" if panel == "bidder-participation" else "days"
     for name in statistics:
         rows = (
@@ -167,6 +171,7 @@ CREATE OR REPLACE TEMP TABLE ranked_ratios AS
 SELECT country_no, month_no, category, known_from_closing, known_until_closing, closing_count,
     units, tender_units,
     CASE WHEN units > 0 AND tender_units > 0 THEN row_number() OVER (
+        -- DOUBLE only orders the ratios; the value is divided exactly from the pair of the rank
         ORDER BY CAST(units AS DOUBLE) / CAST(tender_units AS DOUBLE), units
     ) END AS ratio_rank
 FROM awarded WHERE month_no >= 0""")

@@ -66,7 +66,9 @@ def add_measure(
     """Insert the rows of a measure; ``columns`` are SQL for those not named as in ``raw``."""
     selected = {name: columns.get(name, _DEFAULTS.get(name, name)) for name in _COLUMNS}
     values = ", ".join(
-        f"coalesce({value}, 0)" if name in _NUMBERS else value for name, value in selected.items()
+        # No nulls: quotients are joined back on these numbers, and null equals nothing.
+        f"coalesce({value}, 0)" if name in _NUMBERS else value
+        for name, value in selected.items()
     )
     sql.execute(
         f"INSERT INTO raw BY NAME SELECT '{panel}' AS panel, '{measure}' AS measure, * "
@@ -77,6 +79,7 @@ def add_measure(
 def at_each_closing(evaluations: str = str(EVALUATIONS)) -> str:
     """Return SQL that repeats a state for each closing at which its month is evaluated."""
     return (
+        # Not before its own closing, nor after its last evaluation: a month is final then.
         "CAST(unnest(range(greatest(known_from_closing, month_no), "
         f"least(known_until_closing, month_no + {evaluations}, closing_count))) AS INTEGER) "
         "AS closing_no"
@@ -118,6 +121,7 @@ def create_quotients(sql: duckdb.DuckDBPyConnection) -> None:
     sql.execute(f"""
 CREATE TEMP TABLE divisions AS
 SELECT row_number() OVER () AS division_no, {operands}
+-- most rows repeat the division of another row or closing
 FROM (SELECT DISTINCT {operands} FROM raw WHERE denominator > 0 AND n_observed > 0)""")
     values = []
     divisions = sql.execute(f"SELECT {operands} FROM divisions ORDER BY division_no")
@@ -168,4 +172,5 @@ def divide(dividend: int, divisor: int) -> Decimal | None:
         # Divided anew: rounding the rounded result could be off by one.
         exact = _MANY_DIGITS.divide(Decimal(dividend), Decimal(divisor))
         result = exact.quantize(_LAST_DECIMAL, ROUND_HALF_EVEN)
+    # DECIMAL(38, 18) has 20 digits before the point.
     return result if result.adjusted() < 20 else None

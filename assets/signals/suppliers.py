@@ -15,6 +15,7 @@ CREATE OR REPLACE TEMP TABLE wins AS
 SELECT country_no, process_id, award_month_no, known_from_closing, known_until_closing,
     unnest(suppliers) AS supplier, 1 AS amount
 FROM award_lines WHERE len(suppliers) > 0""")
+    # Withheld suppliers count too, under their hashed key, so that shares stay exact.
     create_rolling_totals(sql, "supplier_wins", "FROM wins", ("country_no", "supplier"), 1)
     _create_newcomer_changes(sql)
     lines = "SELECT *, 1 AS amount FROM award_lines"
@@ -62,6 +63,7 @@ own_changes AS (
         0 AS earlier_months
     FROM supplier_wins
 ),
+-- no look-ahead: an earlier award that was published late makes a newcomer only until it is known
 earlier AS (
     -- its months with an award within the NEW_AFTER months before, while that is known
     SELECT own.country_no, own.supplier, month_no,

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from assets.entities.derive import derive
-from assets.exports.artifacts import PANEL_TITLES
 from assets.exports.export import export
 from assets.exports.signing import SigningKey
 from warehouse.mart.snapshot import Snapshot
+from warehouse.methodology.signals import PANELS
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
 from warehouse.record.store import Record
@@ -66,8 +66,8 @@ def signals(value: Callable[[int], Decimal | None] = lambda n: Decimal(n) / 8) -
         "provenance_id": "9f86d081884c7d659a2feaa0c55ad015",
     }
     rows = []
-    for number, (key, _) in enumerate(PANEL_TITLES):
-        named = {**shared, "signal_key": key, "methodology_ref": f"signals-v1/{key}"}
+    for number, panel in enumerate(PANELS):
+        named = {**shared, "signal_key": panel.key, "methodology_ref": f"signals-v1/{panel.key}"}
         for month, vintage, until in ((1, 1, date(2026, 5, 5)), (1, 2, None), (2, 1, None)):
             available = date(2026, 5, 5) if vintage == 2 else date(2026, month + 1, 5)
             rows.append(
