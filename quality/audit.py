@@ -51,6 +51,7 @@ def audit(
 
     counts = served_counts(snapshot)
     with _all_tables(snapshot):
+        # The floors and the suites read the tables that these two create.
         find_persons(snapshot)
         find_contacts(snapshot)
         measured = measure(snapshot, measured_at, floors)
@@ -101,12 +102,14 @@ def _all_tables(snapshot: Snapshot) -> Iterator[None]:
 
     try:
         for name, row in DERIVED.items():
+            # The audit itself creates that table, from the history and its own measurements.
             if name != "quality":
                 create_missing(name, arrow_schema(row).empty_table)
         create_missing("countries", countries)
         add_awards(snapshot)
         yield
     finally:
+        # They list names that must not be served: none of them may outlast the audit.
         for name in (*created, *AUDIT_TABLES):
             snapshot.sql.execute(f"DROP TABLE IF EXISTS {name}")
 

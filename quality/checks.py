@@ -60,4 +60,5 @@ def _result(
 
 
 def _name(suite: Suite) -> str:
+    # Dagster allows no dots in the name of a check.
     return suite.name.replace(".", "_")

@@ -29,6 +29,7 @@ _LETTER_FOR_ZERO = re.compile(r"\b[Oo](?=\d)")
 _SEVEN_DIGITS = re.compile(r"(?:\d\D{0,3}){7}")
 _NUMBER = re.compile(r"(?<!\w)(?<!\d/)\d(?:[\s.()–—*-]{0,3}\d){6,}(?!\w|/\d)")
 _SLASHED_NUMBER = re.compile(r"(?<![\w/])0\d{1,3}/\d{3,4}[/\s-]?\d{3,4}(?![\w/])")
+# "2019/2020" or "2019 - 2020" is a fiscal year, though it has as many digits as a telephone number.
 _TWO_YEARS = re.compile(r"(?:19|20)\d\d\D+(?:19|20)\d\d")
 # Numbered companies, and the Canadian jurisdictions that give companies a number for a name.
 _NUMBERED_COMPANY = re.compile(r"(?:0?\d{6}|[1-9]\d{6,9}|\d{4}-\d{4})\W+(\w+)")
@@ -46,6 +47,7 @@ _REGISTER_LABEL = re.compile(
 
 def has_contact(name: str) -> bool:
     """Return whether a name contains an address, a telephone number or a word for a contact."""
+    # "O82 555 1234", as it is typed or recognised by OCR.
     text = _LETTER_FOR_ZERO.sub("0", as_displayed(name))
     if "@" in text or _SPELLED_ADDRESS.search(text):
         return True
@@ -78,6 +80,8 @@ def _is_register_number(match: re.Match[str], text: str) -> bool:
     """Return whether a number is a firm's: alone at the beginning, or after its label."""
     if not match[0][0].isdigit():
         return False
+    # The word after it decides: "0825551234 Smith" begins with a number too, and that is a
+    # person's.
     if match.start() == 0:
         company = _NUMBERED_COMPANY.match(text)
         return bool(

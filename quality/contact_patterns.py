@@ -15,6 +15,8 @@ _TITLE = (
 _AT = r"[(\[{]\s?(?:at|arroba|arobase)\s?[)\]}]"
 _DOT = r"\s?(?:\.|[(\[{]\s?(?:dot|punto|ponto|point)\s?[)\]}])\s?[a-z][\w-]*"
 _EMAIL = (
+    # Possessive quantifiers (*+, ++) never backtrack: a portal's text must not make a search take
+    # minutes.
     r"(?<![^\s@])[^\s@]*+@[^\s@]+|@[^\s@]+"
     r"|(?<![\w.+-])[\w.+-]++(?:\s?[@＠﹫]\s?[\w-]+(?:" + _DOT + r")+|[＠﹫][\w.-]+"
     r"|\s?" + _AT + r"\s?[\w-]+(?:" + _DOT + r")*"
@@ -69,6 +71,7 @@ _LABELLED = (
     r"(?:no\b|nos\b|number\b|n[úu]mero\b|n[º°])?[.:\s-]*\+?\(?\d[\d\s()./-]{5,}\d"
     r"|\bwa\.me/\+?\d+"
 )
+# Tender numbers look like telephone numbers: one after such a word stays in the text.
 _NO_REFERENCE = (
     r"(?<!no )(?<!no\. )(?<!ref )(?<!ref\. )(?<!rfq )(?<!bid )(?<!ref: )(?<!no: )(?<!rfp )(?<!-)"
 )

@@ -58,6 +58,7 @@ _POSSIBLE = (
 
 def texts_with_contact(texts: list[str]) -> list[int]:
     """Return the indices of the texts that may contain a contact."""
+    # RE2 runs over the whole column without the interpreter, and cannot backtrack.
     possible = pc.match_substring_regex(pa.array(texts, pa.string()), _POSSIBLE, ignore_case=True)
     indices: list[int] = pc.indices_nonzero(possible).to_pylist()
     return [index for index in indices if may_have_contact(texts[index])]
@@ -65,6 +66,7 @@ def texts_with_contact(texts: list[str]) -> list[int]:
 
 def may_have_contact(text: str) -> bool:
     """Return whether any contact can begin in a text; in most text none can."""
+    # JSON can escape a lone surrogate, which strict UTF-8 refuses to encode.
     raw = text.encode("utf-8", "surrogatepass")
     if _DIGIT_RUN in raw.translate(_DIGITS, _BETWEEN_DIGITS) and LONG_NUMBER.search(text):
         return True
@@ -73,6 +75,7 @@ def may_have_contact(text: str) -> bool:
     words = f" {raw.translate(_LETTERS).decode('latin-1')} "
     if announces_contact(lower, words) or has_title(lower, words) or has_address(lower, words):
         return True
+    # Longer in bytes than in characters: the text is not ASCII.
     return len(raw) > len(text) and has_foreign_mark(lower, words)
 
 

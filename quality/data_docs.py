@@ -52,6 +52,7 @@ nav ul { columns: 18em; padding-left: 1em } nav li { overflow-wrap: anywhere }
 
 def write_docs(report: Report, folder: Path, board: str | None = None) -> None:
     """Write the Data Docs of a report into a folder; ``board`` is a page to link back to."""
+    # Imported here, as it takes seconds.
     from great_expectations.render.renderer.site_builder import SiteBuilder
 
     shutil.rmtree(folder, ignore_errors=True)
@@ -62,6 +63,7 @@ def write_docs(report: Report, folder: Path, board: str | None = None) -> None:
         store_backend=backend,
         site_name="quality",
         show_how_to_buttons=False,
+        # The text "None", as in YAML: that is how Great Expectations leaves a section out.
         site_section_builders={"profiling": "None"},
     )
     builder.build(build_index=False)

@@ -38,6 +38,7 @@ def new_context() -> EphemeralDataContext:
         project_config=DataContextConfig(
             store_backend_defaults=InMemoryStoreBackendDefaults(),
             progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
+            # Otherwise Great Expectations sends usage data to its makers.
             analytics_enabled=False,
         ),
     )
@@ -63,6 +64,7 @@ def validate(
         result = definition.run(
             batch_parameters={"dataframe": frame},
             result_format={
+                # BASIC lists unexpected values. COMPLETE would list the index of every row, too.
                 "result_format": "BASIC",
                 "partial_unexpected_count": MAX_UNEXPECTED_VALUES,
             },
@@ -99,6 +101,8 @@ def _frame(snapshot: Snapshot, suite: Suite) -> pd.DataFrame:
         name: pa.concat_arrays([values, pa.nulls(longest - len(values), values.type)])
         for name, values in columns.items()
     }
+    # Arrow types, since pandas' own would turn integers with nulls into floats and decimals into
+    # objects.
     frame: pd.DataFrame = pa.table(padded).to_pandas(types_mapper=pd.ArrowDtype)
     return frame
 
@@ -114,6 +118,7 @@ def _relation(suite: Suite, rule: Rule) -> str:
 
 def _failure(snapshot: Snapshot, suite: Suite, rules: dict[str, Rule], result: Any) -> Failure:
     rule = rules[result.expectation_config.kwargs["column"]]
+    # An expectation that could not be checked must not pass for one that is not met.
     if result.exception_info.get("raised_exception"):
         raise RuntimeError(f"{suite.name}: {rule.description}: {result.exception_info}")
     unexpected = ", ".join(_literals(result.result["partial_unexpected_list"]))
@@ -134,6 +139,7 @@ def _failure(snapshot: Snapshot, suite: Suite, rules: dict[str, Rule], result: A
 
 def _literals(values: Iterable[Any]) -> Iterator[str]:
     for value in values:
+        # Values come from documents: a quote in one must not end the literal.
         yield f"'{value.replace(chr(39), chr(39) * 2)}'" if isinstance(value, str) else str(value)
 
 

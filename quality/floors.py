@@ -73,6 +73,7 @@ FROM {table} WHERE {where} GROUP BY scope"""
 def _unique(table: str) -> str:
     return f"""
 SELECT '{table}' AS scope, sum(occurrences) AS n_checked, count(*) AS n_passed
+-- as many keys as rows if no key occurs twice
 FROM (SELECT count(*) AS occurrences FROM {table} GROUP BY {_KEYS[table]})"""
 
 
@@ -153,6 +154,7 @@ FLOORS: tuple[Floor, ...] = (
     ),
     Floor(
         *("AF-TENDER", "resolution", "parties_resolved", "party_matches"),
+        # Parties are resolved by number or exact name only, so that many real matches are missed.
         _share("party_matches", "service_id IS NOT NULL", scope="country"),
         Decimal("0.1"),
         blocks=False,
@@ -203,6 +205,7 @@ def _measure_floor(
     scopes = [
         row
         for row in snapshot.read(floor.statement.replace(MEASURED_AT, timestamp)).to_pylist()
+        # A row that counted nothing is as good as none: UNMEASURED, and not 0 of 0.
         if row["n_checked"]
     ]
     scopes.sort(key=lambda row: str(row["scope"]))

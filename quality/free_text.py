@@ -42,6 +42,7 @@ def remove_contacts(text: str) -> str:
     """Return the text without contacts; text that has none is returned unchanged."""
     if not may_have_contact(text):
         return text
+    # Characters that nobody sees must not split an address into harmless parts.
     visible = text if text.isascii() else _ZERO_WIDTH.sub("", text)
     start = _search_start(visible)
     before, rest = visible[:start], visible[start:]
@@ -53,6 +54,7 @@ def remove_contacts(text: str) -> str:
         rest = _squeeze_blanks(shorter)
     if rest == visible[start:]:
         return text
+    # A sentence that began with a contact now begins with its punctuation.
     return (before + _squeeze_blanks(rest)).strip().lstrip(".,;: ")
 
 
@@ -83,6 +85,7 @@ def _remove_once(text: str) -> str:
         text = patterns.PERSON.sub(" ", text)
     if foreign or has_address(lower, words):
         text = patterns.EMAIL.sub(" ", text)
+    # Again, since removing contacts may have removed the only number.
     if not LONG_NUMBER.search(text):
         return text
     if any(map(lower.__contains__, _NUMBER_LABELS)):

@@ -26,11 +26,13 @@ def append_history(record: Record, rows: Sequence[QualityMetric]) -> None:
     for _ in range(COMMIT_ATTEMPTS):
         delta = record.table(_NAME)
         versions = set(delta.to_pyarrow_table(columns=["data_version"])["data_version"].to_pylist())
+        # Publishing can be repeated: measurements are stored once per data_version.
         new = [row for row in rows if row.data_version not in versions]
         if not new:
             return
         try:
             commit(delta, as_table(new), {_NAME: last_transaction(delta, _NAME) + 1})
+        # Another publication was stored in between: read again what is there, and try once more.
         except CommitFailedError:
             continue
         record.compact_if_fragmented(_NAME)

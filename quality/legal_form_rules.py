@@ -180,6 +180,7 @@ def long_form(words: Sequence[Word], country: str | None = None) -> str | None:
     """Return the long form in a name, which is never a surname or initials, or None."""
     upper = [word.upper for word in words]
     for start, form in phrases_in(upper, LONG_FORMS):
+        # "Limited" or "Pty Ltd" alone is a form without a firm.
         has_name = any(word not in LONG_FORM_WORDS for word in upper[:start])
         if has_name and _is_harmless(words[start + len(form) :], words[:start], country):
             return " ".join(form).lower()
@@ -189,6 +190,7 @@ def long_form(words: Sequence[Word], country: str | None = None) -> str | None:
 def _leading_form(words: Sequence[Word], country: str | None) -> str | None:
     upper = [word.upper for word in words]
     form = leading_phrase(upper, LEADING_FORMS)
+    # Written like a name ("Sci", "Pt"), a short form may be one.
     if not form and words[0].raw.isupper():
         form = leading_phrase(upper, LEADING_SHORT.get(country or "", frozenset()))
         form = form if len(upper) - len(form or ()) > 1 else None
@@ -217,6 +219,7 @@ def _counts(short: ShortForm, words: Sequence[Word], start: int, country: str | 
     at_home = country in short.countries
     own_words = [w for w in before if w.upper not in PARTICLES and not w.is_glued]
     lone_given_name = len(own_words) == 1 and not GIVEN_NAMES.isdisjoint(w.upper for w in before)
+    # "Peter SA" may be a person whose surname is Sa.
     if form.is_glued or lone_given_name or len(own_words) < short.min_words_before:
         return False
     of_firm = has_trade_word(before) or (

@@ -37,10 +37,12 @@ def find_losses(snapshot: Snapshot, counts: Counts, previous: Counts | None) -> 
 
 def is_loss(before: int, after: int) -> bool:
     """Return whether less than four fifths is left."""
+    # Whole numbers, so that exactly four fifths is no loss.
     return before > 0 and 5 * after < 4 * before
 
 
 def _fewer_served(counts: Counts, previous: Counts) -> Iterator[Loss]:
+    # Over the build before: a source that is gone has no counts now.
     for table, sources in previous.items():
         for source, before in sources.items():
             after = counts.get(table, {}).get(source, 0)
@@ -53,6 +55,7 @@ def _fewer_read(snapshot: Snapshot) -> Iterator[Loss]:
     published_at = last_published(snapshot.record)
     loads_by_urls: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for load in _loads(snapshot).to_pylist():
+        # Only loads of the same URLs are comparable: one month has fewer tenders than a year.
         key = (load["table_name"], load["source"], *load["url_hashes"])
         loads_by_urls.setdefault(key, []).append(load)
     for (table, source, *_), loads in loads_by_urls.items():

@@ -43,6 +43,7 @@ FROM (
     UNION ALL
     SELECT service_id, metric, period_end, holds_from,
         coalesce(holds_until, DATE '9999-12-31') FROM metrics_absent
+-- empty intervals answer for no day, so they overlap with nothing
 ) WHERE answers_from < answers_until
 """
 _SIGNAL_KEY = (
@@ -111,6 +112,8 @@ MART_SUITES = (
     ),
     _suite(
         "identifiers",
+        # An LEI is the same LEI whoever reports it; other numbers are unique only within their
+        # issuer.
         ("organisation", "id_type", "id_match", "CASE WHEN id_type <> 'lei' THEN issuer END"),
         "concat(source_ref, ' (', organisation, ' ', id_type, ')')",
         *_SOURCE_RULES,

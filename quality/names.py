@@ -67,12 +67,14 @@ class Word(NamedTuple):
 @lru_cache(maxsize=1 << 10)
 def as_displayed(text: str) -> str:
     """Return a text as a reader sees it: no accents or zero-width characters, digits as 0 to 9."""
+    # ASCII has no accents, no format characters and no other digits.
     if text.isascii():
         return text
     text = unicodedata.normalize("NFKD", text.translate(_PLAIN)).translate(_PLAIN)
     return "".join(
         str(unicodedata.decimal(character)) if character.isdecimal() else character
         for character in text
+        # Combining accents, and format characters such as zero-width joiners.
         if unicodedata.category(character) not in ("Mn", "Cf")
     )
 

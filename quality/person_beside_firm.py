@@ -60,6 +60,7 @@ def split_names(text: str) -> list[str]:
 
 def has_person_beside_firm(words: Sequence[Word], country: str | None) -> bool:
     """Return whether a firm's name has a person's name next to it."""
+    # "Messrs" announces a firm, and is part of nobody's name.
     segments = _segments([word for word in words if word.upper != "MESSRS"])
     upper = {word.upper for word in words}
     of_partners = not upper.isdisjoint(PARTNERS_FORMS)

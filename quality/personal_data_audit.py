@@ -88,6 +88,7 @@ def not_established(parties: Iterable[ServedParty]) -> Iterator[tuple[ServedPart
     for party in parties:
         verdict = _verdict(party, party.country)
         if isinstance(verdict, Withheld) and verdict.rule in _COUNTRY_RULES:
+            # Only for these rules: a title or a contact means the same in every country.
             abroad = any(isinstance(_verdict(party, code), Evidence) for code in _COUNTRIES)
             verdict = Evidence("elsewhere", party.name) if abroad else verdict
         if isinstance(verdict, Withheld):
@@ -104,6 +105,7 @@ def find_persons(snapshot: Snapshot) -> None:
     snapshot.sql.execute("""
 CREATE OR REPLACE TABLE failing_parties AS
 SELECT row_id FROM tender_parties AS party JOIN unestablished_parties AS failing
+  -- IS NOT DISTINCT FROM: a party without a country or a number must join as well.
   ON failing.name = party.name AND failing.country IS NOT DISTINCT FROM party.country
  AND failing.scheme IS NOT DISTINCT FROM party.identifier_scheme
  AND failing.identifier IS NOT DISTINCT FROM party.identifier_id""")
@@ -178,6 +180,7 @@ _BATCH_ROWS = 10_000
 def find_contacts(snapshot: Snapshot) -> None:
     """Create ``releases_with_contact``: the row ids of releases in which a contact is left."""
     pattern = _CANDIDATES.replace("'", "''")
+    # DuckDB looks for rough marks over all releases; only what it finds is parsed in Python.
     candidates = snapshot.read(
         f"SELECT row_id, release FROM tender_releases "
         f"WHERE release IS NOT NULL AND regexp_matches(release, '{pattern}')"

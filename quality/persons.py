@@ -75,6 +75,7 @@ def judge_name(
     return _judge(name, country and country.upper(), scheme, identifier, lei_category)
 
 
+# The same buyers and suppliers recur in many releases.
 @lru_cache(maxsize=1 << 16)
 def _judge(
     name: str,
@@ -84,6 +85,7 @@ def _judge(
     lei_category: str | None,
 ) -> Verdict:
     verdict = _by_evidence(name, country, scheme, identifier, lei_category)
+    # A name that is withheld anyway needs no second reason.
     if isinstance(verdict, Evidence) and has_contact(name):
         return Withheld("contact_in_name")
     return verdict
@@ -152,6 +154,7 @@ def _by_evidence(
         return Evidence("lei", category.lower())
     names = [read_words(part) for part in split_names(visible)]
     if registers.is_organisation_number(scheme, identifier):
+        # The number is the firm's; a second name may still be a person's.
         several = len(names) > 1 and any(is_personal_name(words, country) for words in names)
         return Withheld("several_names") if several else Evidence("register", str(scheme))
     if any(has_person_beside_firm(words, country) for words in names):
@@ -212,6 +215,7 @@ def _veto(text: str) -> str | None:
 def _has_title(words: Sequence[Word]) -> bool:
     first = next((word.upper for word in words if not word.raw.isdigit()), "")
     titled = not TITLES.isdisjoint(word.upper for word in words) and not _is_named_after(words)
+    # "MS Traders Ltd": initials of a firm, and a title only without a form.
     loosely_titled = first in LOOSE_TITLES and not long_form(words)
     return titled or first in FIRST_TITLES or loosely_titled
 

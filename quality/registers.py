@@ -57,6 +57,7 @@ def is_organisation_number(scheme: str | None, identifier: str | None) -> bool:
     # A number of nothing but zeros is a placeholder.
     if not pattern or not re.fullmatch(pattern, number) or not re.search("[1-9]", number):
         return False
+    # Nine digits alone prove little: the check digit must fit, too.
     return scheme != "PT-NIPPC" or nif.is_valid(number)
 
 

@@ -49,6 +49,7 @@ class Suite:
 
 def present(description: str, column: str, value: str | None = None) -> Rule:
     """Expect a value that is neither null nor empty."""
+    # Great Expectations ignores nulls, so presence is checked as a condition that is never null.
     is_present = f"nullif({value or column}, '') IS NOT NULL"
     return Rule(description, column, is_present, "ExpectColumnValuesToBeInSet", _IS_TRUE)
 

@@ -157,6 +157,7 @@ def _allowed_values(row: type[SQLModel]) -> Iterable[Rule]:
     for name, field in row.model_fields.items():
         # The annotation itself, or a member of ``Literal[...] | None``.
         for annotation in (field.annotation, *get_args(field.annotation)):
+            # LICENSED checks that one: not every class that exists may be served.
             if get_origin(annotation) is Literal and name != "license_class":
                 description = f"{name} is one of its allowed values"
                 yield one_of(description, name, get_args(annotation))

@@ -55,6 +55,7 @@ _MONTH = "(?:Q[1-4]|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*)"
 _BASE = re.compile(rf"(.*?)[\s,(]*((?:{_MONTH} )?[0-9]{{4}}(?:-[0-9]{{2,4}})?\s*=\s*100)\)?")
 _COUNTRY_IN_TITLE = re.compile(r".*\bfor (?:the )?(.+)")
 _TYPES_BY_TITLE = {"consumer price ind": "cpi", "gross domestic product": "gdp"}
+# Titles of FRED are prose; these words decide, and anything else is plain "macro".
 # ``pycountry`` types its lookups loosely.
 _COUNTRIES: Any = pycountry.countries
 
@@ -109,6 +110,7 @@ def parse(document: Document, body: bytes) -> Parsed:
         parsed.reject(MACRO_SERIES, document, "", str(error))
         return parsed
     values: list[ObservedValue] = []
+    # All values first, rows after: the entries of a document are not in order of publication.
     for location, entry in entries:
         try:
             values += _values_in(location, entry)
@@ -133,6 +135,7 @@ def series_id(url: str) -> str:
     in_query = parse_qs(parts.query).get("series_id", [])
     in_path = _ID_IN_PATH.search(parts.path)
     name = in_query[0] if len(in_query) == 1 else in_path[1] if in_path else ""
+    # FRED takes ids in any case; in the record one series must have one name.
     if not _SERIES_ID.fullmatch(name.upper()):
         raise ValueError("the address of the document names no series")
     return name.upper()
@@ -155,6 +158,8 @@ def country_in(title: str) -> Area | None:
     match = _COUNTRY_IN_TITLE.fullmatch(title.strip())
     if not match:
         return None
+    # FRED writes neither ISO's names nor one name throughout: "Tanzania" is only a common_name. No
+    # match by likeness: a wrong country is worse than none.
     for key in ("name", "common_name", "official_name"):
         country = _COUNTRIES.get(**{key: match[1]})
         if country is not None:
@@ -168,6 +173,7 @@ def country_in(title: str) -> Area | None:
 def _read_entries(document: Document, body: bytes) -> tuple[str, list[Entry]]:
     """Return the id of the series and its observations; raise if there are none to read."""
     query = parse_qs(urlsplit(document.url).query)
+    # FRED computes means or sums on request. Those are not what the publisher released.
     if "frequency" in query or "aggregation_method" in query:
         raise ValueError("the values are aggregated by the source: not as published")
     if read_text(body).lstrip()[0] in "{[":
@@ -179,6 +185,7 @@ def _json_entries(body: bytes) -> list[Entry]:
     answer = json_object(read_json(body))
     if "error_message" in answer:
         raise ValueError(f"the source answered with an error: {answer['error_message']!r:.200}")
+    # lin is FRED's word for levels; chg, pch and log are computed on request.
     if answer.get("units", "lin") != "lin":
         raise ValueError("the values are transformed (units is not lin): not as published")
     observations = answer.get("observations")
@@ -230,6 +237,7 @@ def _values_in(location: str, entry: object) -> Iterator[ObservedValue]:
     changes = [
         (calendar_day(day), name)
         for number, (day, name) in enumerate(vintages)
+        # Compared as text: the publisher's own digits decide whether a value changed.
         if number == 0 or members[name] != members[vintages[number - 1][1]]
     ]
     ends = [(day - timedelta(days=1)).isoformat() for day, _ in changes[1:]] + [_OPEN]
@@ -246,6 +254,7 @@ def _values_in(location: str, entry: object) -> Iterator[ObservedValue]:
 
 def _descriptions(name: str, headers: Mapping[str, str]) -> list[SeriesDescription]:
     """Return the descriptions of a series, oldest first; at least one."""
+    # Names of HTTP headers have no case, and a folder of documents may have written any.
     lower_headers = {key.lower(): value for key, value in headers.items()}
     versions = _header_versions(lower_headers) or [lower_headers]
     descriptions = [_description(name, version) for version in versions]
@@ -326,8 +335,11 @@ def _rows(
     withdrawn = observed.value in _NO_VALUE
     for start, series in _split_by_unit(descriptions, observed.start, observed.end):
         span = span_from(calendar_day(observed.day), series.frequency)
+        # A value of a period that has not begun is a forecast, and these tables are of
+        # observations.
         if start < span[0].isoformat():
             raise ValueError(f"a projection: the period begins after it was published, on {start}")
+        # A new base is another figure: its first value withdraws or restates nothing.
         figure = (span, series.unit, series.base_period)
         if last_start.get(figure) == start:
             raise ValueError(f"another value of this period is known from {start} on")

@@ -58,6 +58,7 @@ def h10(client: Client, base: str, window: Window, settings: Settings) -> Iterat
 
 
 def _indicator(client: Client, base: str, code: str) -> Iterator[FetchedResponse]:
+    # All pages are fetched before the first is landed: an indicator is taken whole or not at all.
     query: _Query = {"format": "json", "per_page": _PAGE_SIZE}
     path = f"v2/country/all/indicator/{code}"
     first = client.get(fetchers.build_url(base, path, query | {"page": 1}), "json")
@@ -94,6 +95,7 @@ def _refuse_gaps(code: str, metas: list[dict[str, Any]]) -> None:
     missing = missing_pages(metas)
     if missing:
         raise FetchError(f"{code}: pages {missing} are missing, so nothing is taken; try again")
+    # Pages of two updates could lack rows or have them twice.
     if len({meta.get("lastupdated") for meta in metas}) > 1:
         raise FetchError(f"{code} was updated while it was fetched; try again")
 
@@ -101,6 +103,7 @@ def _refuse_gaps(code: str, metas: list[dict[str, Any]]) -> None:
 def _exchange_rate(
     client: Client, base: str, window: Window, key: str
 ) -> Iterator[FetchedResponse]:
+    # includeHistory adds VALID_FROM and VALID_TO, without which a revision has no day.
     query: _Query = {"format": "csvdata", "includeHistory": "true"}
     if window.from_:
         query["updatedAfter"] = f"{window.from_}T00:00:00+00:00"

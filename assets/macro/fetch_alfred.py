@@ -21,6 +21,7 @@ SERIES = ("GDP", "CPIAUCSL", "CPILFESL")
 
 # The page sizes of FRED.
 _PAGE_SIZES = {"observations": 100_000, "vintage_dates": 10_000}
+# FRED's own bounds of the real-time period: between them lies every vintage.
 _FIRST_DAY, _LAST_DAY = date(1776, 7, 4), date.max
 _DESCRIPTION_MEMBERS = (
     "realtime_start",
@@ -43,6 +44,7 @@ def alfred(
 ) -> Iterator[FetchedResponse]:
     """Fetch each series with every value it ever had; the key is ``SANKOFA_FRED_KEY``."""
     key = settings.fred_key
+    # A mirror or a recording needs no key.
     if not key and base == BASE_URL:
         raise FetchError(
             "FRED answers only with a key: get one at https://fred.stlouisfed.org/docs/api/ "
@@ -57,6 +59,7 @@ def _series(
 ) -> Iterator[FetchedResponse]:
     secret = {"api_key": key} if key else {}
     query: _Query = {"series_id": name, **secret, "file_type": "json"}
+    # Without a span FRED answers with today's values only.
     span = (window.from_ or _FIRST_DAY, window.to or _LAST_DAY)
     url = fetchers.build_url(base, "fred/series", _within(query, span))
     descriptions = _descriptions(client.get(url, "json"))
@@ -144,6 +147,7 @@ def _halves(
 
 
 def _has_too_many_vintages(error: FetchError) -> bool:
+    # FRED limits the vintages of one answer and says so only in the text of a 400.
     return error.status == 400 and "vintage" in str(error).lower()
 
 
@@ -186,4 +190,5 @@ def _pages(client: Client, url: str, name: str) -> Iterator[tuple[SourceResponse
                 retryable=True,
             )
         yield answer, rows
+        # At least 1, so that an empty last page ends the loop.
         offset += max(len(rows), 1)

@@ -69,6 +69,7 @@ _FIRST_CELL_OF_DOWNLOAD = "Series Description"
 _PER = re.compile(r"Currency:_Per_([A-Z]{3})")
 _ID = re.compile(r"RXI(?:\$US)?_N\.([BMA])\.[A-Z0-9]+")
 _CADENCE_LETTERS = {"B": "daily", "M": "monthly", "A": "annual"}
+# How the Federal Reserve writes that a day has no rate.
 _NO_DATA = frozenset({"", "ND", "NC", "NA"})
 _CADENCES = ("daily", "monthly", "annual")
 _UNKNOWN = frozenset({"", "ND", "NC", "."})
@@ -121,6 +122,8 @@ def _row(document: Document, cells: list[str], cadence: str) -> dict[str, Any]:
     span = span_from(calendar_day(cells[0]), cadence)
     if cells[2].strip() in _UNKNOWN:
         raise ValueError("no value given")
+    # Venezuela is not listed: it changed its currency several times, and the file names only
+    # countries.
     currency = CURRENCIES.get(cells[1])
     if currency is None:
         raise ValueError(f"{cells[1]!r:.40}: which currency this was on each day is not known")
@@ -133,6 +136,7 @@ def _rate(base: str, quote: str, cadence: str, span: Span, observed_on: date) ->
     """Return every column but the value."""
     if span[0] > observed_on:
         raise ValueError(f"the period begins after it was read, on {observed_on}")
+    # A rate in a currency that had ended is a mistake in the file, or another currency by then.
     require_currency(base, span[0])
     require_currency(quote, span[0])
     area = area_of_currency(base if quote == "USD" else quote)
@@ -208,6 +212,7 @@ def _column(head: dict[str, str]) -> _Column:
     unit, series_id = _PER.fullmatch(head["Unit"]), _ID.fullmatch(head["Time Period"])
     if unit is None or series_id is None:
         raise ValueError(f"{head['Time Period']!r:.40} in {head['Unit']!r:.40} is no rate")
+    # A rate for 100 units looks like any other, and would be off by two digits.
     if head["Multiplier"] not in ("1", "1.0"):
         raise ValueError(f"the values are for {head['Multiplier']!r:.20}, not for one")
     return _Column(unit[1], head["Currency"], _CADENCE_LETTERS[series_id[1]])
@@ -219,6 +224,7 @@ def _cell_rows(
     """Yield the row of one cell; nothing for a day without data."""
     if position >= len(cells):
         raise ValueError("the line ends before this column")
+    # Holidays: a line has a cell for every column, with or without a rate.
     if cells[position].strip() in _NO_DATA:
         return
     span, cadence = period_of(cells[0].strip())

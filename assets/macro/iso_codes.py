@@ -61,6 +61,7 @@ def area_of_currency(code: str) -> Area | None:
 
     Currencies of several countries (EUR, XOF) have none.
     """
+    # EU and XO are codes of no country, so EUR and XOF have none without being listed.
     return area_of(code[:2])
 
 

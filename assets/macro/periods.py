@@ -39,6 +39,7 @@ def period_of(text: str) -> tuple[Span, str]:
         return _week(match[1], int(match[2])), "weekly"
     if match := _DAY_OF_YEAR.fullmatch(text):
         day = _first_day(match[1], 1) + timedelta(days=int(match[2]) - 1)
+        # D366 of a common year would silently be a day of the next.
         if str(day.year) != match[1]:
             raise ValueError(f"{text} is not in the calendar")
         return (day, day), "daily"
@@ -52,6 +53,7 @@ def span_from(first: date, cadence: str) -> Span:
     if cadence == "daily":
         return first, first
     months = MONTHS[cadence]
+    # A period dated by any day but its first may be another period than it seems.
     if first.day != 1 or (first.month - 1) % months:
         raise ValueError(f"{first} is not the first day of a {cadence} period")
     last = first.month + months - 1
@@ -71,6 +73,7 @@ def utc_time(text: str) -> datetime:
 
 def _week(year: str, week: int) -> Span:
     try:
+        # ISO weeks: week 1 can begin in December, and some years have a week 53.
         monday = date.fromisocalendar(_first_day(year, 1).year, week, 1)
     except ValueError:
         raise ValueError(f"{year}, week {week}: not a period we can believe") from None

@@ -108,6 +108,7 @@ def parse(document: Document, body: bytes) -> Parsed:
 
 def _subject(document: Document, line: Line, key: str, span: Span) -> dict[str, Any]:
     """Return the columns that say what a line is about; ``key`` is its dimensions."""
+    # Columns before flows: central banks name their flows as they like, but reuse structures.
     for columns in RATES_BY_COLUMNS:
         if columns.quote in line and columns.base in line:
             return _rate(line, columns, span)
@@ -140,9 +141,11 @@ def _rate(line: Line, columns: RateColumns, span: Span) -> dict[str, Any]:
     require_currency(quote, span[0])
     require_currency(base, span[0])
     kind = {name: line.get(name, "") for name in columns.kind}
+    # The same columns also carry effective rates, forwards and end-of-period values.
     if kind != columns.kind:
         kind_text = ".".join(kind.values())
         raise ValueError(f"{kind_text} is no spot rate or its average: not FX.{base}.{quote}")
+    # Rates for 100 units would differ from those for one in nothing but their digits.
     if quote == base or _power(line):
         raise ValueError(f"10^{_power(line)} is the unit: not a rate of {quote} for one {base}")
     return {
@@ -186,6 +189,7 @@ def _country_columns(area: Area | None) -> dict[str, Any]:
 def _lines(body: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return the header and the numbered lines; ``ID: name`` is reduced to its id."""
     text, header = read_text(body), [""]
+    # Servers differ in their delimiter: the right one yields the columns that every SDMX-CSV has.
     for delimiter in _DELIMITERS:
         rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
         with suppress(csv.Error):  # a quote that is followed by another delimiter
@@ -212,6 +216,7 @@ def _row(document: Document, line: Line) -> dict[str, Any]:
     if action not in _DELETE_ACTIONS | _OTHER_ACTIONS:
         raise ValueError(f"{action!r:.20} is no action of SDMX")
     deleted = action in _DELETE_ACTIONS
+    # An observation without a value is no withdrawal: only an action deletes.
     if not deleted and line["OBS_VALUE"] in _UNKNOWN:
         raise ValueError("no value given")
     return {
@@ -232,6 +237,7 @@ def _period(line: Line) -> tuple[Span, str]:
     if frequency is None:
         raise ValueError(f"series of frequency {code!r:.20} are not held")
     span, cadence = period_of(line["TIME_PERIOD"])
+    # FREQ decides what a series is; a period of another length is an error of the line.
     if cadence != frequency:
         raise ValueError(f"{line['TIME_PERIOD']} is no {frequency} period")
     return span, frequency
@@ -248,6 +254,7 @@ def _published(
     document: Document, line: Line, span: Span, frequency: str, deleted: bool
 ) -> dict[str, Any]:
     """Return when a value could be read: its validity, its own day, or the day we read it."""
+    # A deletion has no value that could become valid: it counts from the end of the validity.
     stamp = line.get("VALID_FROM") or (line.get("VALID_TO") if deleted else None)
     if stamp:
         valid_from = utc_time(stamp)
@@ -261,6 +268,7 @@ def _published(
     on_its_day = frequency == "daily" and not deleted and _is_out_on_its_day(document, line)
     if span[0] > observed_on:
         raise ValueError(f"the period begins after it was read, on {observed_on}")
+    # Without a time of publication, the day we read it is the first on which it was surely public.
     day = span[1] if on_its_day else observed_on
     return {"available_at": day, "publication": day.isoformat()}
 

@@ -85,11 +85,13 @@ def missing_pages(metas: Iterable[Mapping[str, Any]]) -> list[int]:
 
 def _read_page(document: Document, body: bytes) -> tuple[str, list[Any]]:
     page = read_json(body)
+    # The API of archived versions answers in this shape.
     if isinstance(page, dict) and "source" in page:
         raise ValueError("an answer by source and version, not a page of an indicator")
     if not isinstance(page, list) or not page or not isinstance(page[0], dict):
         raise ValueError("the document is not a page of the World Bank")
     meta = page[0]
+    # The World Bank answers errors with status 200.
     if "message" in meta:
         raise ValueError(f"the source answered with an error: {meta['message']!r:.200}")
     if len(page) != 2 or not isinstance(page[1], list):
@@ -125,6 +127,8 @@ def _count(meta: dict[str, Any], name: str) -> int | None:
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     indicator, country_member = json_object(row.get("indicator")), json_object(row.get("country"))
+    # countryiso3code is empty for some rows; country.id is then alpha-2, or the code of an
+    # aggregate.
     area = country(row.get("countryiso3code"), country_member.get("id"))
     if row.get("value") is None:
         raise ValueError("no value given")
@@ -132,6 +136,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     return {
         **observation(area, str(row.get("date")), _value(row["value"])),
         "indicator": printable_text(indicator.get("id")),
+        # The member is nearly always empty: the unit stands in the name of the indicator.
         "unit": row.get("unit") or unit,
         "base_period": base,
         "obs_status": row.get("obs_status") or None,

@@ -101,6 +101,7 @@ def _row(header: list[str], cells: list[str], value_column: str) -> dict[str, An
     if not line[value_column].strip():
         raise ValueError("no value given")
     indicator = {"indicator": printable_text(line[_INDICATOR])} if _INDICATOR in line else {}
+    # Some collections write a year as its first day.
     year = _FIRST_DAY.sub(r"\1", line[_YEAR].strip())
     return observation(area, year, number_from_text(line[value_column])) | indicator
 
@@ -123,6 +124,7 @@ def parse_wide(document: Document, body: bytes) -> Parsed:
         parsed.reject(MACRO_ANNUAL, document, "", str(error))
         return parsed
     for number, cells in lines:
+        # Lines of one cell are the notes below the data.
         if len(cells) > 1:
             _parse_line(parsed, document, f"line {number}", header, cells, updated)
     return parsed
@@ -159,6 +161,7 @@ def _updated(above: Lines, below: Lines) -> date:
     for _, cells in above:
         if cells[0] == "Last Updated Date" and len(cells) > 1:
             return calendar_day(cells[1])
+    # DataBank appends two lines below the data: where it is from, and when it was updated.
     for _, cells in below[-3:]:
         # month, day, year
         if match := _UPDATED.fullmatch(cells[0]):
@@ -175,6 +178,7 @@ def _parse_line(
     updated: str,
 ) -> None:
     try:
+        # A line may stop before the last years; one that is longer than the header is damaged.
         line = dict(zip(header, cells, strict=len(cells) >= len(header)))
         area = country(line["Country Code"])
         indicator = printable_text(next(line[name] for name in _CODES if name in line))

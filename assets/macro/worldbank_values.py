@@ -43,6 +43,7 @@ def country(*codes: object) -> Area:
     if not code:
         raise ValueError("no country given")
     area = area_of(code)
+    # Not an aggregate: the quarantine says which of the two was left out.
     if area is None and is_former_country(code):
         raise ValueError(f"a country that is no more: {code!r:.20}")
     if area is None:
