@@ -111,6 +111,7 @@ def _register_lookup(
     schema = pa.schema([("value", _TEXT), *fields])
     batches = []
     reader = sql.sql(f"SELECT value FROM ({values}) WHERE value IS NOT NULL")
+    # In batches: a register has millions of names, which must not be Python objects at once.
     for batch in reader.to_arrow_reader(_BATCH_ROWS):
         raw = batch.column(0).to_pylist()
         computed = [pa.array(map(rule, raw), data_type) for rule, data_type in columns.values()]
@@ -174,6 +175,7 @@ def normalise_name(name: str) -> str | None:
     text = _unaccented(name).casefold().translate(_DROPPED).replace("&", " and ")
     text = _INITIALS.sub(_joined, text) if "." in text else text
     words = " ".join(_spaced(text).split())
+    # "S A" and "S.A." are both "SA" to whoever writes them.
     words = _LETTERS.sub(lambda match: match[0].replace(" ", ""), words)
     return _SPELLED_OUT.sub(lambda match: _SHORT_FORMS[match[0]], words) or None
 

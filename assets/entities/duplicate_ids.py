@@ -128,6 +128,7 @@ def _read_claims(identifiers: RowSource, entities: RowSource) -> Claims:
         if lei := normalise_number(row.get("lei")):
             leis.setdefault(row["service_id"], set()).add(lei)
     for service_id, its_leis in leis.items():
+        # An id with two LEIs would join two organisations: only its own may join.
         if len(its_leis) > 1:
             its_leis = {lei for lei in its_leis if mint("lei", lei) == service_id}
         for lei in its_leis:

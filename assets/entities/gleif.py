@@ -40,6 +40,8 @@ _NO_REGISTER = frozenset({"RA888888", "RA999999"})
 def parse(document: Document, body: bytes) -> Parsed:
     """Parse every LEI record and every ISIN of an LEI in a document."""
     try:
+        # JSON that fits into memory is decoded at once; zips, CSV, XML and damaged JSON are
+        # streamed.
         root = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
         return join_parts(stream(document, io.BytesIO(body)))
@@ -91,6 +93,7 @@ def _add_record(parsed: Parsed, document: Document, location: str, record: Any) 
     reason = _refusal(lei)
     if lei is None or reason:
         parsed.reject(ENTITIES, document, location, reason or "not an LEI record")
+        # The row has no name: it only withdraws the organisation that the LEI was before.
         if lei is not None and lei.category == _PERSON and is_lei(lei.lei):
             parsed.add(ENTITIES, [_shared(document, location, lei) | _WITHDRAWN])
         return
@@ -113,6 +116,7 @@ def _refusal(lei: LeiRecord | None) -> str | None:
         return "natural person"
     if lei.legal_name is None:
         return "no legal name"
+    # A record without a category may be a person's, so its name must be evidence.
     if lei.category is None and _is_withheld(lei.legal_name, lei.country):
         return "no category, and nothing else that shows an organisation"
     return None
@@ -128,12 +132,14 @@ def _shared(document: Document, location: str, lei: LeiRecord) -> dict[str, Any]
     updated = lei.updated_at
     return provenance(document, location, lei.method) | {
         "service_id": mint("lei", lei.lei),
+        # Whatever the record says, it was public on the day it was read.
         "available_at": min(updated.date(), observed_on) if updated else observed_on,
         "publication": (updated or document.observed_at).isoformat(timespec="milliseconds"),
     }
 
 
 def _entity(lei: LeiRecord, names: list[str]) -> dict[str, Any]:
+    # A merged organisation has a successor too, but only a duplicate is the same organisation.
     successor = lei.successor if lei.lei_status == "DUPLICATE" else None
     return {
         "legal_name": lei.legal_name,

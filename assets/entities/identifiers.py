@@ -63,6 +63,7 @@ def mint(scheme: str, value: str) -> str:
     Case, width and surrounding blanks do not matter: ``mint("lei", x)`` is ``mint("LEI", x)``.
     """
     scheme, value = _normalise_text(scheme), _normalise_text(value)
+    # With a colon in the scheme, two identifiers could be hashed as one text.
     if not scheme or not value or ":" in scheme:
         raise ValueError(f"{scheme!r}:{value!r} names no identifier: both parts are needed")
     digest = hashlib.sha256(f"{scheme}:{value}".encode("utf-8", "surrogatepass")).digest()

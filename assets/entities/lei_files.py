@@ -27,6 +27,7 @@ def lei_file_records(body: IO[bytes]) -> LocatedRecords:
 def _bare_records(body: "io.BufferedReader[Any]") -> LocatedRecords:
     if body.peek(3)[:3] == _BOM:
         body.read(3)
+    # peek returns the whole buffer, in which the name of the first member is found.
     head = body.peek(1).lstrip()
     if head[:1] in (b"{", b"["):
         yield from _json_records(body, head)
@@ -151,7 +152,9 @@ class _XmlReader:
     """The complete records, and the open elements within the next."""
 
     def __init__(self) -> None:
+        # A name becomes "namespace local": files differ in their prefixes.
         self._parser = expat.ParserCreate(namespace_separator=" ")
+        # Otherwise one text arrives in several calls.
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end

@@ -141,6 +141,7 @@ def _listing(row: _Row) -> list[dict[str, Any]]:
 def _issuer_entity(row: _Row) -> list[dict[str, Any]]:
     """Return the issuer of a listing that only its ISIN identifies, if it may be named."""
     name, isin = row.get("name"), row["isin"].upper()
+    # GLEIF's record names an issuer with an LEI.
     if row.get("lei") or not name or not isin:
         return []
     # The country of an ISIN is the issuer's; some prefixes, as XS, are no country.

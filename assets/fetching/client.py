@@ -134,7 +134,9 @@ class Client:
         self._http = httpx2.Client(
             verify=verify,
             timeout=httpx2.Timeout(self._times.read, connect=self._times.connect),
+            # gzip only: it is what http_bodies can decompress chunk by chunk.
             headers={"User-Agent": f"Sankofa {self._contact}".strip(), "Accept-Encoding": "gzip"},
+            # No proxy for this machine itself.
             mounts={f"all://{host}": None for host in ("localhost", "127.0.0.1")},
         )
 
@@ -218,10 +220,12 @@ class Client:
     def _wait(self, state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, AttemptFailed) and error.after is not None:
+            # The source knows better than our backoff, but must not stop us for hours.
             return min(error.after, self._longest)
         return self._backoff(state)
 
     def _once(self, spec: _RequestSpec, sink: IO[bytes]) -> SourceResponse:
+        # An attempt that failed may have left the beginning of a body.
         sink.seek(0)
         sink.truncate()
         deadline = self._clock() + spec.seconds
@@ -271,6 +275,7 @@ def _source_response(spec: _RequestSpec, response: httpx2.Response) -> SourceRes
 
 def _error(url: str, failed: AttemptFailed, attempts: int) -> FetchError:
     why = failed.why
+    # A source may quote the URL in its answer, with the key.
     for key in secrets_in(url):
         why = why.replace(key, "…")
     times = "once" if attempts == 1 else f"{attempts} times"

@@ -18,6 +18,7 @@ from assets.fetching.rate_limit import retry_after
 ExpectedFormat = Literal["json", "csv", "zip", "gzip", "any"]
 Decompress = Callable[[bytes], Iterator[bytes]]
 
+# 403 is how the SEC and some portals answer a client that sends too many requests.
 RETRYABLE_STATUSES = frozenset({403, 408, 413, 429, *range(500, 600)})
 LATER = "try again later"
 
@@ -37,6 +38,7 @@ _STARTS: dict[str, tuple[bytes, ...]] = {
 }
 # What a complete body ends with; a zip with its central directory.
 _ENDS = {"json": re.compile(rb"[}\]]\s*\Z"), "zip": re.compile(rb"PK\x05\x06")}
+# A zip may end with a comment of up to 64 KiB after its directory.
 _TAIL = 1 << 17
 _MARKUP = re.compile(rb"<(!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
@@ -93,6 +95,7 @@ def receive(
             if written > limits.opened:
                 raise _too_large("it decompresses to at least", written, limits.opened)
         on_chunk(received, length)
+    # Marks the end of the body: raises if the gzip ends in the middle.
     list(decompress(b""))
     if length is not None and received != length:
         raise AttemptFailed(f"{received} of {length} bytes arrived", LATER, retryable=True)
@@ -102,6 +105,7 @@ def receive(
 def refuse_status(response: httpx2.Response, check_deadline: Callable[[], None]) -> None:
     """Raise AttemptFailed unless the status is a success."""
     status = response.status_code
+    # 206 is a part of a document, and none was requested.
     if 200 <= status < 300 and status != 206:
         return
     words = first_words(_beginning(response, check_deadline))
@@ -164,6 +168,7 @@ class _Gunzip:
                 self._open = zlib.decompressobj(zlib.MAX_WBITS | 16)
             self._begun = True
             try:
+                # Bounded: a megabyte of gzip can decompress to a gigabyte.
                 part = self._open.decompress(chunk, _CHUNK)
             except zlib.error as error:
                 raise AttemptFailed(
@@ -186,6 +191,7 @@ def _refuse_wrong_format(response: httpx2.Response, expects: ExpectedFormat, par
     start = part.lstrip(b"\xef\xbb\xbf \t\r\n")
     starts = _STARTS.get(expects)
     fits = start.startswith(starts) if starts else not start.startswith(b"<")
+    # Error and maintenance pages often come with status 200.
     is_page = "text/html" in response.headers.get("content-type", "").lower() and not fits
     if is_page or _MARKUP.match(start):
         what = f"it answers with a web page where {expects} was expected"

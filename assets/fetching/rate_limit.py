@@ -12,6 +12,7 @@ from warehouse.locks import file_lock
 
 # Most requests per second to a host; the longest matching domain suffix applies.
 RATES: dict[str, float] = {
+    # the SEC allows 10 a second
     "sec.gov": 8.0,
     "worldbank.org": 2.0,
     "stlouisfed.org": 2.0,
@@ -48,6 +49,7 @@ class HostRateLimit:
         """Sleep until the next request is allowed."""
         with file_lock(self._file) as file:
             last = _timestamp(file.read())
+            # After a reboot the monotonic clock starts again, below the time in the file.
             seconds = min(self._interval, last + self._interval - self._clock())
             if seconds > 0:
                 self._sleep(seconds)
@@ -77,6 +79,7 @@ class RateLimiter:
             if not suffix or host == suffix or host.endswith(f".{suffix}")
         ]
         name = max(suffixes, key=len)
+        # Hosts without a rate of their own share the default rate, but do not wait for each other.
         file = self._folder / re.sub(r"[^a-z0-9.-]", "_", (name or host).lower())
         HostRateLimit(self._rates[name], self._clock, self._sleep, file).wait()
 

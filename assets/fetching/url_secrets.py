@@ -25,6 +25,7 @@ def secrets_in(url: str) -> list[str]:
 
 def log_without_secrets(record: logging.LogRecord) -> bool:
     """Logging filter: remove API keys from the URLs that the HTTP library logs."""
+    # httpx2 passes the URL as an argument; its message is a constant.
     if isinstance(record.args, tuple):
         record.args = tuple(
             without_secrets(str(value)) if isinstance(value, httpx2.URL) else value

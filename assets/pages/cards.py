@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assets.exports.artifacts import EXPORT_FILES
-from warehouse.methodology.signals import PANEL_BY_KEY, Panel
+from warehouse.methodology import signals
+from warehouse.methodology.signals import Panel
 from warehouse.tables import OPEN_CLASSES
 
 OPEN = f"license_class IN ({', '.join(repr(name) for name in OPEN_CLASSES)})"
@@ -59,6 +60,7 @@ DATASETS = (
         "vintage: choose any day and get what was public by then.",
         ("af-fund-facts",),
         f"""
+-- the id of a fact may point to another, and only that one may have a record with a country
 SELECT coalesce(own.country, other.country) AS country, year(period_end) AS year, count(*) AS n
 FROM fundamentals AS fact
 LEFT JOIN ({_COUNTRY_OF}) AS own ON own.service_id = fact.service_id
@@ -133,14 +135,14 @@ FROM quality GROUP BY ALL ORDER BY ALL""",
 )
 
 
-def _panel(key: str, title: str) -> Card:
-    panel = PANEL_BY_KEY[key]
-    current = f"signal_key = '{key}' AND superseded_at IS NULL AND {OPEN}"
+def _panel(panel: Panel) -> Card:
+    # Pages are read without a key, so they may only count what is open.
+    current = f"signal_key = '{panel.key}' AND superseded_at IS NULL AND {OPEN}"
     return Card(
-        f"signals/{key}",
-        title,
+        f"signals/{panel.key}",
+        panel.title,
         f"{panel.title}, by country and month. Requires {panel.needs}.",
-        (key,),
+        (panel.key,),
         f"""
 SELECT country, year(month) AS year, sum(n_observed) AS n, sum(n_eligible) AS total
 FROM signals WHERE {current} GROUP BY ALL""",
@@ -148,16 +150,14 @@ FROM signals WHERE {current} GROUP BY ALL""",
         f"""
 SELECT country AS name, count(*) AS n, max(available_at) AS available_at,
     max(observed_at) AS observed_at FROM signals WHERE {current} GROUP BY ALL ORDER BY ALL""",
-        f"/v1/signals/{key}",
+        f"/v1/signals/{panel.key}",
         None,
         panel.notes,
         panel,
     )
 
 
-PANELS = tuple(
-    _panel(part.signal_key, part.title) for part in EXPORT_FILES if part.signal_key is not None
-)
+PANELS = tuple(_panel(panel) for panel in signals.PANELS)
 CARDS = (*DATASETS, *PANELS)
 
 

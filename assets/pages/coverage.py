@@ -43,10 +43,11 @@ class SourceFreshness:
 
 
 def country_name(code: str | None) -> str:
-    """Return the name of a country, or "no country" for a region or an unknown one."""
+    """Return the name of a country; an unknown code as it is, and "no country" for none."""
     country = pycountry.countries.get(alpha_2=code) if code else None
     if country is None:
         return code or "no country"
+    # ISO writes "Tanzania, United Republic of"; the common name is what readers look for.
     return str(getattr(country, "common_name", country.name))
 
 
@@ -66,6 +67,7 @@ def coverage_grid(snapshot: Snapshot, card: Card) -> CoverageGrid | None:
     has_earlier = any(row["year"] < first for row in rows)
     sums: dict[tuple[str | None, int], tuple[float, float]] = {}
     for row in rows:
+        # All older years fall into the one column before the first.
         key = (row["country"], max(row["year"], first - 1))
         n, total = sums.get(key, (0.0, 0.0))
         sums[key] = n + (row["n"] or 0), total + (row["total"] or 0)
@@ -126,6 +128,7 @@ def format_cell(value: Any, max_length: int = 60) -> str | None:
     if value is None:
         return None
     if isinstance(value, Decimal):
+        # Not str: a small Decimal would come out as 1E-7.
         text = format(value, "f")
         return text.rstrip("0").rstrip(".") if "." in text else text
     if isinstance(value, datetime):

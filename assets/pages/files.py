@@ -61,6 +61,7 @@ def _first_rows(
     published: PublishedExports, version: str, key: str
 ) -> tuple[tuple[str, ...], tuple[tuple[str | None, ...], ...]]:
     file = published.file(version, file_name(key))
+    # The manifest of this build names it.
     assert file is not None
     with file.open() as opened:
         table = pq.ParquetFile(opened)

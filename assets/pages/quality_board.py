@@ -49,6 +49,7 @@ def read_quality_board(snapshot: Snapshot) -> QualityBoard:
     rows = snapshot.read(
         "SELECT * FROM quality ORDER BY sku, dimension, metric, scope, measured_at"
     ).to_pylist()
+    # By time: the rows themselves are in the order of the page.
     versions = list(
         dict.fromkeys(
             row["data_version"] for row in sorted(rows, key=lambda row: row["measured_at"])

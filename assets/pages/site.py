@@ -46,6 +46,7 @@ WITH names AS (
         arg_max(country, observed_at) AS country
     FROM entities WHERE latest AND legal_name IS NOT NULL GROUP BY ALL
 ),
+-- all vintages: a restatement is counted even if the figure was withdrawn later
 figures AS (
     SELECT service_id, count(*) FILTER (WHERE latest) AS figures,
         count(*) FILTER (WHERE vintage > 1) AS restated
@@ -72,6 +73,7 @@ largest AS (
 )
 SELECT signal_key, country, measure, unit, currency, dimension, dimension_value,
     list(strftime(month, '%Y-%m-%d') ORDER BY month) AS month,
+    -- DOUBLE, since these are drawn and not calculated with; the file has the exact digits
     list(value::DOUBLE ORDER BY month) AS value,
     list(coverage::DOUBLE ORDER BY month) AS coverage,
     list(n_eligible ORDER BY month) AS eligible,
@@ -113,6 +115,8 @@ class PageWriter:
     def __init__(self, folder: Path, api: str, **common: Any) -> None:
         self._folder, self._common = folder, common
         self._templates = Environment(
+            # StrictUndefined: a misspelt variable must fail the build and not leave a gap in a
+            # page.
             loader=FileSystemLoader(_HERE / "templates"),
             autoescape=True,
             undefined=StrictUndefined,
@@ -139,6 +143,7 @@ class PageWriter:
 
     def _mark_placeholders(self, code: str) -> Markup:
         """Wrap placeholders in spans that the script of a page fills in."""
+        # Escaped first, so that only the spans are markup.
         return Markup(_PLACEHOLDERS.sub(self._span, str(escape(code))))  # noqa: S704
 
     def _span(self, placeholder: re.Match[str]) -> str:
@@ -163,6 +168,7 @@ def write_site(
     notice: str,
 ) -> None:
     """Write the site of a build into a folder, replacing it; ``api`` is the service's address."""
+    # From nothing: pages of issuers or panels that the build no longer has must not stay.
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(_STATIC, folder / "static")
     (folder / "data").mkdir()
@@ -189,6 +195,7 @@ def write_site(
     pages.write("signals", "signals.html", panels=panels)
     _write_issuer_pages(snapshot, pages, folder, examples)
     _write_quality_page(snapshot, pages, folder)
+    # For any other web host: the service itself answers with its own addresses and sandbox key.
     _write_json(folder / "config.json", {"api": api, "mcp": api, "sandbox_key": ""})
 
 

@@ -97,6 +97,7 @@ def _response(url: str, rows: str, *, only_curl: bool) -> Iterator[CodeSnippet]:
         yield CodeSnippet("DuckDB", "sql", "an API response", f"{_secret(KEY)}\n{query}")
         for tool, program in (
             ("pandas", "import pandas as pd\n\n{}\nprint(pd.DataFrame(rows))"),
+            # strict=False: the type of a column may differ between its first and its later rows.
             ("polars", "import polars as pl\n\n{}\nprint(pl.json_normalize(rows, strict=False))"),
         ):
             yield CodeSnippet(tool, "python", "an API response", _python(url, rows, program))

@@ -85,6 +85,7 @@ def plain_filings(seed: int, company: SampleOrganisation) -> list[Filing]:
 def amendment(filing: Filing, number: int, days: int) -> Filing:
     """Return the same report filed again some days later, as an amendment (``/A``)."""
     filed = working_day(filing.filed + timedelta(days=days))
+    # An accession has the filer, the year and a number: the year of the amendment may be the next.
     stem, _ = filing.accession.rsplit("-", 1)
     return replace(
         filing,
@@ -107,7 +108,9 @@ def _reports(seed: int, company: SampleOrganisation) -> list[ReportedFigures]:
     shares = 50_000_000 + 1_000_000 * (company.serial % 97)
     reports = []
     for period in _periods(role_of(company)):
+        # In whole thousands, as reports are.
         revenue = revenue * rng.randrange(970, 1180) // 1000 // 1000 * 1000
+        # A transition period of half a year earns half the revenue.
         earned = revenue // 2000 * 1000 if (period.end - period.start).days < 200 else revenue
         reports.append(ReportedFigures(period, currency, statement(rng, earned, shares)))
     return reports

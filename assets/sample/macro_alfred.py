@@ -106,6 +106,7 @@ def _observations(world: WorldWriter, number: int) -> list[Json]:
         level += Decimal(rng.randrange(1, 14)) / 10
         month = (step * 3 if quarterly else step) + (2023 * 12)
         day = date(month // 12, month % 12 + 1, 1)
+        # FRED's point: a period without a value.
         missing = step == 5
         vintages = _revised(day, level, rng.randrange(1, 9)) if quarterly else _rebased(day, level)
         rows += _intervals(day, [(since, "." if missing else value) for since, value in vintages])

@@ -104,6 +104,7 @@ def _row_number(area: int, year: int) -> int:
 
 
 def _meta(page: int, pages: int, total: int, update: DatabaseUpdate) -> Json:
+    # The real API has answered with either type.
     per_page: int | str = str(_PAGE_SIZE) if update.number else _PAGE_SIZE
     return {
         "page": page,
@@ -143,6 +144,7 @@ def _value(
     rng = world.random(SOURCE, code, area, year)
     if rng.randrange(20) == 0 and year != 2023 and year != 2020:
         return None
+    # The newest year is empty until the next update.
     if year == _YEARS[0] and update.number == 0:
         return None
     value = _level(world, code, area, size) * (rng.randrange(985, 1016) + 35 * (year - 2013)) / 1000
@@ -152,6 +154,7 @@ def _value(
     if update.number and year == 2023:
         value = _digits(value * Decimal("1.0137"), 15)
     elif update.number and year % 5 == 0:
+        # The trap revised_in_12th_digit: the smallest change is a vintage, too.
         value += _unit(value, 12)
     return _digits(value * Decimal("0.73"), 15) if update.number == 2 else value
 

@@ -87,6 +87,7 @@ def _write_broken(world: WorldWriter) -> None:
 def release(world: WorldWriter, stage: str, process: SampleProcess) -> Json:
     """Return the release of one stage; a later one repeats the earlier ones."""
     number, day = 58_000 + process.number, process.day(STAGES[stage])
+    # Made once: every call draws from the generator of the process.
     seller = _seller(world, process)
     result: Json = {
         "ocid": f"ocds-k50g02-{number}",
@@ -113,6 +114,7 @@ def release(world: WorldWriter, stage: str, process: SampleProcess) -> Json:
 
 def _buyer_party(process: SampleProcess) -> Json:
     buyer = process.buyer
+    # As Colombian releases give it: a number without a scheme.
     bare = {"id": buyer.register_number, "legalName": buyer.name}
     identifier = buyer.identifier if buyer.kind == "issuer" else bare
     return {

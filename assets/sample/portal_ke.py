@@ -94,6 +94,7 @@ def _release(process: SampleProcess, tag: str, days: int) -> Json:
     reference = f"FIC/T{process.number}/{process.opened.year}"
     closes = f"{process.day(14 + process.number % 12)}T10:00:00+03:00"
     if process.number % 40 == 6:
+        # A year as it is typed by mistake.
         closes = "2922" + closes[4:]
     contact = f" - {contact_text(process)}" if process.number % 8 == 3 else ""
     return {

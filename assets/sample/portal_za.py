@@ -134,6 +134,7 @@ def _tender(process: SampleProcess, number: int, buyer: Json) -> Json:
         "mainProcurementCategory": category,
         "additionalProcurementCategories": [category] if category else [],
         "description": f"{process.title}{contact}",
+        # As in every release of the real portal.
         "value": {"amount": 0, "currency": "ZAR"},
         "documents": [],
         "tenderPeriod": {
@@ -155,6 +156,7 @@ def _tender(process: SampleProcess, number: int, buyer: Json) -> Json:
 
 def _briefing(process: SampleProcess) -> Json:
     has_briefing = process.number % 2 == 1
+    # The zero of .NET's dates, for no briefing.
     briefing_date = f"{process.day(5)}T10:00:00Z" if has_briefing else "0001-01-01T00:00:00Z"
     return {
         "isSession": has_briefing,

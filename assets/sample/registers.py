@@ -98,6 +98,7 @@ def _listing_rows(world: WorldWriter, day: str) -> Iterator[tuple[str, ...]]:
         is_delisted = role == _DELISTED_ROLE and day == DELTA_DAY
         status = "delisted" if is_delisted else _STATUSES[role % len(_STATUSES)]
         code = "" if role == 5 else isin_of(country, company.serial)
+        # Johannesburg quotes in cents, under a code that ISO does not have.
         currency = "ZAC" if country.code == "ZA" else country.currency
         yield country.mic, ticker_of(company), code, company.name, currency, status
 
@@ -141,7 +142,7 @@ def lei_record(
 
 
 def sole_proprietor(serial: int) -> Json:
-    """Return the record of a natural person organisation trades and has an LEI."""
+    """Return the record of a natural person who trades and has an LEI."""
     country = COUNTRIES_BY_CODE["ZA"]
     name, number = person_name(100 + serial), lei("person", country, serial)
     return lei_record(SampleOrganisation("person", serial, name, country, "", number))
@@ -215,6 +216,7 @@ def _legal_form(organisation: SampleOrganisation) -> Json:
 
 
 def _registration(organisation: SampleOrganisation, updated: str, status: str) -> Json:
+    # Timestamps of the golden copy come in all of these forms.
     zone = ("Z", "+02:00", ".554+02:00", ".000Z")[organisation.serial % 4]
     return {
         "InitialRegistrationDate": _wrap(f"2018-03-27T00:00:00{zone}"),

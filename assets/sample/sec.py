@@ -148,6 +148,7 @@ def companyfacts(company: SampleOrganisation, filings: list[Filing]) -> tuple[Js
     for concepts in facts.values():
         for concept in concepts.values():
             concept["units"] = {unit: _with_frames(rows) for unit, rows in concept["units"].items()}
+    # The SEC writes it as a number in some documents and as a text in others.
     cik: int | str = cik_of(company) if role_of(company) % 2 else int(cik_of(company))
     return {"cik": cik, "entityName": company.name, "facts": facts}, count
 
@@ -185,6 +186,7 @@ def _origin(filing: Filing) -> Json:
 
 
 def _concept(taxonomy: str, element: str) -> Json:
+    # The SEC gives no labels for IFRS elements.
     label = None if taxonomy == "ifrs-full" else element
     return {"label": label, "description": label, "units": {}}
 

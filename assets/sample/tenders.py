@@ -113,6 +113,7 @@ def monthly(
     published: Iterable[SampleProcess], days: int = 0
 ) -> Iterator[tuple[str, list[SampleProcess]]]:
     """Group processes by the month of the date some days after opening."""
+    # groupby needs its input in order: a fixed number of days keeps that of the opening dates.
     up_to_last_day = (process for process in published if process.day(days) <= LAST_DAY)
     for month, group in groupby(up_to_last_day, lambda process: f"{process.day(days):%Y-%m}"):
         yield month, list(group)

@@ -79,6 +79,7 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _clear(folder: Path) -> None:
+    # First: a folder that is only partly cleared must not pass for a finished world.
     (folder / "world.json").unlink(missing_ok=True)
     for source in SOURCES:
         shutil.rmtree(folder / source, ignore_errors=True)
