@@ -95,7 +95,10 @@ def test_a_tool_gives_the_bytes_of_rest(
     elif tool == "get_fundamentals":
         # REST has no limit here: paid keys get all rows.
         assert_begins(rows_of(answer.structured), rows_of(served))
-    elif json.loads(answer.structured)["truncated"] != json.loads(served)["truncated"]:
+    elif json.loads(answer.structured)["count"] < json.loads(served)["count"]:
+        # Cut because REST's body, as JSON and again as text, exceeds the size of a result.
+        assert json.loads(answer.structured)["truncated"]
+        assert len(served) + len(json.dumps(served.decode()).encode()) > LARGEST - 5_000
         assert_begins(rows_of(answer.structured), rows_of(served))
     else:
         assert answer.structured == served

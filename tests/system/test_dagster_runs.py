@@ -125,15 +125,16 @@ def test_issuers_are_fetched_by_batches_that_never_change(
 ) -> None:
     ciks = ["16", "32", "17", "18"]
     monkeypatch.setenv("SANKOFA_CIKS", " ".join(ciks))
+    settings = read_settings(os.environ)
     for cik in ciks:
         server.on(f"/submissions/CIK{cik:0>10}.json", Reply(b'{"cik": 1}'))
 
-    run_job(here, "fetch_sec_submissions_landed", span("00", "01"))
+    run_job(settings, "fetch_sec_submissions_landed", span("00", "01"))
 
     asked = [request.path[-15:-5] for request in server.requests]
     assert asked == ["0000000016", "0000000032", "0000000017"]
     assert {batch_of(cik) for cik in ISSUERS} <= set(BATCHES)
-    run_job(here, "fetch_sec_submissions_landed", span(BATCHES[0], BATCHES[-1]))
+    run_job(settings, "fetch_sec_submissions_landed", span(BATCHES[0], BATCHES[-1]))
     assert len(server.requests) == 3 + len(ciks)
 
 

@@ -95,6 +95,6 @@ def test_a_source_that_fails_leaves_the_others_running_and_is_named(
         (other.sample / key / "2026-01-01").mkdir(parents=True)
     (other.sample / "ecb" / "not a day").mkdir()
     with pytest.raises(
-        SankofaError, match=r"the job ingest failed in ecb: .* must be named by the day"
+        SankofaError, match=r"the job ingest failed in ecb: .*: name the folder after the day"
     ):
         run_job(other, "ingest")

@@ -145,7 +145,7 @@ def test_every_port_in_use_is_named_at_once() -> None:
         with pytest.raises(SankofaError, match=r"for this, .* for that, "):
             refuse_taken("127.0.0.1", ports)
     refuse_taken("127.0.0.1", ports)
-    with pytest.raises(SankofaError, match="this, that need a port each"):
+    with pytest.raises(SankofaError, match="this, that need different ports"):
         refuse_taken("127.0.0.1", {"this": 8321, "that": 8321})
 
 
