@@ -157,12 +157,12 @@ _FORMS = {
     "suarl": ("societe unipersonnelle a responsabilite limitee",),
 }
 _SHORT_FORMS = {spelled: short for short, forms in _FORMS.items() for spelled in forms}
-# longest first, so that a form is not cut by a shorter one within it
+# Longest first, so that a form is not cut by a shorter one within it.
 _SPELLED_OUT = re.compile(
     r"(?<!\S)(?:" + "|".join(sorted(_SHORT_FORMS, key=lambda form: (-len(form), form))) + r")(?!\S)"
 )
 _INITIALS = re.compile(r"(?<!\w)(?:\w\.){2,}(?!\w)|(?<!\w)(?:\w\.)+\w(?!\w)")
-# single letters in a row, as in "s a"
+# Single letters in a row, as in "s a".
 _LETTERS = re.compile(r"(?<!\S)[^\W\d_](?: [^\W\d_])+(?!\S)")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _DROPPED = dict.fromkeys(map(ord, "'’‘ʼ`´"))
@@ -172,6 +172,7 @@ _ACCENT = 200
 
 def normalise_name(name: str) -> str | None:
     """Return a name in comparable form; None if nothing of it is left."""
+    # Apostrophes vanish rather than become blanks: "D'Ivoire" and "DIvoire" are one name.
     text = _unaccented(name).casefold().translate(_DROPPED).replace("&", " and ")
     text = _INITIALS.sub(_joined, text) if "." in text else text
     words = " ".join(_spaced(text).split())

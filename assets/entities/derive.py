@@ -14,6 +14,7 @@ from assets.entities.resolve_parties import PARTY_COLUMNS, resolve_parties
 from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.record.ledger import code_version
 
+# Only what the rules read: the tables have millions of rows.
 _COLUMNS = {
     "identifiers": ("service_id", "id_type", "id_value", "issuer"),
     "entities": ("service_id", "legal_name", "jurisdiction", "lei", "same_as"),
@@ -29,13 +30,13 @@ def derive(snapshot: Snapshot) -> DerivedTables:
     organisation a party is does not depend on ``as_of``.
     """
     with closing(snapshot.sql.cursor()) as sql:
-        # temporary tables shadow those of the snapshot: from here on, the latest rows only
+        # Temporary tables shadow those of the snapshot: from here on, the latest rows only.
         for table, columns in _COLUMNS.items():
             latest = f"SELECT {', '.join(columns)} FROM main.{table} WHERE latest"
             sql.execute(f"CREATE TEMP TABLE {table} AS {latest}")
         same_as = same_as_table(sql)
         sql.register("same_as", same_as)
-        # each spelling of a party once, not once for each release
+        # Each spelling of a party once, not once for each release.
         parties = f"SELECT DISTINCT {', '.join(PARTY_COLUMNS)} FROM tender_parties"
         sql.execute(f"CREATE TEMP TABLE parties AS {parties} WHERE {_IS_ORGANISATION}")
         return {"same_as": same_as, "party_matches": resolve_parties(sql)}

@@ -24,6 +24,7 @@ from assets.entities.comparison_keys import (
 from assets.entities.identifiers import has_digits, mint, normalise_number, register_of
 
 # From strongest to weakest: the id minted from the strongest identifier is pointed to.
+# An LEI is unique in the world, a register's number in its register; a ticker is used again.
 STRENGTH = ("lei", "registry", "cik", "isin", "ticker")
 
 _WEAKEST = len(STRENGTH)
@@ -91,6 +92,7 @@ def same_as_rows(identifiers: RowSource, entities: RowSource) -> list[dict[str, 
     All ids of an organisation point directly to the one with the strongest identifier. The
     order of the input makes no difference.
     """
+    # SQL has already narrowed these down: both tables fit into memory.
     claims, declared = _read_claims(identifiers, entities), _read_declared(entities)
     groups = list(_organisations(claims, declared))
     grouped_ids = {service_id for group in groups for service_id in group}
@@ -140,7 +142,7 @@ def _read_claims(identifiers: RowSource, entities: RowSource) -> Claims:
 def _add_claim(
     claims: Claims, first_claimant: dict[IdentifierKey, str], key: IdentifierKey, service_id: str
 ) -> None:
-    # most identifiers have one claimant: a set is made only for the few that are shared
+    # Most identifiers have one claimant: a set is made only for the few that are shared.
     first = first_claimant.setdefault(key, service_id)
     if first != service_id:
         claims.shared.setdefault(key, {first}).add(service_id)
@@ -189,7 +191,7 @@ def _organisations(claims: Claims, declared: dict[str, str]) -> Iterator[set[str
     def roots_with_lei(ids: Iterable[str]) -> set[str]:
         return {strong.root(service_id) for service_id in ids if service_id in claims.leis}
 
-    # register numbers and listed ISINs, unless one by itself already spans two LEIs
+    # Register numbers and listed ISINs, unless one by itself already spans two LEIs.
     weak = [
         ids
         for key, ids in claims.shared.items()
@@ -218,7 +220,7 @@ class DisjointSets:
         root = name
         while (parent := self._parent.get(root, root)) != root:
             root = parent
-        # path compression: the next lookup of these names is one step
+        # Path compression: the next lookup of these names is one step.
         while name != root:
             self._parent[name], name = root, self._parent[name]
         return root
@@ -246,7 +248,7 @@ def _identifiers_by_id(
             key = _key_of(row)
             if row["id_type"] != "isin" or (key and claims.joins(key)):
                 by_id.setdefault(row["service_id"], []).append(row)
-    # an LEI may be known only from the entity itself
+    # An LEI may be known only from the entity itself.
     for service_id in ids & claims.leis.keys():
         rows = by_id.setdefault(service_id, [])
         if all(row["id_type"] != "lei" for row in rows):
@@ -262,7 +264,7 @@ def _pointers(
 ) -> Iterator[dict[str, str]]:
     """Choose the id that the others of a group point to, and return a row for each of them."""
     declared_targets = {declared[service_id] for service_id in group if service_id in declared}
-    # an id that a register calls a duplicate is no target, unless all of the group are
+    # An id that a register calls a duplicate is no target, unless all of the group are.
     possible_targets = {service_id for service_id in group if service_id not in declared} or group
     target = min(
         possible_targets,
@@ -281,7 +283,7 @@ def _rank(
     service_id: str, rows: list[_Row], is_declared_target: bool
 ) -> tuple[int, bool, int, str]:
     """Rank by the identifier an id was minted from, else by the strongest it has."""
-    # an id known only as the target of a register's pointer was minted from an LEI
+    # An id known only as the target of a register's pointer was minted from an LEI.
     if is_declared_target and not rows:
         return 0, False, 0, service_id
     strengths = [_strength(row) for row in rows if service_id == _minted_id(row)]

@@ -106,6 +106,8 @@ def _country(client: Client, base: str, country: str) -> Iterator[FetchedRespons
         )
         if not isinstance(last, int) or not isinstance(total, int):
             raise FetchError(f"{answer.url}: the answer does not say how it goes on; report it")
+        # Better no records than some of a country: what is missing would look as if it did not
+        # exist.
         if total > _MAX_RECORDS:
             raise FetchError(
                 f"{country} has {total} records, more than the API shows: fetch the golden copy"

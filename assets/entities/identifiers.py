@@ -67,7 +67,7 @@ def mint(scheme: str, value: str) -> str:
     if not scheme or not value or ":" in scheme:
         raise ValueError(f"{scheme!r}:{value!r} names no identifier: both parts are needed")
     digest = hashlib.sha256(f"{scheme}:{value}".encode("utf-8", "surrogatepass")).digest()
-    # the first 50 bits, five to a character
+    # The first 50 bits, five to a character.
     number = int.from_bytes(digest[:8]) >> (64 - 5 * _LENGTH)
     shifts = range(5 * (_LENGTH - 1), -1, -5)
     return "DC" + "".join(_ALPHABET[(number >> shift) & 31] for shift in shifts)

@@ -113,7 +113,7 @@ def _record(line: list[str], columns: list[tuple[int, tuple[str, ...]]], width: 
 
 def _put(record: dict[str, Any], path: tuple[str, ...], value: str) -> None:
     *parents, last = path
-    # an empty last part stands for the items of a list
+    # An empty last part stands for the items of a list.
     for member in parents[:-1] if not last else parents:
         record = record.setdefault(member, {})
     if last:
@@ -201,7 +201,7 @@ class _XmlReader:
             return
         parent = self._open[-1][1]
         value = members or "".join(text)
-        # an element that occurs again becomes a list
+        # An element that occurs again becomes a list.
         earlier = parent.setdefault(name, value)
         if earlier is not value:
             parent[name] = [*earlier, value] if isinstance(earlier, list) else [earlier, value]

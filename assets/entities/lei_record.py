@@ -92,6 +92,7 @@ def _other_names(record: Any) -> list[str]:
 
 def _at(value: Any, *path: str) -> Any:
     for member in path:
+        # What may repeat is a list in some files: its first item is read.
         value = value[0] if isinstance(value, list) and value else value
         value = value.get(member) if isinstance(value, dict) else None
     return value
@@ -104,7 +105,7 @@ def _list(value: Any, *path: str) -> list[Any]:
 
 def _text(value: Any, *path: str) -> str | None:
     text = _at(value, *path)
-    # a wrapped scalar: {"$": text}
+    # A wrapped scalar: {"$": text}.
     text = text.get("$") if isinstance(text, dict) else text
     return (text.strip() or None) if isinstance(text, str) else None
 

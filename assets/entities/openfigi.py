@@ -65,6 +65,7 @@ def _add_answer(parsed: Parsed, document: Document, location: str, isin: str, an
     else:
         shared = _shared(document, location, isin)
         parsed.add(IDENTIFIERS, [shared | _identifier("isin", isin)])
+        # The listings of a security share its composite and share-class FIGI.
         for figi in dict.fromkeys(_figis(securities)):
             if is_figi(figi):
                 parsed.add(IDENTIFIERS, [shared | _identifier("figi", figi)])

@@ -37,6 +37,7 @@ _MATCHES = f"""
 WITH organisation_keys AS (
     SELECT coalesce(same_as.same_as, keys.service_id) AS organisation, id_type, register, number
     FROM ({IDENTIFIER_KEYS}) AS keys LEFT JOIN same_as ON same_as.service_id = keys.service_id
+    -- an ISIN is of a security; parties state register numbers or LEIs
     WHERE id_type <> 'isin'
 ),
 by_key AS (
@@ -54,6 +55,7 @@ organisation_names AS (
     LEFT JOIN same_as ON same_as.service_id = entities.service_id
     WHERE {_HAS_PARTIES}
 ),
+-- a name is only evidence if one organisation of the country bears it
 by_name AS (
     SELECT country, name,
         min(organisation) AS organisation, min(organisation) <> max(organisation) AS is_ambiguous

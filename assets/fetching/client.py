@@ -134,7 +134,7 @@ class Client:
         self._http = httpx2.Client(
             verify=verify,
             timeout=httpx2.Timeout(self._times.read, connect=self._times.connect),
-            # gzip only: it is what http_bodies can decompress chunk by chunk.
+            # Gzip only: it is what http_bodies can decompress chunk by chunk.
             headers={"User-Agent": f"Sankofa {self._contact}".strip(), "Accept-Encoding": "gzip"},
             # No proxy for this machine itself.
             mounts={f"all://{host}": None for host in ("localhost", "127.0.0.1")},
@@ -256,10 +256,12 @@ class Client:
             spec.method, spec.url, headers=spec.headers, content=spec.content
         )
         for _ in range(REDIRECTS + 1):
+            # Per host, as a redirect may lead to another one.
             self._rate_limiter.wait(request.url.host)
             response = self._http.send(request, stream=True)
             if response.next_request is None:
                 return response
+            # The body of a redirect is not read; closing frees the connection.
             response.close()
             request = _redirected(request, response.next_request, spec)
         raise AttemptFailed(f"it redirects more than {REDIRECTS} times", "check the address")
@@ -286,6 +288,7 @@ def _error(url: str, failed: AttemptFailed, attempts: int) -> FetchError:
 def _explain(error: Exception) -> NoReturn:
     """Raise AttemptFailed with a readable reason for an error of the HTTP library."""
     cause: BaseException | None = error
+    # httpx2 wraps it in errors of its own.
     while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
         cause = cause.__cause__ or cause.__context__
     if cause is not None:
@@ -293,6 +296,7 @@ def _explain(error: Exception) -> NoReturn:
             f"its certificate is not valid ({cause.verify_message})",
             "check this machine's clock and certificates, then tell the source",
         )
+    # Timeouts and broken connections; a wrong address stays wrong.
     retryable = isinstance(error, httpx2.TransportError)
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
         raise AttemptFailed("it is not, or does not lead to, a web address", "check the address")

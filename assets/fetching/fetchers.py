@@ -99,6 +99,8 @@ def fetch_all(
             retryable = retryable or error.retryable
         else:
             failures_in_a_row = 0
+        # Each failure took several attempts with growing waits: a source that is down would cost
+        # hours.
         if failures_in_a_row == 3:
             failures.append("three failed in a row, so the rest was skipped")
             break
@@ -119,6 +121,7 @@ def download_file(
 
     The temporary file is deleted when the caller asks for the next document.
     """
+    # Unnamed: the kernel frees it even if the process is killed.
     with tempfile.TemporaryFile() as body:
         response = client.download(url, body, expects)
         if response.changed:

@@ -32,7 +32,7 @@ _ADVICE = {
 _CHUNK = 1 << 20
 _STARTS: dict[str, tuple[bytes, ...]] = {
     "zip": (b"PK\x03\x04", b"PK\x05\x06"),
-    # a server may decompress on the way what it calls jsonl.gz
+    # A server may decompress on the way what it calls jsonl.gz.
     "gzip": (b"\x1f\x8b", b"{", b"["),
     "json": (b"{", b"["),
 }

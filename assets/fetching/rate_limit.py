@@ -12,7 +12,7 @@ from warehouse.locks import file_lock
 
 # Most requests per second to a host; the longest matching domain suffix applies.
 RATES: dict[str, float] = {
-    # the SEC allows 10 a second
+    # The SEC allows 10 a second.
     "sec.gov": 8.0,
     "worldbank.org": 2.0,
     "stlouisfed.org": 2.0,
@@ -86,6 +86,7 @@ class RateLimiter:
 
 def _owned(folder: Path) -> Path:
     """Create the folder if needed; refuse one that another user owns."""
+    # Usually below /tmp, where another user could have created it with files that make us wait.
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
         raise SankofaError(

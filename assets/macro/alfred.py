@@ -116,7 +116,7 @@ def parse(document: Document, body: bytes) -> Parsed:
             values += _values_in(location, entry)
         except ValueError as error:
             parsed.reject(MACRO_SERIES, document, location, str(error))
-    # in order of publication: whether a point withdraws something depends on what came before
+    # In order of publication: whether a point withdraws something depends on what came before.
     last_start: dict[tuple[Any, ...], str] = {}
     for value in sorted(values, key=lambda value: (str(value.day), value.start)):
         try:
@@ -201,7 +201,7 @@ def _csv_entries(document: Document, text: str) -> tuple[str, list[Entry]]:
     first = next(rows, []) or [""]
     header = [_RENAMED_COLUMNS.get(column.strip(), column.strip()) for column in first]
     columns = [column for column in header[1:] if column not in _RENAMED_COLUMNS.values()]
-    # all other columns are named after the series, alone or with a vintage
+    # All other columns are named after the series, alone or with a vintage.
     names = {match[1] if (match := _VINTAGE.fullmatch(column)) else column for column in columns}
     if header[0] not in _DATE_COLUMNS or len(names) != 1 or len(set(header)) != len(header):
         raise ValueError("the document is not a series of FRED, neither as JSON nor as CSV")
@@ -212,7 +212,7 @@ def _csv_entries(document: Document, text: str) -> tuple[str, list[Entry]]:
 
 
 def _csv_lines(rows: Any, header: list[str], observed_on: date) -> Iterator[Entry]:
-    # today's values alone were public, at the latest, on the day they were read
+    # Today's values alone were public, at the latest, on the day they were read.
     default = {"realtime_start": observed_on.isoformat()} if "value" in header else {}
     for cells in rows:
         if cells:
@@ -233,7 +233,7 @@ def _values_in(location: str, entry: object) -> Iterator[ObservedValue]:
     vintages = sorted((f"{m[2]}-{m[3]}-{m[4]}", name) for m, name in matches if m is not None)
     if not vintages or len(vintages) != len(matches):
         raise ValueError("neither a value with its interval nor values by their vintages")
-    # a vintage that repeats the value before does not begin a new interval
+    # A vintage that repeats the value before does not begin a new interval.
     changes = [
         (calendar_day(day), name)
         for number, (day, name) in enumerate(vintages)
@@ -291,7 +291,7 @@ def _description(name: str, version: Mapping[str, str]) -> SeriesDescription:
         area = country_in(title)
         country = area[0] if area else None
         return SeriesDescription(frequency, _type_in(title), country, unit, base, since)
-    # the table wins, except for the unit: only FRED says from when on a unit is valid
+    # The table wins, except for the unit: only FRED says from when on a unit is valid.
     unit, base = (unit, base) if unit or base else (listed.unit, listed.base_period)
     return SeriesDescription(
         listed.frequency, listed.series_type, listed.country, unit, base, since
@@ -307,7 +307,7 @@ def _split_by_unit(
     descriptions: list[SeriesDescription], start: str, end: str
 ) -> list[tuple[str, SeriesDescription]]:
     """Split an interval where the unit changes; return the start of each part."""
-    # before the first description, that one applies
+    # Before the first description, that one applies.
     at_start = next(
         (description for description in reversed(descriptions) if description.since <= start),
         descriptions[0],
@@ -343,7 +343,7 @@ def _rows(
         figure = (span, series.unit, series.base_period)
         if last_start.get(figure) == start:
             raise ValueError(f"another value of this period is known from {start} on")
-        # a point where there was no value before withdraws nothing
+        # A point where there was no value before withdraws nothing.
         if withdrawn and figure not in last_start:
             continue
         value = None if withdrawn else number_from_text(observed.value)

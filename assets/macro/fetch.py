@@ -111,7 +111,7 @@ def _exchange_rate(
     try:
         answer = client.get(url, "csv", conditional=True)
     except FetchError as error:
-        # the ECB answers 404 if nothing has changed
+        # The ECB answers 404 if nothing has changed.
         if error.status == 404 and window.from_:
             return
         raise

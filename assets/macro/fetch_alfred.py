@@ -63,7 +63,7 @@ def _series(
     span = (window.from_ or _FIRST_DAY, window.to or _LAST_DAY)
     url = fetchers.build_url(base, "fred/series", _within(query, span))
     descriptions = _descriptions(client.get(url, "json"))
-    # such series belong to a third party, and may not be redistributed
+    # Such series belong to a third party, and may not be redistributed.
     if any("copyright" in version.get("notes", "").lower() for version in descriptions):
         _log.warning("alfred, %s: left out, its notes claim a copyright", name)
         return

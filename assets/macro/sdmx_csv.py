@@ -131,7 +131,7 @@ def _flow_of(document: Document, line: Line) -> str:
     if not flow:
         in_url = re.search(r"/data/([^/?]+)", document.url)
         flow = in_url[1] if in_url else ""
-    # without agency and version
+    # Without agency and version.
     match = _FLOW.fullmatch(flow)
     return match[1] if match else flow
 
@@ -258,7 +258,7 @@ def _published(
     stamp = line.get("VALID_FROM") or (line.get("VALID_TO") if deleted else None)
     if stamp:
         valid_from = utc_time(stamp)
-        # the names sort so that at one time a deletion comes before a replacement
+        # The names sort so that at one time a deletion comes before a replacement.
         action = "delete" if deleted else "replace"
         return {
             "available_at": valid_from.date(),
@@ -285,7 +285,7 @@ def _final_rows(
     for located in located_rows:
         row = located[1]
         identity = [row[name] for name in MACRO_SERIES.identity if name != "source"]
-        # without the action: a deletion and a replacement of one time are one group
+        # Without the action: a deletion and a replacement of one time are one group.
         groups.setdefault((*identity, row["publication"].split(" ")[0]), []).append(located)
     for group in groups.values():
         last = _content(max(enumerate(group), key=_order)[1])

@@ -163,7 +163,7 @@ def _updated(above: Lines, below: Lines) -> date:
             return calendar_day(cells[1])
     # DataBank appends two lines below the data: where it is from, and when it was updated.
     for _, cells in below[-3:]:
-        # month, day, year
+        # Month, day, year.
         if match := _UPDATED.fullmatch(cells[0]):
             return calendar_day(f"{match[3]}-{int(match[1]):02}-{int(match[2]):02}")
     raise ValueError("the document does not say when it was updated")

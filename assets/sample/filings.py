@@ -137,7 +137,7 @@ def _filing(
 ) -> Filing:
     end = reported[0].period.end
     filed = working_day(end + timedelta(days=95 + company.serial % 20))
-    # every fourth report is accepted after closing hours and dated the next working day
+    # Every fourth report is accepted after closing hours and dated the next working day.
     late = number % 4 == 0
     accepted = filed - timedelta(days=3 if filed.weekday() == 0 else 1) if late else filed
     return Filing(

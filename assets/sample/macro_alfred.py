@@ -131,7 +131,7 @@ def _rebased(day: date, level: Decimal) -> list[Vintage]:
 
 
 def _intervals(day: date, vintages: list[Vintage]) -> list[Json]:
-    # a vintage with an unchanged value does not begin a new interval
+    # A vintage with an unchanged value does not begin a new interval.
     changes = [
         vintage
         for number, vintage in enumerate(vintages)

@@ -38,7 +38,7 @@ def write_ecb(world: WorldWriter) -> None:
     """Write the series of each currency as they were on three crawls."""
     blocks = _PER_SCALE * world.scale
     for position, currency in enumerate(_CURRENCIES[:blocks]):
-        # more blocks than currencies make the series longer
+        # More blocks than currencies make the series longer.
         blocks_of_days = len(range(position, blocks, len(_CURRENCIES)))
         rates = list(_rates(world, currency, blocks_of_days * _DAYS_PER_BLOCK))
         _write_daily(world, currency, rates)
@@ -52,6 +52,7 @@ def _rates(world: WorldWriter, currency: str, days: int) -> Iterator[Rate]:
     level = Decimal(rng.randrange(11_000, 900_000)) / 10_000
     for day in _working_days(days):
         level = (level * (10_000 + rng.randrange(-60, 61)) / 10_000).quantize(_QUANTUM)
+        # On TARGET holidays the ECB publishes no rate.
         yield day, None if f"{day:%m-%d}" in _HOLIDAYS else level
 
 
@@ -102,7 +103,7 @@ def _versions(key: str, day: date, value: Decimal) -> list[tuple[object, ...]]:
     head = (f"EXR.{key}", *key.split("."), day.isoformat())
     if day.weekday() != 4:
         return [(*head, value, "Replace", first, "")]
-    # on Fridays a wrong rate is published first, deleted, and replaced
+    # On Fridays a wrong rate is published first, deleted, and replaced.
     wrong = value + Decimal("0.0100")
     return [
         (*head, wrong, "Replace", first, second),

@@ -140,6 +140,7 @@ def _seller(world: WorldWriter, process: SampleProcess) -> Json:
 def _seller_party(name: str, identifier: Json) -> Json:
     return {
         "name": name,
+        # Every supplier of the real portal has this id.
         "id": "1",
         "identifier": {**identifier, "legalName": name},
         "address": {"locality": "Fictional", "countryName": "COLOMBIA"},

@@ -189,6 +189,7 @@ def _address(organisation: SampleOrganisation) -> Json:
 
 
 def _authority(prefix: str, organisation: SampleOrganisation) -> Json:
+    # GLEIF's code for "not on the list".
     if not organisation.register_number or organisation.kind == "body":
         return {f"{prefix}AuthorityID": _wrap(_NO_REGISTER)}
     return {

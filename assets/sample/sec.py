@@ -33,7 +33,7 @@ FIRST_CRAWL, SECOND_CRAWL, THIRD_CRAWL = "2025-05-20", "2026-05-20", "2026-05-27
 
 PERSON_CIK = f"{FIRST_CIK - 1:010d}"
 
-# taxonomy, element, unit, row
+# Taxonomy, element, unit, row.
 Fact = tuple[str, str, str, Json]
 
 _SHARES = "EntityCommonStockSharesOutstanding"
@@ -179,6 +179,8 @@ def _origin(filing: Filing) -> Json:
     return {
         "accn": filing.accession,
         "fy": filing.fiscal_year,
+        # fy and fp are those of the filing, also on the comparatives in it: as in the real
+        # documents.
         "fp": "FY" if filing.fiscal_year else None,
         "form": filing.form,
         "filed": filing.filed.isoformat(),
@@ -198,7 +200,7 @@ def _span(line: StatementLine, period: ReportPeriod) -> dict[str, str]:
 
 def _with_frames(rows: list[Json]) -> list[Json]:
     rows.sort(key=lambda row: (row["end"], row.get("start", ""), row["filed"], row["accn"]))
-    # only the last filing of a period has a frame, as in the real documents
+    # Only the last filing of a period has a frame, as in the real documents.
     last = {(row.get("start"), row["end"]): row for row in rows}
     for (start, end), row in last.items():
         frame = _frame(start, end)

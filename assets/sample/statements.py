@@ -77,6 +77,7 @@ def _balance(rng: random.Random, revenue: int) -> dict[str, int]:
     current_liabilities = payables + short_debt + _part(rng, assets, 2, 5)
     long_debt = _part(rng, assets, 12, 22)
     liabilities = current_liabilities + long_debt + _part(rng, assets, 3, 8)
+    # The accounting identity holds exactly, so that any deviation found later is an error.
     equity = assets - liabilities
     return {
         "total_assets": assets,

@@ -16,7 +16,7 @@ Json = dict[str, Any]
 _MARKED_NUMBER = re.compile(r'"\\u0000([^"\\]*)\\u0000"')
 
 
-# per trap and source: traps.json stays readable at any scale
+# Per trap and source: traps.json stays readable at any scale.
 MAX_NOTES = 40
 
 
