@@ -29,7 +29,7 @@ class FileStore:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a folder of this machine."""
+        """True if it is a folder on this machine."""
         return isinstance(self.files, LocalFileSystem)
 
     def path(self, *parts: str) -> str:
@@ -78,6 +78,7 @@ class FileStore:
         path = self.path(*parts)
         self.files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
         if not self.is_local:
+            # Object stores show an object only once its upload is complete.
             self.files.pipe_file(path, body)
             return
         partial = Path(f"{path}.partial")

@@ -146,6 +146,7 @@ class PublishedExports:
     def versions(self) -> list[str]:
         """Return every complete version, oldest first."""
         names = [name for name in self._store.folders() if DATA_VERSION.fullmatch(name)]
+        # The manifest is written last, so a folder without one is not complete.
         complete = [name for name in names if self._store.exists(name, MANIFEST_FILE)]
         return sorted(complete, key=version_key)
 
@@ -169,6 +170,7 @@ class PublishedExports:
         if name in _METADATA_FILES:
             size = self._store.size(version, name)
             return PublishedFile(self._store, version, name, _METADATA_FILES[name], size)
+        # One key can begin with another: a match of the beginning alone decides nothing.
         for artifact in manifest.artifacts:
             if name.startswith(artifact.key) and (
                 file := self._artifact_file(version, artifact, name)
@@ -191,6 +193,7 @@ class PublishedExports:
     def _read(self, data_version: str | None) -> tuple[bytes, Manifest]:
         version = self.latest() if data_version in (None, LATEST) else str(data_version)
         if version not in self._manifests:
+            # The version comes from a URL: check its form before it becomes part of a path.
             if not DATA_VERSION.fullmatch(version) or not self._store.exists(
                 version, MANIFEST_FILE
             ):

@@ -98,6 +98,7 @@ class FileKeyBackend:
         with self._open("ro" if fresh is None else "rw") as connection:
             row = connection.execute(query, (name,)).fetchone()
             if row is None and fresh is not None:
+                # Of two processes that create it at once, the second reads that of the first.
                 connection.execute("INSERT OR IGNORE INTO secrets VALUES (?, ?)", (name, fresh))
                 row = connection.execute(query, (name,)).fetchone()
             return None if row is None else bytes(row[0])
@@ -125,11 +126,15 @@ class FileKeyBackend:
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Open the store for one transaction; create it if it is missing."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        # Created before SQLite would, which gives a file the default permissions.
         self.path.touch(mode=0o600)
         with self._open("rw") as connection:
+            # executescript commits a transaction that is open, so it must come before BEGIN.
             connection.executescript(_TABLES)
+            # IMMEDIATE waits for other writers here; a later upgrade from reading fails at once.
             connection.execute("BEGIN IMMEDIATE")
             yield connection
+            # Not reached after an error: closing the connection then rolls back.
             connection.execute("COMMIT")
 
     @contextmanager

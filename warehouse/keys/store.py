@@ -64,6 +64,7 @@ class KeyStore:
             return cached[0]
         key = self._read(prefix, digest)
         if key is None:
+            # Not cached: anyone can send any number of unknown keys.
             self._cache.pop(digest, None)
             return None
         if len(self._cache) >= _MOST_CACHED:
@@ -134,6 +135,7 @@ def rotate_key(store: KeyStore, name: str, overlap: timedelta = timedelta(0)) ->
     The old key ends after ``overlap``, so that a customer can switch over.
     """
     rows = _active_rows(store, name)
+    # Two rows if an earlier rotation still overlaps: the newest one is continued, all are ended.
     last = rows[-1]
     if last.sandbox:
         raise SankofaError("the sandbox key is public; it is revoked, not rotated")
@@ -190,6 +192,7 @@ def _prefix(key: str) -> str:
 
 
 def _digest(key: str) -> bytes:
+    # A plain hash is enough: unlike a password, 256 random bits cannot be guessed.
     return hashlib.sha256(key.encode("ascii")).digest()
 
 

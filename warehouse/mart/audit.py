@@ -10,12 +10,14 @@ from warehouse.tables import LICENSE_CLASSES
 
 _SERVABLE_CLASSES = ", ".join(f"'{name}'" for name in LICENSE_CLASSES if name != "restricted")
 _DERIVED = ("metrics", "signals")
-# A release is served byte for byte, so it must be an object with only these members.
+# A release is served byte for byte, so it must be an object with only these members. The redaction
+# of a release ensures that; this is the second look, at what is about to be published.
 _RELEASE_MEMBERS = "['awards', 'buyer', 'contracts', 'tender']"
 _NOT_AN_OBJECT = "NOT (starts_with(release, '{\"') OR release = '{}')"
 _OTHER_MEMBERS = f"NOT list_has_all({_RELEASE_MEMBERS}, coalesce(json_keys(release), []))"
 
-# SQL conditions that no row may meet, each with the words for the error message.
+# SQL conditions that no row may meet, each with the words for the error message. Without coalesce
+# a null would pass: NULL NOT IN (…) is NULL, which FILTER takes for false.
 _ALL_TABLES = {
     "coalesce(source_ref, '') = ''": "has no source_ref",
     f"coalesce(license_class, '') NOT IN ({_SERVABLE_CLASSES})": (

@@ -17,6 +17,7 @@ _RELEASE_ORDER = (
 
 
 def _known_on(table: str, day: str) -> str:
+    # Half-open: on the day of a change the new release counts, and on no day do both.
     return (
         f"{table}.available_at <= {day} "
         f"AND ({table}.superseded_at IS NULL OR {table}.superseded_at > {day})"
@@ -50,6 +51,7 @@ suppliers AS (
     GROUP BY released.row_id, party.name
     HAVING min(matched.service_id) = max(matched.service_id)
 ),
+-- The winners of an award in one release that are resolved; null if none is.
 award_winners AS (
     SELECT row_id, award_id, list(DISTINCT service_id) FILTER (service_id IS NOT NULL) AS winners
     FROM (SELECT row_id, award_id, unnest(names) AS name FROM {STATEMENTS})
@@ -102,11 +104,14 @@ compared AS (
     FROM standing
     WINDOW fact AS (PARTITION BY {_AWARD}, service_id ORDER BY day_number)
 ),
+-- A running count of the beginnings numbers the vintages from 1.
 numbered AS (
     SELECT *, CAST(sum(CAST(begins_vintage AS INTEGER)) OVER (
         PARTITION BY {_AWARD}, service_id ORDER BY day_number) AS BIGINT) AS vintage
     FROM compared
 ),
+-- One row per vintage; it ends on the first day on which it no longer stood. The day that stands
+-- for today is not a date: a fact without any other day has no available_at.
 vintages AS (
     SELECT {_AWARD}, service_id, vintage, arg_min(row_id, day_number) AS row_id,
         any_value(value) AS value, any_value(unit) AS unit, any_value(awarded_on) AS awarded_on,

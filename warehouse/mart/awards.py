@@ -22,11 +22,13 @@ from warehouse.record.tables import DECIMAL
 
 # Amounts that fit DECIMAL(38, 18) as they are written; nearly all do.
 _FITS_DECIMAL = re.compile(rb"-?[0-9]{1,20}(\.[0-9]{1,18})?")
+# Inexact is trapped, so that quantize fails instead of rounding.
 _STEP, _EXACT = Decimal(1).scaleb(-18), Context(prec=38, traps=[Inexact, InvalidOperation])
 # Sources write years such as 1900 for "no date"; no award in the data is older than this.
 _FIRST_YEAR = 1980
 
 
+# gc=False: these structs cannot form cycles, and a build makes millions of them.
 class AwardValue(msgspec.Struct, gc=False):
     """An amount, as the bytes in the JSON, and its currency."""
 
@@ -107,6 +109,7 @@ supplied AS (
     WHERE role = 'supplier'
 )
 SELECT row_id, release FROM tender_releases SEMI JOIN supplied USING (source, ocid)
+-- A cheap test of the text: releases without awards need not be parsed.
 WHERE NOT withdrawn AND contains(release, '"awards"')
 """
 

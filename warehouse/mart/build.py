@@ -87,6 +87,7 @@ def delete_old_builds(mart_url: str | Path, keep: int) -> list[str]:
 
 def _delete_old(builds: Builds, keep: int) -> Iterator[str]:
     for name in builds.names()[:-keep]:
+        # After a rollback the current build can be an old one.
         if name != builds.current():
             builds.remove(name)
             yield name
@@ -102,6 +103,7 @@ def _default_work(mart_url: str | Path) -> Path:
 @contextmanager
 def _new_snapshot(work: Path, record: Record, data_version: str) -> Iterator[Snapshot]:
     """Open an empty snapshot; delete it at the end, and before that those of killed publishers."""
+    # The publishing lock is taken: whatever is in here, nobody is writing it any more.
     work.mkdir(parents=True, exist_ok=True)
     for leftover in work.iterdir():
         if leftover.is_dir() and leftover.name != FAILED:

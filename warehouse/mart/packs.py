@@ -88,6 +88,7 @@ class Packer:
     def add(self, first_row: int, keys: pa.Array, days: tuple[Days, Days], rows: pa.Array) -> None:
         """Add rows, the first with the number ``first_row``; ``days``: known from, known until."""
         # Slices of the Arrow buffers: copying each row to Python costs more than all the rest.
+        # Buffer 1 of a binary array has its offsets, in 32 bits; buffer 2 its bytes.
         offsets = np.frombuffer(rows.buffers()[1], np.int32)[rows.offset :][: len(rows) + 1]
         data = memoryview(rows.buffers()[2] or b"")
         runs, begin = pc.run_end_encode(keys), 0
@@ -96,6 +97,7 @@ class Packer:
                 pack = self._pack_for(first_row + begin, key)
                 end = min(run_end, begin + self._max_rows - pack.count)
                 bounds = offsets[begin : end + 1]
+                # A copy: a view would keep the whole batch in memory until the pack is full.
                 body = bytes(data[int(bounds[0]) : int(bounds[-1])])
                 spans = (days[0][begin:end], days[1][begin:end])
                 pack.slices.append((*spans, np.diff(bounds), body))

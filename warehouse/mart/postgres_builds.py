@@ -13,7 +13,8 @@ import psycopg
 from warehouse.data_version import check_data_version, version_key
 from warehouse.errors import DatastoreUnavailable, UnknownVersion
 
-# `current` has at most one row: its key can only be 1.
+# `current` has at most one row: its key can only be 1. Its foreign key lets the server refuse to
+# delete the current build.
 _PREPARE = """
 CREATE SCHEMA IF NOT EXISTS sankofa;
 CREATE TABLE IF NOT EXISTS sankofa.builds (
@@ -89,6 +90,8 @@ class PostgresBuilds:
         """Return the metadata of a build; empty if it cannot be read."""
         with self._connected() as sql:
             try:
+                # psycopg's types refuse text that is not a literal, against injections; bytes pass.
+                # The name of the schema has been checked.
                 rows = sql.execute(f"SELECT name, value FROM {schema_of(name)}.about".encode())
                 return {str(key): str(value) for key, value in rows.fetchall()}
             except psycopg.errors.UndefinedTable:
@@ -106,6 +109,7 @@ class PostgresBuilds:
         with self._connected() as sql:
             # A session lock: the server releases it if this process dies.
             sql.execute("SELECT pg_advisory_lock(%s)", (_PUBLISHING_LOCK,))
+            # With the lock taken, a schema that is not in the list is what a killed publisher left.
             complete = {schema_of(name) for name in self.names()}
             for (schema,) in sql.execute(_SCHEMAS).fetchall():
                 if schema not in complete:

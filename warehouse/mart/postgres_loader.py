@@ -27,6 +27,7 @@ class PostgresLoader:
         self._sql = self._mart.cursor()
         self._sql.execute(f"DROP SCHEMA IF EXISTS {self._schema} CASCADE")
         self._sql.execute(f"CREATE SCHEMA {self._schema}")
+        # Memory for sorting the indexes, for this transaction only.
         self._sql.execute("SET LOCAL maintenance_work_mem = '256MB'")
         return self
 
@@ -63,4 +64,5 @@ class PostgresLoader:
         self._sql.adbc_ingest(table, rows, mode="append", db_schema_name=self._schema)
         for number, index in enumerate(indexes):
             self._sql.execute(f"CREATE INDEX {table}_{number} ON {qualified} {index}")
+        # Autovacuum has not seen the table when the first query comes: give the planner statistics.
         self._sql.execute(f"ANALYZE {qualified}")

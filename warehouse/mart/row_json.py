@@ -42,6 +42,7 @@ def row_json_sql(types: ColumnTypes, members: Sequence[str], inside: Sequence[st
         is_absent = f"NOT coalesce(list_contains(release_members, '{name}'), FALSE)"
         parts.append(f"CASE WHEN {is_absent} THEN ',\"{name}\":null' ELSE '' END")
     if inside:
+        # Splice: our members, a comma, and the release without its opening brace.
         empty = "coalesce(release, '{}') = '{}'"
         parts.append(f"CASE WHEN {empty} THEN '}}' ELSE ',' || ltrim(release, '{{') END")
     else:
@@ -80,6 +81,7 @@ def _json(kind: str, column: str) -> str:
     if kind == "DATE":
         return f"'\"' || {column} || '\"'"
     if kind == "TIMESTAMP WITH TIME ZONE":
+        # Through microseconds: a cast to text would use the time zone of the session.
         timestamp = f"CAST(make_timestamp(epoch_us({column})) AS VARCHAR)"
         return f"'\"' || replace({timestamp}, ' ', 'T') || 'Z\"'"
     if kind.startswith("DECIMAL") and not kind.endswith("]"):

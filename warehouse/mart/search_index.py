@@ -20,6 +20,7 @@ NAMES, WORDS = "names", "words"
 NAMES_SCHEMA = pa.schema(
     [("folded", pa.string()), ("country", pa.string()), ("entity_row", pa.int32())]
 )
+# large_binary has offsets of 64 bits: the lists of a field may exceed 2 GB.
 WORDS_SCHEMA = pa.schema(
     [("field", pa.string()), ("word", pa.string()), ("row_numbers", pa.large_binary())]
 )
@@ -110,6 +111,7 @@ class Postings:
         counts = np.empty(len(texts), np.int32)
         number_of, occurrences = self._token_numbers.__getitem__, self._occurrences
         for index, text in enumerate(texts):
+            # A set: a word counts once for a row, however often it occurs.
             tokens = set(text.lower().translate(_SEPARATORS).split(" "))
             occurrences.extend(map(number_of, tokens))
             counts[index] = len(tokens)

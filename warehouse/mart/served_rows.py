@@ -34,6 +34,8 @@ PARTIES = f"""
 WITH grouped AS (
     SELECT source, country, party_key, role, service_id, count(*) AS releases,
         min(released_on) AS first_release, max(released_on) AS last_release,
+        -- One struct, so that all members come from one release: arg_max of a single column would
+        -- skip its nulls.
         arg_max(
             {{{", ".join(f"'{name}': {name}" for name in _SHOWN)}}},
             concat_ws('/', coalesce(released_on, DATE '0001-01-01'), ocid, release_id)
@@ -51,12 +53,14 @@ FROM grouped
 """.strip()
 
 
+# Newest first. An undated release comes last: '' sorts before every date.
 RELEASES_ORDER = (
     "country, coalesce(CAST(released_on AS VARCHAR), '') DESC, ocid DESC, release_id DESC, "
     "source DESC, vintage"
 )
 
 RELEASES = f"""
+-- A release may name several buyers; always the same one of them becomes its buyer_id.
 WITH buyers AS (
     SELECT source, ocid, release_id, min(service_id) AS buyer_id
     FROM ({RESOLVED}) WHERE role = 'buyer' AND service_id IS NOT NULL GROUP BY ALL
@@ -135,6 +139,8 @@ of_organisations AS (
     FROM all_identifiers
     LEFT JOIN same_as AS pointing ON pointing.service_id = all_identifiers.service_id
 )
+-- An LEI is unique worldwide, so it does not matter who reports it; any other number is unique only
+-- within its issuer. An organisation's own mapping goes before that of an id that points to it.
 SELECT * FROM of_organisations
 QUALIFY row_number() OVER (
     PARTITION BY organisation, id_type, id_match, CASE WHEN id_type <> 'lei' THEN issuer END

@@ -49,10 +49,12 @@ class Snapshot:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
+        # Inside the snapshot, so that what a killed publisher spilled is deleted with the rest.
         spill = str(self.folder / "spill")
         self.sql = duckdb.connect(config={"temp_directory": spill})
         self.sql.execute("SET GLOBAL TimeZone = 'UTC'")
         version = self.data_version.replace("'", "''")
+        # For the SQL in ``tables.py``, which is written before there is a data_version.
         self.sql.execute(f"CREATE MACRO this_version() AS '{version}'")
 
     def __enter__(self) -> Self:
@@ -124,6 +126,7 @@ def all_vintages(table: RecordTable, relation: str, load_seq: int) -> str:
     columns = record_schema(table).names
     vintages = vintages_query(table, relation, vintages="all", load_seq=load_seq, columns=columns)
     return f"""
+-- row_id leaves out the content: a corrected reading of a publication keeps its id.
 SELECT *,
     vintage = max(vintage) OVER (PARTITION BY figure, figure_check) AND NOT withdrawn AS latest,
     md5(concat_ws('/', figure, figure_check, sighting, available_at)) AS row_id,

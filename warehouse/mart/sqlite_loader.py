@@ -12,6 +12,7 @@ from warehouse.mart.tables import ROW_NUMBERS, Columns
 
 _TYPES = {"text": "TEXT NOT NULL", "integer": "INTEGER", "bytes": "BLOB NOT NULL"}
 # No journal and no fsync: nobody reads the partial file, and one left by a crash is deleted.
+# A negative cache_size counts KiB; with analysis_limit, ANALYZE reads only a sample of an index.
 _PRAGMAS = (
     "page_size = 8192",
     "journal_mode = OFF",
@@ -65,5 +66,6 @@ class SqliteLoader:
             declared.insert(0, f"{first} INTEGER PRIMARY KEY")
         self._sql.execute(f"CREATE TABLE {table} ({', '.join(declared)})")
         self._sql.adbc_ingest(table, rows, mode="append")
+        # After the rows: sorting them once is cheaper than updating an index row by row.
         for number, index in enumerate(indexes):
             self._sql.execute(f"CREATE INDEX {table}_{number} ON {table} {index}")

@@ -44,7 +44,11 @@ ROW_NUMBERS = ("row_number", "first_row")
 
 @dataclass(frozen=True)
 class Packing:
-    """Pack neighbouring rows with the same value of the column ``by``, at most so many."""
+    """Pack neighbouring rows with the same value of the column ``by``, at most so many.
+
+    A pack is read whole. It should hold what one request mostly needs and not much more, so the
+    large rows of releases are packed in smaller numbers.
+    """
 
     by: str
     max_rows: int
@@ -98,6 +102,7 @@ MART_TABLES = (
             *("country", "released_on", "category", "buyer_id"),
             *("tender_value", "tender_currency", "row_id", *_VINTAGE),
         ),
+        # Partial indexes: unknown text is stored as '', and such rows are never searched for.
         (
             "(country, released_on DESC, row_number)",
             "(country, category, released_on DESC, row_number) WHERE latest = 1",

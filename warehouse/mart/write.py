@@ -59,6 +59,7 @@ def write_mart(snapshot: Snapshot, url: str | Path, metadata: Mapping[str, str])
         sql.register("countries", countries())
         add_awards(snapshot)
         with loader_at(url, snapshot.data_version) as loader:
+            # The metadata key is still called layout, as in every build published so far.
             version = {"data_version": snapshot.data_version, "layout": str(MART_SCHEMA_VERSION)}
             loader.write_metadata({**metadata, **version})
             for table in MART_TABLES:

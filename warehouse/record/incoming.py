@@ -203,8 +203,7 @@ def _faults(table: RecordTable, schema: pa.Schema, typed: pa.Table) -> Iterator[
     served = pa.array([name for name in LICENSE_CLASSES if name != "restricted"])
     licence = typed["license_class"]
     yield "license_class", pc.invert(pc.is_in(licence, served)), "{!r} may not be served"
-    # Nobody can have read a document before it was published. A safe cast would refuse to drop the
-    # time of day.
+    # Nobody can have read a document before it was published.
     read_on = typed["observed_at"].cast(pa.timestamp("us")).cast(pa.date32(), safe=False)
     early = pc.greater(typed["available_at"], read_on)
     yield "available_at", early, "{} lies after the day on which the document was read"

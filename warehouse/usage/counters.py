@@ -97,13 +97,17 @@ def month_prefix(who: str, month: str) -> str:
     return f"month:{month}:{{{who}"
 
 
+# KEYS: counter of the minute, counter of the month. ARGV: limit of the minute, limit of the month,
+# milliseconds of a minute, expiry of the month's counter, whether to charge the month.
 _TAKE = """
 local used = redis.call('INCR', KEYS[1])
 local left = redis.call('PTTL', KEYS[1])
+-- Without an expiry the counter is new: this request begins the minute.
 if left < 0 then
     left = tonumber(ARGV[3])
     redis.call('PEXPIRE', KEYS[1], left)
 end
+-- A request that either limit refuses is not charged to the month.
 local spent, charged = tonumber(redis.call('GET', KEYS[2]) or '0'), 0
 if ARGV[5] == '1' and used <= tonumber(ARGV[1]) and spent < tonumber(ARGV[2]) then
     spent, charged = redis.call('INCR', KEYS[2]), 1
@@ -112,6 +116,7 @@ end
 return {used, left, spent, charged}
 """
 _GIVE_BACK = """
+-- DECR would create a counter that has expired meanwhile, with -1 and no expiry.
 if tonumber(redis.call('GET', KEYS[1]) or '0') > 0 then redis.call('DECR', KEYS[1]) end
 """
 _NAMESPACE = "sankofa:usage:"

@@ -24,6 +24,7 @@ _HEAD = b"sankofa usage 1\n"
 _BEGIN = 4_096
 # Room for a million clients; the file is sparse and takes only what is used of it.
 _BUCKETS, _SLOTS = 32_768, 32
+# The fields of ``_Slot`` and eight spare bytes.
 _LAYOUT = struct.Struct("<16s16sdI8sQQ8x")
 _BUCKET = _SLOTS * _LAYOUT.size
 _MOST_CACHED = 100_000
@@ -60,7 +61,10 @@ class _Slot(NamedTuple):
 
 @cache
 def file_counters(path: Path) -> "FileCounters":
-    """Return the counters of a path, one object per process: POSIX locks belong to the process."""
+    """Return the counters of a path, one object per process: POSIX locks belong to the process.
+
+    With a second open file in the process, closing either one would release the locks of both.
+    """
     return FileCounters(path)
 
 
@@ -69,6 +73,7 @@ class FileCounters:
 
     def __init__(self, path: Path, buckets: int = _BUCKETS) -> None:
         self.path, self._path_text, self._buckets = path, str(path), buckets
+        # The lock on a bucket keeps other processes out but not the threads of this one.
         self._turn = threading.Lock()
         self._opened: tuple[int, int] | None = None
         self._looked = 0.0
@@ -126,6 +131,7 @@ class FileCounters:
             try:
                 number += max(0, os.lseek(file, begin, os.SEEK_DATA) - begin) // _BUCKET
             except OSError as error:
+                # No data after this offset.
                 if error.errno == errno.ENXIO:
                     return
                 raise
@@ -215,6 +221,7 @@ class _Bucket:
                 return self._at, _Slot._make(_LAYOUT.unpack(packed))
         bucket = os.pread(self._file, _BUCKET, self._begin)
         at = bucket.find(self._mark)
+        # The same bytes could occur across two slots: only a match at the start of one counts.
         if at >= 0 and at % _LAYOUT.size == 0 and at + _LAYOUT.size <= len(bucket):
             self._at = at
             return at, _Slot._make(_LAYOUT.unpack_from(bucket, at))
@@ -242,6 +249,7 @@ def _start(number: int) -> int:
 
 
 def _key(who: str) -> bytes:
+    # Without the network behind the @, so that a key's use can be added up.
     return who.partition("@")[0].encode()[:16].ljust(16, b"\0")
 
 

@@ -16,6 +16,7 @@ from warehouse.redis import SCHEMES
 from warehouse.tiers import Tier
 from warehouse.usage.counters import Counters, Month, RequestCounts, UsageUnavailable, month_at
 
+# A store that is down is tried again after this time, not with every request.
 _RETRY_SECONDS = 1.0
 
 
@@ -57,8 +58,10 @@ class QuotaStatus(msgspec.Struct, frozen=True, dict=True):
             if not self.charge:
                 month = max(0, month)
             elif not counted.charged and month <= 0:
+                # A refused request is not counted: the quota stops at 0 although it was exceeded.
                 month = -1
             quotas.append(("monthly", month, self.month.ends))
+        # Rounded up, so that a client that waits that long does not come too early.
         return [(name, quota, max(1, round(ends - self.now + 0.5))) for name, quota, ends in quotas]
 
 
@@ -135,10 +138,12 @@ def _counters(location: str) -> Counters:
     return RedisCounters(location)
 
 
+# Counting addresses would give a new quota to everyone who can change theirs within a network.
 @lru_cache(maxsize=4096)
 def network_of(address: str | None) -> str:
     """Return the /24 of an IPv4 address or the /48 of an IPv6 one, which shares a quota."""
     try:
+        # A link-local address may carry the name of its interface: fe80::1%eth0.
         client = ip_address((address or "").partition("%")[0])
     except ValueError:
         return "unknown"
