@@ -17,7 +17,7 @@ Expected = tuple[str, date | None, Decimal | None]
 
 
 class Plan(NamedTuple):
-    """What a metric needs; ``'`` behind a line is last year."""
+    """The line items a metric needs; a trailing ``'`` means last year's."""
 
     needs: str
     work: Callable[[Get, int], Decimal]
@@ -132,7 +132,7 @@ def worked_out(metric: str, get: Get, days: int) -> Decimal | None:
 
 @dataclass
 class Figure:
-    """What its publications tell of one figure."""
+    """One figure with all its vintages."""
 
     row: Row
     vintages: list[tuple[date, Decimal | None]]
@@ -151,7 +151,7 @@ class Figure:
 
     @cached_property
     def since_at(self) -> date:
-        """Give the day from which it stands without a break."""
+        """Return the day since which it has a value without a break."""
         days: list[date] = []
         for day, value in self.vintages:
             days = [] if value is None else [*days, day]
@@ -159,7 +159,7 @@ class Figure:
 
     @cached_property
     def is_used(self) -> bool:
-        """Say whether any metric needs this line."""
+        """Return whether any metric needs this line."""
         return any(self.row["line_item"] in plan.needs.split() for plan in PLANS.values())
 
     @cached_property
@@ -202,7 +202,7 @@ class Issuer:
     figures: list[Figure]
 
     def answer(self, metric: str, day: date) -> Expected | None:
-        """Give (reason or ``value``, the year, the value); None where it is not covered yet."""
+        """Return (reason or ``value``, year end, value); None if nothing is published yet."""
         ends = [end for end in self._ends() if self._published(metric, end, day)]
         if not ends:
             return self._before(day)
@@ -226,7 +226,7 @@ class Issuer:
         )
 
     def _at(self, end: date) -> list[Figure]:
-        """Give the money figures of the year that ends then, and its balances."""
+        """Return the flows of the year that ends then, and its balances."""
         return [
             figure
             for figure in self.figures
@@ -351,9 +351,11 @@ class Issuer:
         return [figure for figure in self.figures if figure.span == option.span]
 
     def _ended_at(self, option: Option) -> date | None:
-        """Give the day on which a statement was withdrawn in a part; None if it stands."""
-        gone = [figure.current_at for figure in option.inputs.values() if figure.value is None]
+        """Return the day on which part of a statement was withdrawn; None if it stands."""
+        withdrawn_at = [
+            figure.current_at for figure in option.inputs.values() if figure.value is None
+        ]
         spanning = self._spanning(option)
         if all(figure.value is None for figure in spanning):
-            gone.append(max(figure.current_at for figure in spanning))
-        return min(gone) if gone else None
+            withdrawn_at.append(max(figure.current_at for figure in spanning))
+        return min(withdrawn_at) if withdrawn_at else None

@@ -177,7 +177,7 @@ def spread(numbers: list[int | Fraction | None], kinds: dict[str, Any]) -> dict[
 
 
 def by_tender(all_processes: list[ModelProcess], month: date) -> dict[Key, Answer]:
-    """Give the panels of the processes that were opened in a month, for the whole country."""
+    """Return the panels of the processes opened in a month, for the whole country."""
     opened = [
         process for process in all_processes if process.opened and month_of(process.opened) == month
     ]

@@ -28,7 +28,7 @@ def tables(record: Record, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return staged(record, tmp_path_factory.mktemp("stage"))
 
 
-def test_issuers_worked_out_a_few_at_a_time_have_the_same_rows(
+def test_computing_issuers_in_small_batches_gives_the_same_rows(
     record: Record, tables: dict[str, pa.Table], tmp_path: Path
 ) -> None:
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}

@@ -27,7 +27,7 @@ Tables = tuple[list[Row], list[Row], list[Row]]
 
 
 def derived(record: Record, folder: Path) -> Tables:
-    """Give the signals of a record, and the releases and parties they are made from."""
+    """Return the signals of a record, and the releases and parties they are derived from."""
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
     with Snapshot(folder, record, loads, "test") as snapshot:
         snapshot.copy_record()
@@ -115,7 +115,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Tables:
 
 
 @pytest.mark.parametrize("country", ["ZA", "KE", "CO"])
-def test_the_sample_world_is_reckoned_alike(sample: Tables, country: str) -> None:
+def test_the_sample_world_agrees_with_the_model(sample: Tables, country: str) -> None:
     days = [date(2022, 2, 5), date(2023, 1, 5), date(2024, 7, 5), date(2026, 4, 5)]
     assert compare(sample, country, days) > 400
 
@@ -212,7 +212,7 @@ def made(releases: list[Row]) -> Tables:
 
 @_FEW
 @given(_WORLDS)
-def test_random_worlds_are_reckoned_alike(releases: list[Row]) -> None:
+def test_random_worlds_agree_with_the_model(releases: list[Row]) -> None:
     days = [date(2023, 2, 5), date(2024, 3, 5), date(2024, 9, 5)]
     compare(made(releases), "ZA", days)
 

@@ -1,4 +1,4 @@
-"""The ``sankofa`` command: its help, its shells, its exit statuses, what scripts read of it."""
+"""The ``sankofa`` command: its help, its shells, its exit statuses and its JSON output."""
 
 import fcntl
 import json
@@ -21,12 +21,12 @@ from tests.helpers.installation import copy_of, run_command, sample_home
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = copy_of(sample_home(tmp_path_factory), "commanded", tmp_path_factory)
+    home = copy_of(sample_home(tmp_path_factory), "commanded", tmp_path_factory)
     status, _, err = run_command(
-        made, "keys", "create", "--tier", "starter", "--label", "Example Bank"
+        home, "keys", "create", "--tier", "starter", "--label", "Example Bank"
     )
     assert status == 0, err
-    return made
+    return home
 
 
 @pytest.fixture
@@ -42,21 +42,23 @@ def run(*words: str) -> Result:
 
 
 def test_the_help_has_every_command_under_a_heading_and_every_exit_status() -> None:
-    shown = run("--help").output
-    placed = {name for names in SECTIONS.values() for name in names}
-    assert {name for name, each in sankofa.commands.items() if not each.hidden} <= placed
+    help_text = run("--help").output
+    in_sections = {name for names in SECTIONS.values() for name in names}
+    assert {
+        name for name, subcommand in sankofa.commands.items() if not subcommand.hidden
+    } <= in_sections
     for text in (*SECTIONS, *sankofa.commands.keys() - {"demo"}, *MEANINGS.values()):
-        assert text in " ".join(shown.split())
+        assert text in " ".join(help_text.split())
 
 
 def test_every_command_says_what_it_does() -> None:
     for name, command in sankofa.commands.items():
         assert command.help, name
-        for below, each in getattr(command, "commands", {}).items():
-            assert each.help, f"{name} {below}"
+        for subname, subcommand in getattr(command, "commands", {}).items():
+            assert subcommand.help, f"{name} {subname}"
 
 
-def test_the_help_waits_for_nothing_that_only_the_work_needs() -> None:
+def test_the_help_imports_no_heavy_library() -> None:
     heavy = (
         "dagster",
         "duckdb",
@@ -70,26 +72,30 @@ def test_the_help_waits_for_nothing_that_only_the_work_needs() -> None:
     script = (
         "import sys; from pipelines.commands.main import sankofa\n"
         "sankofa(['--help'], standalone_mode=False)\n"
-        f"print([each for each in {heavy!r} if each in sys.modules])"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
     )
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert completed.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_its_script(shell: str) -> None:
+def test_every_shell_has_a_completion_script(shell: str) -> None:
     printed = run("completion", shell)
     assert printed.exit_code == 0, printed.output
     assert "_SANKOFA_COMPLETE" in printed.output
 
 
 def test_bash_completes_commands_and_sources(home: Path) -> None:
-    asked = {"_SANKOFA_COMPLETE": "bash_complete", "COMP_CWORD": "1", "COMP_WORDS": "sankofa qu"}
-    assert run_command(home, **asked)[1].split() == ["plain,quarantine", "plain,quality"]
-    asked |= {"COMP_CWORD": "2", "COMP_WORDS": "sankofa ingest wor"}
-    assert run_command(home, **asked)[1].split() == ["plain,worldbank"]
+    completion = {
+        "_SANKOFA_COMPLETE": "bash_complete",
+        "COMP_CWORD": "1",
+        "COMP_WORDS": "sankofa qu",
+    }
+    assert run_command(home, **completion)[1].split() == ["plain,quarantine", "plain,quality"]
+    completion |= {"COMP_CWORD": "2", "COMP_WORDS": "sankofa ingest wor"}
+    assert run_command(home, **completion)[1].split() == ["plain,worldbank"]
 
 
 @pytest.mark.parametrize(
@@ -118,17 +124,17 @@ def test_an_exit_status_says_what_kind_of_failure_it_was(
 ) -> None:
     for name, value in setting.items():
         monkeypatch.setenv(name, value)
-    done = run(*words)
-    assert done.exit_code == status, done.output
-    assert "Traceback" not in done.output and "hidden" not in done.output
-    assert (status in (Exit.OK, Exit.USAGE)) != done.stderr.startswith("sankofa: ")
+    completed = run(*words)
+    assert completed.exit_code == status, completed.output
+    assert "Traceback" not in completed.output and "hidden" not in completed.output
+    assert (status in (Exit.OK, Exit.USAGE)) != completed.stderr.startswith("sankofa: ")
 
 
-def test_what_the_disk_refuses_is_a_sentence_too(empty: Path) -> None:
-    (empty / "sample").write_text("a file in place of the folder")
-    done = run("sample")
-    assert done.exit_code == Exit.FAILED
-    assert "sankofa: " in done.stderr and "`sankofa doctor`" in done.stderr
+def test_a_disk_error_is_reported_as_a_sentence(empty: Path) -> None:
+    (empty / "sample").write_text("a file instead of the folder")
+    completed = run("sample")
+    assert completed.exit_code == Exit.FAILED
+    assert "sankofa: " in completed.stderr and "`sankofa doctor`" in completed.stderr
 
 
 LISTED = (
@@ -144,17 +150,17 @@ LISTED = (
 
 
 @pytest.mark.parametrize("words", LISTED, ids=" ".join)
-def test_a_script_reads_json_and_nothing_else(
+def test_json_output_is_nothing_but_json(
     home: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("SANKOFA_HOME", str(home))
-    done = run(*words, "--json")
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)
+    completed = run(*words, "--json")
+    assert completed.exit_code == 0, completed.output
+    assert json.loads(completed.stdout)
     assert run(*words).stdout.strip()
 
 
-def test_the_board_is_that_of_the_build_that_is_read(
+def test_the_quality_report_is_that_of_the_current_build(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SANKOFA_HOME", str(home))
@@ -175,30 +181,32 @@ def test_the_board_is_that_of_the_build_that_is_read(
     ids=str,
 )
 def test_a_table_fits_the_terminal(home: Path, words: tuple[str, ...], width: int) -> None:
-    shown = in_terminal(home, width, *words)
-    assert max(map(len, shown)) <= width
-    assert len(shown) > 2
+    lines = in_terminal(home, width, *words)
+    assert max(map(len, lines)) <= width
+    assert len(lines) > 2
 
 
 def in_terminal(home: Path, width: int, *words: str) -> list[str]:
-    """Run the command in a terminal of a width; give the lines without their colours."""
+    """Run the command in a terminal of a width; return the lines without their colours."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
-    kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")
+    }
     with subprocess.Popen(
         [sys.executable, "-m", "pipelines.commands.main", *words],
-        env={**kept, "SANKOFA_HOME": str(home), "TERM": "xterm"},
+        env={**environment, "SANKOFA_HOME": str(home), "TERM": "xterm"},
         stdout=theirs,
         stderr=subprocess.DEVNULL,
     ) as process:
         os.close(theirs)
-        run_command = bytearray()
+        output = bytearray()
         try:
             while piece := os.read(ours, 65_536):
-                run_command += piece
+                output += piece
         except OSError:
-            pass  # the terminal was hung up: nothing more comes
+            pass  # the terminal was closed: there is no more output
         finally:
             os.close(ours)
     assert process.returncode == 0
-    return click.unstyle(run_command.decode()).replace("\r", "").splitlines()
+    return click.unstyle(output.decode()).replace("\r", "").splitlines()

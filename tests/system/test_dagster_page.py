@@ -39,7 +39,7 @@ def test_every_table_says_what_each_of_its_columns_means() -> None:
             assert schema.columns and all(column.description for column in schema.columns)
 
 
-def test_what_is_landed_links_to_its_source_and_names_the_licence() -> None:
+def test_landed_assets_link_to_their_source_and_name_the_licence() -> None:
     for spec in definitions(read_settings(os.environ)).resolve_all_asset_specs():
         if "http" in spec.kinds:
             assert spec.metadata["address"].url.startswith("http")
@@ -48,12 +48,16 @@ def test_what_is_landed_links_to_its_source_and_names_the_licence() -> None:
 
 def test_every_job_schedule_and_sensor_says_what_it_does() -> None:
     repository = definitions(read_settings(os.environ)).get_repository_def()
-    told = {
+    descriptions = {
         **{job.name: job.description for job in repository.get_all_jobs()},
         **{schedule.name: schedule.description for schedule in repository.schedule_defs},
         **{sensor.name: sensor.description for sensor in repository.sensor_defs},
     }
-    assert [name for name, words in told.items() if not words and name != "__ASSET_JOB"] == []
+    assert [
+        name
+        for name, description in descriptions.items()
+        if not description and name != "__ASSET_JOB"
+    ] == []
 
 
 def test_every_check_of_the_build_blocks_and_is_described() -> None:
@@ -68,13 +72,13 @@ def test_every_check_of_the_build_blocks_and_is_described() -> None:
 
 def test_the_definitions_load_without_a_warning() -> None:
     script = "from pipelines.definitions import defs; defs.get_repository_def()"
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (completed.returncode, completed.stderr) == (0, "")
 
 
-def test_what_a_person_wrote_of_dagster_is_kept_and_what_we_wrote_before_is_renewed(
+def test_an_edited_dagster_yaml_is_kept_and_a_generated_one_is_updated(
     home: Path,
 ) -> None:
     settings = home / "dagster" / "dagster.yaml"

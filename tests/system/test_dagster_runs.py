@@ -41,7 +41,7 @@ def server() -> Iterator[Replay]:
 
 
 @pytest.fixture
-def here(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def settings(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
     monkeypatch.setenv("DAGSTER_HOME", "")
     for key in ("ECB", "ZA_ETENDERS", "H10", "SEC_SUBMISSIONS", "GLEIF_API"):
@@ -64,34 +64,37 @@ def a_day(request: ReceivedRequest) -> Reply:
     return Reply(json.dumps(package).encode())
 
 
-def test_a_range_of_days_is_filled_in_by_one_run(here: Settings, server: Replay) -> None:
+def test_a_range_of_days_is_filled_in_by_one_run(settings: Settings, server: Replay) -> None:
     server.answer("/api/OCDSReleases", a_day)
 
-    said = run_job(here, "fetch_za_etenders_landed", span("2024-02-27", "2024-03-02"))
+    metadata = run_job(settings, "fetch_za_etenders_landed", span("2024-02-27", "2024-03-02"))
 
     assert [request.query["dateFrom"] for request in server.requests] == [
         str(date(2024, 2, 27) + timedelta(days=n)) for n in range(5)
     ]
-    assert said["za_etenders_landed"]["documents_new"] == 5
-    with instance(here) as keeper:
-        [run] = keeper.get_runs()
-        filled = keeper.get_materialized_partitions(dg.AssetKey("za_etenders_landed"))
+    assert metadata["za_etenders_landed"]["documents_new"] == 5
+    with instance(settings) as dagster_instance:
+        [run] = dagster_instance.get_runs()
+        filled = dagster_instance.get_materialized_partitions(dg.AssetKey("za_etenders_landed"))
     assert run.is_success
     assert len(filled) == 5
-    loaded = run_job(here, "ingest")
+    loaded = run_job(settings, "ingest")
     assert loaded["za_etenders_tender_releases"]["read"] == 5
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:dagster")
 def test_a_backfill_that_the_daemon_launches_fills_its_range(
-    here: Settings, server: Replay
+    settings: Settings, server: Replay
 ) -> None:
     server.answer("/api/OCDSReleases", a_day)
     key = dg.AssetKey("za_etenders_landed")
     code = ModuleTarget("pipelines.definitions", None, str(ROOT), "sankofa")
     queue, log = QueuedRunCoordinatorDaemon(interval_seconds=1), logging.getLogger("dagster")
-    with instance(here) as keeper, create_test_daemon_workspace_context(code, keeper) as workspace:
+    with (
+        instance(settings) as dagster_instance,
+        create_test_daemon_workspace_context(code, dagster_instance) as workspace,
+    ):
         backfill = PartitionBackfill.from_asset_partitions(
             backfill_id="backfill",
             asset_graph=workspace.create_request_context().asset_graph,
@@ -99,20 +102,20 @@ def test_a_backfill_that_the_daemon_launches_fills_its_range(
             asset_selection=[key],
             backfill_timestamp=datetime.now(UTC).timestamp(),
             tags={},
-            dynamic_partitions_store=keeper,
+            dynamic_partitions_store=dagster_instance,
             all_partitions=False,
             title=None,
             description=None,
             run_config=None,
         )
-        keeper.add_backfill(backfill)
+        dagster_instance.add_backfill(backfill)
         while backfill.status == BulkActionStatus.REQUESTED:
             list(execute_backfill_iteration(workspace, log))
             list(queue.run_iteration(workspace))
             time.sleep(0.1)
-            backfill = keeper.get_backfill("backfill") or backfill
-        [run] = keeper.get_runs()
-        filled = keeper.get_materialized_partitions(key)
+            backfill = dagster_instance.get_backfill("backfill") or backfill
+        [run] = dagster_instance.get_runs()
+        filled = dagster_instance.get_materialized_partitions(key)
 
     assert backfill.status == BulkActionStatus.COMPLETED_SUCCESS
     assert run.is_success
@@ -121,7 +124,7 @@ def test_a_backfill_that_the_daemon_launches_fills_its_range(
 
 
 def test_issuers_are_fetched_by_batches_that_never_change(
-    here: Settings, server: Replay, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, server: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ciks = ["16", "32", "17", "18"]
     monkeypatch.setenv("SANKOFA_CIKS", " ".join(ciks))
@@ -131,36 +134,36 @@ def test_issuers_are_fetched_by_batches_that_never_change(
 
     run_job(settings, "fetch_sec_submissions_landed", span("00", "01"))
 
-    asked = [request.path[-15:-5] for request in server.requests]
-    assert asked == ["0000000016", "0000000032", "0000000017"]
+    ciks_fetched = [request.path[-15:-5] for request in server.requests]
+    assert ciks_fetched == ["0000000016", "0000000032", "0000000017"]
     assert {batch_of(cik) for cik in ISSUERS} <= set(BATCHES)
     run_job(settings, "fetch_sec_submissions_landed", span(BATCHES[0], BATCHES[-1]))
     assert len(server.requests) == 3 + len(ciks)
 
 
-def test_a_source_is_fetched_by_one_run_at_a_time(here: Settings, server: Replay) -> None:
-    asked_first, go_on = threading.Event(), threading.Event()
+def test_a_source_is_fetched_by_one_run_at_a_time(settings: Settings, server: Replay) -> None:
+    first_request, go_on = threading.Event(), threading.Event()
 
-    def held(request: ReceivedRequest) -> Reply:
-        asked_first.set()
+    def wait_for_release(request: ReceivedRequest) -> Reply:
+        first_request.set()
         go_on.wait(240)
         return Reply(RATES)
 
-    server.answer("/service/data/EXR/D.ZAR.EUR.SP00.A", held)
+    server.answer("/service/data/EXR/D.ZAR.EUR.SP00.A", wait_for_release)
     job = definitions(read_settings(os.environ)).resolve_job_def("fetch_ecb_landed")
     succeeded: list[bool] = []
-    with instance(here) as keeper:
+    with instance(settings) as dagster_instance:
 
         def run() -> None:
             tags = span("2024-01-01", "2024-01-01")
-            succeeded.append(job.execute_in_process(instance=keeper, tags=tags).success)
+            succeeded.append(job.execute_in_process(instance=dagster_instance, tags=tags).success)
 
         first, second = (threading.Thread(target=run) for _ in range(2))
         try:
             first.start()
-            assert asked_first.wait(60)
+            assert first_request.wait(60)
             second.start()
-            pool = keeper.event_log_storage
+            pool = dagster_instance.event_log_storage
             while not pool.get_concurrency_info("ecb").pending_step_count:
                 assert len(server.requests) == 1
                 time.sleep(0.05)
@@ -174,26 +177,34 @@ def test_a_source_is_fetched_by_one_run_at_a_time(here: Settings, server: Replay
     assert len(server.requests) == 2
 
 
-def test_what_a_killed_command_held_is_free_for_the_next(here: Settings, server: Replay) -> None:
+def test_the_slot_of_a_killed_command_is_released_for_the_next(
+    settings: Settings, server: Replay
+) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
     job = definitions(read_settings(os.environ)).resolve_job_def("fetch_ecb_landed")
-    with instance(here) as keeper:
+    with instance(settings) as dagster_instance:
         tags = {"sankofa/by": "command", **span("2024-01-01", "2024-01-01")}
-        left = keeper.create_run_for_job(job, tags=tags, status=dg.DagsterRunStatus.STARTED)
-        keeper.event_log_storage.initialize_concurrency_limit_to_default("ecb")
-        claim = keeper.event_log_storage.claim_concurrency_slot("ecb", left.run_id, "ecb_landed")
+        left = dagster_instance.create_run_for_job(
+            job, tags=tags, status=dg.DagsterRunStatus.STARTED
+        )
+        dagster_instance.event_log_storage.initialize_concurrency_limit_to_default("ecb")
+        claim = dagster_instance.event_log_storage.claim_concurrency_slot(
+            "ecb", left.run_id, "ecb_landed"
+        )
         assert claim.is_claimed
 
-    said = run_job(here, "fetch_ecb_landed", span("2024-01-01", "2024-01-01"))
+    metadata = run_job(settings, "fetch_ecb_landed", span("2024-01-01", "2024-01-01"))
 
-    assert said["ecb_landed"]["documents"] == 1
-    with instance(here) as keeper:
-        run = keeper.get_run_by_id(left.run_id)
+    assert metadata["ecb_landed"]["documents"] == 1
+    with instance(settings) as dagster_instance:
+        run = dagster_instance.get_run_by_id(left.run_id)
     assert run is not None
     assert run.status == dg.DagsterRunStatus.FAILURE
 
 
-def test_a_source_that_fails_live_leaves_the_others_running(here: Settings, server: Replay) -> None:
+def test_a_source_that_fails_live_leaves_the_others_running(
+    settings: Settings, server: Replay
+) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
     server.on("/monthly.csv", Reply(b"gone", 410))
     both = dg.Definitions(
@@ -202,50 +213,52 @@ def test_a_source_that_fails_live_leaves_the_others_running(here: Settings, serv
         jobs=[dg.define_asset_job("both", ["h10_landed", "ecb_landed", "ecb_macro_series"])],
     ).resolve_job_def("both")
 
-    with instance(here) as keeper:
+    with instance(settings) as dagster_instance:
         result = both.execute_in_process(
-            instance=keeper, raise_on_error=False, tags=span("2024-01-01", "2024-01-01")
+            instance=dagster_instance, raise_on_error=False, tags=span("2024-01-01", "2024-01-01")
         )
 
     assert not result.success
     failed = [event for event in result.all_events if event.is_step_failure]
     assert [event.step_key for event in failed] == ["h10_landed"]
     assert "it answers 410" in str(failed[0].step_failure_data.user_failure_data)
-    record = Record(here.record)
+    record = Record(settings.record)
     assert len(record.query(f"SELECT * FROM {record.relation('macro_series')}")) == 1
     with pytest.raises(SankofaError, match="failed in h10_landed"):
-        run_job(here, "fetch_h10_landed")
+        run_job(settings, "fetch_h10_landed")
 
 
 def test_each_table_shows_its_counts_a_sample_and_its_quarantine(
-    here: Settings, server: Replay
+    settings: Settings, server: Replay
 ) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
-    run_job(here, "fetch_ecb_landed", span("2024-01-01", "2024-01-01"))
+    run_job(settings, "fetch_ecb_landed", span("2024-01-01", "2024-01-01"))
 
-    said = run_job(here, "ingest")["ecb_macro_series"]
+    metadata = run_job(settings, "ingest")["ecb_macro_series"]
 
-    assert (said["read"], said["appended"], said["quarantined"]) == (2, 1, 1)
-    header, _, row = str(said["sample"]).splitlines()
+    assert (metadata["read"], metadata["appended"], metadata["quarantined"]) == (2, 1, 1)
+    header, _, row = str(metadata["sample"]).splitlines()
     assert header.startswith("| series | country_iso3 |")
     assert row.startswith("| FX.EUR.ZAR |")
-    assert Path(str(said["quarantine"])).is_dir()
-    assert "| 1 |" in str(said["why quarantined"])
+    assert Path(str(metadata["quarantine"])).is_dir()
+    assert "| 1 |" in str(metadata["why quarantined"])
 
 
-def test_the_record_fills_without_any_folder_of_documents(here: Settings, server: Replay) -> None:
+def test_the_record_fills_without_any_folder_of_documents(
+    settings: Settings, server: Replay
+) -> None:
     server.on("/monthly.csv", Reply(b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"))
 
-    run_job(here, "fetch_h10_landed")
-    said = run_job(here, "ingest")
+    run_job(settings, "fetch_h10_landed")
+    metadata = run_job(settings, "ingest")
 
-    assert not here.sample.exists()
-    assert said["h10_macro_series"]["appended"] == 1
-    assert run_job(here, "publish")["published_build"]["data_version"]
+    assert not settings.sample.exists()
+    assert metadata["h10_macro_series"]["appended"] == 1
+    assert run_job(settings, "publish")["published_build"]["data_version"]
 
 
-def test_what_was_landed_and_is_not_read_asks_for_a_load_of_its_source(
-    here: Settings, server: Replay
+def test_unread_landed_documents_trigger_a_load_of_their_source(
+    settings: Settings, server: Replay
 ) -> None:
     [sensor] = definitions(read_settings(os.environ)).get_repository_def().sensor_defs
 
@@ -258,10 +271,10 @@ def test_what_was_landed_and_is_not_read_asks_for_a_load_of_its_source(
 
     server.on("/monthly.csv", Reply(b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"))
     before = look(None)
-    run_job(here, "fetch_h10_landed")
+    run_job(settings, "fetch_h10_landed")
     landed = look(before.cursor)
     again = look(landed.cursor)
-    run_job(here, "ingest")
+    run_job(settings, "ingest")
     read = look(before.cursor)
 
     assert not before.run_requests
@@ -279,8 +292,8 @@ def test_what_was_landed_and_is_not_read_asks_for_a_load_of_its_source(
         ("sec_submissions", "00", "15"),
     ],
 )
-def test_each_night_asks_again_for_what_may_have_changed(
-    here: Settings, source: str, first: str, last: str
+def test_the_nightly_schedule_refetches_what_may_have_changed(
+    settings: Settings, source: str, first: str, last: str
 ) -> None:
     schedule = (
         definitions(read_settings(os.environ))
@@ -296,7 +309,7 @@ def test_each_night_asks_again_for_what_may_have_changed(
     assert request.tags.items() >= span(first, last).items()
 
 
-def test_every_asset_says_how_fresh_it_must_be_and_whose_pool_it_takes(here: Settings) -> None:
+def test_every_asset_has_a_freshness_policy_and_the_pool_of_its_source(settings: Settings) -> None:
     for asset in (
         definitions(read_settings(os.environ)).get_repository_def().assets_defs_by_key.values()
     ):
@@ -308,10 +321,12 @@ def test_every_asset_says_how_fresh_it_must_be_and_whose_pool_it_takes(here: Set
             assert asset.backfill_policy == dg.BackfillPolicy.single_run()
 
 
-def test_a_landed_document_is_the_one_that_came(here: Settings, server: Replay) -> None:
+def test_a_landed_document_is_the_bytes_that_were_received(
+    settings: Settings, server: Replay
+) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
-    run_job(here, "fetch_ecb_landed", span("2024-01-01", "2024-02-01"))
-    landing = Landing(here.landing)
+    run_job(settings, "fetch_ecb_landed", span("2024-01-01", "2024-02-01"))
+    landing = Landing(settings.landing)
     [document] = landing.documents("ecb")
     assert landing.read(document) == RATES
     assert server.requests[0].query["updatedAfter"].startswith("2024-01-01")

@@ -1,4 +1,4 @@
-"""What README and docs say is so: every command and snippet is run, every link leads somewhere."""
+"""README and docs are true: every command and snippet is run, every link resolves."""
 
 import os
 import re
@@ -32,9 +32,9 @@ from tests.helpers.installation import copy_of, sample_home
 from tests.helpers.paths import ROOT
 
 NAMES = [str(page.relative_to(ROOT)) for page in pages()]
-TOLD = [name for name in NAMES if any(block.is_run for block in blocks(ROOT / name))]
+PAGES_TO_RUN = [name for name in NAMES if any(block.is_run for block in blocks(ROOT / name))]
 LEFT_OUT = [block for name in NAMES for block in blocks(ROOT / name) if block.mark]
-# A reader asks a few times a minute, all pages together ask more often.
+# A reader sends a few requests a minute; all pages together send more.
 _TIERS = '{"sample": {"per_minute": 10000}, "starter": {"per_minute": 10000}}'
 
 
@@ -44,20 +44,20 @@ class Running:
 
     home: Path
     addresses: Mapping[str, str]
-    said: str
+    output: str
 
     def as_written(self, printed: str) -> str:
-        """Put the addresses of the pages in the place of those that answer."""
+        """Replace the addresses of the running servers with those written in the pages."""
         for written, live in self.addresses.items():
             printed = printed.replace(live, written)
         return printed
 
 
 def free_ports(number: int) -> list[int]:
-    with ExitStack() as held:
-        sockets = [held.enter_context(closing(socket.socket())) for _ in range(number)]
-        for socket_item in sockets:
-            socket_item.bind(("127.0.0.1", 0))
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(closing(socket.socket())) for _ in range(number)]
+        for listener in sockets:
+            listener.bind(("127.0.0.1", 0))
         return [socket.getsockname()[1] for socket in sockets]
 
 
@@ -89,7 +89,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.mark.skipif(which("curl") is None, reason="left out: there is no curl")
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", PAGES_TO_RUN)
 def test_every_command_of_a_page_does_what_it_shows(
     name: str, running: Running, tmp_path: Path
 ) -> None:
@@ -106,7 +106,7 @@ def test_every_block_is_run_or_shown_or_says_why_not(name: str) -> None:
         assert block.language in (*RUN, *SHOWN, "diff"), block.location
 
 
-def test_what_is_shown_must_be_printed_and_in_this_order() -> None:
+def test_shown_lines_must_be_printed_in_order() -> None:
     printed = "first 12 rows\nsecond\n"
     assert missing("first … rows\n…\nsecond", printed) is None
     assert missing("second\nfirst", printed) == "first"
@@ -134,13 +134,13 @@ def test_every_link_leads_to_a_file_and_a_heading_of_it(name: str) -> None:
         if address.startswith(("http://", "https://")):
             continue
         path, _, heading = address.partition("#")
-        leads_to = (page.parent / path).resolve() if path else page
-        assert leads_to.exists(), f"{name}: {address}"
-        assert not heading or heading in headings(leads_to), f"{name}: {address}"
+        target_page = (page.parent / path).resolve() if path else page
+        assert target_page.exists(), f"{name}: {address}"
+        assert not heading or heading in headings(target_page), f"{name}: {address}"
 
 
 def headings(page: Path) -> set[str]:
-    """Give the anchors of a page as GitHub names them."""
+    """Return the anchors of a page as GitHub names them."""
     titles = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
@@ -152,11 +152,11 @@ def test_the_targets_of_make_that_are_named_exist() -> None:
         assert named <= targets, page
 
 
-def test_the_readme_shows_what_is_said_when_all_answers(running: Running) -> None:
+def test_the_readme_shows_the_greeting_of_sankofa_up(running: Running) -> None:
     """All but the line of Dagster, which takes longer to start and is left out here."""
     (text,) = (block.text for block in blocks(ROOT / "README.md") if "Sandbox key" in block.text)
     shown = re.sub(r"^Runs.*\n", "", text, flags=re.MULTILINE)
-    assert missing(shown, running.as_written(running.said)) is None, running.said
+    assert missing(shown, running.as_written(running.output)) is None, running.output
 
 
 def test_the_procurement_dashboard_prints_what_its_page_shows(running: Running) -> None:

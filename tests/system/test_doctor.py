@@ -43,44 +43,44 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make an installation with which nothing is wrong: a build of an hour ago, and a key."""
+def healthy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An installation without faults: a build of an hour ago, and a key."""
     home = tmp_path_factory.mktemp("healthy")
     published(settings_of(home), datetime.now(UTC) - timedelta(hours=1))
     return home
 
 
 @pytest.fixture
-def healthy(home: Path, made_once: Path) -> Path:
-    shutil.copytree(made_once, home)
+def healthy(home: Path, healthy_home: Path) -> Path:
+    shutil.copytree(healthy_home, home)
     return home
 
 
 def published(here: Settings, moment: datetime, notice: str = NOTICE) -> None:
-    """Publish one fact as if at a moment, with a key to ask for it."""
+    """Publish one fact as if at a moment, and create a key."""
     record = Record(here.record)
     load(record, FUNDAMENTALS, fact("1"))
-    told = json.dumps([{"measured_at": moment.isoformat()}])
-    publish(record, here.marts, notice, export=lambda *_: {"measured": told})
+    measurements = json.dumps([{"measured_at": moment.isoformat()}])
+    publish(record, here.marts, notice, export=lambda *_: {"measured": measurements})
     create_key(KeyStore(here.keys), "starter")
 
 
 def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        return str(held.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return str(listener.getsockname()[1])
 
 
-def look(*words: str) -> tuple[int, list[dict[str, Any]]]:
+def run_doctor(*words: str) -> tuple[int, list[dict[str, Any]]]:
     ports = ("--port", free_port(), "--mcp-port", free_port(), "--dagster-port", free_port())
-    done = CliRunner().invoke(sankofa, ["doctor", "--json", *ports, *words])
-    assert done.stderr == "", done.stderr
-    return done.exit_code, json.loads(done.stdout)
+    completed = CliRunner().invoke(sankofa, ["doctor", "--json", *ports, *words])
+    assert completed.stderr == "", completed.stderr
+    return completed.exit_code, json.loads(completed.stdout)
 
 
 def faults(*words: str) -> dict[str, str]:
-    """Give each fault as one text, by its subject; every one says what to do."""
-    status, found = look(*words)
-    wrong = [item for item in found if item["state"] == "fault"]
+    """Return the text of each fault by its subject; every fault says what to do."""
+    status, findings = run_doctor(*words)
+    wrong = [item for item in findings if item["state"] == "fault"]
     assert status == (1 if wrong else 0)
     assert all(item["do"] for item in wrong)
     return {item["subject"]: f"{item['says']} -> {item['do']}" for item in wrong}
@@ -91,16 +91,16 @@ def test_nothing_is_wrong_with_a_healthy_installation(healthy: Path) -> None:
 
 
 def test_a_person_sees_each_area_and_the_sum(healthy: Path) -> None:
-    done = CliRunner().invoke(sankofa, ["doctor", "--port", free_port()])
+    completed = CliRunner().invoke(sankofa, ["doctor", "--port", free_port()])
     for area in ("Machine", "Stores", "Ports", "Keys and settings", "Build", "Sources"):
-        assert f"\n{area}\n" in done.output
-    assert "faults, " in done.output or "fault, " in done.output
+        assert f"\n{area}\n" in completed.output
+    assert "faults, " in completed.output or "fault, " in completed.output
 
 
 def test_too_little_disk_space_is_named(healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SANKOFA_LEAST_FREE_MB", str(10**9))
-    said = faults()["disk space"]
-    assert said.startswith("no disk space: ") and "MB free at" in said
+    fault = faults()["disk space"]
+    assert fault.startswith("no disk space: ") and "MB free at" in fault
 
 
 @pytest.fixture
@@ -123,8 +123,8 @@ def test_a_folder_on_a_read_only_disk_is_named(
 ) -> None:
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     monkeypatch.setenv("SANKOFA_EXPORTS", str(small_disk / "exports"))
-    said = faults()["folders"]
-    assert f"{small_disk} (exports) cannot be written: Read-only file system" in said
+    fault = faults()["folders"]
+    assert f"{small_disk} (exports) cannot be written: Read-only file system" in fault
 
 
 @contextmanager
@@ -175,10 +175,12 @@ def test_a_database_that_is_down_is_named_once_and_without_its_password(
 ) -> None:
     address = f"127.0.0.1:{free_port()}/marts"
     monkeypatch.setenv("SANKOFA_MARTS", f"postgresql://someone:hidden@{address}?password=hidden")
-    found = faults()
-    assert found.keys() == {"datastore"}
-    assert f"postgresql://{address} does not answer" in found["datastore"]
-    assert "correct SANKOFA_MARTS" in found["datastore"] and "hidden" not in str(look())
+    faults_named = faults()
+    assert faults_named.keys() == {"datastore"}
+    assert f"postgresql://{address} does not answer" in faults_named["datastore"]
+    assert "correct SANKOFA_MARTS" in faults_named["datastore"] and "hidden" not in str(
+        run_doctor()
+    )
 
 
 @pytest.mark.parametrize(
@@ -197,9 +199,9 @@ def test_a_wrong_url_is_named_with_what_it_may_be(
     healthy: Path, monkeypatch: pytest.MonkeyPatch, setting: str, value: str, store: str
 ) -> None:
     monkeypatch.setenv(setting, value)
-    said = faults()[store]
-    assert f"wrong URL: {setting} is " in said and "-> give a f" in said
-    assert "hidden" not in said
+    fault = faults()[store]
+    assert f"wrong URL: {setting} is " in fault and "-> give a f" in fault
+    assert "hidden" not in fault
 
 
 def test_a_wrong_url_never_shows_its_password(
@@ -207,11 +209,11 @@ def test_a_wrong_url_never_shows_its_password(
 ) -> None:
     monkeypatch.setenv("SANKOFA_MARTS", "postgresql:/me:hunter2@host/db")
     monkeypatch.setenv("SANKOFA_KEYS", "redis:me:hunter2@host")
-    assert "hunter2" not in str(look())
+    assert "hunter2" not in str(run_doctor())
     assert "wrong URL: SANKOFA_MARTS is postgresql…" in faults()["datastore"]
 
 
-def test_a_landing_that_no_library_can_open_is_told_and_not_thrown(
+def test_a_landing_url_of_an_unknown_scheme_is_a_fault_and_no_traceback(
     healthy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SANKOFA_LANDING_URL", "foo://x")
@@ -225,8 +227,8 @@ def test_a_key_store_that_was_lost_is_named(healthy: Path) -> None:
 
 def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
     (build,) = Path(settings_of(healthy).marts).glob("*.sqlite")
-    with sqlite3.connect(build) as held:
-        held.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
+    with sqlite3.connect(build) as sql:
+        sql.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
     assert "cannot be read" in faults()["datastore"]
 
 
@@ -246,9 +248,9 @@ def test_a_signing_key_that_others_can_read_is_named(healthy: Path) -> None:
 def test_a_port_in_use_is_named_with_who_has_it(healthy: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        said = faults("--port", str(port))["ports"]
-    assert f"port {port} is in use (REST), by process {os.getpid()}" in said
-    assert "`--port`" in said
+        fault = faults("--port", str(port))["ports"]
+    assert f"port {port} is in use (REST), by process {os.getpid()}" in fault
+    assert "`--port`" in fault
 
 
 def test_a_build_that_lacks_what_was_loaded_since_is_stale(healthy: Path) -> None:
@@ -283,7 +285,7 @@ def test_a_publication_that_was_refused_is_named(healthy: Path) -> None:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
-    """Let every source be asked at a server of ours, which has nothing of any."""
+    """Point every source at a local server that has no documents."""
     with Replay() as server:
         for key in [source.key for source in SOURCES if source.base_url]:
             monkeypatch.setenv(variable_of("SANKOFA_BASE_", key), f"{server.base}/{key}")
@@ -295,23 +297,25 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
 
 def test_a_source_that_blocks_us_is_named_and_asked_only_once(healthy: Path, world: Replay) -> None:
     world.on("/h10/monthly.csv", Reply(b"Request Rate Threshold Exceeded", 403))
-    found = faults("--live")
+    findings = faults("--live")
     live = {source.key for source in SOURCES if source.permitted and source.fetch is not None}
-    assert found.keys() == live
-    assert "blocked: " in found["h10"] and "it answers 403, saying 'Request Rate" in found["h10"]
-    assert "does not answer correctly" in found["worldbank"]
+    assert findings.keys() == live
+    assert (
+        "blocked: " in findings["h10"] and "it answers 403, saying 'Request Rate" in findings["h10"]
+    )
+    assert "does not answer correctly" in findings["worldbank"]
     assert sorted(request.path.split("/")[1] for request in world.requests) == sorted(live)
 
 
-def test_a_source_that_answers_is_as_it_should_be(healthy: Path, world: Replay) -> None:
+def test_a_source_that_answers_is_ok(healthy: Path, world: Replay) -> None:
     world.on("/h10/monthly.csv", Reply(H10))
-    _, found = look("--live")
-    said = {item["subject"]: item for item in found}
-    assert said["h10"]["state"] == "ok" and said["h10"]["says"].startswith("answers; ")
-    assert said["xbrl-filings"]["state"] == "note"
+    _, findings = run_doctor("--live")
+    by_subject = {item["subject"]: item for item in findings}
+    assert by_subject["h10"]["state"] == "ok" and by_subject["h10"]["says"].startswith("answers; ")
+    assert by_subject["xbrl-filings"]["state"] == "note"
 
 
-def test_nothing_is_asked_unless_it_is_wanted(healthy: Path, world: Replay) -> None:
+def test_no_source_is_contacted_without_live(healthy: Path, world: Replay) -> None:
     assert faults() == {}
     assert world.requests == []
 
@@ -323,9 +327,9 @@ def test_a_missing_key_is_named_and_a_fault_if_it_is_needed(
     for key in ("alfred", "worldbank"):
         monkeypatch.delenv(variable_of("SANKOFA_BASE_", key))
     monkeypatch.delenv("SANKOFA_CONTACT")
-    _, found = look(*(["--live"] if live else []))
-    said: Mapping[str, dict[str, Any]] = {item["subject"]: item for item in found}
+    _, findings = run_doctor(*(["--live"] if live else []))
+    by_subject: Mapping[str, dict[str, Any]] = {item["subject"]: item for item in findings}
     for subject, setting in {"alfred": "SANKOFA_FRED_KEY", "contact": "SANKOFA_CONTACT"}.items():
-        assert setting in said[subject]["says"]
-        assert said[subject]["state"] == ("fault" if live else "note")
-    assert said["worldbank"]["state"] == ("note" if live else "ok")
+        assert setting in by_subject[subject]["says"]
+        assert by_subject[subject]["state"] == ("fault" if live else "note")
+    assert by_subject["worldbank"]["state"] == ("note" if live else "ok")

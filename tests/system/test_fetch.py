@@ -69,8 +69,8 @@ def zipped(**members: str) -> bytes:
     return packed.getvalue()
 
 
-def came(fetching: Iterator[FetchedResponse]) -> tuple[list[FetchedResponse], str]:
-    """Give what came before a failure, and the failure's words."""
+def documents_and_error(fetching: Iterator[FetchedResponse]) -> tuple[list[FetchedResponse], str]:
+    """Return the documents that came before a failure, and its message."""
     documents: list[FetchedResponse] = []
     try:
         documents.extend(read(fetching))
@@ -80,7 +80,7 @@ def came(fetching: Iterator[FetchedResponse]) -> tuple[list[FetchedResponse], st
 
 
 def read(fetching: Iterator[FetchedResponse]) -> Iterator[FetchedResponse]:
-    """Read each body while it is open."""
+    """Read every body while it is open."""
     for document in fetching:
         body = document.body
         yield document if isinstance(body, bytes) else replace(document, body=body.read())
@@ -91,7 +91,7 @@ def bytes_of(document: FetchedResponse) -> bytes:
     return document.body
 
 
-def test_every_source_with_a_live_address_has_a_fetcher_and_back() -> None:
+def test_every_source_with_a_live_address_has_a_fetcher_and_vice_versa() -> None:
     assert set(LIVE) == set(FETCH)
 
 
@@ -129,7 +129,7 @@ def test_a_window_that_ends_before_it_begins_is_refused() -> None:
         Window(date(2024, 2, 1), date(2024, 1, 1))
 
 
-def test_after_three_failures_in_a_row_the_rest_is_not_asked_for() -> None:
+def test_after_three_failures_in_a_row_nothing_more_is_requested() -> None:
     tried: list[str] = []
 
     def fails(name: str) -> Iterator[FetchedResponse]:
@@ -137,7 +137,7 @@ def test_after_three_failures_in_a_row_the_rest_is_not_asked_for() -> None:
         raise FetchError("down")
         yield
 
-    _, words = came(fetch_all("worldbank", ["a", "b", "c", "d"], fails))
+    _, words = documents_and_error(fetch_all("worldbank", ["a", "b", "c", "d"], fails))
 
     assert tried == ["a", "b", "c"]
     assert "the rest was skipped" in words
@@ -187,16 +187,14 @@ def test_all_pages_of_an_indicator_arrive_and_are_read(
     assert [len(rows) for each_ in parsed for rows in each_.rows.values()] == [1, 1, 1]
 
 
-def test_of_an_indicator_with_a_page_missing_nothing_is_taken(
-    server: Replay, client: Client
-) -> None:
+def test_an_indicator_with_a_missing_page_is_not_accepted(server: Replay, client: Client) -> None:
     def second_fails(request: ReceivedRequest) -> Reply:
         return Reply(b"", 502) if request.query["page"] == "2" else world_bank_page(1, 2)
 
     server.answer("/v2/country/all/indicator/A", second_fails)
     server.answer("/v2/country/all/indicator/B", world_bank(1))
 
-    documents, words = came(
+    documents, words = documents_and_error(
         macro.worldbank(client, server.base, ALWAYS, configured(INDICATORS="A B"))
     )
 
@@ -211,7 +209,7 @@ def test_pages_of_two_updates_are_not_put_together(server: Replay, client: Clien
 
     server.answer("/v2/country/all/indicator/A", updated)
 
-    documents, words = came(
+    documents, words = documents_and_error(
         macro.worldbank(client, server.base, ALWAYS, configured(INDICATORS="A"))
     )
 
@@ -225,7 +223,7 @@ def test_an_error_of_the_world_bank_with_status_200_is_an_error(
     message = [{"message": [{"id": "120", "key": "Invalid value", "value": "no such indicator"}]}]
     server.on("/v2/country/all/indicator/A", reply(message))
 
-    documents, words = came(
+    documents, words = documents_and_error(
         macro.worldbank(client, server.base, ALWAYS, configured(INDICATORS="A"))
     )
 
@@ -255,7 +253,7 @@ def test_nothing_updated_is_no_failure_but_an_unknown_series_is(
 ) -> None:
     server.on("/service/data/EXR/D.XXX.EUR.SP00.A", Reply(b"No results found.", 404))
 
-    assert came(
+    assert documents_and_error(
         macro.ecb(
             client, server.base, Window(date(2024, 1, 1)), configured(ECB_KEYS="D.XXX.EUR.SP00.A")
         )
@@ -265,7 +263,9 @@ def test_nothing_updated_is_no_failure_but_an_unknown_series_is(
     )
     assert (
         "No results found"
-        in came(macro.ecb(client, server.base, ALWAYS, configured(ECB_KEYS="D.XXX.EUR.SP00.A")))[1]
+        in documents_and_error(
+            macro.ecb(client, server.base, ALWAYS, configured(ECB_KEYS="D.XXX.EUR.SP00.A"))
+        )[1]
     )
 
 
@@ -278,17 +278,17 @@ def test_what_landed_and_has_not_changed_is_not_fetched_again(
 
     server.answer("/service/data/EXR/D.ZAR.EUR.SP00.A", answering)
     landing = Landing(str(tmp_path))
-    found = []
+    document_counts = []
     for _ in range(2):
         with http_client(stored_headers=stored_headers(landing, "ecb")) as client:
             documents = list(
                 macro.ecb(client, server.base, ALWAYS, configured(ECB_KEYS="D.ZAR.EUR.SP00.A"))
             )
-        found.append(len(documents))
+        document_counts.append(len(documents))
         for document in documents:
             landing.land(document)
 
-    assert found == [1, 0]
+    assert document_counts == [1, 0]
 
 
 def fred_series(notes: str = "", short: str = "Q") -> Reply:
@@ -326,9 +326,7 @@ def test_all_observations_of_a_series_arrive_with_what_its_parser_needs(
     assert [len(rows) for each_ in parsed for rows in each_.rows.values()] == [2, 1]
 
 
-def test_observations_that_stop_short_of_their_count_are_not_taken(
-    server: Replay, client: Client
-) -> None:
+def test_fewer_observations_than_announced_are_not_accepted(server: Replay, client: Client) -> None:
     server.on("/fred/series", fred_series())
     server.answer(
         "/fred/series/observations",
@@ -337,7 +335,7 @@ def test_observations_that_stop_short_of_their_count_are_not_taken(
         ),
     )
 
-    documents, words = came(
+    documents, words = documents_and_error(
         fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))
     )
 
@@ -349,7 +347,7 @@ CHANGED = [date(2000, 1, 1) + timedelta(days=31 * n) for n in range(7)]
 
 
 def with_at_most_two_vintages(request: ReceivedRequest) -> Reply:
-    """Refuse a span with more vintages, and cut what was known to the span, as FRED does."""
+    """Refuse a span with more vintages and clip the others to the span, as FRED does."""
     first, last = (date.fromisoformat(request.query[f"realtime_{end}"]) for end in ("start", "end"))
     within = [n for n, day in enumerate(CHANGED) if first <= day <= last]
     if len(within) > 2:
@@ -382,17 +380,19 @@ def test_a_series_with_more_vintages_than_one_answer_holds_comes_in_parts(
     load_source(record, landing, source)
 
     every = vintages_query(MACRO_SERIES, record.relation("macro_series"), vintages="all")
-    found = {row["available_at"]: int(row["value"]) for row in record.query(every).to_pylist()}
-    assert found == {day: n for n, day in enumerate(CHANGED)}
+    values = {row["available_at"]: int(row["value"]) for row in record.query(every).to_pylist()}
+    assert values == {day: n for n, day in enumerate(CHANGED)}
 
 
-def test_a_question_that_fred_refuses_for_another_reason_is_not_split(
+def test_a_request_that_fred_refuses_for_another_reason_is_not_split(
     server: Replay, client: Client
 ) -> None:
     server.on("/fred/series", fred_series())
     server.on("/fred/series/observations", Reply(b'{"error_message": "no such series"}', 400))
 
-    _, words = came(fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW")))
+    _, words = documents_and_error(
+        fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))
+    )
 
     assert "no such series" in words
     assert len(server.requests) == 2
@@ -407,7 +407,7 @@ def test_a_series_under_copyright_is_left_out(server: Replay, client: Client) ->
     assert len(server.requests) == 1
 
 
-def test_without_a_key_fred_is_not_asked_and_the_words_say_how_to_get_one(
+def test_without_a_key_fred_is_not_contacted_and_the_error_says_how_to_get_one(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SANKOFA_FRED_KEY", raising=False)
@@ -443,14 +443,16 @@ def test_an_older_page_named_to_lead_elsewhere_is_refused(server: Replay, client
 
     assert (
         "no name of an older page"
-        in came(filings.submissions(client, server.base, ALWAYS, configured(CIKS="1")))[1]
+        in documents_and_error(
+            filings.submissions(client, server.base, ALWAYS, configured(CIKS="1"))
+        )[1]
     )
 
 
 def test_an_issuer_that_fails_does_not_stop_the_others(server: Replay, client: Client) -> None:
     server.on("/api/xbrl/companyfacts/CIK0000000002.json", reply({"cik": 2}))
 
-    documents, words = came(
+    documents, words = documents_and_error(
         filings.companyfacts(client, server.base, ALWAYS, configured(CIKS="1 2 x"))
     )
 
@@ -473,7 +475,9 @@ def test_a_zip_cut_before_its_table_of_contents_is_refused(server: Replay, clien
 
     assert (
         "its zip ends in the middle"
-        in came(filings.companyfacts_bulk(client, server.base, ALWAYS, configured()))[1]
+        in documents_and_error(
+            filings.companyfacts_bulk(client, server.base, ALWAYS, configured())
+        )[1]
     )
 
 
@@ -524,7 +528,7 @@ def test_reports_of_a_window_arrive_with_the_day_they_were_added(
 def test_an_index_that_ends_before_its_count_is_a_failure(server: Replay, client: Client) -> None:
     server.on("/api/filings", reply({"data": [], "meta": {"count": 9}}))
 
-    _, words = came(
+    _, words = documents_and_error(
         filings.xbrl_filings(client, server.base, ALWAYS, configured(XBRL_COUNTRIES="UA"))
     )
 
@@ -559,14 +563,14 @@ def test_each_day_of_the_south_african_portal_arrives_with_all_its_pages(
     )
 
 
-def test_of_a_day_cut_short_nothing_is_taken(server: Replay, client: Client) -> None:
+def test_a_day_with_a_missing_page_is_not_accepted(server: Replay, client: Client) -> None:
     server.answer(
         "/api/OCDSReleases",
         lambda request: Reply(b"", 500) if request.query["PageNumber"] == "2" else za_page(request),
     )
     day = date(2026, 8, 14)
 
-    documents, words = came(
+    documents, words = documents_and_error(
         FETCH["za-etenders"](client, server.base, Window(day, day), configured())
     )
 
@@ -574,7 +578,7 @@ def test_of_a_day_cut_short_nothing_is_taken(server: Replay, client: Client) -> 
     assert "page 2 did not arrive" in words
 
 
-def test_kenya_is_asked_by_financial_year(server: Replay, client: Client) -> None:
+def test_kenya_is_fetched_by_financial_year(server: Replay, client: Client) -> None:
     server.on("/api/ocds/tenders", reply({"releases": []}))
 
     list(
@@ -619,7 +623,9 @@ def test_any_address_and_any_file_can_be_a_portals_document(
     path.write_bytes(b"{}\n")
     monkeypatch.setenv("SANKOFA_ADDRESSES_CO_SECOP", f"{url}, {path} {tmp_path}/nothing.json")
 
-    documents, words = came(FETCH["co-secop"](client, server.base, ALWAYS, configured()))
+    documents, words = documents_and_error(
+        FETCH["co-secop"](client, server.base, ALWAYS, configured())
+    )
 
     assert [(document.url, document.body) for document in documents] == [
         (url, b"[]"),
@@ -628,7 +634,7 @@ def test_any_address_and_any_file_can_be_a_portals_document(
     assert "nothing.json cannot be read (No such file or directory)" in words
 
 
-def test_the_golden_copy_is_followed_to_where_it_lies(server: Replay, client: Client) -> None:
+def test_the_link_to_the_golden_copy_is_followed(server: Replay, client: Client) -> None:
     body = zipped(**{"lei2.json": '{"records": []}'})
     server.on("/storage/lei2.json.zip", Reply(body))
     path = "/api/v2/golden-copies/publishes/lei2/latest.json"
@@ -674,7 +680,7 @@ def test_a_country_with_more_records_than_the_api_shows_is_a_failure(
         "/api/v1/lei-records", reply({"meta": {"pagination": {"lastPage": 99, "total": 19_800}}})
     )
 
-    documents, words = came(
+    documents, words = documents_and_error(
         entities.gleif_api(client, server.base, ALWAYS, configured(GLEIF_COUNTRIES="ZA"))
     )
 

@@ -54,7 +54,7 @@ def refusal(client: Client, url: str, expects: Any = "json") -> FetchError:
     return refused.value
 
 
-def test_an_answer_is_given_whole_with_its_headers(server: Replay, client: Client) -> None:
+def test_a_response_is_returned_with_its_body_and_headers(server: Replay, client: Client) -> None:
     url = server.on("/a", Reply(b'{"a": 1}', headers={**JSON, "ETag": '"1"', "Set-Cookie": "x=1"}))
 
     answer = client.get(url, "json")
@@ -65,7 +65,7 @@ def test_an_answer_is_given_whole_with_its_headers(server: Replay, client: Clien
     assert answer.observed_at.tzinfo is UTC
 
 
-def test_a_gzipped_answer_is_given_unpacked_also_of_several_members(
+def test_a_gzipped_response_is_unpacked_even_with_several_members(
     server: Replay, client: Client
 ) -> None:
     packed = gzip.compress(b'{"a": ') + gzip.compress(b"1}")
@@ -75,7 +75,9 @@ def test_a_gzipped_answer_is_given_unpacked_also_of_several_members(
     assert server.requests[0].headers["accept-encoding"] == "gzip"
 
 
-def test_whoever_asks_says_who_asks(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_carry_the_contact_as_user_agent(
+    server: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SANKOFA_CONTACT", "data@example.org")
     with http_client() as client:
         client.get(server.on("/a", GOOD))
@@ -83,7 +85,9 @@ def test_whoever_asks_says_who_asks(server: Replay, monkeypatch: pytest.MonkeyPa
     assert server.requests[0].headers["user-agent"] == "Sankofa data@example.org"
 
 
-def test_a_live_source_is_not_asked_without_a_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_live_source_is_not_contacted_without_a_contact_setting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("SANKOFA_CONTACT", raising=False)
     with http_client() as client:
         assert "set SANKOFA_CONTACT" in str(refusal(client, "https://data.sec.gov/x"))
@@ -95,7 +99,7 @@ def test_a_contact_nobody_could_write_to_is_refused() -> None:
 
 
 @pytest.mark.parametrize("status", [403, 408, 413, 429, 500, 502, 503, 504])
-def test_a_passing_failure_is_tried_again(
+def test_a_transient_failure_is_retried(
     server: Replay, client: Client, waits: list[float], status: int
 ) -> None:
     url = server.on("/a", Reply(b"busy", status), Reply(b"busy", status), GOOD)
@@ -107,7 +111,7 @@ def test_a_passing_failure_is_tried_again(
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 410])
-def test_a_lasting_failure_is_not_tried_again(server: Replay, client: Client, status: int) -> None:
+def test_a_permanent_failure_is_not_retried(server: Replay, client: Client, status: int) -> None:
     url = server.on("/a", Reply(b"<Error><Code>NoSuchKey</Code></Error>", status))
 
     error = refusal(client, url)
@@ -117,7 +121,9 @@ def test_a_lasting_failure_is_not_tried_again(server: Replay, client: Client, st
     assert len(server.requests) == 1
 
 
-def test_a_failure_that_stays_names_how_often_it_was_tried(server: Replay, client: Client) -> None:
+def test_a_persistent_failure_reports_the_number_of_attempts(
+    server: Replay, client: Client
+) -> None:
     url = server.on("/a", Reply(b"busy", 503))
 
     error = refusal(client, url)
@@ -126,7 +132,7 @@ def test_a_failure_that_stays_names_how_often_it_was_tried(server: Replay, clien
     assert len(server.requests) == 5
 
 
-def test_a_wait_asked_for_in_seconds_is_kept(
+def test_a_retry_after_in_seconds_is_respected(
     server: Replay, client: Client, waits: list[float]
 ) -> None:
     client.get(server.on("/a", Reply(b"", 429, {"Retry-After": "7"}), GOOD))
@@ -134,7 +140,7 @@ def test_a_wait_asked_for_in_seconds_is_kept(
     assert waits == [7.0]
 
 
-def test_a_wait_asked_for_by_date_is_kept(
+def test_a_retry_after_date_is_respected(
     server: Replay, client: Client, waits: list[float]
 ) -> None:
     moment = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
@@ -143,18 +149,20 @@ def test_a_wait_asked_for_by_date_is_kept(
     assert 25 < waits[0] <= 30
 
 
-def test_a_wait_of_days_is_cut(server: Replay, client: Client, waits: list[float]) -> None:
+def test_a_retry_after_of_days_is_capped(
+    server: Replay, client: Client, waits: list[float]
+) -> None:
     client.get(server.on("/a", Reply(b"", 429, {"Retry-After": "999999"}), GOOD))
 
     assert waits == [120.0]
 
 
-def test_a_wait_that_says_nothing_is_left_aside() -> None:
+def test_an_unreadable_retry_after_is_ignored() -> None:
     assert retry_after("soon", datetime.now(UTC)) is None
     assert retry_after("Mon, 01 Jan 2001 00:00:00 GMT", datetime.now(UTC)) == 0
 
 
-def test_a_connection_dropped_midway_is_tried_again(server: Replay, client: Client) -> None:
+def test_a_connection_dropped_midway_is_retried(server: Replay, client: Client) -> None:
     body = b"[" + b"1," * 50_000 + b"1]"
     url = server.on("/a", Reply(body, headers=JSON, drop_after=60_000), Reply(body, headers=JSON))
 
@@ -187,7 +195,7 @@ def test_a_gzip_that_ends_in_the_middle_is_not_taken_for_whole(
     assert "its gzip ends in the middle" in str(refusal(client, url, "csv"))
 
 
-def test_a_gzip_that_is_none_is_an_error(server: Replay, client: Client) -> None:
+def test_a_body_falsely_labelled_gzip_is_an_error(server: Replay, client: Client) -> None:
     url = server.on("/a", Reply(b"not packed", headers={"Content-Encoding": "gzip"}))
 
     assert "its gzip is damaged" in str(refusal(client, url, "csv"))
@@ -199,7 +207,7 @@ def test_an_encoding_that_was_not_requested_is_an_error(server: Replay, client: 
     assert "encoded as 'br'" in str(refusal(client, url))
 
 
-def test_a_bomb_of_gzip_is_refused_before_it_unfolds(server: Replay) -> None:
+def test_a_gzip_bomb_is_refused_before_it_is_unpacked(server: Replay) -> None:
     bomb = gzip.compress(bytes(200 << 20), 9)
     url = server.on("/a", Reply(bomb, headers={"Content-Encoding": "gzip"}))
     with http_client(limits=BodyLimits(received=1 << 20, opened=4 << 20)) as client:
@@ -305,7 +313,7 @@ def test_a_certificate_of_an_unknown_authority_is_refused(encrypted: Replay) -> 
     assert encrypted.requests == []
 
 
-def test_a_slow_body_ends_at_the_time_for_the_whole(server: Replay) -> None:
+def test_a_slow_body_is_cut_off_at_the_total_timeout(server: Replay) -> None:
     url = server.on("/a", Reply(b"x" * 100, pause=0.05, piece=1))
     began = time.monotonic()
     with http_client(timeouts=Timeouts(whole=0.3), attempts=1) as client:
@@ -321,18 +329,18 @@ def test_a_slow_page_of_an_error_is_not_read_to_its_end(server: Replay) -> None:
     assert time.monotonic() - began < 3
 
 
-def test_a_source_that_falls_silent_is_left(server: Replay) -> None:
+def test_a_source_that_stops_sending_times_out(server: Replay) -> None:
     url = server.on("/a", Reply(b"x", pause=1.0))
     with http_client(timeouts=Timeouts(read=0.1), attempts=2, sleep=lambda _: None) as client:
         assert "did not answer in time (tried 2 times)" in str(refusal(client, url, "any"))
 
 
-def test_a_host_that_is_not_there_is_named(client: Client) -> None:
+def test_a_host_that_does_not_exist_is_named(client: Client) -> None:
     assert "no connection" in str(refusal(client, "http://127.0.0.1:1/a"))
 
 
 @pytest.mark.parametrize("url", ["ftp://example.org/a", "nowhere", "https://"])
-def test_what_is_no_web_address_is_refused(client: Client, url: str) -> None:
+def test_anything_but_a_web_address_is_refused(client: Client, url: str) -> None:
     assert "is not a web address" in str(refusal(client, url))
 
 
@@ -341,23 +349,23 @@ def unless_kept(request: ReceivedRequest) -> Reply:
     return Reply(status=304) if same else Reply(b'{"a": 1}', headers={**JSON, "ETag": '"1"'})
 
 
-def test_what_has_not_changed_is_not_sent_again(server: Replay) -> None:
+def test_an_unchanged_document_is_not_sent_again(server: Replay) -> None:
     url = server.answer("/a", unless_kept)
-    kept: dict[str, SourceResponse] = {}
+    responses: dict[str, SourceResponse] = {}
 
     def headers(address: str) -> dict[str, str] | None:
-        return kept[address].headers if address in kept else None
+        return responses[address].headers if address in responses else None
 
     with http_client(stored_headers=headers) as client:
-        kept[url] = client.get(url, "json", conditional=True)
+        responses[url] = client.get(url, "json", conditional=True)
         again = client.get(url, "json", conditional=True)
 
-    assert kept[url].changed
+    assert responses[url].changed
     assert not again.changed
     assert again.body == b""
 
 
-def test_the_day_of_the_last_change_is_asked_with(server: Replay) -> None:
+def test_requests_are_conditional_on_the_last_modification_date(server: Replay) -> None:
     day = "Wed, 21 Oct 2015 07:28:00 GMT"
     with http_client(stored_headers=lambda _: {"last-modified": day}) as client:
         client.get(server.on("/a", Reply(status=304)), conditional=True)
@@ -379,13 +387,13 @@ def test_a_large_body_goes_to_a_file_and_begins_anew_after_a_drop(
     assert (tmp_path / "body").read_bytes() == body
 
 
-def test_progress_is_told_in_bytes_of_the_whole(server: Replay) -> None:
-    told: list[tuple[int, int | None]] = []
-    with http_client(progress=lambda done, whole: told.append((done, whole))) as client:
+def test_progress_is_reported_in_bytes_of_the_total(server: Replay) -> None:
+    progress: list[tuple[int, int | None]] = []
+    with http_client(progress=lambda done, whole: progress.append((done, whole))) as client:
         client.get(server.on("/a", Reply(b"x" * 300_000)))
 
-    assert told[-1] == (300_000, 300_000)
-    assert told == sorted(told)
+    assert progress[-1] == (300_000, 300_000)
+    assert progress == sorted(progress)
 
 
 def test_a_key_is_in_no_error_log_or_record(
@@ -404,13 +412,13 @@ def test_a_key_is_in_no_error_log_or_record(
     assert "HTTP Request" in caplog.text
 
 
-def test_a_password_in_an_address_is_cut() -> None:
+def test_a_password_in_an_address_is_removed() -> None:
     assert (
         without_secrets("https://me:pass@example.org/a?b=1&TOKEN=2") == "https://example.org/a?b=1"
     )
 
 
-def test_a_key_in_a_header_is_not_told_another_host(server: Replay, client: Client) -> None:
+def test_a_key_in_a_header_is_not_sent_to_another_host(server: Replay, client: Client) -> None:
     server.on("/b", GOOD)
     other = server.base.replace("127.0.0.1", "localhost") + "/b"
     url = server.on("/a", Reply(b"", 307, {"Location": other}))
@@ -437,7 +445,9 @@ class SleepingClock:
             self.now += seconds
 
 
-def test_a_host_is_asked_no_more_often_than_its_rate(server: Replay, tmp_path: Path) -> None:
+def test_a_host_is_requested_no_more_often_than_its_rate_limit(
+    server: Replay, tmp_path: Path
+) -> None:
     clock = SleepingClock()
     url = server.on("/a", GOOD)
     polite = Client("", tmp_path, rates={"127.0.0.1": 8.0}, clock=clock, sleep=clock.sleep)
@@ -509,7 +519,7 @@ def test_processes_of_one_machine_share_the_rate_limit_of_a_host(tmp_path: Path)
 
 
 @given(left=st.one_of(st.floats().map(repr), st.text(st.characters(codec="ascii"), max_size=20)))
-def test_whatever_a_rate_limit_file_says_nobody_waits_longer_than_one_interval(
+def test_no_rate_limit_file_makes_anyone_wait_longer_than_one_interval(
     tmp_path_factory: pytest.TempPathFactory, left: str
 ) -> None:
     file = tmp_path_factory.getbasetemp() / "left"

@@ -1,4 +1,4 @@
-"""Keys: shown once, kept as a hash, found in constant time, in a file or a Redis alike."""
+"""Keys: shown once, stored as a hash, looked up in constant time, in a file or a Redis."""
 
 import json
 import re
@@ -48,8 +48,8 @@ def file(tmp_path: Path) -> KeyStore:
 @pytest.fixture(params=["file", "redis"])
 def store(request: pytest.FixtureRequest) -> KeyStore:
     if request.param == "file":
-        held: KeyStore = request.getfixturevalue("file")
-        return held
+        file_store: KeyStore = request.getfixturevalue("file")
+        return file_store
     import redis
 
     url = request.getfixturevalue("redis").url
@@ -58,8 +58,8 @@ def store(request: pytest.FixtureRequest) -> KeyStore:
     return KeyStore(url)
 
 
-def let_in(store: KeyStore, key: str) -> bool:
-    """Ask as the service does once it has asked before, a second after a change."""
+def is_accepted(store: KeyStore, key: str) -> bool:
+    """Return whether a service that has cached the key still accepts it a second later."""
     time.sleep(0.95)
     return find_key(store, key) is not None
 
@@ -67,11 +67,11 @@ def let_in(store: KeyStore, key: str) -> bool:
 def test_a_created_key_is_found_with_its_tier(store: KeyStore) -> None:
     for tier in TIERS:
         key = create_key(store, tier)
-        found = find_key(store, key)
+        stored = find_key(store, key)
         assert re.fullmatch(r"sk_live_[A-Za-z0-9_-]{43}", key)
-        assert found is not None and found.tier == TIERS[tier]
-        assert key.startswith(found.prefix) and len(found.prefix) == 12
-        assert find_key(store, key) == found
+        assert stored is not None and stored.tier == TIERS[tier]
+        assert key.startswith(stored.prefix) and len(stored.prefix) == 12
+        assert find_key(store, key) == stored
 
 
 def test_a_key_that_was_never_made_is_not_found(store: KeyStore) -> None:
@@ -80,7 +80,7 @@ def test_a_key_that_was_never_made_is_not_found(store: KeyStore) -> None:
         assert find_key(store, wrong) is None
 
 
-def test_no_text_but_the_key_itself_is_let_in(
+def test_no_text_but_the_key_itself_is_accepted(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     store = KeyStore(tmp_path_factory.mktemp("keys") / "keys.sqlite")
@@ -100,10 +100,10 @@ def test_no_text_but_the_key_itself_is_let_in(
 def test_the_file_holds_no_key_in_clear_but_the_sandbox_one(file: KeyStore) -> None:
     key, public = create_key(file, "professional"), sandbox(file)
 
-    held = file.path.read_bytes()
+    file_bytes = file.path.read_bytes()
 
-    assert key.encode() not in held
-    assert public.encode() in held
+    assert key.encode() not in file_bytes
+    assert public.encode() in file_bytes
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
 
 
@@ -111,30 +111,30 @@ def test_a_redis_holds_no_key_in_clear_but_the_sandbox_one(redis: Redis) -> None
     store = KeyStore(redis.url)
     key, public = create_key(store, "professional"), sandbox(store)
 
-    held = b"".join(path.read_bytes() for path in redis.folder.rglob("*") if path.is_file())
+    file_bytes = b"".join(path.read_bytes() for path in redis.folder.rglob("*") if path.is_file())
 
-    assert key.encode() not in held
-    assert public.encode() in held
+    assert key.encode() not in file_bytes
+    assert public.encode() in file_bytes
 
 
 def test_the_sandbox_key_is_made_once_and_is_a_real_sample_key(store: KeyStore) -> None:
     public = sandbox(store)
 
     assert sandbox(store) == public
-    found = find_key(store, public)
-    assert found is not None and found.tier.name == "sample" and found.sandbox
+    stored = find_key(store, public)
+    assert stored is not None and stored.tier.name == "sample" and stored.sandbox
     assert len(list_keys(store)) == 1
     with pytest.raises(SankofaError, match="public"):
         rotate_key(store, public[:12])
 
 
-def test_the_sandbox_key_is_shown_to_visitors_as_long_as_it_lets_them_in(store: KeyStore) -> None:
+def test_the_sandbox_key_is_shown_to_visitors_as_long_as_it_is_valid(store: KeyStore) -> None:
     create_key(store, "sample")
     assert usable_sandbox_key(store) is None
     key = sandbox(store)
     assert usable_sandbox_key(store) == key
     revoke_key(store, key[:12])
-    # A Redis is asked again within a second.
+    # Redis lookups are cached for up to a second.
     eventually(lambda: usable_sandbox_key(store) is None or None)
 
 
@@ -143,29 +143,29 @@ def test_a_sandbox_key_that_was_revoked_stays_so(store: KeyStore) -> None:
     revoke_key(store, public[:12])
 
     assert sandbox(store) == public
-    assert not let_in(store, public)
+    assert not is_accepted(store, public)
 
 
-def test_two_keys_with_one_prefix_are_told_apart(store: KeyStore) -> None:
+def test_two_keys_with_the_same_prefix_are_distinguished(store: KeyStore) -> None:
     first, second = create_key(store, "starter"), create_key(store, "professional")
     row = next(row for row in list_keys(store) if row.prefix == first[:12])
     store.backend.save(msgspec.structs.replace(row, prefix=second[:12]))
 
-    found = find_key(store, second)
+    stored = find_key(store, second)
 
-    assert found is not None and found.tier.name == "professional"
+    assert stored is not None and stored.tier.name == "professional"
     assert find_key(store, second[:12] + first[12:]) is None
     with pytest.raises(SankofaError, match="name the id"):
         revoke_key(store, second[:12])
 
 
-def test_a_revoked_key_is_not_let_in_a_second_later(store: KeyStore) -> None:
+def test_a_revoked_key_is_refused_a_second_later(store: KeyStore) -> None:
     key, other = create_key(store, "starter"), create_key(store, "starter")
     assert find_key(store, key) is not None
 
     revoke_key(store, key[:12])
 
-    assert not let_in(store, key)
+    assert not is_accepted(store, key)
     assert find_key(store, other) is not None
     with pytest.raises(SankofaError, match="no key in use"):
         revoke_key(store, key[:12])
@@ -178,7 +178,7 @@ def test_a_change_made_by_another_process_is_seen_within_a_second(store: KeyStor
 
     revoke_key(elsewhere, key[:12])
 
-    assert not let_in(store, key)
+    assert not is_accepted(store, key)
 
 
 def _url(store: KeyStore) -> str:
@@ -196,16 +196,16 @@ def test_a_rotated_key_keeps_its_tier_its_label_and_its_use(store: KeyStore) -> 
     assert before is not None and after is not None
     assert (after.key_id, after.tier) == (before.key_id, before.tier)
     assert [row.label for row in list_keys(store)] == ["Example Bank"] * 2
-    assert not let_in(store, key)
+    assert not is_accepted(store, key)
 
 
-def test_a_rotated_key_works_on_for_as_long_as_is_said(store: KeyStore) -> None:
+def test_a_rotated_key_keeps_working_for_the_stated_time(store: KeyStore) -> None:
     key = create_key(store, "starter")
     new = rotate_key(store, key[:12], overlap=timedelta(seconds=1))
 
     assert find_key(store, key) is not None and find_key(store, new) is not None
     time.sleep(1)
-    assert not let_in(store, key)
+    assert not is_accepted(store, key)
     assert find_key(store, new) is not None
 
 
@@ -215,10 +215,10 @@ def test_a_key_that_is_revoked_ends_with_the_one_before_its_rotation(store: KeyS
 
     revoke_key(store, new[:12])
 
-    assert not let_in(store, key) and find_key(store, new) is None
+    assert not is_accepted(store, key) and find_key(store, new) is None
 
 
-def test_a_store_that_is_not_there_is_unavailable_and_not_empty(file: KeyStore) -> None:
+def test_a_missing_store_is_unavailable_and_not_empty(file: KeyStore) -> None:
     with pytest.raises(KeyStoreUnavailable):
         check_key_store(file)
     with pytest.raises(KeyStoreUnavailable):
@@ -253,7 +253,7 @@ def test_a_redis_that_was_killed_is_unavailable_and_comes_back(tmp_path: Path) -
         server.kill()
 
 
-def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
+def test_an_unreadable_url_is_not_repeated_in_the_error() -> None:
     with pytest.raises(SankofaError) as error:
         KeyStore("redis://user:hidden@host:port/0")
     assert "hidden" not in str(error.value) and "redis://user:password@" in str(error.value)
@@ -272,9 +272,9 @@ def test_the_table_of_tiers_is_changed_by_a_file(tmp_path: Path) -> None:
     changes.write_text(json.dumps({"sample": {"per_minute": 7}}))
     store = KeyStore(tmp_path / "keys.sqlite", configured_tiers(changes))
 
-    found = find_key(store, create_key(store, "sample"))
+    stored = find_key(store, create_key(store, "sample"))
 
-    assert found is not None and (found.tier.per_minute, found.tier.ceiling) == (7, 25)
+    assert stored is not None and (stored.tier.per_minute, stored.tier.ceiling) == (7, 25)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ STANDING = re.compile(r'"burst";r=(\d+);t=(\d+)(?:, "monthly";r=(\d+);t=(\d+))?'
 
 @dataclass(frozen=True)
 class LimitStores:
-    """Where keys and usage are kept; the servers are empty for files."""
+    """URLs of keys and usage; no servers when both are files."""
 
     keys: str
     usage: str
@@ -95,12 +95,12 @@ def service(mart: Mart, stores: LimitStores) -> LimitedService:
 
 def monthly(result: testing.Result) -> int:
     """Read what is left of the month."""
-    found = STANDING.fullmatch(result.headers["ratelimit"])
-    assert found is not None
-    return int(found[3])
+    match = STANDING.fullmatch(result.headers["ratelimit"])
+    assert match is not None
+    return int(match[3])
 
 
-def test_every_keyed_answer_says_both_limits_and_how_the_key_stands(
+def test_every_keyed_response_states_both_limits_and_the_remaining_quota(
     service: LimitedService,
 ) -> None:
     first = service.get(ENTITY, service.starter)
@@ -109,9 +109,9 @@ def test_every_keyed_answer_says_both_limits_and_how_the_key_stands(
     policy = POLICY.fullmatch(first.headers["ratelimit-policy"])
     assert policy is not None
     assert policy.groups() == ("120", "50000", str(month_at(time.time()).seconds))
-    found = STANDING.fullmatch(first.headers["ratelimit"])
-    assert found is not None
-    assert (found[1], found[3]) == ("119", "49999") and 1 <= int(found[2]) <= 61
+    match = STANDING.fullmatch(first.headers["ratelimit"])
+    assert match is not None
+    assert (match[1], match[3]) == ("119", "49999") and 1 <= int(match[2]) <= 61
     assert second.status_code == 404 and second.headers["ratelimit"].startswith('"burst";r=118')
     assert "ratelimit" not in service.client.simulate_get("/health").headers
 
@@ -162,7 +162,7 @@ def test_503_of_the_datastore_does_not_count_against_the_month(
     assert answer.status_code == 503 and monthly(answer) == 3_000
 
 
-def test_an_error_of_ours_does_not_count_against_the_month(
+def test_a_server_error_does_not_count_against_the_month(
     service: LimitedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> None:
@@ -173,7 +173,7 @@ def test_an_error_of_ours_does_not_count_against_the_month(
     assert answer.status_code == 500 and monthly(answer) == 3_000
 
 
-def test_429_names_the_policy_and_when_to_come_back(service: LimitedService) -> None:
+def test_429_names_the_policy_and_when_to_retry(service: LimitedService) -> None:
     answers = [service.get(ENTITY, service.sample) for _ in range(32)]
 
     assert [answer.status_code for answer in answers] == [200] * 30 + [429] * 2
@@ -201,7 +201,7 @@ def test_the_monthly_cap_is_429_too(mart: Mart, stores: LimitStores, tmp_path: P
     assert abs(body["retry_after"] - (month_at(time.time()).ends - time.time())) < 60
 
 
-def test_limits_are_asked_before_parameters_and_after_the_key(service: LimitedService) -> None:
+def test_limits_are_checked_before_parameters_and_after_the_key(service: LimitedService) -> None:
     for _ in range(30):
         service.get(ENTITY, service.sample)
     assert service.get(f"{ENTITY}?wrong=1", service.sample).status_code == 429
@@ -209,7 +209,7 @@ def test_limits_are_asked_before_parameters_and_after_the_key(service: LimitedSe
     assert service.get(ENTITY, service.sample + "x").status_code == 401
 
 
-def test_a_visitor_of_the_sandbox_does_not_use_it_up_for_another(service: LimitedService) -> None:
+def test_one_sandbox_visitor_does_not_use_up_the_quota_of_another(service: LimitedService) -> None:
     mine = [service.get(ENTITY, service.public, "198.51.100.7") for _ in range(31)]
     assert mine[-1].status_code == 429
     assert service.get(ENTITY, service.public, "198.51.100.8").status_code == 429
@@ -246,9 +246,9 @@ def test_no_key_is_in_a_log_or_an_answer(
         time.sleep(0.85)
         texts.append(service.get(ENTITY, service.starter).text)
         answer = service.get(ENTITY, service.starter, X_Request_Id=service.sample)
-    said = caplog.text + "".join(texts) + str(answer.headers)
-    assert service.starter[12:] not in said and service.sample[12:] not in said
-    assert service.sample[:12] in said
+    text = caplog.text + "".join(texts) + str(answer.headers)
+    assert service.starter[12:] not in text and service.sample[12:] not in text
+    assert service.sample[:12] in text
 
 
 def key_id(service: LimitedService, key: str) -> str:

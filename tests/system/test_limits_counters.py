@@ -53,7 +53,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
 
 
 @pytest.fixture(params=["file", "redis"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def usage_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "file":
         return str(tmp_path / "usage" / "usage.counts")
     import redis
@@ -68,43 +68,43 @@ def key(name: str = "a", tier: Tier = SMALL, sandbox: bool = False) -> Key:
     return Key("sk_live_abcd", tier, name, sandbox)
 
 
-def left(standing: QuotaStatus) -> dict[str, int]:
-    return {name: each for name, each, _ in standing.remaining()}
+def remaining(standing: QuotaStatus) -> dict[str, int]:
+    return {name: count for name, count, _ in standing.remaining()}
 
 
-def test_a_minute_is_refused_above_its_number_and_says_when_it_ends(place: str) -> None:
-    usage = Usage(place)
+def test_a_minute_is_refused_above_its_number_and_says_when_it_ends(usage_url: str) -> None:
+    usage = Usage(usage_url)
     standings = [usage.take(key(), None) for _ in range(5)]
 
     assert [standing.violated for standing in standings] == [[], [], [], ["burst"], ["burst"]]
-    assert [left(standing)["burst"] for standing in standings] == [2, 1, 0, 0, 0]
+    assert [remaining(standing)["burst"] for standing in standings] == [2, 1, 0, 0, 0]
     assert all(1 <= standing.retry_after <= 61 for standing in standings[3:])
     assert usage.take(key("b"), None).violated == []
 
 
-def test_what_the_minute_refuses_is_not_charged_to_the_month(place: str) -> None:
-    usage = Usage(place)
+def test_what_the_minute_refuses_is_not_charged_to_the_month(usage_url: str) -> None:
+    usage = Usage(usage_url)
     for _ in range(10):
         last = usage.take(key(), None)
 
-    assert left(last)["monthly"] == 2
+    assert remaining(last)["monthly"] == 2
     assert usage.used("a", last.month.name) == 3
 
 
-def test_a_month_is_refused_above_its_number_until_the_next_one(place: str) -> None:
-    usage = Usage(place)
+def test_a_month_is_refused_above_its_number_until_the_next_one(usage_url: str) -> None:
+    usage = Usage(usage_url)
     tier = Tier("sample", 25, 25, 100, 5, paid=False)
     standings = [usage.take(key(tier=tier), None) for _ in range(7)]
 
     assert [standing.violated for standing in standings] == [[]] * 5 + [["monthly"]] * 2
-    assert [left(standing)["monthly"] for standing in standings] == [4, 3, 2, 1, 0, 0, 0]
+    assert [remaining(standing)["monthly"] for standing in standings] == [4, 3, 2, 1, 0, 0, 0]
     wait = standings[-1].month.ends - time.time()
     assert abs(standings[-1].retry_after - wait) < 60
     assert usage.used("a", standings[-1].month.name) == 5
 
 
-def test_both_limits_are_named_when_both_are_reached(place: str) -> None:
-    usage = Usage(place)
+def test_both_limits_are_named_when_both_are_reached(usage_url: str) -> None:
+    usage = Usage(usage_url)
     tier = Tier("sample", 25, 25, 2, 2, paid=False)
     last = [usage.take(key(tier=tier), None) for _ in range(3)][-1]
 
@@ -112,27 +112,27 @@ def test_both_limits_are_named_when_both_are_reached(place: str) -> None:
     assert last.retry_after > 60 or last.month.ends - time.time() < 62
 
 
-def test_a_charge_is_given_back_once(place: str) -> None:
-    usage = Usage(place)
+def test_a_charge_is_refunded_once(usage_url: str) -> None:
+    usage = Usage(usage_url)
     first, second = usage.take(key(), None), usage.take(key(), None)
 
     after = usage.give_back(second)
 
-    assert left(after)["monthly"] == left(first)["monthly"] == 4
+    assert remaining(after)["monthly"] == remaining(first)["monthly"] == 4
     assert usage.give_back(after) == after
     assert usage.used("a", first.month.name) == 1
 
 
-def test_a_request_that_is_not_charged_counts_against_the_minute_only(place: str) -> None:
-    usage = Usage(place)
+def test_a_request_that_is_not_charged_counts_against_the_minute_only(usage_url: str) -> None:
+    usage = Usage(usage_url)
     standing = usage.take(key(), None, charge=False)
 
-    assert left(standing) == {"burst": 2, "monthly": 5}
+    assert remaining(standing) == {"burst": 2, "monthly": 5}
     assert usage.give_back(standing) == standing
 
 
-def test_the_sandbox_is_counted_for_each_network_alone(place: str) -> None:
-    usage, public = Usage(place), key(sandbox=True)
+def test_the_sandbox_is_counted_per_network(usage_url: str) -> None:
+    usage, public = Usage(usage_url), key(sandbox=True)
     for _ in range(4):
         mine = usage.take(public, "192.0.2.7")
 
@@ -185,18 +185,18 @@ def test_a_month_begins_anew_at_midnight_utc(tmp_path: Path) -> None:
 
 
 def test_a_redis_forgets_its_counters_by_itself(redis: Redis) -> None:
-    import redis as client
+    import redis as redis_library
 
     usage = Usage(redis.url)
     month = usage.take(key("ttl"), None).month
-    with client.Redis.from_url(redis.url) as asked:
-        assert 0 < int(asked.pttl("sankofa:usage:minute:{ttl}")) <= 60_000
-        ends = int(asked.pttl(f"sankofa:usage:month:{month.name}:{{ttl}}")) / 1000 + time.time()
+    with redis_library.Redis.from_url(redis.url) as client:
+        assert 0 < int(client.pttl("sankofa:usage:minute:{ttl}")) <= 60_000
+        ends = int(client.pttl(f"sankofa:usage:month:{month.name}:{{ttl}}")) / 1000 + time.time()
     assert abs(ends - month.expires) < 60
 
 
 @given(st.integers(0, 4_000_000_000))
-def test_every_moment_lies_in_its_month(now: int) -> None:
+def test_every_moment_falls_within_its_month(now: int) -> None:
     month = month_at(now)
     assert month.starts <= now < month.ends
     assert month.name == f"{datetime.fromtimestamp(now, UTC):%Y-%m}"
@@ -211,7 +211,7 @@ steps = st.lists(
 @settings(max_examples=40, deadline=None)
 @given(steps)
 def test_the_file_counts_as_a_list_of_requests_would(
-    asked: list[tuple[str, int, bool, bool]],
+    requests: list[tuple[str, int, bool, bool]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         clock = ManualClock("2026-11-30T23:57:00+00:00")
@@ -219,7 +219,7 @@ def test_the_file_counts_as_a_list_of_requests_would(
         began: dict[str, float] = {}
         minute: dict[str, int] = {}
         month: dict[tuple[str, str], int] = {}
-        for who, seconds, charge, counts in asked:
+        for who, seconds, charge, counts in requests:
             clock.now += seconds
             standing = usage.take(key(who), None, charge)
             if clock.now >= began.get(who, 0) + 60:
@@ -254,9 +254,9 @@ def test_what_is_not_charged_is_never_above_the_month(tmp_path: Path) -> None:
     assert usage.take(key(tier=less), None, charge=False).violated == []
 
 
-def asking(place: str, times: int) -> subprocess.Popen[str]:
+def asking(usage_url: str, times: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", ASKING, place, str(times)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", ASKING, usage_url, str(times)], stdout=subprocess.PIPE, text=True
     )
 
 
@@ -265,11 +265,11 @@ def ended(process: subprocess.Popen[str]) -> int:
     return process.returncode
 
 
-def test_processes_that_ask_at_once_lose_no_request(place: str) -> None:
+def test_concurrent_processes_lose_no_request(usage_url: str) -> None:
     shared = Key("p", TIERS["professional"], "shared")
-    usage = Usage(place)
-    asked = [asking(place, 150) for _ in range(4)]
-    assert [ended(item) for item in asked] == [0] * 4
+    usage = Usage(usage_url)
+    processes = [asking(usage_url, 150) for _ in range(4)]
+    assert [ended(item) for item in processes] == [0] * 4
 
     standing = usage.take(shared, None)
 
@@ -277,11 +277,11 @@ def test_processes_that_ask_at_once_lose_no_request(place: str) -> None:
     assert usage.used("shared", standing.month.name) == 600
 
 
-def test_a_process_killed_while_it_asks_stops_nobody_else(tmp_path: Path) -> None:
-    place = str(tmp_path / "u")
-    usage = Usage(place)
+def test_a_process_killed_while_counting_blocks_nobody(tmp_path: Path) -> None:
+    usage_url = str(tmp_path / "u")
+    usage = Usage(usage_url)
     for _ in range(3):
-        victim = asking(place, 10**9)
+        victim = asking(usage_url, 10**9)
         assert victim.stdout is not None and victim.stdout.readline() == "asking\n"
         time.sleep(0.2)
         os.kill(victim.pid, signal.SIGKILL)
@@ -290,7 +290,7 @@ def test_a_process_killed_while_it_asks_stops_nobody_else(tmp_path: Path) -> Non
     assert usage.take(key("other"), None).violated == ["burst"]
 
 
-def test_a_full_file_forgets_whoever_asked_least(tmp_path: Path) -> None:
+def test_a_full_file_forgets_the_least_active_key(tmp_path: Path) -> None:
     counters, month = FileCounters(tmp_path / "u", buckets=1), month_at(time.time())
     tier = TIERS["professional"]
     for number in range(32):
@@ -301,7 +301,7 @@ def test_a_full_file_forgets_whoever_asked_least(tmp_path: Path) -> None:
     assert [counters.used(f"k{number}", month.name) for number in (0, 1, 31)] == [0, 3, 33]
 
 
-def test_without_its_store_each_process_holds_the_minute_alone(tmp_path: Path) -> None:
+def test_without_its_store_every_process_enforces_the_minute_by_itself(tmp_path: Path) -> None:
     server = Redis(tmp_path)
     server.start()
     try:
@@ -310,7 +310,7 @@ def test_without_its_store_each_process_holds_the_minute_alone(tmp_path: Path) -
         server.kill()
         alone = [usage.take(key("r"), None) for _ in range(5)]
         assert [item.violated for item in alone] == [[], [], [], ["burst"], ["burst"]]
-        assert [left(item) for item in alone[:2]] == [{"burst": 2}, {"burst": 1}]
+        assert [remaining(item) for item in alone[:2]] == [{"burst": 2}, {"burst": 1}]
         assert 1 <= alone[-1].retry_after <= 61
         assert usage.give_back(alone[0]) == alone[0]
         with pytest.raises(UsageUnavailable):
@@ -318,7 +318,7 @@ def test_without_its_store_each_process_holds_the_minute_alone(tmp_path: Path) -
         server.start()
         usage.check()
         time.sleep(1.05)
-        assert left(usage.take(key("r"), None)) == {"burst": 1, "monthly": 3}
+        assert remaining(usage.take(key("r"), None)) == {"burst": 1, "monthly": 3}
         assert usage.used("r", month) == 2
     finally:
         server.kill()
@@ -336,17 +336,17 @@ def test_a_file_that_cannot_be_used_is_unavailable_until_it_is_replaced(tmp_path
             path.write_bytes(b"something else")
         with pytest.raises(UsageUnavailable):
             usage.check()
-        assert left(usage.take(key(harm), None)) == {"burst": 2}
+        assert remaining(usage.take(key(harm), None)) == {"burst": 2}
         if path.is_dir():
             path.rmdir()
         usage.check() if harm == "a folder" else None
     time.sleep(1.05)
-    assert left(usage.take(key(), None)) == {"burst": 2, "monthly": 4}
+    assert remaining(usage.take(key(), None)) == {"burst": 2, "monthly": 4}
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.binary(max_size=6_000), st.integers(0, 3_000))
-def test_no_bytes_in_the_file_bring_the_counters_down(noise: bytes, at: int) -> None:
+def test_no_file_content_crashes_the_counters(noise: bytes, at: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, month = Path(folder) / "u", month_at(time.time())
         counters = FileCounters(path, buckets=1)

@@ -52,22 +52,22 @@ class ParityWorld:
     manifest: Manifest
 
     def artifact(self, key: str) -> Artifact:
-        (found,) = [artifact for artifact in self.manifest.artifacts if artifact.key == key]
-        return found
+        (matching,) = [artifact for artifact in self.manifest.artifacts if artifact.key == key]
+        return matching
 
-    def known(self, key: str, day: date, where: str = "TRUE") -> list[Row]:
-        """Give the rows of a file by its own filter for a day."""
+    def rows_on(self, key: str, day: date, where: str = "TRUE") -> list[Row]:
+        """Return the rows of a file selected by its own as_of filter."""
         filter_ = self.artifact(key).sql_as_of
         assert filter_ is not None
         stated = filter_.replace("{url}", self.file(key)).replace("{as_of}", str(day))
-        return asked(f"SELECT * FROM ({stated}) WHERE {where}")
+        return run_sql(f"SELECT * FROM ({stated}) WHERE {where}")
 
     def file(self, key: str) -> str:
-        """Give where a file of the second version lies."""
+        """Return the path of a file of the second version."""
         return str(self.exports / self.after / f"{key}.parquet")
 
 
-def asked(statement: str) -> list[Row]:
+def run_sql(statement: str) -> list[Row]:
     with duckdb.connect() as sql:
         sql.execute("SET TimeZone = 'UTC'")
         return list(sql.sql(statement).to_arrow_table().to_pylist())
@@ -125,7 +125,7 @@ def days(number: int, last: date = LAST) -> list[date]:
     return [FIRST + timedelta(random.randrange((last - FIRST).days + 1)) for _ in range(number)]
 
 
-def told(rows: RowPage | None) -> list[Row]:
+def parsed_rows(rows: RowPage | None) -> list[Row]:
     return [] if rows is None else [json.loads(row, parse_float=Decimal) for row in rows.rows]
 
 
@@ -153,16 +153,20 @@ def same(read: list[Row], exported: list[Row], **renamed: str) -> int:
 
 
 def test_figures_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
-    """Figures of an organisation are those of every id that was found to be it."""
+    """The figures of an organisation include those of every id that resolves to it."""
     compared = 0
     pointed: dict[Any, Any] = dict(
         world.mart.build().query("SELECT service_id, same_as FROM same_as")
     )
     for day in days(8):
-        exported = world.known("af-fund-facts", day)
+        exported = world.rows_on("af-fund-facts", day)
         for issuer in Random(3).sample(issuers(world.mart, 100), 6):
-            read = told(facts_known(world.mart, issuer, day))
-            ids = {each for each, other in pointed.items() if other == pointed.get(issuer, issuer)}
+            read = parsed_rows(facts_known(world.mart, issuer, day))
+            ids = {
+                service_id
+                for service_id, other in pointed.items()
+                if other == pointed.get(issuer, issuer)
+            }
             ids |= {issuer, pointed.get(issuer, issuer)}
             own = [row for row in exported if row["service_id"] in ids]
             compared += same(read, own)
@@ -172,10 +176,10 @@ def test_figures_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
 def test_series_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
     compared = 0
     for day in days(5):
-        exported = world.known("af-macro-series", day)
-        compared += same(told(series_known(world.mart, as_of=day)), exported)
+        exported = world.rows_on("af-macro-series", day)
+        compared += same(parsed_rows(series_known(world.mart, as_of=day)), exported)
         for series in {row["series"] for row in exported[::50]}:
-            read = told(series_known(world.mart, series=series, as_of=day))
+            read = parsed_rows(series_known(world.mart, series=series, as_of=day))
             compared += same(read, [row for row in exported if row["series"] == series])
     assert compared > 1000
 
@@ -184,9 +188,9 @@ def test_series_are_those_of_the_file_on_any_day(world: ParityWorld) -> None:
 def test_panels_are_those_of_the_file_on_any_day(world: ParityWorld, key: str) -> None:
     compared = 0
     for day in days(4):
-        read = told(panel(world.mart, key, as_of=day))
+        read = parsed_rows(panel(world.mart, key, as_of=day))
         compared += same(
-            [row for row in read if row["license_class"] in OPEN_CLASSES], world.known(key, day)
+            [row for row in read if row["license_class"] in OPEN_CLASSES], world.rows_on(key, day)
         )
     assert compared
 
@@ -195,8 +199,8 @@ def test_demand_is_that_of_the_file_on_any_day(world: ParityWorld) -> None:
     compared = 0
     for country in ("ZA", "KE", "CO"):
         for day in days(6):
-            read = told(procurement_demand(world.mart, country, as_of=day))
-            own = world.known("procurement-demand", day, f"country = '{country}'")
+            read = parsed_rows(procurement_demand(world.mart, country, as_of=day))
+            own = world.rows_on("procurement-demand", day, f"country = '{country}'")
             compared += same([row for row in read if row["license_class"] in OPEN_CLASSES], own)
     assert compared > 500
 
@@ -205,9 +209,9 @@ def test_values_of_tenders_are_those_of_the_file_on_any_day(world: ParityWorld) 
     compared = 0
     for country, iso3 in (("ZA", "ZAF"), ("KE", "KEN"), ("CO", "COL")):
         for day in days(5):
-            read = told(shared_facts(world.mart, None, iso3, "AF-TENDER", day))
+            read = parsed_rows(shared_facts(world.mart, None, iso3, "AF-TENDER", day))
             where = f"country = '{country}' AND tender_value IS NOT NULL"
-            exported = world.known("af-tender-releases", day, where)
+            exported = world.rows_on("af-tender-releases", day, where)
             compared += same(
                 read,
                 exported,
@@ -223,10 +227,10 @@ def test_releases_known_now_are_those_of_the_file(world: ParityWorld) -> None:
     for country in ("ZA", "KE", "CO"):
         read = [
             {**row, "tag": ",".join(row["tag"] or ())}
-            for row in told(releases(world.mart, country))
+            for row in parsed_rows(releases(world.mart, country))
         ]
         file = world.file("af-tender-releases")
-        exported = asked(f"FROM '{file}' WHERE latest AND country = '{country}'")
+        exported = run_sql(f"FROM '{file}' WHERE latest AND country = '{country}'")
         assert same(read, exported) == len(exported) > 0
         by_id = {(row["ocid"], row["release_id"]): row for row in read}
         for row in exported:
@@ -235,14 +239,14 @@ def test_releases_known_now_are_those_of_the_file(world: ParityWorld) -> None:
                 assert served[name] == part
 
 
-def test_the_build_tells_the_manifest_that_was_signed(world: ParityWorld) -> None:
+def test_the_build_serves_the_manifest_that_was_signed(world: ParityWorld) -> None:
     exported = PublishedExports(str(world.exports))
     assert export_manifest(world.mart) == exported.manifest_bytes()
     assert export_manifest(world.mart.at(world.before)) == exported.manifest_bytes(world.before)
 
 
 def questions(mart: Mart) -> dict[str, Question]:
-    """Give every read that takes as_of, in the ways it can be asked."""
+    """Return every query that takes as_of, with its variants."""
     some = Random(11).sample(issuers(mart, 100), 3)
 
     def joined(ask: Callable[[Mart, date | None, str], RowPage | None], *of: str) -> Question:
@@ -265,7 +269,7 @@ def questions(mart: Mart) -> dict[str, Question]:
         "shared figures": joined(lambda mart, day, who: shared_facts(mart, who, as_of=day), *some),
         "shared awards": joined(
             lambda mart, day, who: shared_facts(mart, who, None, "AF-TENDER", day),
-            *sorted({row["service_id"] for row in told(parties(mart)) if row["service_id"]}),
+            *sorted({row["service_id"] for row in parsed_rows(parties(mart)) if row["service_id"]}),
         ),
         "shared tenders": joined(
             lambda mart, day, where: shared_facts(mart, None, where, "AF-TENDER", day),
@@ -295,24 +299,24 @@ MAY_LOSE = ("metrics", "screen")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_row_is_of_later_than_as_of(name: str, world: ParityWorld) -> None:
+def test_no_row_became_available_after_as_of(name: str, world: ParityWorld) -> None:
     ask, seen = questions(world.mart)[name], 0
     for day in days(10):
-        for row in told(ask(world.mart, day)):
+        for row in parsed_rows(ask(world.mart, day)):
             assert row["available_at"] <= day.isoformat()
             seen += 1
     assert seen
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_loaded_later_changes_no_earlier_answer(name: str, world: ParityWorld) -> None:
+def test_later_loads_change_no_earlier_answer(name: str, world: ParityWorld) -> None:
     ask, seen = questions(world.mart)[name], 0
     then = world.mart.at(world.before)
     for day in (UNTIL, *days(10, UNTIL)):
         earlier, later = ask(then, day), ask(world.mart, day)
         assert earlier is not None and later is not None
         if name in MAY_LOSE:
-            assert ranks_apart(told(later)) <= ranks_apart(told(earlier))
+            assert ranks_apart(parsed_rows(later)) <= ranks_apart(parsed_rows(earlier))
         else:
             assert later.rows == earlier.rows
         seen += len(earlier.rows)
@@ -323,7 +327,7 @@ def test_what_is_loaded_later_changes_no_earlier_answer(name: str, world: Parity
 
 
 def ranks_apart(rows: list[Row]) -> set[str]:
-    """Write each row without its rank, which others change."""
+    """Return the rows as JSON without their ranks, which later rows change."""
     return {
         json.dumps({name: plain(value) for name, value in row.items() if name != "rank"})
         for row in rows

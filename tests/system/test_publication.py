@@ -48,7 +48,7 @@ class ReaderView:
     builds: str
     pointer: Path | None
     latest: str
-    held: list[str]
+    build_names: list[str]
     exported: list[str]
     pages: list[str]
 
@@ -68,20 +68,20 @@ def seen(home: Path) -> ReaderView:
 
 
 def answers(home: Path, data_version: str | None = None) -> list[bytes]:
-    """Ask a few of everything that is read, byte for byte."""
+    """Return the exact bytes of a few rows of every kind."""
     mart = Mart(settings_of(home).marts)
-    asked = mart if data_version is None else mart.at(data_version)
+    build = mart if data_version is None else mart.at(data_version)
     days = (None, date(2021, 6, 30), date(2024, 6, 30))
-    found: list[bytes] = []
+    rows: list[bytes] = []
     for day in days:
-        for issuer in issuers(asked, 3):
-            known = facts_known(asked, issuer, day)
-            found += known.rows if known else []
-        found += series_known(asked, "ZA", as_of=day).rows
-        found += screen(asked, "net_margin", as_of=day).rows.rows
-        found += procurement_demand(asked, "ZA", as_of=day).rows
+        for issuer in issuers(build, 3):
+            facts = facts_known(build, issuer, day)
+            rows += facts.rows if facts else []
+        rows += series_known(build, "ZA", as_of=day).rows
+        rows += screen(build, "net_margin", as_of=day).rows.rows
+        rows += procurement_demand(build, "ZA", as_of=day).rows
     mart.close()
-    return found
+    return rows
 
 
 @pytest.fixture(scope="module")
@@ -122,18 +122,18 @@ def test_a_failed_audit_leaves_everything_as_it_was_and_says_why(faulty: Path) -
     assert "Traceback" not in err
     assert seen(faulty) == before
     assert answers(faulty) == told_before
-    (kept,) = (settings_of(faulty).work / "failed").iterdir()
-    why = (kept / "why.txt").read_text()
+    (failed,) = (settings_of(faulty).work / "failed").iterdir()
+    why = (failed / "why.txt").read_text()
     assert "accounting_identity" in why and why.splitlines()[1] in err
-    page = (kept / "quality" / "index.html").read_text()
+    page = (failed / "quality" / "index.html").read_text()
     assert "Not published: checks failed." in page and "accounting_identity" in page
-    assert pq.read_table(kept / "tender_parties.parquet")["name"].to_pylist().count(PERSON) == 1
+    assert pq.read_table(failed / "tender_parties.parquet")["name"].to_pylist().count(PERSON) == 1
     assert list(settings_of(faulty).work.iterdir()) == [settings_of(faulty).work / "failed"]
     versions = set(history(Record(settings_of(faulty).record))["data_version"].to_pylist())
-    assert versions == set(before.held)
+    assert versions == set(before.build_names)
 
 
-def test_what_the_writer_refuses_is_found_again_in_the_stage(
+def test_rows_the_writer_refuses_are_reported_with_the_snapshot(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     here = settings_of(sample_home(tmp_path_factory))
@@ -153,10 +153,10 @@ def test_what_the_writer_refuses_is_found_again_in_the_stage(
 def _spoil(snapshot: Snapshot) -> None:
     """Take the licence from one row of the series, and state a figure twice."""
     series = snapshot.read("FROM macro_series")
-    place = series.schema.get_field_index("license_class")
+    position = series.schema.get_field_index("license_class")
     licences = [None, *series["license_class"].to_pylist()[1:]]
     spoiled = series.set_column(
-        place, series.schema.field(place).with_nullable(True), pa.array(licences, pa.string())
+        position, series.schema.field(position).with_nullable(True), pa.array(licences, pa.string())
     )
     pq.write_table(spoiled, snapshot.path("macro_series"))
     figures = snapshot.read("FROM fundamentals")
@@ -165,21 +165,21 @@ def _spoil(snapshot: Snapshot) -> None:
 
 @dataclass
 class Story:
-    """What happened in a home in which a source suddenly shows nothing."""
+    """The steps in a home whose source suddenly shows nothing, and their results."""
 
     home: Path
     first: str
     answers: list[bytes]
     steps: dict[str, tuple[int, str, str]] = field(default_factory=dict)
     states: dict[str, ReaderView] = field(default_factory=dict)
-    told: dict[str, list[bytes]] = field(default_factory=dict)
+    answers_after: dict[str, list[bytes]] = field(default_factory=dict)
 
     def run(self, step: str, *arguments: str, **environment: str) -> None:
         self.steps[step] = run_command(self.home, *arguments, **environment)
         self.see(step)
 
     def see(self, step: str) -> None:
-        self.states[step], self.told[step] = seen(self.home), answers(self.home)
+        self.states[step], self.answers_after[step] = seen(self.home), answers(self.home)
 
 
 @pytest.fixture(scope="module")
@@ -187,24 +187,24 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     home = copy_of(sample_home(tmp_path_factory), "lost", tmp_path_factory)
     here = settings_of(home)
     first = str(builds_at(here.marts).current())
-    told = Story(home, first, answers(home))
-    told.see("before")
+    story = Story(home, first, answers(home))
+    story.see("before")
     nothing = here.sample / "listings" / "2026-07-15" / "listings.csv"
     nothing.parent.mkdir()
     nothing.write_text("mic,ticker,isin,name,currency,status\n")
     record = load_sample(home, "listings")
     (issuer,) = issuers(Mart(here.marts), 1)
     load(record, FUNDAMENTALS, fact("7", issuer=issuer, available_at=date(2024, 6, 30)))
-    told.run("blocked", "publish")
+    story.run("blocked", "publish")
     _killed(home)
-    told.see("killed")
-    told.run("confirmed", "publish", "--confirm-loss", WHY)
-    told.run("back", "rollback")
-    told.run("forward", "rollback", _published(told.steps["confirmed"][1]))
-    told.told["pinned"] = answers(home, first)
-    told.run("again", "publish", SANKOFA_KEEP_BUILDS="1")
-    told.run("too far back", "rollback")
-    return told
+    story.see("killed")
+    story.run("confirmed", "publish", "--confirm-loss", WHY)
+    story.run("back", "rollback")
+    story.run("forward", "rollback", _published(story.steps["confirmed"][1]))
+    story.answers_after["pinned"] = answers(home, first)
+    story.run("again", "publish", SANKOFA_KEEP_BUILDS="1")
+    story.run("too far back", "rollback")
+    return story
 
 
 def _killed(home: Path) -> None:
@@ -228,12 +228,12 @@ def test_a_source_that_suddenly_shows_nothing_waits_for_a_person(story: Story) -
     assert "records per fetch of listings fell from 11 to 0" in err
     assert 'sankofa publish --confirm-loss "why"' in err
     assert story.states["blocked"] == story.states["before"]
-    assert story.told["blocked"] == story.answers
+    assert story.answers_after["blocked"] == story.answers
 
 
-def test_a_killed_command_leaves_what_is_read_and_the_next_one_works(story: Story) -> None:
+def test_a_killed_command_leaves_the_current_build_and_the_next_one_works(story: Story) -> None:
     assert story.states["killed"] == story.states["before"]
-    assert story.told["killed"] == story.answers
+    assert story.answers_after["killed"] == story.answers
     assert story.steps["confirmed"][0] == 0
     assert list(settings_of(story.home).work.iterdir()) == [settings_of(story.home).work / "failed"]
 
@@ -251,7 +251,7 @@ def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:
     assert not verify_export(settings_of(story.home).exports, version)
     why = json.loads(builds_at(settings_of(story.home).marts).metadata(version)[CONFIRMED])
     assert why["why"] == WHY and "listings fell from 11 to 0" in why["losses"][0]
-    assert story.told["confirmed"] != story.answers
+    assert story.answers_after["confirmed"] != story.answers
 
 
 def test_readers_go_back_to_the_build_before_and_forward_again(story: Story) -> None:
@@ -259,25 +259,25 @@ def test_readers_go_back_to_the_build_before_and_forward_again(story: Story) -> 
 
     assert story.steps["back"][1] == f"serving data_version {story.first}\n"
     assert story.states["back"].latest == story.first
-    assert story.told["back"] == story.answers
+    assert story.answers_after["back"] == story.answers
     assert story.steps["forward"][1] == f"serving data_version {version}\n"
     assert story.states["forward"] == story.states["confirmed"]
-    assert story.told["forward"] == story.told["confirmed"]
+    assert story.answers_after["forward"] == story.answers_after["confirmed"]
 
 
 def test_a_pinned_build_answers_byte_for_byte_after_later_ones(story: Story) -> None:
-    assert story.told["pinned"] == story.answers
+    assert story.answers_after["pinned"] == story.answers
 
 
-def test_publishing_again_makes_no_build_and_lets_go_of_old_ones(story: Story) -> None:
+def test_publishing_an_unchanged_record_makes_no_build_and_removes_old_ones(story: Story) -> None:
     version = _published(story.steps["confirmed"][1])
 
     assert _published(story.steps["again"][1]) == version
     state = story.states["again"]
-    assert state.held == state.exported == state.pages == [version]
+    assert state.build_names == state.exported == state.pages == [version]
     assert (state.latest, state.pointer) == (version, story.states["forward"].pointer)
-    assert story.told["again"] == story.told["confirmed"]
+    assert story.answers_after["again"] == story.answers_after["confirmed"]
     status, _, err = story.steps["too far back"]
     assert status == 1 and "there is no build before the current one" in err
-    kept = history(Record(settings_of(story.home).record))["data_version"].to_pylist()
-    assert set(kept) == {story.first, version}
+    measured_versions = history(Record(settings_of(story.home).record))["data_version"].to_pylist()
+    assert set(measured_versions) == {story.first, version}

@@ -32,14 +32,14 @@ def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
 ) -> None:
     home = tmp_path / "home"
     moments = "3" if marts.startswith("postgres") else str(times(5))
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "tests.helpers.killed_publications", str(home), marts, moments],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert told.returncode == 0, told.stderr
-    before, *kills, after = (json.loads(line) for line in told.stdout.splitlines())
+    assert completed.returncode == 0, completed.stderr
+    before, *kills, after = (json.loads(line) for line in completed.stdout.splitlines())
     (first,) = before["builds"]
 
     assert len(kills) >= int(moments) // 2
@@ -61,7 +61,7 @@ def test_killed_at_any_moment_the_old_build_answers_and_the_next_one_is_whole(
     assert {first, after["current"]} <= measured <= set(after["builds"])
 
 
-def _reached(found: dict[str, Any], first: str) -> str:
-    if found["current"] != first:
+def _reached(state: dict[str, Any], first: str) -> str:
+    if state["current"] != first:
         return "switched"
-    return "exporting" if len(found["begun"]) > 1 else "deriving"
+    return "exporting" if len(state["begun"]) > 1 else "deriving"

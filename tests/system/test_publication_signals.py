@@ -28,7 +28,7 @@ DAYS = (date(2023, 2, 5), date(2024, 7, 5), date(2026, 4, 5))
 
 @dataclass
 class ProcessState:
-    """What was known of one process on a day."""
+    """State of a process as known on a day."""
 
     opened: date | None = None
     stated: Row = field(default_factory=dict)
@@ -52,7 +52,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return Files(Path(exports) / PublishedExports(exports).latest())
 
 
-def known(rows: list[Row], day: date, country: str) -> list[Row]:
+def rows_known(rows: list[Row], day: date, country: str) -> list[Row]:
     return [
         row
         for row in rows
@@ -68,12 +68,14 @@ def processes(files: Files, day: date, country: str) -> dict[str, ProcessState]:
     for party in files.rows("af-tender-parties"):
         if party["role"] == "tenderer" and not party["withdrawn"]:
             tendering[party["ocid"], party["release_id"]].add(party["party_id"])
-    found: dict[str, ProcessState] = defaultdict(ProcessState)
+    processes_by_ocid: dict[str, ProcessState] = defaultdict(ProcessState)
     releases = [
-        row for row in known(files.rows("af-tender-releases"), day, country) if not row["withdrawn"]
+        row
+        for row in rows_known(files.rows("af-tender-releases"), day, country)
+        if not row["withdrawn"]
     ]
     for row in sorted(releases, key=lambda row: (row["date"] or row["available_at"], row["tag"])):
-        process = found[row["ocid"]]
+        process = processes_by_ocid[row["ocid"]]
         if process.opened is None and "tender" in json.loads(row["release"]):
             process.opened = row["date"] or row["available_at"]
         members = ("category", "tender_status", "procurement_method", "tender_start", "tender_end")
@@ -84,36 +86,36 @@ def processes(files: Files, day: date, country: str) -> dict[str, ProcessState]:
         elif listed or row["parties_withheld"]:
             process.unsure |= bool(row["parties_withheld"])
             process.tenderers = listed or process.tenderers
-    return found
+    return processes_by_ocid
 
 
 def panel(files: Files, key: str, day: date, country: str, measure: str) -> dict[Any, Row]:
-    """Give the rows of a panel for the whole country, as they were known on a day."""
+    """Return the rows of a panel for the whole country, as known on a day."""
     return {
         (row["month"], row["dimension_value"]): row
-        for row in known(files.rows(key), day, country)
+        for row in rows_known(files.rows(key), day, country)
         if row["measure"] == measure
         and (row["dimension"] != "category" or "share" in measure)
         and not (row["dimension"] == "category" and measure != "category_share_count")
     }
 
 
-def months(found: dict[str, ProcessState], day: date) -> dict[date, list[ProcessState]]:
+def months(processes_by_ocid: dict[str, ProcessState], day: date) -> dict[date, list[ProcessState]]:
     """Sort processes into the months that were closed, and looked at again, by a day."""
     last = (day - timedelta(days=5)).replace(day=1)
     first = date(last.year - 3, last.month, 1)
     opened = defaultdict(list)
-    for process in found.values():
+    for process in processes_by_ocid.values():
         if process.opened and first <= process.opened.replace(day=1) <= last:
             opened[process.opened.replace(day=1)].append(process)
     return opened
 
 
 def share(met: list[bool | None]) -> tuple[Decimal | None, int, int]:
-    """Give the share of those that tell, how many there are, and how many tell."""
-    told = [item for item in met if item is not None]
-    value = Context(prec=10).divide(Decimal(sum(told)), Decimal(len(told))) if told else None
-    return value, len(met), len(told)
+    """Return the share of true values, the number of values, and the number that is stated."""
+    stated = [item for item in met if item is not None]
+    value = Context(prec=10).divide(Decimal(sum(stated)), Decimal(len(stated))) if stated else None
+    return value, len(met), len(stated)
 
 
 def agrees(row: Row, met: list[bool | None]) -> None:
@@ -195,8 +197,8 @@ def test_single_bids_are_those_of_the_exported_releases(files: Files) -> None:
                 assert row["n_eligible"] == len(opened)
                 sure = [item for item in opened if not item.unsure]
                 if len(sure) == len(opened):
-                    told = [item.tenderers for item in opened]
-                    agrees(row, [None if item is None else item == 1 for item in told])
+                    tenderers = [item.tenderers for item in opened]
+                    agrees(row, [None if item is None else item == 1 for item in tenderers])
                     exact += row["n_observed"] > 0
                 counted = sum(item.tenderers is not None for item in sure)
                 assert counted <= row["n_observed"] <= counted + len(opened) - len(sure)
@@ -211,15 +213,15 @@ def test_awards_are_stated_by_their_releases_and_counted_once(files: Files) -> N
             states[row["ocid"], row["release_id"], row["vintage"]] += len(
                 json.loads(row["release"]).get("awards", [])
             )
-    told: dict[Any, int] = defaultdict(int)
+    award_counts: dict[Any, int] = defaultdict(int)
     for award in awards:
-        told[award["ocid"], award["release_id"], award["vintage"]] += 1
-    assert told == {key: number for key, number in states.items() if number}
+        award_counts[award["ocid"], award["release_id"], award["vintage"]] += 1
+    assert award_counts == {key: number for key, number in states.items() if number}
     dated = {
         (day, row["award_date"])
         for country in COUNTRIES
         for day in DAYS
-        for row in known(awards, day, country)
+        for row in rows_known(awards, day, country)
         if row["award_date"]
     }
     assert dated and all(award_date <= day for day, award_date in dated)

@@ -42,7 +42,7 @@ HIDDEN = {"superseded_at", "latest", "withdrawn", "answers_from", "answers_until
 
 Question = Callable[[Mart, date | None], RowPage | None]
 
-# Every read that takes as_of, in the ways it can be asked.
+# Every query that takes as_of, with its variants.
 AS_OF: dict[str, Question] = {
     "facts": lambda mart, day: facts_known(mart, "DCA1", day),
     "facts as reported": lambda mart, day: facts_known(mart, "DCB2", day, None, "as_reported"),
@@ -78,16 +78,16 @@ TIMELESS: dict[str, Question] = {
 
 
 def _identified(mart: Mart) -> RowPage:
-    found = identifiers(mart, "DCA1", paid=True)
-    assert found is not None
-    return found.identifiers
+    answer = identifiers(mart, "DCA1", paid=True)
+    assert answer is not None
+    return answer.identifiers
 
 
 @dataclass(frozen=True)
 class Published:
     """The same world twice: as much as was public on a day, and all of it."""
 
-    place: str | Path
+    marts: str | Path
     mart: Mart
     before: str
     after: str
@@ -105,10 +105,10 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def somewhere(
+def new_marts(
     kind: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[], str]:
-    """Give a new place for builds, on one engine."""
+    """Return a factory of URLs for new builds, on one engine."""
     if kind == "sqlite":
         return lambda: f"sqlite:///{tmp_path_factory.mktemp('mart')}"
     server = request.getfixturevalue("server")
@@ -117,17 +117,17 @@ def somewhere(
 
 @pytest.fixture(scope="module")
 def published(
-    somewhere: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
+    new_marts: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Published]:
-    place, root = somewhere(), tmp_path_factory.mktemp("world")
-    before = publish_world(root / "record", place, SEED, UNTIL)
-    after = publish_world(root / "record", place, SEED)
-    mart = Mart(place)
-    yield Published(place, mart, before, after)
+    marts, root = new_marts(), tmp_path_factory.mktemp("world")
+    before = publish_world(root / "record", marts, SEED, UNTIL)
+    after = publish_world(root / "record", marts, SEED)
+    mart = Mart(marts)
+    yield Published(marts, mart, before, after)
     mart.close()
 
 
-def told(rows: RowPage | None) -> list[dict[str, Any]]:
+def parsed_rows(rows: RowPage | None) -> list[dict[str, Any]]:
     return [] if rows is None else [json.loads(row, parse_float=Decimal) for row in rows.rows]
 
 
@@ -137,10 +137,10 @@ def random_days(number: int = 25) -> list[date]:
 
 
 @pytest.mark.parametrize("name", AS_OF)
-def test_no_row_is_of_later_than_as_of(name: str, published: Published) -> None:
+def test_no_row_became_available_after_as_of(name: str, published: Published) -> None:
     seen = 0
     for day in random_days():
-        for row in told(AS_OF[name](published.mart, day)):
+        for row in parsed_rows(AS_OF[name](published.mart, day)):
             assert row["available_at"] <= day.isoformat()
             assert not HIDDEN & set(row)
             seen += 1
@@ -161,20 +161,20 @@ def test_what_arrives_later_never_changes_an_earlier_answer(
 
 
 def test_what_arrives_later_may_only_remove_a_metric(
-    somewhere: Callable[[], str], tmp_path: Path
+    new_marts: Callable[[], str], tmp_path: Path
 ) -> None:
-    place = somewhere()
+    marts = new_marts()
     versions = [
-        publish_world(tmp_path / "record", place, SEED, until, derived_metrics)
+        publish_world(tmp_path / "record", marts, SEED, until, derived_metrics)
         for until in (UNTIL, None)
     ]
-    mart, seen = Mart(place), 0
+    mart, seen = Mart(marts), 0
 
     for day in filter(lambda day: day <= UNTIL, random_days(40)):
         then, now = (
             {
                 (row["service_id"], row["period_end"], row["value"])
-                for row in told(screen(mart.at(version), "net_margin", as_of=day).rows)
+                for row in parsed_rows(screen(mart.at(version), "net_margin", as_of=day).rows)
             }
             for version in versions
         )
@@ -185,7 +185,7 @@ def test_what_arrives_later_may_only_remove_a_metric(
 
 
 @pytest.mark.parametrize("name", AS_OF)
-def test_a_day_that_has_not_come_is_today(name: str, published: Published) -> None:
+def test_a_future_day_is_treated_as_today(name: str, published: Published) -> None:
     today = AS_OF[name](published.mart, datetime.now(UTC).date())
 
     assert AS_OF[name](published.mart, FUTURE) == today
@@ -201,12 +201,12 @@ def test_both_engines_give_the_same_bytes(
         one, other = ask(sqlite, day), ask(postgresql, day)
         assert (one and one.rows) == (other and other.rows)
         assert (one and one.truncated) == (other and other.truncated)
-    found = ask(sqlite, None)
-    assert found is not None and found.rows
+    answer = ask(sqlite, None)
+    assert answer is not None and answer.rows
 
 
 @pytest.mark.parametrize("table", ["fundamentals", "macro_series"])
-def test_a_page_may_begin_before_within_or_behind_the_rows_of_a_key(
+def test_a_page_may_start_before_within_or_after_the_rows_of_a_key(
     published: Published, table: str
 ) -> None:
     build = published.mart.build()
@@ -229,9 +229,9 @@ _PAIR: list[Mart] = []
 
 def _both(server: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Mart]:
     if not _PAIR:
-        for place in (str(tmp_path_factory.mktemp("pair")), new_database(server)):
-            publish_world(tmp_path_factory.mktemp("twin") / "record", place, SEED)
-            _PAIR.append(Mart(place))
+        for marts in (str(tmp_path_factory.mktemp("pair")), new_database(server)):
+            publish_world(tmp_path_factory.mktemp("twin") / "record", marts, SEED)
+            _PAIR.append(Mart(marts))
     return _PAIR
 
 
@@ -243,7 +243,7 @@ def _closed() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", [*AS_OF, *TIMELESS])
-def test_a_pinned_version_answers_as_then(name: str, published: Published) -> None:
+def test_a_pinned_version_still_answers_as_before(name: str, published: Published) -> None:
     ask, day = (AS_OF | TIMELESS)[name], UNTIL + timedelta(300)
     pinned = ask(published.mart.at(published.before), day)
     current = ask(published.mart, day)
@@ -254,17 +254,17 @@ def test_a_pinned_version_answers_as_then(name: str, published: Published) -> No
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 40])
 @pytest.mark.parametrize(
-    "asked",
+    "filters",
     [{}, {"query": "roads"}, {"buyer": "agency"}, {"category": "works"}, {"to": date(2018, 1, 4)}],
 )
-def test_walking_by_key_meets_each_release_once(
-    limit: int, asked: dict[str, Any], published: Published
+def test_keyset_pagination_returns_every_release_once(
+    limit: int, filters: dict[str, Any], published: Published
 ) -> None:
-    whole = releases(published.mart, "ZA", **asked)
+    whole = releases(published.mart, "ZA", **filters)
     met: list[bytes] = []
     after = None
     while True:
-        page = releases(published.mart, "ZA", limit=limit, after=after, **asked)
+        page = releases(published.mart, "ZA", limit=limit, after=after, **filters)
         met += page.rows
         assert len(page.rows) <= limit
         if not page.truncated:
@@ -272,7 +272,7 @@ def test_walking_by_key_meets_each_release_once(
         after = page.last_key
 
     assert met == whole.rows and len(set(met)) == len(met) > 0
-    days = [row["date"] for row in told(whole)]
+    days = [row["date"] for row in parsed_rows(whole)]
     assert days == sorted(days, reverse=True)
 
 
@@ -292,7 +292,7 @@ LIMITED: dict[str, Callable[[Mart, int], RowPage | None]] = {
 
 
 @pytest.mark.parametrize("name", LIMITED)
-def test_a_cut_is_told_exactly(name: str, published: Published) -> None:
+def test_truncation_is_reported_exactly(name: str, published: Published) -> None:
     whole = LIMITED[name](published.mart, 1000)
     assert whole is not None and not whole.truncated
     for most in {1, len(whole.rows) - 1, len(whole.rows)} - {0}:
@@ -302,7 +302,7 @@ def test_a_cut_is_told_exactly(name: str, published: Published) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "service_ids"),
     [
         ("2138002qx8kztplxs721", ["DCA1"]),
         ("xjse:alp", ["DCA1"]),
@@ -317,37 +317,41 @@ def test_a_cut_is_told_exactly(name: str, published: Published) -> None:
     ],
 )
 def test_an_organisation_is_found_by_its_name_or_identifier(
-    query: str, found: list[str], published: Published
+    query: str, service_ids: list[str], published: Published
 ) -> None:
-    assert [row["service_id"] for row in told(search(published.mart, query))] == found
+    assert [row["service_id"] for row in parsed_rows(search(published.mart, query))] == service_ids
 
 
 def test_a_search_keeps_to_a_country(published: Published) -> None:
-    assert [row["service_id"] for row in told(search(published.mart, "fict", "ke"))] == ["DCB2"]
+    assert [row["service_id"] for row in parsed_rows(search(published.mart, "fict", "ke"))] == [
+        "DCB2"
+    ]
 
 
 def test_the_paid_identifiers_are_named_where_they_are_withheld(published: Published) -> None:
     free, paid = (identifiers(published.mart, "DCA1", paid) for paid in (False, True))
 
     assert free is not None and paid is not None
-    assert [row["id_type"] for row in told(free.identifiers)] == ["lei", "ticker"]
+    assert [row["id_type"] for row in parsed_rows(free.identifiers)] == ["lei", "ticker"]
     assert free.withheld_id_types == ["registry"] and paid.withheld_id_types == []
     assert free.crosswalk_loaded and free.legal_name == "Alpha Fictional Works Ltd"
-    assert told(paid.identifiers)[1]["id_value"] == "2001/123456/07"
+    assert parsed_rows(paid.identifiers)[1]["id_value"] == "2001/123456/07"
     assert identifiers(published.mart, "DCNOBODY", True) is None
 
 
 def test_identifiers_of_an_id_that_points_to_another_are_those_of_both(
     published: Published,
 ) -> None:
-    found = identifiers(published.mart, "DCX9", True)
+    answer = identifiers(published.mart, "DCX9", True)
 
-    assert found is not None
-    assert [row["id_value"] for row in told(found.identifiers) if row["id_type"] == "isin"] == [
+    assert answer is not None
+    assert [
+        row["id_value"] for row in parsed_rows(answer.identifiers) if row["id_type"] == "isin"
+    ] == [
         "ZAE000000001",
         "ZAE000000009",
     ]
-    assert [row["service_id"] for row in told(entity(published.mart, "DCX9"))] == ["DCB2"]
+    assert [row["service_id"] for row in parsed_rows(entity(published.mart, "DCX9"))] == ["DCB2"]
 
 
 def test_a_number_of_two_registers_is_ambiguous(published: Published) -> None:
@@ -355,52 +359,54 @@ def test_a_number_of_two_registers_is_ambiguous(published: Published) -> None:
     one = lookup(published.mart, "isin", "zae000000009")
 
     assert two.ambiguous and not two.rows.truncated
-    assert [(row["service_id"], row["issuer"]) for row in told(two.rows)] == [
+    assert [(row["service_id"], row["issuer"]) for row in parsed_rows(two.rows)] == [
         ("DCA1", "RA000604"),
         ("DCB2", "RA000605"),
     ]
-    assert not one.ambiguous and told(one.rows)[0]["service_id"] == "DCB2"
-    assert told(lookup(published.mart, "figi", "BBG0").rows) == []
+    assert not one.ambiguous and parsed_rows(one.rows)[0]["service_id"] == "DCB2"
+    assert parsed_rows(lookup(published.mart, "figi", "BBG0").rows) == []
 
 
-def test_the_screen_ranks_by_size_and_counts_whom_it_leaves_out(published: Published) -> None:
+def test_the_screen_ranks_by_value_and_counts_the_issuers_it_leaves_out(
+    published: Published,
+) -> None:
     down, up = screen(published.mart, "net_margin"), screen(published.mart, "net_margin", "asc")
 
-    values = [row["value"] for row in told(down.rows)]
+    values = [row["value"] for row in parsed_rows(down.rows)]
     assert values == sorted(values, reverse=True) and len(values) == len(ISSUERS)
-    assert [row["value"] for row in told(up.rows)] == values[::-1]
-    assert [row["rank"] for row in told(up.rows)] == [1, 2, 3]
+    assert [row["value"] for row in parsed_rows(up.rows)] == values[::-1]
+    assert [row["rank"] for row in parsed_rows(up.rows)] == [1, 2, 3]
     assert down.universe["covered"] == down.universe["ranked"] == 3
     before = screen(published.mart, "net_margin", as_of=FIRST_DAY)
     assert before.universe["left_out"] == {**dict.fromkeys(before.universe["left_out"], 0)} | {
         "input_not_reported": before.universe["covered"]
     }
     exact = {"fact_id": "f", "value": Decimal("1234567890123456.78")}
-    assert told(down.rows)[0]["inputs"] == [exact]
+    assert parsed_rows(down.rows)[0]["inputs"] == [exact]
 
 
-def test_a_metric_says_the_day_it_was_asked_for(published: Published) -> None:
-    (row,) = told(metrics(published.mart, "DCA1", "net_margin", date(2022, 6, 1)))
+def test_a_metric_states_the_as_of_of_the_request(published: Published) -> None:
+    (row,) = parsed_rows(metrics(published.mart, "DCA1", "net_margin", date(2022, 6, 1)))
 
     assert (row["as_of"], row["legal_name"], row["country"]) == (
         "2022-06-01",
         "Alpha Fictional Works Ltd",
         "ZA",
     )
-    assert told(metrics(published.mart, "DCNOBODY")) == []
+    assert parsed_rows(metrics(published.mart, "DCNOBODY")) == []
 
 
-def test_a_panel_is_bounded_by_months_and_unknown_ones_are_told(published: Published) -> None:
+def test_a_panel_is_bounded_by_months_and_unknown_keys_are_reported(published: Published) -> None:
     some = procurement_demand(published.mart, from_=date(2018, 3, 15), to=date(2018, 5, 1))
 
-    months = [row["month"] for row in told(some)]
+    months = [row["month"] for row in parsed_rows(some)]
     assert months == ["2018-05-01", "2018-04-01", "2018-03-01"]
     assert panel(published.mart, "no-such-panel") is None
-    assert told(procurement_demand(published.mart, "KE")) == []
+    assert parsed_rows(procurement_demand(published.mart, "KE")) == []
 
 
-def test_what_was_not_measured_says_so(published: Published) -> None:
-    rows = told(quality_metrics(published.mart, "af-FUND"))
+def test_an_unmeasured_metric_says_so(published: Published) -> None:
+    rows = parsed_rows(quality_metrics(published.mart, "af-FUND"))
 
     assert {row["metric"]: row["value"] for row in rows} == {
         "coverage": "UNMEASURED",
@@ -410,11 +416,11 @@ def test_what_was_not_measured_says_so(published: Published) -> None:
 
 
 def test_a_party_is_counted_over_its_releases(published: Published) -> None:
-    (row,) = told(parties(published.mart, service_id="DCA1"))
+    (row,) = parsed_rows(parties(published.mart, service_id="DCA1"))
 
     assert (row["role"], row["releases"], row["match_method"]) == ("supplier", 40, "exact_name")
     assert row["first_release"] <= row["last_release"]
-    assert told(parties(published.mart, "KE")) == []
+    assert parsed_rows(parties(published.mart, "KE")) == []
 
 
 def test_a_shared_fact_has_the_members_of_the_contract(published: Published) -> None:
@@ -423,8 +429,8 @@ def test_a_shared_fact_has_the_members_of_the_contract(published: Published) -> 
         *("unit", "period_end", "period_type", "available_at", "vintage", "provenance_id"),
         *("source_ref", "license_class", "extraction_confidence", "observed_at", "method"),
     }
-    for ask in (each for name, each in AS_OF.items() if name.startswith("shared")):
-        rows = told(ask(published.mart, None))
+    for ask in (read for name, read in AS_OF.items() if name.startswith("shared")):
+        rows = parsed_rows(ask(published.mart, None))
         assert all(set(row) == members for row in rows) and rows
         assert len({row["fact_id"] for row in rows}) == len(rows)
     with pytest.raises(BadParameters):
@@ -434,14 +440,16 @@ def test_a_shared_fact_has_the_members_of_the_contract(published: Published) -> 
 
 
 def test_annual_macro_has_no_day_and_is_left_out_of_any_as_of(published: Published) -> None:
-    now = {row["measure"] for row in told(shared_facts(published.mart, "ZAF"))}
-    then = {row["measure"] for row in told(shared_facts(published.mart, "ZAF", as_of=FUTURE))}
+    now = {row["measure"] for row in parsed_rows(shared_facts(published.mart, "ZAF"))}
+    then = {
+        row["measure"] for row in parsed_rows(shared_facts(published.mart, "ZAF", as_of=FUTURE))
+    }
 
     assert now - then == {"NY.GDP"}
 
 
 def test_an_award_of_two_vintages_is_one_fact(published: Published) -> None:
-    rows = told(shared_facts(published.mart, "DCA1", None, "AF-TENDER"))
+    rows = parsed_rows(shared_facts(published.mart, "DCA1", None, "AF-TENDER"))
 
     assert len(rows) == 40
     assert {row["value"] for row in rows} <= {Decimal("1000.25"), Decimal("1001.25")}
@@ -451,11 +459,11 @@ def test_a_build_says_what_it_exported(published: Published) -> None:
     assert export_manifest(published.mart) is None
     assert check_readable(published.mart) == published.after
     assert issuers(published.mart, 2) == list(ISSUERS[:2])
-    assert len(told(facts_known(published.mart, "DCA1"))) == len(ITEMS) * 3
+    assert len(parsed_rows(facts_known(published.mart, "DCA1"))) == len(ITEMS) * 3
 
 
 def test_readers_see_the_switch_between_two_reads(published: Published) -> None:
-    builds = builds_at(published.place)
+    builds = builds_at(published.marts)
     assert builds.names() == [published.before, published.after]
     builds.switch(published.before)
     try:
@@ -469,24 +477,24 @@ def test_readers_see_the_switch_between_two_reads(published: Published) -> None:
         check_readable(published.mart.at("20000101.1"))
 
 
-def test_nothing_is_read_before_the_first_build(somewhere: Callable[[], str]) -> None:
-    place = somewhere()
-    mart = Mart(place)
+def test_nothing_is_read_before_the_first_build(new_marts: Callable[[], str]) -> None:
+    marts = new_marts()
+    mart = Mart(marts)
     with pytest.raises(NothingPublished):
         check_readable(mart)
-    assert (builds_at(place).names(), builds_at(place).current()) == ([], None)
+    assert (builds_at(marts).names(), builds_at(marts).current()) == ([], None)
     mart.close()
 
 
-def test_a_build_held_no_more_cannot_be_read(somewhere: Callable[[], str], tmp_path: Path) -> None:
-    place = somewhere()
-    first = publish_world(tmp_path / "record", place, SEED, UNTIL)
-    second = publish_world(tmp_path / "record", place, SEED)
-    mart = Mart(place)
+def test_a_removed_build_cannot_be_read(new_marts: Callable[[], str], tmp_path: Path) -> None:
+    marts = new_marts()
+    first = publish_world(tmp_path / "record", marts, SEED, UNTIL)
+    second = publish_world(tmp_path / "record", marts, SEED)
+    mart = Mart(marts)
 
-    builds_at(place).remove(first)
+    builds_at(marts).remove(first)
 
-    assert builds_at(place).names() == [second]
+    assert builds_at(marts).names() == [second]
     with pytest.raises(UnknownVersion):
         check_readable(mart.at(first))
     with pytest.raises(DatastoreUnavailable):
@@ -496,45 +504,45 @@ def test_a_build_held_no_more_cannot_be_read(somewhere: Callable[[], str], tmp_p
 
 
 def test_a_build_that_fails_half_way_is_never_seen(
-    somewhere: Callable[[], str], tmp_path: Path
+    new_marts: Callable[[], str], tmp_path: Path
 ) -> None:
-    place = somewhere()
-    first = publish_world(tmp_path / "record", place, SEED, UNTIL)
+    marts = new_marts()
+    first = publish_world(tmp_path / "record", marts, SEED, UNTIL)
 
     def broken(_: Snapshot) -> dict[str, pa.Table]:
-        held = derived_of(Random(SEED))["metrics"].to_pylist()
-        rows = [row | {"inputs": "no JSON"} for row in held]
+        metric_rows = derived_of(Random(SEED))["metrics"].to_pylist()
+        rows = [row | {"inputs": "no JSON"} for row in metric_rows]
         return {"metrics": pa.Table.from_pylist(rows, arrow_schema(Metric))}
 
-    # By then the tables before it are written; who reads the error is told by the engine.
+    # The tables before it are already written; the error is the engine's.
     with pytest.raises(Exception, match=r"(?i)json"):
-        publish_world(tmp_path / "record", place, SEED, None, broken)
+        publish_world(tmp_path / "record", marts, SEED, None, broken)
 
-    mart = Mart(place)
-    assert builds_at(place).names() == [first] and check_readable(mart) == first
-    assert publish_world(tmp_path / "record", place, SEED) == check_readable(mart) > first
+    mart = Mart(marts)
+    assert builds_at(marts).names() == [first] and check_readable(mart) == first
+    assert publish_world(tmp_path / "record", marts, SEED) == check_readable(mart) > first
     mart.close()
 
 
 def test_a_schema_that_is_not_in_the_list_is_no_build_and_is_dropped(
     server: Any, tmp_path: Path
 ) -> None:
-    place = new_database(server)
-    version = publish_world(tmp_path / "record", place, SEED, UNTIL)
-    with psycopg.connect(place, autocommit=True) as sql:
+    marts = new_database(server)
+    version = publish_world(tmp_path / "record", marts, SEED, UNTIL)
+    with psycopg.connect(marts, autocommit=True) as sql:
         sql.execute("CREATE SCHEMA build_20990101_1")
         sql.execute("CREATE TABLE build_20990101_1.about AS SELECT 'notice' AS name, '' AS value")
         sql.execute("CREATE SCHEMA build_tools")
-    mart = Mart(place)
+    mart = Mart(marts)
 
     with pytest.raises(UnknownVersion):
         check_readable(mart.at("20990101.1"))
-    with builds_at(place).publishing_lock():
+    with builds_at(marts).publishing_lock():
         pass
 
-    with psycopg.connect(place) as sql:
-        held = sql.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'build%'")
-        assert sorted(name for (name,) in held.fetchall()) == [
+    with psycopg.connect(marts) as sql:
+        schemas = sql.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'build%'")
+        assert sorted(name for (name,) in schemas.fetchall()) == [
             f"build_{version.replace('.', '_')}",
             "build_tools",
         ]
@@ -542,21 +550,21 @@ def test_a_schema_that_is_not_in_the_list_is_no_build_and_is_dropped(
     mart.close()
 
 
-def test_a_schema_and_its_place_in_the_list_are_written_at_once(server: Any) -> None:
-    place = new_database(server)
-    builds = builds_at(place)
+def test_a_schema_and_its_entry_in_the_list_are_written_in_one_transaction(server: Any) -> None:
+    marts = new_database(server)
+    builds = builds_at(marts)
     with (
         pytest.raises(RuntimeError, match="killed"),
-        PostgresLoader(place, "20260101.1") as loader,
+        PostgresLoader(marts, "20260101.1") as loader,
     ):
         loader.write_metadata({"notice": "n"})
         raise RuntimeError("killed")
     assert builds.names() == []
 
-    loader = PostgresLoader(place, "20260101.1")
+    loader = PostgresLoader(marts, "20260101.1")
     with loader:
         loader.write_metadata({"notice": "n"})
-        with psycopg.connect(place) as sql:
+        with psycopg.connect(marts) as sql:
             assert sql.execute("SELECT to_regclass('build_20260101_1.about')").fetchone() == (None,)
             assert builds.names() == []
 

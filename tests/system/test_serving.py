@@ -36,25 +36,25 @@ def server(world: World) -> Iterator[Served]:
         yield running
 
 
-def until(found: object, seconds: float = 30) -> None:
+def until(condition: object, seconds: float = 30) -> None:
     """Wait until a condition holds."""
-    assert callable(found)
+    assert callable(condition)
     end = time.monotonic() + seconds
-    while not found():
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
 
 
-def test_each_process_is_kept_to_a_core_of_its_own(server: Served) -> None:
+def test_every_worker_is_pinned_to_its_own_core(server: Served) -> None:
     until(lambda: len(server.children()) == 2)
     until(lambda: all(len(os.sched_getaffinity(child)) == 1 for child in server.children()))
-    kept = [os.sched_getaffinity(child) for child in server.children()]
+    affinities = [os.sched_getaffinity(child) for child in server.children()]
     cores = os.sched_getaffinity(0)
-    assert set.union(*kept) <= cores
-    assert len(set.union(*kept)) == min(2, len(cores))
+    assert set.union(*affinities) <= cores
+    assert len(set.union(*affinities)) == min(2, len(cores))
 
 
-def test_a_process_that_dies_is_replaced_and_the_port_answers_on(world: World) -> None:
+def test_a_worker_that_dies_is_replaced_and_the_port_keeps_answering(world: World) -> None:
     with served(world, "--workers", "2") as running:
         until(lambda: len(running.children()) == 2)
         before = running.children()
@@ -64,7 +64,7 @@ def test_a_process_that_dies_is_replaced_and_the_port_answers_on(world: World) -
         assert before[1] in running.children()
 
 
-def test_told_to_end_it_answers_what_is_under_way_and_ends_with_0(world: World) -> None:
+def test_on_sigterm_it_finishes_running_requests_and_exits_with_0(world: World) -> None:
     with served(world, "--workers", "2") as running:
         children = running.children()
         wrong: list[object] = []
@@ -92,7 +92,7 @@ def test_told_to_end_it_answers_what_is_under_way_and_ends_with_0(world: World) 
         assert not [child for child in children if Path(f"/proc/{child}").exists()]
 
 
-def test_processes_end_when_the_first_one_is_killed(world: World) -> None:
+def test_workers_end_when_the_parent_is_killed(world: World) -> None:
     with served(world, "--workers", "2") as running:
         until(lambda: len(running.children()) == 2)
         children = running.children()
@@ -151,7 +151,7 @@ def raw(port: int, sent: bytes) -> bytes:
         (b"get\r\n\r\n", 400, "request_refused"),
     ],
 )
-def test_what_the_server_itself_refuses_is_a_problem_too(
+def test_requests_refused_by_the_server_itself_get_a_problem_too(
     server: Served, sent: bytes, status: int, code: str
 ) -> None:
     head, _, body = raw(server.port, sent).partition(b"\r\n\r\n")
@@ -184,7 +184,7 @@ def in_this_process(world: World, *proxies: str) -> Iterator[int]:
         assert not thread.is_alive()
 
 
-def test_a_client_that_sends_its_request_drop_by_drop_is_let_go(
+def test_a_client_that_sends_its_request_byte_by_byte_is_disconnected(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api.server.channel, "REQUEST_TIMEOUT", 0.5)
@@ -205,7 +205,7 @@ def test_a_client_that_sends_its_request_drop_by_drop_is_let_go(
         assert raw(port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200")
 
 
-def test_a_client_that_does_not_read_its_answer_is_let_go(
+def test_a_client_that_does_not_read_its_response_is_disconnected(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api.server.channel, "RESPONSE_TIMEOUT", 0.5)
@@ -219,7 +219,7 @@ def test_a_client_that_does_not_read_its_answer_is_let_go(
 
 
 def _is_closed(connection: socket.socket) -> bool:
-    """Tell whether the other side is gone, without reading what it sent."""
+    """Return whether the server closed the connection, without reading from it."""
     with Path("/proc/net/tcp").open() as lines:
         address, port = connection.getsockname()
         mine = f"{int.from_bytes(socket.inet_aton(address), 'little'):08X}:{port:04X}"
@@ -260,7 +260,7 @@ def test_a_forwarded_host_is_believed_of_a_trusted_proxy_only(world: World) -> N
             assert f"(https://{base}.example/docs)" in body
 
 
-def test_settings_that_mean_nothing_are_refused_in_words(world: World) -> None:
+def test_meaningless_settings_are_refused_with_a_sentence(world: World) -> None:
     with pytest.raises(SankofaError, match="trusted proxy"):
         parse_networks(["10.0.0.0/99"])
     with pytest.raises(SankofaError, match="https://host"):
@@ -294,8 +294,10 @@ def test_requests_sent_in_one_piece_are_answered_in_their_order(server: Served) 
 
     got = asked_at_once(server.port, sent.encode())
 
-    told = [line.split(": ")[1] for line in got.decode().split("\r\n") if "X-Request-Id" in line]
-    assert told == [f"n{number}" for number in range(40)]
+    request_ids = [
+        line.split(": ")[1] for line in got.decode().split("\r\n") if "X-Request-Id" in line
+    ]
+    assert request_ids == [f"n{number}" for number in range(40)]
 
 
 def test_a_slow_reader_gets_every_byte_of_what_it_asked_for(server: Served, world: World) -> None:

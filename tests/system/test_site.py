@@ -44,10 +44,10 @@ def folder(world: World) -> Path:
 
 
 def test_every_dataset_and_panel_has_a_page(world: World) -> None:
-    held = addresses(world)
-    assert {f"{card.path}/" for card in CARDS} < set(held)
+    paths = addresses(world)
+    assert {f"{card.path}/" for card in CARDS} < set(paths)
     others = {"", "issuers/", "issuers/view/", "screen/", "signals/", "quality/"}
-    assert others | {"quality/data-docs/"} < set(held)
+    assert others | {"quality/data-docs/"} < set(paths)
 
 
 def test_every_page_is_served_without_a_key_under_a_policy_that_forbids_elsewhere(
@@ -65,14 +65,14 @@ def test_every_page_is_served_without_a_key_under_a_policy_that_forbids_elsewher
 
 
 def test_every_link_and_everything_loaded_resolves(server: Served, world: World) -> None:
-    found: dict[str, str] = {}
+    links: dict[str, str] = {}
     for address in addresses(world):
         page = server.get(f"/{address}")[2].decode()
         for link in (*_LINK.findall(page), *_LOADED.findall(page)):
             if not link.startswith(("data:", "#")):
-                found.setdefault(urljoin(f"{server.address}/{address}", link), address)
-    assert len(found) > 60
-    for link, address in found.items():
+                links.setdefault(urljoin(f"{server.address}/{address}", link), address)
+    assert len(links) > 60
+    for link, address in links.items():
         assert urlsplit(link).netloc == urlsplit(server.address).netloc, (link, address)
         path = link.removeprefix(server.address).split("#")[0]
         licensed = "/af-" in path and path.endswith(".parquet")
@@ -80,7 +80,7 @@ def test_every_link_and_everything_loaded_resolves(server: Served, world: World)
         assert status == 200, (link, address)
 
 
-def test_links_hold_wherever_the_folder_is_put(world: World) -> None:
+def test_links_work_wherever_the_folder_is_put(world: World) -> None:
     root = folder(world)
     for address in addresses(world):
         page = (root / address / "index.html").read_text("utf-8")
@@ -90,23 +90,23 @@ def test_links_hold_wherever_the_folder_is_put(world: World) -> None:
             assert not link.startswith("/") and "://" not in link, (address, link)
             below = Path(urlsplit(link).path)
             if tag != "a" or not re.match(r"(\.\./)*(\./)?(exports|docs|methodology)", link):
-                place = (root / address / below).resolve()
-                assert place.is_file() or (place / "index.html").is_file(), (address, link)
+                target = (root / address / below).resolve()
+                assert target.is_file() or (target / "index.html").is_file(), (address, link)
 
 
 def test_an_address_without_its_slash_and_the_id_of_an_issuer_lead_to_their_pages(
     server: Served,
 ) -> None:
-    for asked, meant in (
+    for path, location in (
         ("/issuers", "issuers/"),
         ("/datasets/af-fund", "af-fund/"),
         ("/issuers/DC7Q2M4XK9", "view/?id=DC7Q2M4XK9"),
     ):
-        status, headers, _ = server.get(asked)
-        assert (status, headers["Location"]) == (302, meant)
+        status, headers, _ = server.get(path)
+        assert (status, headers["Location"]) == (302, location)
 
 
-def test_the_pages_that_are_no_part_of_a_build_lead_to_those_that_are(server: Served) -> None:
+def test_pages_outside_a_build_link_to_those_inside(server: Served) -> None:
     for path in ("/docs", "/methodology", "/methodology/metrics-v1/net_margin"):
         page = server.get(path, Accept="text/html")[2].decode()
         links = re.findall(r'<li><a href="(/[^"]*)"', page)
@@ -127,7 +127,7 @@ def test_the_pages_that_are_no_part_of_a_build_lead_to_those_that_are(server: Se
         "/issuers/a%00b",
     ],
 )
-def test_nothing_but_the_pages_of_the_build_is_found(server: Served, path: str) -> None:
+def test_nothing_but_the_pages_of_the_build_is_served(server: Served, path: str) -> None:
     status, headers, body = server.get(path)
     assert (status, headers["Content-Type"]) == (404, "application/problem+json")
     assert b"keys" not in body or b"not_found" in body
@@ -144,7 +144,7 @@ def test_the_catalogue_is_light(server: Served, world: World) -> None:
     assert sum(sizes) < 150_000
 
 
-def test_only_coverage_meanings_and_first_rows_of_licensed_data_lie_open(world: World) -> None:
+def test_only_coverage_definitions_and_first_rows_of_licensed_data_are_public(world: World) -> None:
     """A key of the sample tier gets 25 rows an answer: a page shows fewer, and no data file any."""
     root = folder(world)
     data = "\n".join(path.read_text("utf-8") for path in (root / "data").rglob("*.json"))
@@ -162,10 +162,10 @@ def test_a_page_explains_every_field_as_its_definition_does(world: World) -> Non
         assert escape(str(Fundamental.model_fields[name].description)) in page
 
 
-def test_the_board_shows_every_measurement_of_the_build(world: World) -> None:
+def test_the_quality_page_shows_every_measurement_of_the_build(world: World) -> None:
     page = (folder(world) / "quality/index.html").read_text("utf-8")
-    told = builds_at(world.marts).metadata(world.published().latest())["measured"]
-    measured = json.loads(told)
+    metadata = builds_at(world.marts).metadata(world.published().latest())["measured"]
+    measured = json.loads(metadata)
     badges = re.findall(r'<td><span class="badge ([a-z]+)">', page)
     assert sorted(badges) == sorted(row["status"].lower() for row in measured)
     counts = json.loads((folder(world) / "data/quality.json").read_text())["counts"]
@@ -175,11 +175,11 @@ def test_the_board_shows_every_measurement_of_the_build(world: World) -> None:
 def test_the_configuration_names_the_sandbox_key_and_the_mcp_server(
     server: Served, world: World
 ) -> None:
-    told = json.loads(server.get("/config.json")[2])
-    assert told == {"api": "", "mcp": MCP, "sandbox_key": world.sample}
+    config = json.loads(server.get("/config.json")[2])
+    assert config == {"api": "", "mcp": MCP, "sandbox_key": world.sample}
 
 
-def test_the_pages_follow_the_build_that_is_read(
+def test_the_pages_follow_the_current_build(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     home = copy_of(sample_home(tmp_path_factory), "followed", tmp_path_factory)

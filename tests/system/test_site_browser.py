@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 AXE = VENDOR / "axe-core-4.14.0.min.js.gz"
-# One of each template, and a page of Great Expectations.
+# One page per template, and one of Great Expectations.
 KINDS = (
     "",
     "datasets/macro-series/",
@@ -72,8 +72,8 @@ def test_every_page_is_quiet_asks_no_other_host_and_draws_its_plots(
         drawn = page.evaluate(DRAWN)
         assert len(drawn) == page.evaluate("document.querySelectorAll('.plot').length"), address
         assert all(dots > 500 for dots in drawn), address
-        said = page.evaluate("document.querySelector('.status.wrong')?.textContent")
-        assert said is None, (address, said)
+        error = page.evaluate("document.querySelector('.status.wrong')?.textContent")
+        assert error is None, (address, error)
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,16 @@ def test_axe_finds_no_serious_fault_and_nothing_is_wider_than_the_screen(
     for address in pages:
         go(page, f"{server.address}/{address}")
         page.evaluate(
-            "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+            "document.querySelectorAll('details').forEach((element) => { element.open = true; })"
         )
         page.evaluate(f"{axe}; undefined")
-        found = page.evaluate(
-            f"axe.run({{ resultTypes: ['violations'], ...{rules} }}).then((told) => told.violations"
-            ".filter((each) => ['serious', 'critical'].includes(each.impact))"
-            ".map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join()}`))"
+        violations = page.evaluate(
+            f"axe.run({{ resultTypes: ['violations'], ...{rules} }})"
+            ".then((results) => results.violations"
+            ".filter((rule) => ['serious', 'critical'].includes(rule.impact))"
+            ".map((rule) => `${rule.id}: ${rule.nodes.map((node) => node.html).join()}`))"
         )
-        assert found == [], address
+        assert violations == [], address
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, address
 
@@ -112,17 +113,17 @@ def test_the_as_of_control_changes_the_numbers_as_the_api_does(
     for day in ("2026-11-01", "2021-01-15", "2019-06-30", "2001-01-01"):
         choose(page, "as_of", day)
         page.wait_for(f"document.getElementById('facts').dataset.asOf === '{day}'")
-        told = json.loads(
+        facts = json.loads(
             server.get(f"/v1/fundamentals/{issuer}?as_of={day}", world.sample)[2], parse_float=str
         )["data"]
         shown = rows_of(page, "facts")
         assert [row[1].replace(",", "") for row in shown] == [
-            str(item["value_reported"]) for item in told
+            str(fact["value_reported"]) for fact in facts
         ]
-        assert [row[5] for row in shown] == [item["available_at"] for item in told]
+        assert [row[5] for row in shown] == [fact["available_at"] for fact in facts]
         assert page.evaluate("document.getElementById('known-on').textContent") == day
         seen.append(shown)
-    assert seen[-1] == [] and len({str(item) for item in seen}) == 4
+    assert seen[-1] == [] and len({str(rows) for rows in seen}) == 4
     assert page.errors == []
 
 
@@ -152,18 +153,18 @@ def test_the_plot_has_every_vintage_of_a_restated_figure(
 
 def test_the_screen_ranks_as_the_api_does(page: Page, server: Served, world: World) -> None:
     go(page, f"{server.address}/screen/?metric=net_margin&as_of=2025-11-01&order=asc")
-    asked = "/v1/screen?metric=net_margin&as_of=2025-11-01&order=asc"
-    told = json.loads(server.get(asked, world.sample)[2], parse_float=str)
+    path = "/v1/screen?metric=net_margin&as_of=2025-11-01&order=asc"
+    response = json.loads(server.get(path, world.sample)[2], parse_float=str)
     shown = rows_of(page, "ranked")
     assert [(row[0], row[3]) for row in shown] == [
-        (str(row["rank"]), str(row["value"])) for row in told["data"]
+        (str(row["rank"]), str(row["value"])) for row in response["data"]
     ]
     assert shown and page.evaluate("document.querySelector('#universe dd').textContent") == str(
-        told["universe"]["covered"]
+        response["universe"]["covered"]
     )
 
 
-def test_a_keyboard_alone_suffices(page: Page, server: Served, world: World) -> None:
+def test_the_pages_work_with_the_keyboard_alone(page: Page, server: Served, world: World) -> None:
     page.look(1280, "light")
     go(page, f"{server.address}/issuers/")
 
@@ -196,7 +197,7 @@ def test_a_keyboard_alone_suffices(page: Page, server: Served, world: World) -> 
     page.wait_for(f"document.querySelector('[name=line_item]').value !== '{item}'")
 
 
-def test_the_folder_works_at_any_web_host_once_it_is_told_where_the_api_is(
+def test_the_folder_works_on_any_web_host_once_it_is_configured_with_the_api_url(
     page: Page, server: Served, world: World, tmp_path: Path
 ) -> None:
     folder = tmp_path / "below" / "a-path"
@@ -210,9 +211,9 @@ def test_the_folder_works_at_any_web_host_once_it_is_told_where_the_api_is(
         go(page, f"{host}/below/a-path/signals/single-bid-rate/")
         links = page.evaluate("[...document.querySelectorAll('a[data-api]')].map((a) => a.href)")
         code = page.evaluate("document.querySelector('.snippet code').textContent")
-        asked = {f"http://{urlsplit(url).netloc}" for url in page.requested_urls}
+        requested_hosts = {f"http://{urlsplit(url).netloc}" for url in page.requested_urls}
     assert links and all(link.startswith(f"{server.address}/") for link in links)
-    assert server.address in code and asked == {host}
+    assert server.address in code and requested_hosts == {host}
 
 
 def test_five_thousand_vintages_are_drawn_with_a_key_that_is_not_capped(

@@ -35,9 +35,9 @@ def server(world: World) -> Iterator[Served]:
 
 def of(card: Card, server: Served, world: World, language: str) -> list[Snippet]:
     page = server.get(f"/{card.path}/")[2].decode()
-    found = snippets(page, server.address, world.sample, world.paid)
-    assert {"sql", "python", "sh", "json"} <= {item.language for item in found}
-    return [item for item in found if item.language == language]
+    page_snippets = snippets(page, server.address, world.sample, world.paid)
+    assert {"sql", "python", "sh", "json"} <= {item.language for item in page_snippets}
+    return [item for item in page_snippets if item.language == language]
 
 
 class Keyed(HTTPFileSystem):  # type: ignore[misc]
@@ -60,16 +60,16 @@ def run_sql(code: str) -> int:
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.path)
-def test_sql_runs_as_it_stands(card: Card, server: Served, world: World) -> None:
+def test_sql_snippets_run_unchanged(card: Card, server: Served, world: World) -> None:
     rows = [run_sql(item.code) for item in of(card, server, world, "sql")]
     assert rows and any(rows)
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.path)
-def test_pandas_and_polars_run_as_they_stand(card: Card, server: Served, world: World) -> None:
-    found = of(card, server, world, "python")
-    assert {item.tool for item in found} == {"pandas", "polars"}
-    for item in found:
+def test_pandas_and_polars_snippets_run_unchanged(card: Card, server: Served, world: World) -> None:
+    python_snippets = of(card, server, world, "python")
+    assert {item.tool for item in python_snippets} == {"pandas", "polars"}
+    for item in python_snippets:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(item.code, item.tool, "exec"), {})
@@ -77,7 +77,9 @@ def test_pandas_and_polars_run_as_they_stand(card: Card, server: Served, world: 
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.path)
-def test_curl_runs_as_it_stands(card: Card, server: Served, world: World, tmp_path: Path) -> None:
+def test_curl_snippets_run_unchanged(
+    card: Card, server: Served, world: World, tmp_path: Path
+) -> None:
     for item in of(card, server, world, "sh"):
         done = subprocess.run(["sh", "-c", item.code], capture_output=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
@@ -88,19 +90,19 @@ def test_curl_runs_as_it_stands(card: Card, server: Served, world: World, tmp_pa
             assert body.get("data") or body.get("observations")
 
 
-def test_an_agent_connects_with_the_settings_and_gets_what_the_calls_ask(
+def test_an_agent_connects_with_the_shown_settings_and_its_calls_return_data(
     server: Served, world: World
 ) -> None:
     with mcp_served(world) as running:
         for card in CARDS:
-            told = [json.loads(item.code) for item in of(card, server, world, "json")]
-            entry = told[0]["mcpServers"]["sankofa"]
+            settings_and_calls = [json.loads(item.code) for item in of(card, server, world, "json")]
+            entry = settings_and_calls[0]["mcpServers"]["sankofa"]
             assert entry == {"url": f"{MCP}/mcp", "headers": {"X-API-Key": world.sample}}
-            for asked in told[1:]:
+            for call_params in settings_and_calls[1:]:
                 key = entry["headers"]["X-API-Key"]
-                if "uri" in asked:
-                    found = post(running, request("resources/read", asked), key).result
-                    assert found["contents"][0]["text"].startswith("# ")
+                if "uri" in call_params:
+                    resource = post(running, request("resources/read", call_params), key).result
+                    assert resource["contents"][0]["text"].startswith("# ")
                 else:
-                    body = call(running, key, asked["name"], asked["arguments"]).result
+                    body = call(running, key, call_params["name"], call_params["arguments"]).result
                     assert body["structuredContent"]["data"] and not body.get("isError")

@@ -62,7 +62,7 @@ def server(stores: Stores, world: World) -> Iterator[Served]:
 
 @dataclass
 class Visitors:
-    """Clients that go on asking, each on a connection of its own."""
+    """Clients that keep sending requests, one connection per client."""
 
     port: int
     key: str
@@ -109,7 +109,7 @@ def status(server: Served) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("name", STORES)
-def test_a_store_that_is_killed_is_named_and_comes_back_without_a_restart(
+def test_a_killed_store_is_named_and_recovers_without_a_restart(
     stores: Stores, world: World, server: Served, name: str
 ) -> None:
     store = vars(stores)[name]
@@ -143,7 +143,7 @@ def test_a_store_that_hangs_is_named_within_the_deadline_of_status(
         body = json.loads(raw)
         assert (code, body["degraded"]) == (503, [name])
         checked = body["checks"][name]
-        # A Redis is given up before the deadline, the database not: the deadline cuts it.
+        # The Redis client gives up before the deadline; the database is cut off by it.
         assert checked["status"] == "failed"
         assert name != "datastore" or checked["latency_ms"] == 1000
         time.sleep(1)
@@ -157,7 +157,7 @@ def test_a_store_that_hangs_is_named_within_the_deadline_of_status(
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_service_that_starts_while_its_stores_are_away_answers_when_they_come(
+def test_a_service_started_while_its_stores_are_down_answers_once_they_are_up(
     stores: Stores, world: World, workers: str
 ) -> None:
     for name in STORES:
@@ -166,8 +166,8 @@ def test_a_service_that_starts_while_its_stores_are_away_answers_when_they_come(
         with served(world, *stores.options(), "--workers", workers) as running:
             code, degraded = status(running)
             assert (code, set(degraded)) == (503, set(STORES))
-            told = json.loads(running.get(ENTITY, world.paid)[2])
-            assert told["code"] == "key_store_unavailable"
+            problem = json.loads(running.get(ENTITY, world.paid)[2])
+            assert problem["code"] == "key_store_unavailable"
             for name in STORES:
                 vars(stores)[name].start()
             eventually(lambda: status(running) == (200, []) or None)
@@ -180,7 +180,7 @@ def test_a_service_that_starts_while_its_stores_are_away_answers_when_they_come(
             vars(stores)[name].start()
 
 
-def test_agents_are_answered_when_the_stores_come(stores: Stores, world: World) -> None:
+def test_agents_are_answered_once_the_stores_are_up(stores: Stores, world: World) -> None:
     for name in CODES:
         vars(stores)[name].kill()
     try:
@@ -189,8 +189,8 @@ def test_agents_are_answered_when_the_stores_come(stores: Stores, world: World) 
             def code() -> str | None:
                 answer = call(running, world.paid, "search_tenders", {"limit": 2})
                 body = answer.result["structuredContent"] if answer.status == 200 else answer.json()
-                found: str | None = body.get("code")
-                return found
+                code: str | None = body.get("code")
+                return code
 
             assert code() == CODES["key_store"]
             stores.key_store.start()
@@ -203,5 +203,5 @@ def test_agents_are_answered_when_the_stores_come(stores: Stores, world: World) 
 
 
 def _both(server: Served) -> list[int] | None:
-    found = server.children()
-    return found if len(found) == 2 else None
+    workers = server.children()
+    return workers if len(workers) == 2 else None

@@ -30,16 +30,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def free_ports(number: int) -> list[int]:
-    with ExitStack() as held:
+    with ExitStack() as stack:
         sockets = [
-            held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)
+            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)
         ]
         return [socket.getsockname()[1] for socket in sockets]
 
 
 def get(url: str, key: str | None = None) -> bytes:
-    asked = urllib.request.Request(url, headers={} if key is None else {"X-API-Key": key})
-    with urllib.request.urlopen(asked, timeout=30) as answer:
+    request = urllib.request.Request(url, headers={} if key is None else {"X-API-Key": key})
+    with urllib.request.urlopen(request, timeout=30) as answer:
         body: bytes = answer.read()
         return body
 
@@ -63,27 +63,27 @@ def running(home: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 def greeting(process: "subprocess.Popen[str]") -> str:
-    said = ""
+    output = ""
     assert process.stdout is not None
     for line in process.stdout:
-        said += line
+        output += line
         if line.startswith("Stop with"):
-            return said
-    raise AssertionError(f"no greeting: {said} {process.communicate()}")
+            return output
+    raise AssertionError(f"no greeting: {output} {process.communicate()}")
 
 
 def test_all_servers_answer_and_all_stop_together(home: Path) -> None:
     rest, mcp = free_ports(2)
     with running(home, "--port", str(rest), "--mcp-port", str(mcp), "--no-dagster") as process:
-        said = greeting(process)
-        commands = CURL.findall(said)
+        output = greeting(process)
+        commands = CURL.findall(output)
         assert len(commands) == 3
         for key, address in commands:
             assert json.loads(get(address, key))["data"]
-        assert f"http://127.0.0.1:{mcp}/mcp" in said and "Dagster" not in said
+        assert f"http://127.0.0.1:{mcp}/mcp" in output and "Dagster" not in output
         assert not is_free("127.0.0.1", mcp)
-        asked = CheckContext(settings_of(home), "127.0.0.1", {"REST": rest, "MCP": mcp})
-        assert [finding.state for finding in look_at_ports(asked)] == ["ok", "ok"]
+        context = CheckContext(settings_of(home), "127.0.0.1", {"REST": rest, "MCP": mcp})
+        assert [finding.state for finding in look_at_ports(context)] == ["ok", "ok"]
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
@@ -96,7 +96,7 @@ def test_all_servers_answer_and_all_stop_together(home: Path) -> None:
     "SANKOFA_TEST_DAGSTER" not in os.environ,
     reason="left out: takes half a minute; set SANKOFA_TEST_DAGSTER to run Dagster's page too",
 )
-def test_dagsters_page_answers_and_none_of_its_processes_stays(home: Path) -> None:
+def test_the_dagster_page_answers_and_none_of_its_processes_is_left_behind(home: Path) -> None:
     rest, dagster = free_ports(2)
     options = ["--port", str(rest), "--dagster-port", str(dagster), "--no-mcp"]
     with running(home, *options) as process:
@@ -115,8 +115,8 @@ def test_a_server_that_dies_is_named_and_ends_the_others(home: Path) -> None:
     options = ["--port", str(rest), "--mcp-port", str(mcp), "--no-dagster"]
     with running(home, *options) as process:
         greeting(process)
-        found = holder(rest)
-        assert found is not None
+        port_owner = holder(rest)
+        assert port_owner is not None
         (parent,) = [pid for pid in children(process.pid) if str(rest) in command(pid)]
         os.kill(parent, signal.SIGKILL)
         _, err = process.communicate(timeout=60)
@@ -126,7 +126,7 @@ def test_a_server_that_dies_is_named_and_ends_the_others(home: Path) -> None:
     assert is_free("127.0.0.1", rest) and is_free("127.0.0.1", mcp)
 
 
-def test_a_port_in_use_is_told_before_anything_starts(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_before_anything_starts(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with running(tmp_path / "home", "--port", str(port)) as process:
@@ -152,7 +152,7 @@ def test_every_port_in_use_is_named_at_once() -> None:
 STUBBORN = """
 import signal, socket, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-held = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
 print("I stay", flush=True)
 time.sleep(600)
 """
@@ -166,7 +166,7 @@ supervisor.supervise([child], lambda names: print(*names, flush=True))
 """
 
 
-def test_what_does_not_stop_when_told_is_killed() -> None:
+def test_a_process_that_ignores_sigterm_is_killed() -> None:
     (port,) = free_ports(1)
     with subprocess.Popen(
         [sys.executable, "-c", SUPERVISED, STUBBORN, str(port)],
@@ -192,12 +192,12 @@ def command(pid: int) -> str:
 
 def still_there(home: Path) -> list[str]:
     """Name the processes that were started for a home and have not ended."""
-    found = []
+    command_lines = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "environ").read_bytes().split(b"\0")
             if f"SANKOFA_HOME={home}".encode() in words:
-                found.append((process / "cmdline").read_text())
+                command_lines.append((process / "cmdline").read_text())
         except OSError:
             continue
-    return [item for item in found if item]
+    return [item for item in command_lines if item]

@@ -54,12 +54,12 @@ def test_only_entry_points_read_the_environment() -> None:
     assert {name for name in names if not name.startswith("pipelines/commands/")} == entry_points
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda item: str(item.path))
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: str(endpoint.path))
 def test_the_table_of_endpoints_has_its_parameters_and_rows(endpoint: Endpoint) -> None:
     (line,) = re.findall(rf"^\| `{re.escape(endpoint.path)}` \|.*$", REST, re.MULTILINE)
     _, _, _, parameters, rows, _ = line.split("|")
     assert re.findall(r"`(\w+)`", parameters) == list(endpoint.query)
-    required = [name for name, each in endpoint.query.items() if each.required]
+    required = [name for name, parameter in endpoint.query.items() if parameter.required]
     assert re.findall(r"\*\*`(\w+)`\*\*", parameters) == required
     shown = re.findall(r"#/components/schemas/(\w+)", str(BODY_SCHEMAS[endpoint.body]))
     named = [name for name in dict.fromkeys(shown) if name not in ("Artifact", "Failed")]
@@ -76,11 +76,11 @@ def test_every_command_and_exit_status_is_listed() -> None:
     shown = {name for name, command in sankofa.commands.items() if not command.hidden}
     table = "\n".join(re.findall(r"^\| `sankofa .*$", OPERATING, re.MULTILINE))
     assert set(re.findall(r"`sankofa (\w+)`", table)) == shown
-    told = dict(re.findall(r"^\| (\d) \| (.+) \|$", OPERATING, re.MULTILINE))
-    assert told == {str(int(status)): words for status, words in MEANINGS.items()}
+    listed_statuses = dict(re.findall(r"^\| (\d) \| (.+) \|$", OPERATING, re.MULTILINE))
+    assert listed_statuses == {str(int(status)): words for status, words in MEANINGS.items()}
 
 
 @pytest.mark.parametrize("name", docs.pages())
-def test_a_generated_page_is_the_one_that_follows_from_the_code(name: str) -> None:
+def test_generated_pages_are_up_to_date(name: str) -> None:
     written = (ROOT / "docs" / name).read_text("utf-8")
     assert written == docs.pages()[name], "run `python -m pipelines.docs`"

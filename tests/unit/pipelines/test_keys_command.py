@@ -53,7 +53,7 @@ def test_a_revoked_key_is_listed_as_ended() -> None:
     assert find_key(KeyStore(read_settings(os.environ).keys), key) is None
 
 
-def test_a_rotation_prints_the_new_key_and_the_old_works_on_as_told() -> None:
+def test_a_rotation_prints_the_new_key_and_the_old_keeps_working_as_stated() -> None:
     key = made("--tier", "professional")
     new = run("rotate", key[:12], "--overlap-hours", "2").output.strip()
 
@@ -67,10 +67,10 @@ def test_usage_shows_what_each_key_was_charged() -> None:
     key, store = made("--tier", "starter"), KeyStore(read_settings(os.environ).keys)
     public, usage = sandbox(store), Usage(read_settings(os.environ).usage)
     for address in ("192.0.2.1", "198.51.100.1", "203.0.113.1"):
-        for asked in (key, public):
-            found = find_key(store, asked)
-            assert found is not None
-            usage.take(found, address)
+        for presented in (key, public):
+            stored = find_key(store, presented)
+            assert stored is not None
+            usage.take(stored, address)
     rotated = run("rotate", key[:12]).output.strip()
 
     lines = run("usage").output.splitlines()
@@ -84,7 +84,7 @@ def test_usage_shows_what_each_key_was_charged() -> None:
 
 
 @pytest.mark.parametrize("words", [("revoke", "sk_live_none"), ("rotate", "x"), ("list",)])
-def test_what_cannot_be_done_is_said_in_a_sentence(words: tuple[str, ...]) -> None:
+def test_a_failed_command_explains_itself_in_a_sentence(words: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", "from pipelines.commands.main import main; main()", "keys", *words],
         capture_output=True,

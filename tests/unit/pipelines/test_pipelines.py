@@ -47,7 +47,7 @@ def test_every_live_source_is_fetched_on_a_schedule_and_retried() -> None:
             assert retries.max_retries == 3
 
 
-def test_a_new_file_asks_for_a_load_once(home: Path) -> None:
+def test_a_new_file_requests_one_load(home: Path) -> None:
     [sensor] = definitions(read_settings(os.environ)).get_repository_def().sensor_defs
     document = home / "sample" / "ecb" / "2026-01-01" / "a.csv"
     document.parent.mkdir(parents=True)
@@ -61,27 +61,27 @@ def test_a_new_file_asks_for_a_load_once(home: Path) -> None:
     assert again.skip_message == "no new file"
 
 
-def test_the_terminal_says_what_came_of_each_source() -> None:
+def test_the_terminal_reports_the_result_of_every_source() -> None:
     runner = CliRunner()
     assert runner.invoke(sankofa, ["sample"]).exit_code == 0
-    said = runner.invoke(sankofa, ["ingest", "ecb", "gleif"])
-    assert said.exit_code == 0, said.output
-    assert "ecb" in said.output
-    assert "41 documents, 41 new; 1,261 read" in said.output
+    result = runner.invoke(sankofa, ["ingest", "ecb", "gleif"])
+    assert result.exit_code == 0, result.output
+    assert "ecb" in result.output
+    assert "41 documents, 41 new; 1,261 read" in result.output
     again = runner.invoke(sankofa, ["ingest", "ecb"])
     assert "41 documents, 0 new; nothing new" in again.output
 
 
-def test_an_unknown_source_is_named_with_those_there_are() -> None:
-    said = CliRunner().invoke(sankofa, ["ingest", "nonsense"])
-    assert said.exit_code != 0
-    assert "unknown source: nonsense; one of sec-companyfacts" in said.output
+def test_an_unknown_source_is_refused_with_the_list_of_sources() -> None:
+    result = CliRunner().invoke(sankofa, ["ingest", "nonsense"])
+    assert result.exit_code != 0
+    assert "unknown source: nonsense; one of sec-companyfacts" in result.output
 
 
 def test_a_live_source_without_a_contact_says_what_to_set() -> None:
-    said = CliRunner().invoke(sankofa, ["ingest", "worldbank", "--live"])
-    assert said.exit_code != 0
-    assert "set SANKOFA_CONTACT" in said.output
+    result = CliRunner().invoke(sankofa, ["ingest", "worldbank", "--live"])
+    assert result.exit_code != 0
+    assert "set SANKOFA_CONTACT" in result.output
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
 H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
 
 
-def test_h10_comes_live_and_from_a_folder(
+def test_h10_is_ingested_live_and_from_a_folder(
     home: Path, server: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SANKOFA_H10_CADENCES", "monthly")
@@ -110,7 +110,9 @@ def test_h10_comes_live_and_from_a_folder(
     assert "1 documents, 1 new; 2 read, 1 appended, 1 held" in folder.output
 
 
-def test_lei_records_come_from_the_api(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lei_records_are_ingested_from_the_api(
+    server: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SANKOFA_GLEIF_COUNTRIES", "MU")
     record = {
         "type": "lei-records",
@@ -129,30 +131,30 @@ def test_lei_records_come_from_the_api(server: Replay, monkeypatch: pytest.Monke
     answer = {"meta": {"pagination": {"lastPage": 1, "total": 1}}, "data": [record]}
     server.on("/api/v1/lei-records", Reply(json.dumps(answer).encode()))
 
-    said = CliRunner().invoke(sankofa, ["ingest", "gleif-api", "--live"])
+    result = CliRunner().invoke(sankofa, ["ingest", "gleif-api", "--live"])
 
-    assert "1 documents, 1 new; 2 read, 2 appended" in said.output, said.output
+    assert "1 documents, 1 new; 2 read, 2 appended" in result.output, result.output
 
 
 @pytest.mark.parametrize("way", ["--live", "--sample"])
-def test_a_source_whose_licence_does_not_permit_serving_is_refused_before_it_is_asked(
+def test_a_source_whose_licence_does_not_permit_serving_is_refused_before_any_request(
     home: Path, server: Replay, way: str
 ) -> None:
     report = home / "sample" / "xbrl-filings" / "2024-03-01" / "report.json"
     report.parent.mkdir(parents=True)
     report.write_text("{}")
 
-    said = CliRunner().invoke(sankofa, ["ingest", "xbrl-filings", way])
+    result = CliRunner().invoke(sankofa, ["ingest", "xbrl-filings", way])
 
-    assert said.exit_code != 0
-    assert "xbrl-filings is refused: its licence (None stated" in said.output
-    assert "does not permit serving" in said.output
+    assert result.exit_code != 0
+    assert "xbrl-filings is refused: its licence (None stated" in result.output
+    assert "does not permit serving" in result.output
     assert server.requests == []
     assert not (home / "landing").exists()
 
 
 def test_all_sources_are_those_whose_licence_permits_serving() -> None:
-    said = CliRunner().invoke(sankofa, ["ingest"])
-    assert said.exit_code == 0, said.output
-    assert "xbrl-filings" not in said.output
-    assert "gleif-api" in said.output
+    result = CliRunner().invoke(sankofa, ["ingest"])
+    assert result.exit_code == 0, result.output
+    assert "xbrl-filings" not in result.output
+    assert "gleif-api" in result.output

@@ -1,4 +1,4 @@
-"""``sankofa quarantine``: what was not understood can be seen, and read again, and stays kept."""
+"""``sankofa quarantine``: rejected rows can be listed, inspected and retried; none is lost."""
 
 import json
 import os
@@ -48,24 +48,24 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(sankofa, words)
 
 
-def listed(*words: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(run("quarantine", "list", "--json", *words).stdout)
-    return found
+def reasons_listed(*words: str) -> list[dict[str, Any]]:
+    reasons: list[dict[str, Any]] = json.loads(run("quarantine", "list", "--json", *words).stdout)
+    return reasons
 
 
 def test_the_list_counts_by_source_and_reason(ingested: None) -> None:
-    assert {(item["source"], item["records"], item["open"]) for item in listed()} == {
+    assert {(item["source"], item["records"], item["open"]) for item in reasons_listed()} == {
         ("ecb", 1, 1),
         ("ke-ppip", 1, 1),
     }
-    (rate,) = listed("--source", "ecb")
-    assert listed("--reason", rate["reason"].upper()) == [rate]
-    assert listed("--reason", "it's ' never so") == []
+    (rate,) = reasons_listed("--source", "ecb")
+    assert reasons_listed("--reason", rate["reason"].upper()) == [rate]
+    assert reasons_listed("--reason", "it's ' never so") == []
     assert "2 records, 2 reasons" in run("quarantine", "list").output
 
 
-def test_an_entry_shows_its_place_its_bytes_and_what_stands_there(ingested: None) -> None:
-    (rate,) = listed("--source", "ecb")
+def test_an_entry_shows_its_location_its_bytes_and_the_text_there(ingested: None) -> None:
+    (rate,) = reasons_listed("--source", "ecb")
     shown = json.loads(run("quarantine", "show", rate["example"][:10], "--json").stdout)
     (document,) = Landing(read_settings(os.environ).landing).documents("ecb")
     assert shown["sha256"] == document.sha256 and shown["address"] == document.url
@@ -75,23 +75,23 @@ def test_an_entry_shows_its_place_its_bytes_and_what_stands_there(ingested: None
 
 
 def test_of_a_document_that_can_name_people_only_the_location_is_shown(ingested: None) -> None:
-    (tender,) = listed("--source", "ke-ppip")
+    (tender,) = reasons_listed("--source", "ke-ppip")
     shown = run("quarantine", "show", tender["example"], "--json").stdout
     assert "can hold personal data" in shown and "/releases/0" in shown
     assert "A. Person" not in shown + run("quarantine", "show", tender["example"]).output
 
 
-def test_what_is_refused_again_stays_open_and_is_kept_once(ingested: None) -> None:
-    (rate,) = listed("--source", "ecb")
+def test_a_row_refused_again_stays_open_and_is_stored_once(ingested: None) -> None:
+    (rate,) = reasons_listed("--source", "ecb")
     again = json.loads(run("quarantine", "retry", rate["example"], "--json").stdout)
     assert again == {"chosen": 1, "became": {"ecb": {"refused again": 1}}}
-    assert listed("--source", "ecb") == [rate]
+    assert reasons_listed("--source", "ecb") == [rate]
     shown = json.loads(run("quarantine", "show", rate["example"], "--json").stdout)
     assert shown["became"] == "refused again"
 
 
-def test_what_is_not_landed_any_more_is_said_so(ingested: None, home: Path) -> None:
-    (rate,) = listed("--source", "ecb")
+def test_a_document_that_is_no_longer_landed_is_reported(ingested: None, home: Path) -> None:
+    (rate,) = reasons_listed("--source", "ecb")
     (note,) = (home / "landing" / "documents" / "ecb").rglob("*.json")
     note.unlink()
     assert "1 not landed" in run("quarantine", "retry", "--source", "ecb").output
@@ -99,7 +99,7 @@ def test_what_is_not_landed_any_more_is_said_so(ingested: None, home: Path) -> N
 
 
 def older(source: Source) -> Source:
-    """Give a source as code of before read it, which took no value above 18."""
+    """Return a source whose parser, like an older version, rejects values above 18."""
 
     def parse(document: Document, body: bytes) -> Parsed:
         parsed = source.parse(document, body)
@@ -115,7 +115,7 @@ def older(source: Source) -> Source:
 
 
 def land_days(landing: Landing) -> None:
-    """Land what one address showed on three days: a value, another, and the first again."""
+    """Land what one URL returned on three days: a value, another, and the first again."""
     for day, value in enumerate(("17.5", "18.8", "17.5"), start=1):
         landing.land(
             FetchedResponse(
@@ -129,8 +129,8 @@ def land_days(landing: Landing) -> None:
         )
 
 
-def known(record: Record) -> list[dict[str, Any]]:
-    """Give what is held, in the order in which it was observed."""
+def stored_rows(record: Record) -> list[dict[str, Any]]:
+    """Return the stored rows in the order in which they were observed."""
     rows: list[dict[str, Any]] = record.query(
         "SELECT value, available_at, observed_at "
         f"FROM {record.relation(H10.tables[0].name)} ORDER BY observed_at, value"
@@ -138,8 +138,8 @@ def known(record: Record) -> list[dict[str, Any]]:
     return rows
 
 
-def test_mended_code_reads_it_and_all_ends_as_if_it_always_had(tmp_path: Path) -> None:
-    landing, record = Landing(str(tmp_path / "landed")), Record(str(tmp_path / "mended"))
+def test_fixed_code_reads_quarantined_rows_as_if_it_always_had(tmp_path: Path) -> None:
+    landing, record = Landing(str(tmp_path / "landed")), Record(str(tmp_path / "fixed"))
     land_days(landing)
     load_source(record, landing, older(H10))
     (refused,) = quarantined_rows(record, "h10")
@@ -150,17 +150,17 @@ def test_mended_code_reads_it_and_all_ends_as_if_it_always_had(tmp_path: Path) -
     fresh = Record(str(tmp_path / "fresh"))
     load_source(fresh, landing, H10)
     assert became.became == "read"
-    assert known(record) == known(fresh)
-    assert [str(row["value"])[:4] for row in known(record)] == ["17.5", "18.8", "17.5"]
-    (kept,) = quarantined_rows(record, "h10")
-    assert kept.quarantine_id == refused.quarantine_id and kept.became == "read"
+    assert stored_rows(record) == stored_rows(fresh)
+    assert [str(row["value"])[:4] for row in stored_rows(record)] == ["17.5", "18.8", "17.5"]
+    (resolved,) = quarantined_rows(record, "h10")
+    assert resolved.quarantine_id == refused.quarantine_id and resolved.became == "read"
     wrong = record.query(
         f"SELECT * FROM {record.relation('loads')} WHERE read <> appended + held + quarantined"
     )
     assert len(wrong) == 0
 
 
-def test_what_is_refused_for_another_reason_is_said_so(tmp_path: Path) -> None:
+def test_a_row_refused_for_another_reason_is_reported_as_such(tmp_path: Path) -> None:
     landing, record = Landing(str(tmp_path / "landed")), Record(str(tmp_path / "other"))
     land_days(landing)
     load_source(record, landing, older(H10))

@@ -38,7 +38,7 @@ def test_readers_are_never_switched_to_a_build_that_they_cannot_read(here: Setti
     assert builds_at(here.marts).current() == newer
 
 
-def test_what_is_rolled_back_from_can_be_taken_away(here: Settings) -> None:
+def test_a_build_that_was_rolled_back_can_be_removed(here: Settings) -> None:
     older, newer = builds_at(here.marts).names()
     assert roll_back(here, drop=True) == older
     assert builds_at(here.marts).names() == [older]

@@ -30,7 +30,7 @@ MEMBERS = ("buyer", "procuringEntity", "tenderers", "suppliers")
 
 
 def naming(member: str, name: str) -> str:
-    """Write what is served of a release that names someone in one place."""
+    """Return the JSON of a release that names someone in one member."""
     someone: dict[str, Any] = {"name": name}
     bodies: dict[str, Any] = {
         "buyer": {"buyer": someone},
@@ -72,7 +72,7 @@ def test_other_names_without_evidence_stay() -> None:
 
 
 @given(st.text(st.characters(codec="utf-8")), st.sampled_from([None, "ZA", "co"]))
-def test_any_other_name_is_kept_or_given_a_reason(name: str, country: str | None) -> None:
+def test_every_other_name_is_kept_or_dropped_with_a_reason(name: str, country: str | None) -> None:
     accepted, reasons = drop_personal_names([name], country, "ZA-GP")
 
     assert len(accepted) + len(reasons) == 1
@@ -130,7 +130,7 @@ def test_a_number_vouches_only_for_the_party_of_that_release(
     assert failure.rows == 1 and failure.examples[0].startswith("d#/other")
 
 
-def test_the_name_of_a_unit_is_no_ones_name(record: Record, tmp_path: Path) -> None:
+def test_the_name_of_a_unit_is_no_persons_name(record: Record, tmp_path: Path) -> None:
     items = {"tender": {"items": [{"unit": {"name": "Linear metre"}}]}}
     load(record, TENDER_RELEASES, release("", release=json.dumps(items)))
 
