@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assets.fetching.fetchers import Window
 from assets.ingest.land import SAMPLE_URL, fetch_folder, land_all, land_live
 from assets.ingest.load import load_source
-from assets.ingest.metadata import total_counts
+from assets.ingest.metadata import counts_in_words, total_counts
 from assets.ingest.sources import SOURCES
 from assets.source import Source, refuse_restricted
 from pipelines.output import progress_console
@@ -37,14 +37,14 @@ class Outcome:
             return f"failed: {self.failed}"
         if self.left_out is not None:
             return self.left_out
-        counts = ", ".join(f"{number:,} {name}" for name, number in self.counts.items() if number)
-        return f"{self.documents} documents, {self.documents_new} new; {counts or 'nothing new'}"
+        counts = counts_in_words(self.counts)
+        return f"{self.documents} documents, {self.documents_new} new; {counts}"
 
 
 def ingest_each(
     settings: Settings, keys: tuple[str, ...], live: bool, from_: date | None, to: date | None
 ) -> Iterator[Outcome]:
-    """Land and load each source; one that fails is counts and leaves the others running."""
+    """Land and load each source; one that fails is reported and the others go on."""
     for source in _chosen(keys):
         try:
             yield _one(settings, source, live, Window(from_, to))

@@ -37,7 +37,7 @@ def is_ready(settings: Settings) -> bool:
 
 def prepare(settings: Settings, say: Say) -> None:
     """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
-    from assets.ingest.metadata import COUNT_NAMES
+    from assets.ingest.metadata import counts_in_words
     from assets.sample.world import write_world
     from pipelines.jobs import run_job
 
@@ -46,8 +46,8 @@ def prepare(settings: Settings, say: Say) -> None:
         write_world(settings.sample)
     say("Running the pipeline through Dagster")
     for asset, metadata in run_job(settings, "ingest").items():
-        counts = ", ".join(f"{metadata[name]:,} {name}" for name in COUNT_NAMES if metadata[name])
-        say(f"  {asset:34} {metadata['documents']:>4} documents; {counts or 'nothing new'}")
+        counts = counts_in_words(metadata)
+        say(f"  {asset:34} {metadata['documents']:>4} documents; {counts}")
     metadata_by_asset = run_job(settings, "publish")
     if parties := metadata_by_asset.get("party_matches"):
         say(f"  {parties['resolved']:,} of {parties['parties']:,} tender parties resolved")

@@ -3,7 +3,7 @@
 A measurement is a statement over the tables of a snapshot that returns a row per ``scope``: with
 ``n_checked`` and ``n_passed``, of which the share is taken, or with a ``value``. If it returns no
 row there was nothing to check, and the floor is UNMEASURED. A floor that ``blocks`` stops the
-publication: only an error of ours can miss it. One that depends on how much or how often a source
+publication: only our own mistake can miss it. One that depends on how much or how often a source
 publishes does not: it turns red, and the data is published.
 """
 

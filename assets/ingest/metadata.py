@@ -12,6 +12,8 @@ from warehouse.record.tables import RecordTable, arrow_schema
 from warehouse.tables import LoadEntry
 
 COUNT_NAMES = ("read", "appended", "held", "quarantined", "withdrawn")
+# The ledger's column is called "held"; people read what it means.
+_COUNT_WORDS = {"held": "already stored"}
 
 _ROWS = 5
 _CELL = 60
@@ -21,6 +23,14 @@ def total_counts(entries: Iterable[LoadEntry]) -> dict[str, int]:
     """Add up the counts of several loads."""
     entries_list = list(entries)
     return {name: sum(getattr(entry, name) for entry in entries_list) for name in COUNT_NAMES}
+
+
+def counts_in_words(counts: Mapping[str, int]) -> str:
+    """Return the counts that are not zero as text: "2 read, 1 appended, 1 already stored"."""
+    words = (
+        f"{counts[name]:,} {_COUNT_WORDS.get(name, name)}" for name in COUNT_NAMES if counts[name]
+    )
+    return ", ".join(words) or "nothing new"
 
 
 def load_metadata(

@@ -107,7 +107,7 @@ def test_h10_is_ingested_live_and_from_a_folder(
     folder = CliRunner().invoke(sankofa, ["ingest", "h10"])
 
     assert "1 documents, 1 new; 1 read, 1 appended" in live.output
-    assert "1 documents, 1 new; 2 read, 1 appended, 1 held" in folder.output
+    assert "1 documents, 1 new; 2 read, 1 appended, 1 already stored" in folder.output
 
 
 def test_lei_records_are_ingested_from_the_api(
