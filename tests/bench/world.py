@@ -67,7 +67,8 @@ def _texts(form: str, *numbers: Numbers) -> pa.Array:
     """Format distinct combinations once."""
     key = numbers[0].astype(np.int64)
     for more in numbers[1:]:
-        key = key * (int(more.max(initial=0)) + 1) + more
+        greatest = int(np.max(more, initial=0))
+        key = key * (greatest + 1) + more
     _, first, codes = np.unique(key, return_index=True, return_inverse=True)
     parts = zip(*(number[first].tolist() for number in numbers), strict=True)
     return pa.array([form.format(*part) for part in parts]).take(pa.array(codes))

@@ -10,9 +10,9 @@ from tests.helpers.contract_client import (
     REQUIRED_QUERY,
     Contract,
     WireResponse,
-    eventually,
     example_url,
 )
+from tests.helpers.waiting import wait_until
 from warehouse.tiers import TIERS
 
 OPEN = {"/health", "/v1/status", "/openapi.json"}
@@ -150,7 +150,7 @@ def test_7_503_each_store_that_is_away_is_named_and_comes_back(api: Contract) ->
             answer = api.get(path, None, X_API_Key=key)
             return answer if answer.status == status else None
 
-        return eventually(matching_answer)
+        return wait_until(matching_answer)
 
     for named, code in (
         ("datastore", "datastore_unavailable"),

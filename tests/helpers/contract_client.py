@@ -2,14 +2,13 @@
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from http.client import HTTPMessage
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
@@ -21,7 +20,6 @@ from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.read.mart import Mart
 from warehouse.tiers import TIERS, TierName
 
-T = TypeVar("T")
 REQUIRED_QUERY = {
     "/v1/shared/facts": "&entity_id=ZAF",
     "/v1/crosswalk": "&id_type=lei&id_value=X",
@@ -154,12 +152,3 @@ def example_url(path: str, query: str = "") -> str:
     return filled.replace("{signal_key}", "single-bid-rate") + (
         f"?{full_query}" if full_query else ""
     )
-
-
-def eventually(probe: Callable[[], T | None], seconds: float = 30) -> T:
-    """Call ``probe`` until it returns a value; return that value."""
-    until = time.monotonic() + seconds
-    while (value := probe()) is None:
-        assert time.monotonic() < until, "it did not come about"
-        time.sleep(0.05)
-    return value

@@ -3,7 +3,6 @@
 import os
 import signal
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,8 @@ from typing import Any
 
 import psycopg
 import pytest
+
+from tests.helpers.waiting import wait_until
 
 _NUMBERS = count(1)
 
@@ -55,10 +56,7 @@ class Postgres:
         """End every process at once, without a checkpoint and without closing connections."""
         ended = self._processes()
         os.kill(ended[0], signal.SIGQUIT)
-        until = time.monotonic() + 20
-        while any(map(_runs, ended)):
-            assert time.monotonic() < until, "the PostgreSQL does not end"
-            time.sleep(0.02)
+        wait_until(lambda: not any(map(_runs, ended)), timeout=20, every=0.02)
 
     def start(self) -> None:
         """Start it again with its data."""

@@ -22,6 +22,7 @@ from assets.exports.signing import SigningKey
 from tests.helpers.paths import ROOT
 from tests.helpers.random_world import derived_of, everything
 from tests.helpers.record_rows import load
+from tests.helpers.waiting import wait_until
 from warehouse.exports.published import PublishedExports, encode_manifest
 from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.build import publish
@@ -188,10 +189,9 @@ def started(world: World, module: str, *options: str) -> Iterator[Served]:
 
 
 def port_of(process: subprocess.Popen[bytes], log: Path) -> int:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        if match := re.search(r"listening at port (\d+)", log.read_text()):
-            return int(match[1])
-        assert process.poll() is None, log.read_text()
-        time.sleep(0.05)
-    raise AssertionError(f"the server does not listen: {log.read_text()}")
+    def announced_port() -> int | None:
+        match = re.search(r"listening at port (\d+)", log.read_text())
+        assert match or process.poll() is None, log.read_text()
+        return int(match[1]) if match else None
+
+    return wait_until(announced_port, timeout=60)

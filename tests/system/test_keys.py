@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.contract_client import eventually
 from tests.helpers.redis_server import Redis
+from tests.helpers.waiting import wait_until
 from warehouse.errors import SankofaError
 from warehouse.keys.backends import KeyStoreUnavailable
 from warehouse.keys.store import (
@@ -135,7 +135,7 @@ def test_the_sandbox_key_is_shown_to_visitors_as_long_as_it_is_valid(store: KeyS
     assert usable_sandbox_key(store) == key
     revoke_key(store, key[:12])
     # Redis lookups are cached for up to a second.
-    eventually(lambda: usable_sandbox_key(store) is None or None)
+    wait_until(lambda: usable_sandbox_key(store) is None)
 
 
 def test_a_sandbox_key_that_was_revoked_stays_so(store: KeyStore) -> None:

@@ -20,6 +20,7 @@ from api.server.loop import bind, run
 from api.server.proxies import client_address, parse_networks
 from tests.helpers.record_rows import release_row
 from tests.helpers.rest_service import Served, World, make_world, served
+from tests.helpers.waiting import wait_until
 from warehouse.errors import SankofaError
 
 FACTS = "/v1/fundamentals/DCA1"
@@ -36,18 +37,10 @@ def server(world: World) -> Iterator[Served]:
         yield running
 
 
-def until(condition: object, seconds: float = 30) -> None:
-    """Wait until a condition holds."""
-    assert callable(condition)
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="left out: needs Linux")
 def test_every_worker_is_pinned_to_its_own_core(server: Served) -> None:
-    until(lambda: len(server.children()) == 2)
-    until(lambda: all(len(os.sched_getaffinity(child)) == 1 for child in server.children()))
+    wait_until(lambda: len(server.children()) == 2)
+    wait_until(lambda: all(len(os.sched_getaffinity(child)) == 1 for child in server.children()))
     affinities = [os.sched_getaffinity(child) for child in server.children()]
     cores = os.sched_getaffinity(0)
     assert set.union(*affinities) <= cores
@@ -56,10 +49,10 @@ def test_every_worker_is_pinned_to_its_own_core(server: Served) -> None:
 
 def test_a_worker_that_dies_is_replaced_and_the_port_keeps_answering(world: World) -> None:
     with served(world, "--workers", "2") as running:
-        until(lambda: len(running.children()) == 2)
+        wait_until(lambda: len(running.children()) == 2)
         before = running.children()
         os.kill(before[0], signal.SIGKILL)
-        until(lambda: len(set(running.children()) - set(before)) == 1)
+        wait_until(lambda: len(set(running.children()) - set(before)) == 1)
         assert all(running.get("/health")[0] == 200 for _ in range(20))
         assert before[1] in running.children()
 
@@ -94,11 +87,11 @@ def test_on_sigterm_it_finishes_running_requests_and_exits_with_0(world: World) 
 
 def test_workers_end_when_the_parent_is_killed(world: World) -> None:
     with served(world, "--workers", "2") as running:
-        until(lambda: len(running.children()) == 2)
+        wait_until(lambda: len(running.children()) == 2)
         children = running.children()
         os.kill(running.process.pid, signal.SIGKILL)
         running.process.wait()
-        until(lambda: not [child for child in children if Path(f"/proc/{child}").exists()])
+        wait_until(lambda: not [child for child in children if Path(f"/proc/{child}").exists()])
 
 
 def test_a_new_build_is_switched_to_between_two_requests(server: Served, world: World) -> None:
@@ -123,7 +116,7 @@ def test_a_new_build_is_switched_to_between_two_requests(server: Served, world: 
     for thread in threads:
         thread.start()
     versions = [world.publish(release_row(500 + number)) for number in range(3)]
-    until(lambda: seen[-1][0] == versions[-1])
+    wait_until(lambda: seen[-1][0] == versions[-1])
     stop.set()
     for thread in threads:
         thread.join()
@@ -201,7 +194,7 @@ def test_a_client_that_sends_its_request_byte_by_byte_is_disconnected(
                 return True
             return False
 
-        until(closed)
+        wait_until(closed)
         assert raw(port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200")
 
 
@@ -214,7 +207,7 @@ def test_a_client_that_does_not_read_its_response_is_disconnected(
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             slow.connect(("127.0.0.1", port))
             slow.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 200)
-            until(lambda: _is_closed(slow))
+            wait_until(lambda: _is_closed(slow))
         assert raw(port, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 200")
 
 

@@ -11,13 +11,13 @@ from typing import Any, Self
 
 import pytest
 
-from tests.helpers.contract_client import eventually
 from tests.helpers.mcp_service import call, mcp_served
 from tests.helpers.postgres_server import Postgres
 from tests.helpers.random_world import publish_world
 from tests.helpers.redis_server import Redis
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.stores import Stores, embedded, servers
+from tests.helpers.waiting import wait_until
 from warehouse.keys.store import KeyStore, create_key, sandbox
 
 ENTITY = "/v1/entities/DCA1"
@@ -99,7 +99,7 @@ class Visitors:
             time.sleep(0.3)
             return True if set(self.met[begin:]) == {expected} else None
 
-        eventually(settled)
+        wait_until(settled)
 
 
 def status(server: Served) -> tuple[int, list[str]]:
@@ -113,7 +113,7 @@ def test_a_killed_store_is_named_and_recovers_without_a_restart(
     stores: Stores, world: World, server: Served, name: str
 ) -> None:
     store = vars(stores)[name]
-    children = eventually(lambda: _both(server))
+    children = wait_until(lambda: _both(server))
     with Visitors(server.port, world.paid) as visitors:
         visitors.meet(WELL)
         store.kill()
@@ -124,7 +124,7 @@ def test_a_killed_store_is_named_and_recovers_without_a_restart(
         finally:
             store.start()
         visitors.meet(WELL)
-        eventually(lambda: status(server) == (200, []) or None)
+        wait_until(lambda: status(server) == (200, []))
     assert set(visitors.met) == {WELL, WITHOUT[name]}
     assert server.children() == children
 
@@ -152,8 +152,8 @@ def test_a_store_that_hangs_is_named_within_the_deadline_of_status(
         assert name not in CODES or json.loads(met[2])["code"] == CODES[name]
     finally:
         store.thaw()
-    eventually(lambda: server.get(ENTITY, world.paid)[0] == 200 or None)
-    eventually(lambda: status(server) == (200, []) or None)
+    wait_until(lambda: server.get(ENTITY, world.paid)[0] == 200)
+    wait_until(lambda: status(server) == (200, []))
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -170,8 +170,8 @@ def test_a_service_started_while_its_stores_are_down_answers_once_they_are_up(
             assert problem["code"] == "key_store_unavailable"
             for name in STORES:
                 vars(stores)[name].start()
-            eventually(lambda: status(running) == (200, []) or None)
-            eventually(lambda: running.get(ENTITY, world.paid)[0] == 200 or None)
+            wait_until(lambda: status(running) == (200, []))
+            wait_until(lambda: running.get(ENTITY, world.paid)[0] == 200)
             page = json.loads(running.get("/v1/tenders?limit=2", world.paid)[2])
             again = f"/v1/tenders?limit=2&cursor={page['next_cursor']}"
             assert running.get(again, world.paid)[0] == 200
@@ -194,9 +194,9 @@ def test_agents_are_answered_once_the_stores_are_up(stores: Stores, world: World
 
             assert code() == CODES["key_store"]
             stores.key_store.start()
-            eventually(lambda: code() == CODES["datastore"] or None)
+            wait_until(lambda: code() == CODES["datastore"])
             stores.datastore.start()
-            eventually(lambda: code() is None or None)
+            wait_until(lambda: code() is None)
     finally:
         for name in CODES:
             vars(stores)[name].start()
