@@ -37,7 +37,7 @@ def is_ready(settings: Settings) -> bool:
 
 def prepare(settings: Settings, say: Say) -> None:
     """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
-    from assets.ingest.metadata import counts_in_words
+    from assets.ingest.metadata import COUNT_NAMES, counts_in_words
     from assets.sample.world import write_world
     from pipelines.jobs import run_job
 
@@ -46,7 +46,7 @@ def prepare(settings: Settings, say: Say) -> None:
         write_world(settings.sample)
     say("Running the pipeline through Dagster")
     for asset, metadata in run_job(settings, "ingest").items():
-        counts = counts_in_words(metadata)
+        counts = counts_in_words({name: metadata[name] for name in COUNT_NAMES})
         say(f"  {asset:34} {metadata['documents']:>4} documents; {counts}")
     metadata_by_asset = run_job(settings, "publish")
     if parties := metadata_by_asset.get("party_matches"):

@@ -28,7 +28,7 @@ def total_counts(entries: Iterable[LoadEntry]) -> dict[str, int]:
 def counts_in_words(counts: Mapping[str, int]) -> str:
     """Return the counts that are not zero as text: "2 read, 1 appended, 1 already stored"."""
     words = (
-        f"{counts[name]:,} {_COUNT_WORDS.get(name, name)}" for name in COUNT_NAMES if counts[name]
+        f"{number:,} {_COUNT_WORDS.get(name, name)}" for name, number in counts.items() if number
     )
     return ", ".join(words) or "nothing new"
 
