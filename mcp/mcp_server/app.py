@@ -1,4 +1,4 @@
-"""The MCP server: tools and resources over a service, for whichever transport."""
+"""The MCP server: handlers for tools and resources, independent of the transport."""
 
 from functools import partial
 from importlib.metadata import version
@@ -43,7 +43,7 @@ _INSTRUCTIONS = (
 _READS_ONLY = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-_LISTED = [
+_TOOL_LIST = [
     Tool(
         name=tool.name,
         title=tool.title,
@@ -54,20 +54,20 @@ _LISTED = [
     )
     for tool in TOOLS.values()
 ]
-_AN_HOUR = CacheHint(ttl_ms=3_600_000, scope="public")
-# A read of a local build takes less time than to hand it to a thread; one of a database has to
-# wait, and a search may take long: neither stops the others. More at once would only
-# wait for each other.
-_SEARCHED = {"query", "buyer", "category"}
-_AT_ONCE = 8
+_ONE_HOUR = CacheHint(ttl_ms=3_600_000, scope="public")
+# A read of a local build takes less time than handing it to a thread. A read of a database waits
+# for the network, and a search can take long: both run in threads, so that they do not block the
+# event loop. More threads than this would only wait for each other.
+_SEARCH_PARAMETERS = {"query", "buyer", "category"}
+_MAX_THREADS = 8
 
 
 def create_server(service: Service) -> Server[Any]:
-    """Make the server; every request must come with a call that was admitted."""
-    limiter = CapacityLimiter(_AT_ONCE)
+    """Create the server; the transport must have admitted the call of every request."""
+    limiter = CapacityLimiter(_MAX_THREADS)
 
     async def list_tools(ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=_LISTED)
+        return ListToolsResult(tools=_TOOL_LIST)
 
     async def call_tool(ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         tool = TOOLS.get(params.name)
@@ -78,10 +78,11 @@ def create_server(service: Service) -> Server[Any]:
             )
         call, sent = call_of(ctx), params.arguments or {}
         if not call.is_tool:
-            words = "The request was not counted as a call of a tool; send one plain request."
-            raise MCPError(code=INVALID_REQUEST, message=words)
+            # Reached only if the SDK reads a message otherwise than ``guard`` did.
+            message = "The request was not counted as a call of a tool; send one plain request."
+            raise MCPError(code=INVALID_REQUEST, message=message)
         run = partial(service.run, tool, sent, call)
-        if service.is_near and not _SEARCHED & sent.keys():
+        if service.is_local and not _SEARCH_PARAMETERS & sent.keys():
             return run()
         return await to_thread.run_sync(run, limiter=limiter)
 
@@ -104,8 +105,8 @@ def create_server(service: Service) -> Server[Any]:
         except SankofaError as error:
             raise refused(service, service.problem_of(error, call), call) from error
         if resource is None:
-            words = f"There is no resource {uri[:200]!r}; see resources/list."
-            raise MCPError(code=INVALID_PARAMS, message=words, data={"uri": uri[:200]})
+            message = f"There is no resource {uri[:200]!r}; see resources/list."
+            raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": uri[:200]})
         text, mime_type = resource
         content = TextResourceContents(uri=uri, text=text, mime_type=mime_type)
         return ReadResourceResult(contents=[content])
@@ -117,13 +118,13 @@ def create_server(service: Service) -> Server[Any]:
         description="What was knowable on any past day, for African and emerging markets.",
         instructions=_INSTRUCTIONS,
         cache_hints={
-            "server/discover": _AN_HOUR,
-            "tools/list": _AN_HOUR,
-            "resources/list": _AN_HOUR,
-            "resources/templates/list": _AN_HOUR,
+            "server/discover": _ONE_HOUR,
+            "tools/list": _ONE_HOUR,
+            "resources/list": _ONE_HOUR,
+            "resources/templates/list": _ONE_HOUR,
             "resources/read": CacheHint(ttl_ms=60_000, scope="private"),
         },
-        # No parameter is given by a header too, so that none has to be compared.
+        # No parameter is repeated in a header, so the SDK has none to compare.
         get_tool_input_schema=lambda name: None,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
@@ -131,6 +132,6 @@ def create_server(service: Service) -> Server[Any]:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
-    # What it writes for traces nobody here collects.
+    # The SDK's default middleware writes OpenTelemetry traces, which nobody collects here.
     server.middleware.clear()
     return server

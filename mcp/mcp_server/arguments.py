@@ -1,4 +1,4 @@
-"""Reading of a tool's arguments by the declared parameters: each is right, or is named."""
+"""Parsing of tool arguments by the declared parameters; an error names the parameter."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,29 +12,29 @@ Arguments = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Several:
-    """A list of values of one kind."""
+class ListOf:
+    """A list of values of one type."""
 
     of: ParameterType
-    most: int
+    max_items: int
 
     @property
     def expected(self) -> str:
-        """Say what a value must be."""
-        return f"a list of 1 to {self.most} strings, each {self.of.expected}"
+        """What a value must be, in words."""
+        return f"a list of 1 to {self.max_items} strings, each {self.of.expected}"
 
     def read(self, text: str) -> object:
-        """Refuse a text: a list is none."""
+        """Raise: a list has no form as text."""
         raise ValueError
 
     def schema(self) -> Schema:
-        """Describe the kind by its items."""
+        """Return the JSON Schema."""
         items = self.of.schema()
-        return {"type": "array", "items": items, "minItems": 1, "maxItems": self.most}
+        return {"type": "array", "items": items, "minItems": 1, "maxItems": self.max_items}
 
 
 def read(parameters: Sequence[Parameter], sent: Mapping[str, Any], tool: str) -> Arguments:
-    """Give every declared parameter as its kind reads it, None where it is left out."""
+    """Return the value of every declared parameter; None if it was left out."""
     declared = {parameter.name: parameter for parameter in parameters}
     for name in sent:
         if name not in declared:
@@ -58,20 +58,21 @@ def _value(parameter: Parameter, sent: Mapping[str, Any]) -> object:
 
 
 def _read(kind: ParameterType, value: object) -> object:
-    if isinstance(kind, Several):
-        if not isinstance(value, list) or not 1 <= len(value) <= kind.most:
+    if isinstance(kind, ListOf):
+        if not isinstance(value, list) or not 1 <= len(value) <= kind.max_items:
             raise ValueError
         return [_read(kind.of, item) for item in value]
     if isinstance(kind, RowCount):
-        return kind.read(str(_whole(value)))
+        return kind.read(str(_integer(value)))
     if not isinstance(value, str) or not value:
         raise ValueError
-    # A lone surrogate can be written in JSON and in nothing else.
+    # JSON can escape a lone surrogate, which UTF-8 cannot encode: UnicodeEncodeError, a ValueError.
     value.encode()
     return kind.read(value)
 
 
-def _whole(value: object) -> int:
+def _integer(value: object) -> int:
+    # JSON does not tell 10.0 from 10; some clients write the one for the other.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
@@ -80,7 +81,7 @@ def _whole(value: object) -> int:
 
 
 def _expected(kind: ParameterType, value: object) -> str:
-    in_words = isinstance(kind, Several | RowCount) or isinstance(value, str)
+    in_words = isinstance(kind, ListOf | RowCount) or isinstance(value, str)
     return kind.expected if in_words else f"{kind.expected}, as a string"
 
 

@@ -1,8 +1,10 @@
-"""One request and its answer, without the streams of a session.
+"""A shortcut for plain requests: the SDK's checks and dispatch without its session streams.
 
-The SDK answers an older client through the tasks and streams that a session needs; here there are
-none. A request goes to the SDK's own checks and dispatch, and its answer is written once. Whatever
-is not plainly a good request is left to the SDK, which refuses it in the protocol's words.
+For every request the SDK's session manager starts tasks and memory streams that only sessions with
+server-sent events need. This server has neither, so a well-formed request goes straight to the
+SDK's dispatch and its response is written once. Anything else (wrong headers, notifications,
+malformed messages) is left to the session manager, which refuses it in the protocol's own words:
+``answer`` returns None for it. ``tests/contract/test_mcp_exchange.py`` compares the two ways.
 """
 
 from collections.abc import Mapping
@@ -35,8 +37,8 @@ _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 
 
 @dataclass
-class _Dispatched:
-    """What the SDK's dispatch wants to know of a request; nothing can be sent to its client."""
+class _DispatchContext:
+    """The context that the SDK's dispatch needs; nothing can be sent to the client through it."""
 
     request_id: int | str
     message_metadata: ServerMessageMetadata
@@ -47,26 +49,26 @@ class _Dispatched:
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: Any = None
     ) -> dict[str, Any]:
-        """Refuse to ask the client for anything."""
+        """Refuse: a response of one body has no channel back to the client."""
         raise NoBackChannelError(method)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:
-        """Drop what has no place in an answer of one body."""
+        """Do nothing: a response of one body cannot carry notifications."""
 
     async def progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
-        """Drop what has no place in an answer of one body."""
+        """Do nothing: a response of one body cannot carry notifications."""
 
 
 class Exchange:
-    """Answers requests to one server."""
+    """Answers plain requests to one server."""
 
     def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
         self._server, self._security = server, TransportSecurityMiddleware(security)
 
     async def answer(self, scope: Scope, version: str, body: bytes) -> tuple[int, bytes] | None:
-        """Give a status and the answer as JSON; None of what the SDK is to answer."""
+        """Return the status and the JSON response; None if the SDK must answer itself."""
         request = Request(scope)
         if not check_accept_headers(request)[0]:
             return None
@@ -79,20 +81,25 @@ class Exchange:
             rpc_request = JSONRPCRequest.model_validate(decoded, by_name=False)
         except (ValueError, ValidationError):
             return None
+        # Older clients negotiate a version by a handshake, which a server without sessions does
+        # not remember: their header alone says which version they speak.
         if version in HANDSHAKE_PROTOCOL_VERSIONS:
-            return await self._served(
+            return await self._dispatch(
                 rpc_request, request, Connection.from_envelope(version, None, None)
             )
-        connection = self._routed(decoded, rpc_request, request)
-        return None if connection is None else await self._served(rpc_request, request, connection)
+        connection = self._modern_connection(decoded, rpc_request, request)
+        return (
+            None if connection is None else await self._dispatch(rpc_request, request, connection)
+        )
 
-    def _routed(
+    def _modern_connection(
         self, decoded: Any, rpc_request: JSONRPCRequest, request: Request
     ) -> Connection | None:
-        """Let the SDK hold a request of today's clients against its headers."""
+        """Return the connection of a current client; None if its headers contradict the body."""
         params = rpc_request.params or {}
-        compared = self._server.get_tool_input_schema
-        if compared is None or compared(str(params.get("name"))) is not None:
+        # The SDK compares parameters with headers if a tool declares any; ours declare none.
+        input_schema = self._server.get_tool_input_schema
+        if input_schema is None or input_schema(str(params.get("name"))) is not None:
             return None
         route = classify_inbound_request(decoded, headers=dict(request.headers))
         if isinstance(route, InboundLadderRejection):
@@ -101,7 +108,7 @@ class Exchange:
             route.protocol_version, route.client_info, route.client_capabilities
         )
 
-    async def _served(
+    async def _dispatch(
         self, rpc_request: JSONRPCRequest, request: Request, connection: Connection
     ) -> tuple[int, bytes]:
         metadata = ServerMessageMetadata(request_context=request, can_send_request=False)
@@ -110,7 +117,7 @@ class Exchange:
         try:
             result = await serve_one(
                 self._server,
-                _Dispatched(rpc_request.id, metadata),
+                _DispatchContext(rpc_request.id, metadata),
                 rpc_request.method,
                 rpc_request.params,
                 connection=connection,
@@ -120,6 +127,7 @@ class Exchange:
         except Exception as error:
             error_data = modern_error_data(error)
             message = JSONRPCError(jsonrpc="2.0", id=rpc_request.id, error=error_data)
+            # Only the current version maps error codes to HTTP statuses.
             if connection.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
                 status = ERROR_CODE_HTTP_STATUS.get(error_data.code, 200)
         return status, message.model_dump_json(by_alias=True, exclude_unset=True).encode()

@@ -1,7 +1,7 @@
-"""What every request over HTTP goes through before the protocol sees it.
+"""Admission of HTTP requests, before the protocol sees them.
 
-A wrong address or method, a missing or unknown key, a body that is too large or never ends, and
-a limit that is reached are answered here.
+Answers wrong paths and methods, missing and unknown keys, bodies that are too large or never end,
+and keys above their limits.
 """
 
 import re
@@ -15,17 +15,17 @@ from mcp_types import DEFAULT_NEGOTIATED_VERSION, PARSE_ERROR, ErrorData, JSONRP
 from starlette.types import Message, Receive, Scope, Send
 
 from mcp_server.exchange import Exchange
-from mcp_server.response import Answering, Peek, write_log
-from mcp_server.service import IN_SCOPE, Call, Service
+from mcp_server.response import Peek, ResponseWriter, write_log
+from mcp_server.service import SCOPE_KEY, Call, Service
 from warehouse.contract.limits import key_from_headers
 from warehouse.contract.problems import Problem, check_data_version
 from warehouse.keys.store import redact_keys
 
-LONGEST_BODY = 65_536
-_TO_SEND = 20.0
+MAX_BODY_BYTES = 65_536
+_BODY_SECONDS = 20.0
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _PARSE_ERROR = ErrorData(code=PARSE_ERROR, message="Parse error: the body is no JSON")
-_NO_JSON = (
+_PARSE_ERROR_BODY = (
     JSONRPCError(jsonrpc="2.0", id=None, error=_PARSE_ERROR)
     .model_dump_json(by_alias=True, exclude_unset=True)
     .encode()
@@ -35,9 +35,10 @@ _PEEK = msgspec.json.Decoder(Peek)
 
 
 class Guard:
-    """Admits and counts requests to one path, and writes exact answers.
+    """ASGI app that admits and counts requests to one path.
 
-    ``blocking`` says that the stores are far away, so that asking them must not stop the others.
+    ``blocking`` means that the stores are reached over a network: they are then read in a thread,
+    so that other requests do not wait.
     """
 
     def __init__(
@@ -52,65 +53,66 @@ class Guard:
         self._path, self._blocking = path, blocking
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or live as long as the process serves."""
+        """Answer one request, or run the lifespan of the app."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await self._lifespan(receive, send)
             return
         if scope["type"] != "http":
             return
-        # Some parsers leave the blanks that may stand around a value.
+        # Not every HTTP parser strips the blanks that are allowed around a value.
         raw = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         scope = {**scope, "headers": raw}
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
-        answer = Answering(self._service, _call(headers), send, self._settle)
+        writer = ResponseWriter(self._service, _call(headers), send, self._settle)
         try:
-            await self._serve(answer, scope, headers, receive)
+            await self._serve(writer, scope, headers, receive)
         except Exception as error:
-            problem = self._service.problem_of(error, answer.call)
-            if not answer.begun:
-                await answer.refuse(problem)
-        answer.log(scope)
+            problem = self._service.problem_of(error, writer.call)
+            if not writer.begun:
+                await writer.refuse(problem)
+        writer.log(scope)
 
     async def _serve(
-        self, answer: Answering, scope: Scope, headers: Mapping[str, str], receive: Receive
+        self, writer: ResponseWriter, scope: Scope, headers: Mapping[str, str], receive: Receive
     ) -> None:
-        call = answer.call
+        call = writer.call
         if scope["path"] == "/health" and scope["method"] in ("GET", "HEAD"):
-            await answer.write(200, b'{"status":"ok"}', "application/json")
+            await writer.write(200, b'{"status":"ok"}', "application/json")
             return
         if scope["path"] != self._path:
-            words = f"There is nothing at {scope['path'][:200]}; MCP is at {self._path}."
-            raise Problem("not_found", words)
+            detail = f"There is nothing at {scope['path'][:200]}; MCP is at {self._path}."
+            raise Problem("not_found", detail)
         if scope["method"] != "POST":
-            # There are no sessions to end, and nothing is ever sent without being asked.
+            # DELETE ends a session and GET opens a stream of notifications: we have neither.
             raise Problem("method_not_allowed", f"{scope['method']} is not allowed: use POST.")
-        sent = key_from_headers(headers.get("x-api-key"), headers.get("authorization"))
-        await self._do(lambda: self._service.admit(call, sent))
+        key = key_from_headers(headers.get("x-api-key"), headers.get("authorization"))
+        await self._run(lambda: self._service.admit(call, key))
         address = scope["client"][0] if scope.get("client") else None
         try:
-            body = await _whole(headers, receive)
+            body = await _read_body(headers, receive)
         except Problem:
-            await self._do(lambda: self._service.count(call, address))
+            # A request whose body is refused still counts against the limit per minute.
+            await self._run(lambda: self._service.count(call, address))
             raise
         peeked = _peek(body)
-        answer.message = peeked or Peek()
-        call.is_tool = answer.message.method == "tools/call"
-        await self._do(lambda: self._service.count(call, address))
+        writer.message = peeked or Peek()
+        call.is_tool = writer.message.method == "tools/call"
+        await self._run(lambda: self._service.count(call, address))
         if peeked is None:
-            # The SDK takes more than JSON, and would run what nobody could count.
-            await answer.settled(400, _NO_JSON)
+            # The SDK's parser is more lenient (NaN, for one) and would run a call not counted here.
+            await writer.respond(400, _PARSE_ERROR_BODY)
             return
         call.pinned = headers.get("x-data-version")
         check_data_version(call.pinned)
-        scope = {**scope, IN_SCOPE: call}
+        scope = {**scope, SCOPE_KEY: call}
         version = headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
-        answered = await self._exchange.answer(scope, version, body)
-        if answered is not None:
-            await answer.settled(*answered)
+        response = await self._exchange.answer(scope, version, body)
+        if response is not None:
+            await writer.respond(*response)
             return
-        await self._sessions.handle_request(scope, _replay(body, receive), answer.forward)
+        await self._sessions.handle_request(scope, _replay(body, receive), writer.forward)
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         async with self._sessions.run():
             await send({"type": "lifespan.startup.complete"})
@@ -119,9 +121,9 @@ class Guard:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _settle(self, call: Call) -> None:
-        await self._do(lambda: self._service.settle(call))
+        await self._run(lambda: self._service.settle(call))
 
-    async def _do(self, work: Callable[[], None]) -> None:
+    async def _run(self, work: Callable[[], None]) -> None:
         if self._blocking:
             await to_thread.run_sync(work)
         else:
@@ -129,48 +131,51 @@ class Guard:
 
 
 def _call(headers: Mapping[str, str]) -> Call:
-    sent = headers.get("x-request-id", "")
-    is_usable = _REQUEST_ID.fullmatch(sent) and redact_keys(sent) == sent
-    return Call(request_id=sent) if is_usable else Call()
+    request_id = headers.get("x-request-id", "")
+    # A request id is logged and sent back: it must not be an API key put there by mistake.
+    is_usable = _REQUEST_ID.fullmatch(request_id) and redact_keys(request_id) == request_id
+    return Call(request_id=request_id) if is_usable else Call()
 
 
-async def _whole(headers: Mapping[str, str], receive: Receive) -> bytes:
-    """Read a body that is not too large and does not take for ever."""
-    stated = headers.get("content-length", "0")
-    if stated.isdigit() and int(stated) > LONGEST_BODY:
+async def _read_body(headers: Mapping[str, str], receive: Receive) -> bytes:
+    """Read the body; raise if it is too large or takes too long."""
+    content_length = headers.get("content-length", "0")
+    if content_length.isdigit() and int(content_length) > MAX_BODY_BYTES:
         raise _too_large()
     body = bytearray()
-    with anyio.move_on_after(_TO_SEND):
+    with anyio.move_on_after(_BODY_SECONDS):
         while True:
             message = await receive()
             if message["type"] != "http.request":
                 raise Problem("request_refused", "The client went away.")
             body += message.get("body", b"")
-            if len(body) > LONGEST_BODY:
+            if len(body) > MAX_BODY_BYTES:
                 raise _too_large()
             if not message.get("more_body"):
                 return bytes(body)
-    raise Problem("request_refused", f"The body did not come whole in {_TO_SEND:.0f} seconds.")
+    raise Problem("request_refused", f"The body did not come whole in {_BODY_SECONDS:.0f} seconds.")
 
 
 def _too_large() -> Problem:
-    return Problem("body_too_large", f"A body has at most {LONGEST_BODY:,} bytes.")
+    return Problem("body_too_large", f"A body has at most {MAX_BODY_BYTES:,} bytes.")
 
 
 def _peek(body: bytes) -> Peek | None:
-    """Look into a message; None if it is no JSON."""
+    """Return the method and id of a message; None if it is not JSON."""
     try:
         return _PEEK.decode(body)
     except msgspec.ValidationError:
+        # JSON, but no request: the SDK says what is wrong with it.
         return Peek()
     except (ValueError, RecursionError):
         return None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    """Return a ``receive`` that yields the body, which has been read, once more."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def again() -> Message:
-        return waiting.pop() if waiting else await receive()
+    async def replay() -> Message:
+        return messages.pop() if messages else await receive()
 
-    return again
+    return replay

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from mcp_server.app import create_server
 from mcp_server.exchange import Exchange
-from mcp_server.guard import LONGEST_BODY, Guard
+from mcp_server.guard import MAX_BODY_BYTES, Guard
 from mcp_server.service import Service
 from warehouse.contract.problems import UPGRADE_URL
 from warehouse.errors import SankofaError
@@ -25,7 +25,13 @@ from warehouse.usage.store import Usage
 
 PATH = "/mcp"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
-_EXPOSED = ("X-Request-Id", "X-Service-Tier", "RateLimit", "RateLimit-Policy", "Retry-After")
+_EXPOSED_HEADERS = (
+    "X-Request-Id",
+    "X-Service-Tier",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Retry-After",
+)
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -56,32 +62,34 @@ def create_app(options: Options) -> ASGIApp:
 
 
 def guarded(server: Server[Any], service: Service, options: Options) -> ASGIApp:
-    """Give a server over HTTP to those who have a key; every answer is one JSON body."""
+    """Return the ASGI app of a server: keys are required, every response is one JSON body."""
     checked = security(options)
     sessions = StreamableHTTPSessionManager(
         server,
         json_response=True,
         stateless=True,
-        max_request_body_size=LONGEST_BODY,
+        max_request_body_size=MAX_BODY_BYTES,
         security_settings=checked,
     )
+    # Redis is reached over a network; a local file is read faster than a thread starts.
     is_remote = any(
         store_url.startswith(SCHEMES) for store_url in (options.keys, options.usage or "")
     )
     app: ASGIApp = Guard(sessions, Exchange(server, checked), service, PATH, blocking=is_remote)
     if not options.origins:
         return app
+    # Preflight requests carry no key, so CORS is outside the guard.
     return CORSMiddleware(
         app,
         allow_origins=options.origins,
         allow_methods=["POST"],
         allow_headers=["*"],
-        expose_headers=_EXPOSED,
+        expose_headers=_EXPOSED_HEADERS,
     )
 
 
 def security(options: Options) -> TransportSecuritySettings:
-    """Name the hosts and origins that are answered: this machine's own, and those configured."""
+    """Return the accepted hosts and origins: loopback names and those configured."""
     bases = [_parts(base) for base in options.bases]
     local = [f"{host}{port}" for host in _LOCAL for port in ("", ":*")]
     return TransportSecuritySettings(

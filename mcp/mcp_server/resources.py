@@ -127,7 +127,7 @@ RESOURCES = [
 
 
 def read(mart: Mart, uri: str) -> tuple[str, str] | None:
-    """Give the text of a resource and its media type; None if there is no such one."""
+    """Return the text and media type of a resource; None if there is none at ``uri``."""
     if uri == _LICENCE:
         return mart.build().notice, _PLAIN
     if uri == _MANIFEST:

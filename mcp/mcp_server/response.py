@@ -1,4 +1,4 @@
-"""The answer to one request over HTTP: exact values, our headers, problems, one line of log."""
+"""Writes the HTTP response to one request: exact values, our headers, problems, the access log."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 from starlette.types import Message, Scope, Send
 
-from mcp_server.service import REFUSED, Call, Service
+from mcp_server.service import REFUSED_CODE, Call, Service
 from warehouse.contract.limits import rate_limit_headers
 from warehouse.contract.problems import Problem
 from warehouse.json_encoding import encode
@@ -19,71 +19,74 @@ Settle = Callable[[Call], Awaitable[None]]
 
 
 class Peek(msgspec.Struct):
-    """What has to be known of a message to count it."""
+    """The members of a JSON-RPC message that are needed to count and log it."""
 
     method: str = ""
     id: int | str | None = None
 
 
-class Answering:
-    """The answer to one request, as it is sent."""
+class ResponseWriter:
+    """Sends the response to one request; ``begun`` once its head has been sent."""
 
     def __init__(self, service: Service, call: Call, send: Send, settle: Settle) -> None:
         self.call, self.message, self.begun = call, Peek(), False
         self._service, self._send, self._settle = service, send, settle
-        self._held: Message | None = None
+        self._start_message: Message | None = None
         self._status = self._size = 0
         self._started = time.perf_counter()
 
     async def forward(self, message: Message) -> None:
-        """Send what the protocol answers, exact values filled in."""
+        """Send on a response of the SDK, with exact values."""
         if message["type"] == "http.response.start":
-            self._held = message
+            # Held back: the length is known, and the quota settled, only with the body.
+            self._start_message = message
             return
-        body = self.call.exact.filled(message.get("body", b""))
-        if self._held is not None:
-            own = [pair for pair in self._held["headers"] if pair[0] != b"content-length"]
+        body = self.call.exact.insert(message.get("body", b""))
+        if self._start_message is not None:
+            headers = [
+                pair for pair in self._start_message["headers"] if pair[0] != b"content-length"
+            ]
             if not message.get("more_body"):
-                own.append((b"content-length", b"%d" % len(body)))
+                headers.append((b"content-length", b"%d" % len(body)))
             await self._settle(self.call)
-            await self._begin(self._held["status"], own)
-            self._held = None
+            await self._begin(self._start_message["status"], headers)
+            self._start_message = None
         self._size += len(body)
         await self._send({**message, "body": body})
 
-    async def settled(self, status: int, body: bytes) -> None:
-        """Send an answer of the protocol, exact values filled in."""
+    async def respond(self, status: int, body: bytes) -> None:
+        """Send a JSON-RPC response, with exact values."""
         await self._settle(self.call)
-        await self.write(status, self.call.exact.filled(body), "application/json")
+        await self.write(status, self.call.exact.insert(body), "application/json")
 
-    async def write(self, status: int, body: bytes, media_type: str, **more: str) -> None:
-        """Send an answer of our own."""
-        fields = {"content-type": media_type, "content-length": str(len(body)), **more}
+    async def write(self, status: int, body: bytes, media_type: str, **headers: str) -> None:
+        """Send a whole response."""
+        fields = {"content-type": media_type, "content-length": str(len(body)), **headers}
         pairs = [(name.replace("_", "-"), value) for name, value in fields.items()]
         await self._begin(status, [(n.lower().encode(), v.encode()) for n, v in pairs])
         self._size += len(body)
         await self._send({"type": "http.response.body", "body": body})
 
     async def refuse(self, problem: Problem) -> None:
-        """Send a problem; to a request that was read, as the protocol's own error."""
+        """Send a problem; as a JSON-RPC error if the id of the request is known."""
         status = self.call.status = problem.kind.status
         body = self._service.problem_body(problem, self.call)
         await self._settle(self.call)
-        more = {}
+        headers = {}
         if status == 401:
-            more["www_authenticate"] = 'Bearer realm="sankofa"'
+            headers["www_authenticate"] = 'Bearer realm="sankofa"'
         if status == 405:
-            more["allow"] = "POST"
+            headers["allow"] = "POST"
         if "retry_after" in problem.members:
-            more["retry_after"] = str(problem.members["retry_after"])
+            headers["retry_after"] = str(problem.members["retry_after"])
         if self.message.id is None:
-            return await self.write(status, body, "application/problem+json", **more)
-        error = {"code": REFUSED, "message": problem.detail, "data": msgspec.Raw(body)}
+            return await self.write(status, body, "application/problem+json", **headers)
+        error = {"code": REFUSED_CODE, "message": problem.detail, "data": msgspec.Raw(body)}
         payload = encode({"jsonrpc": "2.0", "id": self.message.id, "error": error})
-        return await self.write(status, payload, "application/json", **more)
+        return await self.write(status, payload, "application/json", **headers)
 
     def log(self, scope: Scope) -> None:
-        """Write one line; never a key."""
+        """Log the request in one line; never its key."""
         key = self.call.key
         line = {
             "request_id": self.call.request_id,
@@ -100,10 +103,9 @@ class Answering:
     async def _begin(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         self.begun, self._status = True, status
         start = {"type": "http.response.start", "status": status}
-        await self._send({**start, "headers": [*headers, *_pairs(self._own())]})
+        await self._send({**start, "headers": [*headers, *_pairs(self._common_headers())]})
 
-    def _own(self) -> Mapping[str, str]:
-        """Give the headers of every answer."""
+    def _common_headers(self) -> Mapping[str, str]:
         call = self.call
         fields = {"x-service-api-version": API_VERSION, "x-request-id": call.request_id}
         if call.key is not None:
@@ -116,20 +118,24 @@ def _pairs(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 
 _ACCESS = logging.getLogger("sankofa.access")
-_A_MOMENT = 0.1
-_gathered: list[str] = []
+# Seconds between writes: one write for many requests is cheaper than one for each.
+_FLUSH_SECONDS = 0.1
+_pending_lines: list[str] = []
 
 
 def log_access(line: str) -> None:
-    """Log a line of a request; the first of many sees to it that they are written."""
-    if not _gathered:
-        asyncio.get_running_loop().call_later(_A_MOMENT, write_log)
-    _gathered.append(line)
+    """Queue a line for the access log; the first one of a batch schedules the write."""
+    if not _pending_lines:
+        asyncio.get_running_loop().call_later(_FLUSH_SECONDS, write_log)
+    _pending_lines.append(line)
 
 
 def write_log() -> None:
-    """Write what was gathered, in one piece."""
-    lines = "\n".join(_gathered[:1] + [f"{_ACCESS.name} {line}" for line in _gathered[1:]])
-    _gathered.clear()
+    """Write all queued lines as one log record."""
+    # The logger puts its name before the first line only.
+    lines = "\n".join(
+        _pending_lines[:1] + [f"{_ACCESS.name} {line}" for line in _pending_lines[1:]]
+    )
+    _pending_lines.clear()
     if lines:
         _ACCESS.info(lines)

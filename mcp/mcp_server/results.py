@@ -1,4 +1,9 @@
-"""Results: the body of REST, of a bounded size, with a way on where there is more."""
+"""Tool results: the JSON of REST, cut to a size that a model can take in.
+
+Bodies are bytes, written once by the encoder that REST uses. The SDK would parse and write them
+again and turn decimals into floats (0.10 becomes 0.1), so it is handed a placeholder instead, which
+is replaced by the body in what the SDK wrote: see ``ExactJson``.
+"""
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -12,17 +17,18 @@ from warehouse.json_encoding import encode
 from warehouse.read.rows import RowPage
 from warehouse.tiers import Tier
 
-# What a model can take in at once: the whole result, its text included.
-LARGEST = 50_000
+# Bytes of a whole result, its text included: more than this crowds out a model's context.
+MAX_RESULT_BYTES = 50_000
 # The frame of the protocol, the envelope, a resource link and a cursor take less than this.
-_AROUND = 3_500
+_ENVELOPE_BYTES = 3_500
 
 
 @dataclass(frozen=True)
 class ToolRows:
-    """Rows and what is said around them; ``cursor_after`` a row, where rows can be walked.
+    """Rows that a tool read, and the members of the envelope.
 
-    ``files`` names the Parquet files that hold all of it, the first one the best.
+    ``files`` are the keys of Parquet files with all the rows, the best one first. ``cursor_after``
+    returns the cursor that continues after a row, if the tool has pages.
     """
 
     rows: RowPage
@@ -34,7 +40,7 @@ class ToolRows:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as it is written; ``text`` where the body itself is not shown as one."""
+    """A result body; ``text`` is shown to the model where the body would be too large."""
 
     body: bytes
     truncated: bool
@@ -42,94 +48,100 @@ class Answer:
 
 
 def bounded(tool_rows: ToolRows, tier: Tier, rule: RowRule) -> Answer:
-    """Write rows in the envelope of REST, as many as the tier may get and a result can hold.
+    """Return the rows in the envelope of REST: as many as the tier allows and as fit.
 
     The tier cap is applied here; see ``warehouse/contract/tier_cap.py``.
     """
     capped, limit = cap_rows(tool_rows.rows, tier, tool_rows.limit, rule)
     tool_rows = replace(tool_rows, rows=capped, limit=limit)
     rows = tool_rows.rows.rows
-    room = LARGEST - _AROUND - 2 * len(tool_rows.rows.notice.encode())
-    whole = b"".join(tool_rows.rows.json_chunks())
-    if shown_size(whole) <= room:
-        return _answer(tool_rows, whole, len(rows), len(rows))
+    # The licence notice is in the body and, escaped, in the text.
+    room = MAX_RESULT_BYTES - _ENVELOPE_BYTES - 2 * len(tool_rows.rows.notice.encode())
+    rows_json = b"".join(tool_rows.rows.json_chunks())
+    if result_size(rows_json) <= room:
+        return _answer(tool_rows, rows_json, len(rows), len(rows))
     fitting = _fitting(rows, room)
     if fitting:
         return _answer(tool_rows, b",".join(fitting), len(fitting), len(fitting))
-    # The first row alone is too large to be shown twice.
+    # The first row does not fit twice, as JSON and as text: drop the text.
     if len(rows[0]) <= room:
-        words = "The row is large: it stands in structuredContent only."
-        return _answer(tool_rows, rows[0], 1, 1, words)
-    words = (
+        text = "The row is large: it stands in structuredContent only."
+        return _answer(tool_rows, rows[0], 1, 1, text)
+    text = (
         f"The first row has {len(rows[0]):,} bytes, more than a result may hold, and is left out. "
         "Read it over REST or in the Parquet file; the cursor goes on after it."
     )
-    return _answer(tool_rows, b"", 0, 1, words)
+    return _answer(tool_rows, b"", 0, 1, text)
 
 
 def _answer(
     tool_rows: ToolRows, rows: bytes, count: int, passed: int, text: str | None = None
 ) -> Answer:
-    """Write so many rows; ``passed`` says behind which one a walk goes on."""
-    row_set = tool_rows.rows
-    about = {
+    """Return the body with ``count`` rows; the next page starts after row ``passed``."""
+    page = tool_rows.rows
+    envelope = {
         "count": count,
-        "_license": row_set.notice,
-        "truncated": row_set.truncated or count < len(row_set.rows),
+        "_license": page.notice,
+        "truncated": page.truncated or count < len(page.rows),
         "limit": tool_rows.limit,
         "as_of": tool_rows.as_of,
-        "data_version": row_set.data_version,
+        "data_version": page.data_version,
     }
     if tool_rows.cursor_after is not None:
-        more = row_set.truncated or passed < len(row_set.rows)
-        about["next_cursor"] = tool_rows.cursor_after(passed) if more and passed else None
-    body = b"".join((b'{"data":[', rows, b"],", encode(about)[1:]))
-    return Answer(body, bool(about["truncated"]), text)
+        has_more = page.truncated or passed < len(page.rows)
+        envelope["next_cursor"] = tool_rows.cursor_after(passed) if has_more and passed else None
+    # The rows are JSON already: splice them in front of the other members.
+    body = b"".join((b'{"data":[', rows, b"],", encode(envelope)[1:]))
+    return Answer(body, bool(envelope["truncated"]), text)
 
 
 def _fitting(rows: Sequence[bytes], room: int) -> list[bytes]:
     fitting = []
     for row in rows:
-        room -= shown_size(row) + 2
+        # A comma in the body and one in the text.
+        room -= result_size(row) + 2
         if room < 0:
             break
         fitting.append(row)
     return fitting
 
 
-class Exact:
-    """The answer to one call, which waits to be filled in under a mark that nobody can guess."""
+class ExactJson:
+    """The exact JSON of one call, and the placeholder that stands for it in the SDK's hands.
+
+    The placeholder is random for each call, so no value of the data can be mistaken for it.
+    """
 
     def __init__(self) -> None:
-        self._waiting: tuple[str, bytes, str | None] | None = None
+        self._pending: tuple[str, bytes, str | None] | None = None
 
     def result(
-        self, body: bytes, text: str | None, more: list[ContentBlock], is_error: bool
+        self, body: bytes, text: str | None, links: list[ContentBlock], is_error: bool
     ) -> CallToolResult:
-        """Give a result that stands for a JSON object, beside its own text or ``text``."""
-        mark = secrets.token_hex(16)
-        self._waiting = mark, body, text
+        """Return a result with a placeholder for ``body``, and for ``text`` or the body as text."""
+        placeholder = secrets.token_hex(16)
+        self._pending = placeholder, body, text
         return CallToolResult(
-            content=[TextContent(type="text", text=mark), *more],
-            structured_content={mark: True},
+            content=[TextContent(type="text", text=placeholder), *links],
+            structured_content={placeholder: True},
             is_error=is_error,
         )
 
-    def filled(self, written: bytes) -> bytes:
-        """Put the answer in the place of its mark."""
-        if self._waiting is None:
+    def insert(self, written: bytes) -> bytes:
+        """Return the SDK's JSON with the placeholder replaced by the body."""
+        if self._pending is None:
             return written
-        mark, body, text = self._waiting
-        shown = encode(body.decode() if text is None else text)
-        written = _instead(written, f'{{"{mark}":true}}'.encode(), body)
-        return _instead(written, f'"{mark}"'.encode(), shown)
+        placeholder, body, text = self._pending
+        text_json = encode(body.decode() if text is None else text)
+        written = _replace_once(written, f'{{"{placeholder}":true}}'.encode(), body)
+        return _replace_once(written, f'"{placeholder}"'.encode(), text_json)
 
 
-def _instead(written: bytes, mark: bytes, body: bytes) -> bytes:
-    before, separator, after = written.partition(mark)
+def _replace_once(written: bytes, placeholder: bytes, body: bytes) -> bytes:
+    before, separator, after = written.partition(placeholder)
     return b"".join((before, body, after)) if separator else written
 
 
-def shown_size(body: bytes) -> int:
-    """Give the size of an object that is given as it is and as a JSON text beside it."""
+def result_size(body: bytes) -> int:
+    """Return the size of a JSON value that is sent as it is and again as an escaped string."""
     return 2 * len(body) + body.count(b'"') + body.count(b"\\")

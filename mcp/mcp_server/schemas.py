@@ -1,4 +1,4 @@
-"""JSON Schemas of what tools take and give, from the contract that REST follows too."""
+"""JSON Schemas of tool inputs and outputs, from the contract shared with REST."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ _PROBLEM: Schema = {
 
 
 def input_schema(parameters: Sequence[Parameter]) -> Schema:
-    """Describe arguments with the patterns and enums of REST; others are refused."""
+    """Return the schema of a tool's arguments; others are refused."""
     return {
         "type": "object",
         "properties": {parameter.name: _described(parameter) for parameter in parameters},
@@ -34,14 +34,14 @@ def input_schema(parameters: Sequence[Parameter]) -> Schema:
 
 
 def output_schema(body: str) -> Schema:
-    """Describe a result: the answer of REST, or the problem."""
+    """Return the schema of a tool's result: the body of REST, or a problem."""
     answer = _local(BODY_SCHEMAS[body])
     definitions: dict[str, Schema] = {"Answer": answer, "Problem": _PROBLEM}
-    wanted = set(_named(answer))
-    while wanted:
-        name = wanted.pop()
+    missing = set(_references(answer))
+    while missing:
+        name = missing.pop()
         definitions[name] = _local({**ROW_SCHEMAS, **MANIFEST_SCHEMAS}[name])
-        wanted |= set(_named(definitions[name])) - set(definitions)
+        missing |= set(_references(definitions[name])) - set(definitions)
     either = [{"$ref": "#/$defs/Answer"}, {"$ref": "#/$defs/Problem"}]
     return {"type": "object", "anyOf": either, "$defs": definitions}
 
@@ -56,7 +56,7 @@ def _described(parameter: Parameter) -> Schema:
 
 
 def _local(schema: Any) -> Any:
-    """Let references point into the schema itself; examples stay in REST's description."""
+    """Return a schema whose references point into ``$defs``; examples are left to REST."""
     if isinstance(schema, list):
         return [_local(item) for item in schema]
     if not isinstance(schema, dict):
@@ -66,12 +66,12 @@ def _local(schema: Any) -> Any:
     return {name: _local(item) for name, item in schema.items() if name != "examples"}
 
 
-def _named(schema: Any) -> Iterator[str]:
+def _references(schema: Any) -> Iterator[str]:
     if isinstance(schema, list):
         for item in schema:
-            yield from _named(item)
+            yield from _references(item)
     elif isinstance(schema, dict):
         if "$ref" in schema:
             yield str(schema["$ref"]).rsplit("/", 1)[1]
         for item in schema.values():
-            yield from _named(item)
+            yield from _references(item)

@@ -1,4 +1,4 @@
-"""What the server stands on: who may ask, what a call gives, and what is counted."""
+"""The service behind both transports: admits calls, counts them and runs tools."""
 
 import logging
 from contextvars import ContextVar
@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ContentBlock, ResourceLink
 
 from mcp_server import arguments
-from mcp_server.results import Exact, ToolRows, bounded
+from mcp_server.results import ExactJson, ToolRows, bounded
 from mcp_server.tools import Tool, ToolContext
 from warehouse.contract.limits import authenticate, check_rate_limit
 from warehouse.contract.problems import (
@@ -33,20 +33,20 @@ from warehouse.read.mart import Mart
 from warehouse.tiers import Tier, TierName, tier_includes
 from warehouse.usage.store import QuotaStatus, Usage
 
-_FAILED = logging.getLogger("sankofa.mcp")
-_MANIFESTS_KEPT = 8
+_LOG = logging.getLogger("sankofa.mcp")
+_MAX_MANIFESTS = 8
 
 
 @dataclass
 class Call:
-    """One request: who asks, how the key stands, and what waits to be written for it."""
+    """One request: its key, the quota of that key, and the exact JSON of its result."""
 
-    exact: Exact = field(default_factory=Exact)
+    exact: ExactJson = field(default_factory=ExactJson)
     request_id: str = field(default_factory=lambda: uuid4().hex)
     key: Key | None = None
     standing: QuotaStatus | None = None
     pinned: str | None = None
-    # A call of a tool is charged; it must run for that, and no other request may run one.
+    # Only tool calls are charged, and only if they ran; ``app.py`` refuses any not counted as one.
     is_tool: bool = False
     ran: bool = False
     refused: Problem | None = None
@@ -54,7 +54,7 @@ class Call:
 
 
 class Service:
-    """The mart, the keys and the counters, as both transports use them."""
+    """The mart, the key store and the usage counters."""
 
     def __init__(
         self,
@@ -64,33 +64,33 @@ class Service:
         upgrade_url: str = UPGRADE_URL,
     ) -> None:
         self.mart, self._keys, self._usage, self._upgrade_url = mart, keys, usage, upgrade_url
-        # When it is first needed: the service starts while its key store is away.
+        # Read when first needed, so that the service starts although the key store is down.
         self._secret = cache(lambda: signing_secret(keys, "cursor"))
-        self.is_near = not is_postgres_url(mart.url)
+        self.is_local = not is_postgres_url(mart.url)
         self._manifests: dict[str, dict[str, _File]] = {}
 
     def admit(self, call: Call, sent: str | None) -> None:
-        """Let a call with a valid key in; a missing or unknown one is refused."""
+        """Set the key of a call; raise if it is missing or unknown."""
         call.key = authenticate(self._keys, sent)
 
     def mart_for(self, call: Call) -> Mart:
-        """Give the mart at the data_version that a call pins, or as it is now."""
+        """Return the mart at the pinned data_version, or at the current one."""
         return self.mart if call.pinned is None else self.mart.at(call.pinned)
 
     def count(self, call: Call, address: str | None) -> None:
-        """Count a call, that of a tool against the month too, and refuse it above a limit."""
+        """Count a call, a tool call also against the month; raise if a limit is exceeded."""
         if self._usage is not None and call.key is not None:
             call.standing = self._usage.take(call.key, address, call.is_tool)
             check_rate_limit(call.standing)
 
     def settle(self, call: Call) -> None:
-        """Give back what a call was charged that turned out not to count."""
+        """Refund the charge of a call that did not run or ended in an uncharged status."""
         counts = call.ran and call.status not in UNCHARGED_STATUSES
         if self._usage is not None and call.standing is not None and not counts:
             call.standing = self._usage.give_back(call.standing)
 
     def run(self, tool: Tool, sent: dict[str, object], call: Call) -> CallToolResult:
-        """Answer a call of a tool; what cannot be answered is a problem that says why."""
+        """Run a tool; an error becomes a result whose body is the problem."""
         call.ran = True
         try:
             if call.refused is not None:
@@ -108,22 +108,22 @@ class Service:
             return call.exact.result(self.problem_body(problem, call), None, [], is_error=True)
 
     def problem_of(self, error: Exception, call: Call) -> Problem:
-        """Say in our words what went wrong; what we did not foresee is logged and not shown."""
+        """Return the problem of an error; an unexpected error is logged and not shown."""
         problem = problem_for_error(error)
         if problem is None:
-            _FAILED.error("unforeseen, request %s", call.request_id, exc_info=error)
+            _LOG.error("unforeseen, request %s", call.request_id, exc_info=error)
             return internal_error()
         if problem.kind.status >= 500:
-            _FAILED.error("%s: %s", problem.code, error)
+            _LOG.error("%s: %s", problem.code, error)
         return problem
 
     def problem_body(self, problem: Problem, call: Call) -> bytes:
-        """Write a problem; a key in it is cut to its public prefix."""
+        """Return a problem as JSON; keys in it are cut to their public prefix."""
         body = encode(problem_members(problem, call.request_id, self._upgrade_url))
         return redact_keys(body.decode()).encode()
 
     def _links(self, tool_rows: ToolRows, tier: Tier) -> list[ContentBlock]:
-        """Name the file that holds all of it: the first that the tier may read, or the first."""
+        """Return a link to a file with all rows, if possible one that the tier may read."""
         files = self._files(tool_rows.rows.data_version)
         named = [files[key] for key in tool_rows.files if key in files]
         readable = [file for file in named if _may_read(tier, file.required_tier)]
@@ -136,12 +136,13 @@ class Service:
             try:
                 artifacts = () if manifest is None else decode_manifest(manifest).artifacts
             except msgspec.ValidationError:
+                # A manifest of another version: answer without links.
                 artifacts = ()
             files = {
                 artifact.key: _File(artifact.required_tier, _link(artifact))
                 for artifact in artifacts
             }
-            if len(self._manifests) >= _MANIFESTS_KEPT:
+            if len(self._manifests) >= _MAX_MANIFESTS:
                 self._manifests.clear()
             self._manifests[data_version] = files
         return files
@@ -171,22 +172,22 @@ def _link(artifact: Artifact) -> ResourceLink:
     )
 
 
-# A request over HTTP carries its call; over stdio there is no request to carry it.
-IN_SCOPE = "sankofa.call"
-LOCAL: ContextVar[Call] = ContextVar("call")
+# Where handlers find the call: in the ASGI scope over HTTP, in a context variable over stdio.
+SCOPE_KEY = "sankofa.call"
+STDIO_CALL: ContextVar[Call] = ContextVar("call")
 
-# Of the codes that the specification leaves to servers.
-REFUSED = -32010
+# JSON-RPC leaves -32000 to -32099 to servers.
+REFUSED_CODE = -32010
 
 
 def call_of(ctx: ServerRequestContext[Any, Any]) -> Call:
-    """Give the call that the transport admitted."""
-    call: Call = LOCAL.get() if ctx.request is None else ctx.request.scope[IN_SCOPE]
+    """Return the call that the transport admitted."""
+    call: Call = STDIO_CALL.get() if ctx.request is None else ctx.request.scope[SCOPE_KEY]
     return call
 
 
 def refused(service: Service, problem: Problem, call: Call) -> MCPError:
-    """Make the protocol's error of a problem, which is its data."""
+    """Return a problem as a JSON-RPC error, with the problem as its data."""
     call.status = problem.kind.status
     data = msgspec.json.decode(service.problem_body(problem, call))
-    return MCPError(code=REFUSED, message=problem.detail, data=data)
+    return MCPError(code=REFUSED_CODE, message=problem.detail, data=data)

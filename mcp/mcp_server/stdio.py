@@ -1,4 +1,4 @@
-"""stdio for an agent on this machine; the key is checked and counted like any other."""
+"""The stdio transport, for one local agent; its key is checked and counted as over HTTP."""
 
 import logging
 import sys
@@ -18,23 +18,24 @@ from mcp_types import JSONRPCError, JSONRPCResponse
 from pydantic import PrivateAttr
 
 from mcp_server.app import create_server
-from mcp_server.results import Exact
-from mcp_server.service import LOCAL, Call, Service, refused
+from mcp_server.results import ExactJson
+from mcp_server.service import STDIO_CALL, Call, Service, refused
 
-# So many answers may wait to be read; further requests wait to be run, and hold no answer.
-AT_ONCE = 64
+# Requests that run or whose response is not read yet. Without a bound, a client that sends and
+# does not read would fill the memory with responses.
+MAX_PENDING = 64
 
 
 async def serve(service: Service, key: str) -> None:
-    """Answer on stdin and stdout until stdin ends."""
+    """Serve on stdin and stdout until stdin ends."""
     logging.basicConfig(level=logging.WARNING, format="%(name)s %(message)s", stream=sys.stderr)
-    # A key that does not hold is said at once, not by every call.
+    # Fail at the start if the key is unknown, rather than on every call.
     service.admit(Call(), key)
     async with stdio_server() as (read, write):
-        await answer(service, key, read, write)
+        await serve_streams(service, key, read, write)
 
 
-async def answer(
+async def serve_streams(
     service: Service,
     key: str,
     read: ReadStream[SessionMessage | Exception],
@@ -42,35 +43,35 @@ async def answer(
 ) -> None:
     """Answer the messages of a stream until it ends."""
     server = create_server(service)
-    server.middleware.append(_Admitting(service, key, anyio.Semaphore(AT_ONCE)))
-    await server.run(read, _Filling(write), server.create_initialization_options())
+    server.middleware.append(_AdmissionMiddleware(service, key, anyio.Semaphore(MAX_PENDING)))
+    await server.run(read, _ExactStream(write), server.create_initialization_options())
 
 
 @dataclass
-class _Turn:
-    """The turn of a request, which ends once: when its answer is written or it is given up."""
+class _Slot:
+    """The slot of a request; freed once, when its response is written or it is cancelled."""
 
     call: Call
-    turns: anyio.Semaphore
-    over: bool = False
+    slots: anyio.Semaphore
+    is_free: bool = False
 
-    def end(self) -> None:
-        if not self.over:
-            self.over = True
-            self.turns.release()
+    def free(self) -> None:
+        if not self.is_free:
+            self.is_free = True
+            self.slots.release()
 
 
-# A request is run and its answer sent by one task.
-_TURN: ContextVar[_Turn] = ContextVar("turn")
+# The SDK runs a request and sends its response in one task, so a context variable connects them.
+_SLOT: ContextVar[_Slot] = ContextVar("slot")
 
 
 @dataclass(frozen=True)
-class _Admitting:
-    """Admits and counts each request of the connection, some at once."""
+class _AdmissionMiddleware:
+    """Admits and counts every request; at most ``slots`` are pending at once."""
 
     service: Service
     key: str
-    turns: anyio.Semaphore
+    slots: anyio.Semaphore
 
     async def __call__(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
@@ -78,21 +79,21 @@ class _Admitting:
         if ctx.request_id is None:
             return await call_next(ctx)
         call = Call(is_tool=ctx.method == "tools/call")
-        await self.turns.acquire()
-        turn = _Turn(call, self.turns)
-        LOCAL.set(call)
-        _TURN.set(turn)
+        await self.slots.acquire()
+        slot = _Slot(call, self.slots)
+        STDIO_CALL.set(call)
+        _SLOT.set(slot)
         try:
             try:
-                return await self._answered(ctx, call, call_next)
+                return await self._run(ctx, call, call_next)
             finally:
-                # Of a request that was given up nothing will be sent.
+                # No response is sent for a cancelled request, so ``send`` will not free its slot.
                 await anyio.lowlevel.checkpoint_if_cancelled()
         except anyio.get_cancelled_exc_class():
-            turn.end()
+            slot.free()
             raise
 
-    async def _answered(
+    async def _run(
         self, ctx: ServerRequestContext[Any, Any], call: Call, call_next: CallNext
     ) -> HandlerResult:
         try:
@@ -102,9 +103,11 @@ class _Admitting:
                 problem = self.service.problem_of(error, call)
                 if not call.is_tool:
                     raise refused(self.service, problem, call) from error
+                # A tool reports a problem in its result, where the model can read it.
                 call.refused = problem
             return await call_next(ctx)
         finally:
+            # Shielded: a cancelled call gets its charge back too.
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(self.service.settle, call)
 
@@ -113,42 +116,42 @@ class _Admitting:
         self.service.count(call, None)
 
 
-class _Filled(JSONRPCResponse):
-    """A response that is written with exact values."""
+class _ExactResponse(JSONRPCResponse):
+    """A response that is written with exact values; see ``results.py``."""
 
-    _exact: Exact = PrivateAttr()
+    _exact: ExactJson = PrivateAttr()
 
-    def model_dump_json(self, **how: Any) -> str:
-        """Write the response and put answers in the place of their marks."""
-        return self._exact.filled(super().model_dump_json(**how).encode()).decode()
+    def model_dump_json(self, **options: Any) -> str:
+        """Return the JSON with the placeholder replaced by the exact body."""
+        return self._exact.insert(super().model_dump_json(**options).encode()).decode()
 
 
-class _Filling:
-    """A stream of messages out, of which responses are filled in."""
+class _ExactStream:
+    """The stream of outgoing messages; it writes responses with exact values."""
 
     def __init__(self, out: WriteStream[SessionMessage]) -> None:
         self._out = out
 
     async def send(self, item: SessionMessage) -> None:
-        """Send a message on; with its answer the turn of a request is over."""
-        turn = _TURN.get(None)
-        if turn is None or not isinstance(item.message, JSONRPCResponse | JSONRPCError):
+        """Send a message; a response frees the slot of its request."""
+        slot = _SLOT.get(None)
+        if slot is None or not isinstance(item.message, JSONRPCResponse | JSONRPCError):
             await self._out.send(item)
             return
         try:
             if isinstance(item.message, JSONRPCResponse):
-                filled = _Filled.model_construct(**dict(item.message))
-                filled._exact = turn.call.exact
-                item = SessionMessage(filled, item.metadata)
+                response = _ExactResponse.model_construct(**dict(item.message))
+                response._exact = slot.call.exact
+                item = SessionMessage(response, item.metadata)
             await self._out.send(item)
         finally:
-            turn.end()
+            slot.free()
 
     async def aclose(self) -> None:
         """Close the stream."""
         await self._out.aclose()
 
-    async def __aenter__(self) -> "_Filling":
+    async def __aenter__(self) -> "_ExactStream":
         return self
 
     async def __aexit__(self, *exception: object) -> None:

@@ -1,9 +1,9 @@
-"""The tools: what each takes, gives and reads, described for a model."""
+"""The tools: parameters, result and query of each, described for a model."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from mcp_server.arguments import Arguments, Several
+from mcp_server.arguments import Arguments, ListOf
 from mcp_server.results import ToolRows
 from warehouse.contract import parameters as p
 from warehouse.contract.limits import check_search_words
@@ -31,7 +31,7 @@ _BOUNDED = (
 
 @dataclass(frozen=True)
 class ToolContext:
-    """Who asks, what is read for them, and which data_version they pin."""
+    """What a tool runs with: the builds, the tier of the key, the pinned data_version."""
 
     builds: Mart
     tier: Tier
@@ -40,13 +40,13 @@ class ToolContext:
 
     @property
     def mart(self) -> Mart:
-        """Give the mart at the data_version that is pinned, or as it is now."""
+        """The mart at the pinned data_version, or at the current one."""
         return self.builds if self.pinned is None else self.builds.at(self.pinned)
 
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool; ``body`` names the shape of its answer, as an endpoint of REST does."""
+    """One tool; ``body`` names the schema of its result, as for a REST endpoint."""
 
     name: str
     title: str
@@ -89,8 +89,8 @@ def _search_tenders(context: ToolContext, arguments: Arguments) -> ToolRows:
     rows = releases(mart, arguments["country"], arguments["from"], limit, after, **filters)
 
     def cursor_after(number: int) -> str | None:
-        whole = number == len(rows.rows) and rows.last_key is not None
-        key = rows.last_key if whole else rows.key_of(number)
+        is_last = number == len(rows.rows) and rows.last_key is not None
+        key = rows.last_key if is_last else rows.key_of(number)
         return next_cursor(context.secret, arguments, key, rows.data_version)
 
     return ToolRows(rows, limit, None, ("af-tender-releases",), cursor_after)
@@ -118,7 +118,7 @@ def _get_quality_metrics(context: ToolContext, arguments: Arguments) -> ToolRows
 
 
 _LINE_ITEMS = Parameter(
-    "line_items", Several(p.LINE_ITEM, 50), "Only these lines, such as revenue, profit, cfo."
+    "line_items", ListOf(p.LINE_ITEM, 50), "Only these lines, such as revenue, profit, cfo."
 )
 
 TOOLS: Mapping[str, Tool] = {

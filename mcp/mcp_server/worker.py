@@ -16,8 +16,8 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-# Seconds in which the head of a request must arrive.
-TO_BEGIN = 20.0
+# Seconds in which the head of a request must arrive; uvicorn itself waits for ever.
+HEAD_SECONDS = 20.0
 
 _Protocol: Any = AutoHTTPProtocol
 
@@ -41,17 +41,17 @@ def configure_logging() -> None:
 
 
 class TimedConnection(_Protocol):  # type: ignore[misc]
-    """Closes a connection whose client begins a request, or connects, and does not go on."""
+    """Protocol that closes a connection whose client starts a request and does not finish it."""
 
     _timeout: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Wait for a first request."""
+        """Start the time-out of the first request."""
         super().connection_made(transport)
         self._start_timeout()
 
     def data_received(self, data: bytes) -> None:
-        """Handle data; if it is only part of a request head, wait for the rest."""
+        """Handle data; start a time-out if the head of a request is incomplete."""
         super().data_received(data)
         if self._timeout is None and self._is_waiting():
             self._start_timeout()
@@ -66,9 +66,10 @@ class TimedConnection(_Protocol):  # type: ignore[misc]
         return self.cycle is None or bool(self.cycle.response_complete)
 
     def _start_timeout(self) -> None:
-        self._timeout = self.loop.call_later(TO_BEGIN, self._close_if_idle, self.cycle)
+        self._timeout = self.loop.call_later(HEAD_SECONDS, self._close_if_idle, self.cycle)
 
     def _close_if_idle(self, cycle: object) -> None:
         self._timeout = None
+        # A new cycle means that a whole head arrived since the time-out was set.
         if self.cycle is cycle and self._is_waiting() and not self.transport.is_closing():
             self.transport.close()

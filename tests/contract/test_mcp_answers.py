@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mcp_server.results import LARGEST
+from mcp_server.results import MAX_RESULT_BYTES
 
 from tests.helpers.mcp_service import MODES, Posted, call
 from tests.helpers.mcp_world import LARGE, TOO_LARGE, Agents
@@ -98,7 +98,7 @@ def test_a_tool_gives_the_bytes_of_rest(
     elif json.loads(answer.structured)["count"] < json.loads(served)["count"]:
         # Cut because REST's body, as JSON and again as text, exceeds the size of a result.
         assert json.loads(answer.structured)["truncated"]
-        assert len(served) + len(json.dumps(served.decode()).encode()) > LARGEST - 5_000
+        assert len(served) + len(json.dumps(served.decode()).encode()) > MAX_RESULT_BYTES - 5_000
         assert_begins(rows_of(answer.structured), rows_of(served))
     else:
         assert answer.structured == served
@@ -123,8 +123,8 @@ def walk(agents: Agents, key: str, **arguments: Any) -> list[dict[str, Any]]:
     while not pages or pages[-1]["next_cursor"]:
         more = {"cursor": pages[-1]["next_cursor"]} if pages else {}
         answer = call(agents.server, key, "search_tenders", {**arguments, **more})
-        assert len(json.dumps(answer.result, ensure_ascii=False).encode()) <= LARGEST
-        assert len(answer.body) <= LARGEST + 200
+        assert len(json.dumps(answer.result, ensure_ascii=False).encode()) <= MAX_RESULT_BYTES
+        assert len(answer.body) <= MAX_RESULT_BYTES + 200
         pages.append(json.loads(answer.structured))
         assert pages[-1]["truncated"] == (pages[-1]["next_cursor"] is not None)
     return pages

@@ -12,7 +12,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_server.app import create_server
 from mcp_server.exchange import Exchange
 from mcp_server.http import Options, security
-from mcp_server.service import IN_SCOPE, Call
+from mcp_server.service import SCOPE_KEY, Call
 
 from tests.helpers.mcp_service import ACCEPT, MODERN, request
 from tests.helpers.mcp_world import Agents
@@ -51,7 +51,7 @@ def scope_of(method: str, params: dict[str, Any], version: str) -> dict[str, Any
     }
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     base = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b""}
-    return {**base, "headers": raw, IN_SCOPE: Call()}
+    return {**base, "headers": raw, SCOPE_KEY: Call()}
 
 
 @asynccontextmanager
@@ -111,8 +111,8 @@ def test_a_search_does_not_stop_the_others(
         exchange = Exchange(create_server(service), security(options))
         params = {"name": name, "arguments": arguments}
         scope = scope_of("tools/call", params, "2025-11-25")
-        scope[IN_SCOPE].is_tool = is_tool
-        service.admit(scope[IN_SCOPE], agents.world.paid)
+        scope[SCOPE_KEY].is_tool = is_tool
+        service.admit(scope[SCOPE_KEY], agents.world.paid)
         body = json.dumps(request("tools/call", params)).encode()
         response = await exchange.answer(scope, "2025-11-25", body)
         assert response is not None

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from mcp.shared.message import SessionMessage
 from mcp_server.http import Options
-from mcp_server.stdio import AT_ONCE, answer
+from mcp_server.stdio import MAX_PENDING, serve_streams
 from mcp_types import jsonrpc_message_adapter
 
 from tests.helpers.mcp_service import MODERN, MODES, request
@@ -62,7 +62,7 @@ async def piped(agents: Agents, mode: str) -> AsyncIterator[Pipe]:
     send, read = anyio.create_memory_object_stream[SessionMessage | Exception](math.inf)
     write, receive = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks, send, receive:
-        tasks.start_soon(answer, service, agents.world.paid, read, write)
+        tasks.start_soon(serve_streams, service, agents.world.paid, read, write)
         pipe = Pipe(mode, send, receive, ran)
         if mode != MODERN:
             await pipe.say(request("initialize", {**BEGUN, "protocolVersion": "2025-06-18"}, "a"))
@@ -90,7 +90,7 @@ def test_answers_that_are_read_late_are_whole(agents: Agents, mode: str) -> None
                 await pipe.ask(number, name, arguments)
             await settled(pipe)
             # What waits is the requests, not their answers.
-            assert len(pipe.ran) == AT_ONCE
+            assert len(pipe.ran) == MAX_PENDING
             seen = set()
             for _ in range(MANY):
                 message = await pipe.read()
@@ -107,7 +107,7 @@ def test_answers_that_are_read_late_are_whole(agents: Agents, mode: str) -> None
 def test_calls_that_are_given_up_leave_room_for_others(agents: Agents, mode: str) -> None:
     async def work() -> None:
         async with piped(agents, mode) as pipe:
-            for number in range(1, 2 * AT_ONCE):
+            for number in range(1, 2 * MAX_PENDING):
                 await pipe.ask(number, "search_tenders", {"query": "road"})
                 await anyio.sleep(0.001 * (number % 4))
                 gone = {"requestId": number, "reason": "no longer wanted"}
@@ -117,9 +117,9 @@ def test_calls_that_are_given_up_leave_room_for_others(agents: Agents, mode: str
                     await pipe.ask(-number, "get_everything", {})
                     while (await pipe.read())["id"] != -number:
                         pass
-            for number_item in range(1000, 1000 + 2 * AT_ONCE):
+            for number_item in range(1000, 1000 + 2 * MAX_PENDING):
                 await pipe.ask(number_item, "get_entity", {"service_id": "DCA1"})
-            left = set(range(1000, 1000 + 2 * AT_ONCE))
+            left = set(range(1000, 1000 + 2 * MAX_PENDING))
             while left:
                 message = await pipe.read()
                 assert "data" in message["result"]["structuredContent"]

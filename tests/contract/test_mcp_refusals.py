@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mcp_server.guard import LONGEST_BODY
+from mcp_server.guard import MAX_BODY_BYTES
 from mcp_server.tools import TOOLS
 
 from tests.helpers.mcp_service import ACCEPT, MODERN, MODES, asking, call, post, request
@@ -146,7 +146,7 @@ def test_a_key_that_is_revoked_in_the_middle_of_a_session_is_refused(agents: Age
     assert post(agents.server, TOOL_LIST, key).json()["code"] == "key_invalid"
 
 
-@pytest.mark.parametrize("size", [LONGEST_BODY + 1, 100_000_000])
+@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 100_000_000])
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(agents: Agents, size: int) -> None:
     answer = post(agents.server, b" " * size, agents.world.paid)
     assert answer.status == 413 and answer.json()["code"] == "body_too_large"

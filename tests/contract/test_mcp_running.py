@@ -89,7 +89,7 @@ def test_a_page_of_an_allowed_origin_may_ask(agents: Agents) -> None:
 def test_a_head_that_never_ends_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
-    monkeypatch.setattr(worker, "TO_BEGIN", 0.3)
+    monkeypatch.setattr(worker, "HEAD_SECONDS", 0.3)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 204, "headers": []})
@@ -119,10 +119,10 @@ def test_a_head_that_never_ends_is_not_waited_for(
 
 
 def test_a_body_that_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "_TO_SEND", 0.01)
+    monkeypatch.setattr(guard, "_BODY_SECONDS", 0.01)
 
     async def wait() -> None:
-        await guard._whole({"content-length": "10"}, never)
+        await guard._read_body({"content-length": "10"}, never)
 
     with pytest.raises(Problem, match="did not come whole"):
         anyio.run(wait)

@@ -136,7 +136,7 @@ def test_a_tool_that_forgets_its_limit_is_capped(
     tool = Tool("get_many", "Many", "", "Health", (), lambda asking, asked: ToolRows(many))
     call = Call(key=Key("sk_live_test", TIERS[tier]))
     result = Service(mart, keys).run(tool, {}, call)
-    body = json.loads(call.exact.filled(result.model_dump_json(by_alias=True).encode()))
+    body = json.loads(call.exact.insert(result.model_dump_json(by_alias=True).encode()))
     content = body["structuredContent"]
     assert (len(content["data"]), content["count"], content["truncated"]) == (cap, cap, True)
     assert content["limit"] == cap
