@@ -34,9 +34,9 @@ class ExportFile:
     The first column is the primary key; ``sort`` ends with it. ``period`` are the date columns
     whose least and greatest day the manifest states.
 
-    ``keeps`` names a snapshot table if the relation selects rows of it without changing their
-    order: such a file need not be sorted. ``alongside`` opens a reader that sees the rows while
-    they are written; a file made from what that reader collects names the first file in ``after``.
+    ``sorted_table`` names a snapshot table if the relation selects rows of it without changing
+    their order: such a file need not be sorted. ``row_reader`` opens a reader that sees the rows
+    while they are written; a file made from what it collects names the first file in ``after``.
     """
 
     key: str
@@ -48,8 +48,8 @@ class ExportFile:
     sort: tuple[str, ...]
     period: tuple[str, ...]
     needs: tuple[str, ...]
-    keeps: str | None = None
-    alongside: Callable[[Snapshot], AbstractContextManager[Reader]] | None = None
+    sorted_table: str | None = None
+    row_reader: Callable[[Snapshot], AbstractContextManager[Reader]] | None = None
     after: str | None = None
     signal_key: str | None = None
     methodology_ref: str | None = None
@@ -97,8 +97,8 @@ EXPORT_FILES: tuple[ExportFile, ...] = (
         ("country", "date", "ocid", "release_id", "vintage", "record_id"),
         ("date",),
         ("tender_releases",),
-        keeps="tender_releases",
-        alongside=reading_awards,
+        sorted_table="tender_releases",
+        row_reader=reading_awards,
     ),
     ExportFile(
         "af-fund-facts",
@@ -110,7 +110,7 @@ EXPORT_FILES: tuple[ExportFile, ...] = (
         ("service_id", "period_end", "line_item", "vintage", "fact_id"),
         ("period_end",),
         ("fundamentals",),
-        keeps="fundamentals",
+        sorted_table="fundamentals",
     ),
     ExportFile(
         "af-tender-awards",
@@ -145,11 +145,11 @@ EXPORT_FILES: tuple[ExportFile, ...] = (
         ("series", "country_iso3", "frequency", "period_end", "vintage", "record_id"),
         ("period_end",),
         ("macro_series",),
-        keeps="macro_series",
+        sorted_table="macro_series",
     ),
     ExportFile(
         "af-macro-annual",
-        "Annual indicators, every vintage; undated, so that latest tells what is known now",
+        "Annual indicators, every vintage; undated, so `latest` marks the current values",
         "licensed",
         "AF-MACRO",
         file_columns.ANNUAL,
@@ -157,11 +157,11 @@ EXPORT_FILES: tuple[ExportFile, ...] = (
         ("indicator", "country_iso3", "period_end", "vintage", "record_id"),
         ("period_end",),
         ("macro_annual",),
-        keeps="macro_annual",
+        sorted_table="macro_annual",
     ),
     ExportFile(
         "macro-series",
-        "Macroeconomic series as they are known now",
+        "Macroeconomic series, latest values",
         "open-panel",
         "AF-MACRO",
         file_columns.SERIES_NOW,
@@ -169,11 +169,11 @@ EXPORT_FILES: tuple[ExportFile, ...] = (
         ("series", "country_iso3", "frequency", "period_end", "vintage", "record_id"),
         ("period_end",),
         ("macro_series",),
-        keeps="macro_series",
+        sorted_table="macro_series",
     ),
     ExportFile(
         "quality-history",
-        "What was measured of each dataset's quality",
+        "Quality measurements of every dataset",
         "open-panel",
         None,
         file_columns.QUALITY,

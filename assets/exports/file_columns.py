@@ -60,15 +60,15 @@ class ExportOnlyColumns(SQLModel):
         "Id of the party in its role, as the API serves it.", "0f8b2c4d6e1a4c3b9d7e5f6a8b9c0d1e"
     )
     provenance_id: str = column(
-        "Id of the place in the document.", "1c9e0b7d4f6a48529b3d2e1f0a5c6b7d"
+        "Id of the location in the document.", "1c9e0b7d4f6a48529b3d2e1f0a5c6b7d"
     )
     vintage: int = column("1 for the first publication of the figure, then rising.", 1)
     superseded_at: date | None = column(
-        "Day from which another vintage was known; null for the last. It is here so that any "
-        "as_of is one filter: leave it out of what a backtest sees.",
+        "Day from which the next vintage was available; null for the last. It makes any as_of "
+        "a single filter; drop it before a backtest.",
         "2020-03-30",
     )
-    latest: bool = column("True where this is what is known now; for no backtest.", True)
+    latest: bool = column("True for the current vintage; do not use it in a backtest.", True)
 
 
 class Award(SQLModel):

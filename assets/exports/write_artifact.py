@@ -38,10 +38,12 @@ def write_artifact(
     """
     version = snapshot.data_version
     schema = file_schema(export_file.columns, _file_metadata(export_file, version, notice))
-    alongside = nullcontext() if export_file.alongside is None else export_file.alongside(snapshot)
+    row_reader = (
+        nullcontext() if export_file.row_reader is None else export_file.row_reader(snapshot)
+    )
     with closing(snapshot.sql.cursor()) as sql:
         rows, name = rows_of(export_file, snapshot, sql), file_name(export_file.key)
-        with alongside as read:
+        with row_reader as read:
             written = write_parquet(
                 rows, schema, export_file.sort, export_file.period, store, version, name, read=read
             )
@@ -109,11 +111,12 @@ def rows_of(
     export_file: ExportFile, snapshot: Snapshot, sql: duckdb.DuckDBPyConnection
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file in order; a snapshot table that is sorted so is not sorted again."""
-    if export_file.keeps is None or snapshot.order(export_file.keeps) != export_file.snapshot_sort:
+    table = export_file.sorted_table
+    if table is None or snapshot.order(table) != export_file.snapshot_sort:
         ordered = f"{export_file.statement} ORDER BY {', '.join(export_file.sort)}"
         yield from sql.sql(ordered).to_arrow_reader(BATCH)
-    elif export_file.relation == f"SELECT * FROM {export_file.keeps}":
-        yield from _columns(snapshot.path(export_file.keeps), export_file)
+    elif export_file.relation == f"SELECT * FROM {table}":
+        yield from _columns(snapshot.path(table), export_file)
     else:
         yield from sql.sql(export_file.statement).to_arrow_reader(BATCH)
 
@@ -129,9 +132,9 @@ def _columns(path: Path, export_file: ExportFile) -> Iterator[pa.RecordBatch]:
 
 
 MEANING = (
-    "Rows whose change is 'put' are new, or stand in place of the row with the same {id}: a "
-    "vintage that was followed by another has its superseded_at since. Rows whose change is "
-    "'removed' are no longer in the file; only their {id} is given."
+    "Rows whose change is 'put' are new or replace the row with the same {id}, for example a "
+    "vintage that now has a superseded_at. Rows whose change is 'removed' are no longer in the "
+    "file; only their {id} is filled."
 )
 _APPLY = (
     "SELECT * FROM '{{previous}}' WHERE {id} NOT IN (SELECT {id} FROM '{{delta}}') "

@@ -61,14 +61,16 @@ class ReleaseColumns:
     def _clear(self) -> None:
         self._releases: list[ReleaseRow] = []
         self._release_json: list[bytes] = []
-        self._numbers: dict[Party, int] = {}
+        # Distinct parties, numbered in order of appearance: most occur many times.
+        self._party_number: dict[Party, int] = {}
+        # Per party row: its release, its party and its role.
         self._release_numbers: list[int] = []
         self._party_numbers: list[int] = []
         self._roles: list[str] = []
 
     def add(self, row: ReleaseRow, roles: dict[tuple[Party, str], None]) -> None:
         """Add a release, and a row for each party in each of its roles."""
-        number, numbers = len(self._releases), self._numbers
+        number, numbers = len(self._releases), self._party_number
         self._releases.append(row)
         for party, role in roles:
             self._release_numbers.append(number)
@@ -109,7 +111,7 @@ class ReleaseColumns:
     def _party_table(self, releases: pa.Table) -> pa.Table:
         release_index = pa.array(self._release_numbers, pa.int32())
         party_index = pa.array(self._party_numbers, pa.int32())
-        parties = list(zip(*self._numbers, strict=True))
+        parties = list(zip(*self._party_number, strict=True))
 
         def column(field: pa.Field) -> pa.Array | pa.ChunkedArray:
             if field.name == "role":
@@ -129,7 +131,7 @@ class ReleaseColumns:
             for row, release_json in zip(self._releases, self._release_json, strict=True)
         ]
         shared = [{name: row[name] for name in _PARTIES.names if name in row} for row in releases]
-        parties: Sequence[Party] = list(self._numbers)
+        parties: Sequence[Party] = list(self._party_number)
         parsed.add(TENDER_RELEASES, releases)
         parsed.add(
             TENDER_PARTIES,

@@ -22,6 +22,7 @@ PUBLICATIONS: dict[str, str] = {"ng-budget": "64"}
 # Without a window, as many days back as the portal still edits most of its releases.
 _DAYS = 30
 _PAGE = 1000
+# A portal that never says it is the last page must not be fetched for ever.
 _MOST_PAGES = 10_000
 _FIRST_FINANCIAL_YEAR = 2018
 

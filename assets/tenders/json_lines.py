@@ -55,6 +55,7 @@ class _ValueReader:
     def __init__(self) -> None:
         self._pending: list[bytes] = []
         self._first = 1
+        # Once a line was UTF-8 beyond ASCII, wrong bytes are damage and not Latin-1.
         self._utf8 = False
         self.size = 0
 
@@ -64,6 +65,7 @@ class _ValueReader:
             self._add(line)
             return
         yield from self.rest()
+        # The usual line is a release: decode it straight to its struct, without a text first.
         if release := decode_release(line):
             self._utf8 = self._utf8 or not line.isascii()
             yield JsonValue(f"line {number}", release)
@@ -88,6 +90,7 @@ class _ValueReader:
 
     def _numbered(self, text: str) -> Iterator[JsonValue | Unreadable]:
         for value in read_concatenated(text, decode_release_or_value, self._first):
+            # Only an unreadable value can have no location: give it that of the first line.
             yield value if value.location else Unreadable(f"line {self._first}", value.reason)  # type: ignore[union-attr]
 
     def _text(self, line: bytes) -> str | None:

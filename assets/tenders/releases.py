@@ -16,6 +16,7 @@ from assets.tenders.ocds import OcdsRelease, convert_release, decode_release
 # Members under which portals hide a package.
 WRAPPERS = ("releasePackage", "recordPackage", "arrayReleasePackage", "result", "results", "data")
 _RELEASE_MEMBERS = frozenset({"ocid", "tag", "tender", "awards", "contracts", "buyer", "planning"})
+# Packages nest a few levels; the limit stops hostile nesting.
 _DEEPEST = 8
 
 

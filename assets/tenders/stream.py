@@ -97,7 +97,7 @@ class _Chunks:
     """The chunks of a body; where it breaks off they end, and ``broken`` says why."""
 
     def __init__(self, body_chunks: Iterator[bytes]) -> None:
-        self._pieces = body_chunks
+        self._chunks = body_chunks
         self.ended = False
         self.broken: str | None = None
 
@@ -106,7 +106,7 @@ class _Chunks:
 
     def __next__(self) -> bytes:
         try:
-            return next(self._pieces)
+            return next(self._chunks)
         except TruncatedBody as early:
             self.broken = str(early)
         except (OSError, EOFError) as error:
@@ -125,7 +125,7 @@ class _Chunks:
             length += len(chunk)
         start = b"".join(beginning)
         if length > size:
-            self._pieces = chain([start[size:]], self._pieces)
+            self._chunks = chain([start[size:]], self._chunks)
         return start[:size]
 
 
@@ -152,7 +152,7 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 def _decompress(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress gzip members in turn; no output exceeds a chunk, even of a bomb."""
-    decompressor = zlib.decompressobj(31)
+    decompressor = zlib.decompressobj(31)  # 31: a gzip header, the largest window
     compressed = first
     while True:
         try:
@@ -163,6 +163,7 @@ def _decompress(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
             yield chunk
         compressed = decompressor.unconsumed_tail
         if decompressor.eof:
+            # Zero bytes after a member are padding; anything else is the next member.
             compressed = (decompressor.unused_data or next(rest, b"")).lstrip(b"\0")
             if not compressed:
                 return

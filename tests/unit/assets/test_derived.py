@@ -1,4 +1,4 @@
-"""Derived rows in a build: who is one organisation, and which one a party of tenders is."""
+"""Derived tables of a build: duplicate organisations, and the organisations of tender parties."""
 
 import json
 from dataclasses import replace
@@ -35,9 +35,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "mart"
 
 
-def identifier(service_id: str, kind: str, value: str, issuer: str | None = None) -> dict[str, Any]:
-    named = {"service_id": service_id, "id_type": kind, "id_value": value, "issuer": issuer}
-    return sighting() | named | {"status": None}
+def identifier(
+    service_id: str, id_type: str, value: str, issuer: str | None = None
+) -> dict[str, Any]:
+    columns = {"service_id": service_id, "id_type": id_type, "id_value": value, "issuer": issuer}
+    return sighting() | columns | {"status": None}
 
 
 def published(record: Record, folder: Path) -> Mart:
@@ -45,32 +47,37 @@ def published(record: Record, folder: Path) -> Mart:
     return Mart(folder)
 
 
-def parties(mart: Mart) -> list[dict[str, Any]]:
+def party_rows(mart: Mart) -> list[dict[str, Any]]:
     rows = mart.build().query("SELECT row FROM tender_parties ORDER BY row_number")
     return [json.loads(row) for (row,) in rows]
 
 
-def shown(mart: Mart, service_id: str) -> dict[str, Any]:
+def entity_json(mart: Mart, service_id: str) -> dict[str, Any]:
     result = entity(mart, service_id)
     assert result is not None
     return dict(json.loads(result.rows[0]))
 
 
-def test_a_party_is_served_with_who_it_is(record: Record, folder: Path) -> None:
+def test_a_party_is_served_with_its_organisation(record: Record, folder: Path) -> None:
     load(record, IDENTIFIERS, identifier("DCA", "registry", NUMBER, "RA000531"))
     load(record, ENTITIES, entity_row(service_id="DCA"))
-    stated = {"identifier_scheme": "ZA-CIP", "identifier_id": NUMBER}
-    load(record, TENDER_PARTIES, party_row(**stated), party_row(party_key="k2", role="supplier"))
+    register_number = {"identifier_scheme": "ZA-CIP", "identifier_id": NUMBER}
+    load(
+        record,
+        TENDER_PARTIES,
+        party_row(**register_number),
+        party_row(party_key="k2", role="supplier"),
+    )
 
     mart = published(record, folder)
 
-    resolved, unresolved = parties(mart)
+    resolved, unresolved = party_rows(mart)
     assert (resolved["service_id"], resolved["match_method"]) == ("DCA", "registry_id")
     assert (unresolved["service_id"], unresolved["match_method"]) == (None, None)
-    assert shown(mart, "DCA")["datasets"] == ["AF-TENDER"]
+    assert entity_json(mart, "DCA")["datasets"] == ["AF-TENDER"]
 
 
-def test_each_vintage_of_a_party_is_who_it_states_to_be(record: Record, folder: Path) -> None:
+def test_every_vintage_of_a_party_is_resolved_by_its_own_name(record: Record, folder: Path) -> None:
     load(
         record,
         ENTITIES,
@@ -81,37 +88,38 @@ def test_each_vintage_of_a_party_is_who_it_states_to_be(record: Record, folder: 
     load(record, TENDER_PARTIES, party_row(name="B Ltd", available_at=date(2021, 1, 1)))
 
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[collecting(tables)])
+    publish(record, folder, derivations=[collecting_derivation(tables)])
 
     matched = tables[0]["party_matches"].to_pylist()
     assert {row["name"]: row["service_id"] for row in matched} == {
         "Ubuntu Fictional Mining Limited": "DCA",
         "B Ltd": "DCB",
     }
-    assert [row["service_id"] for row in parties(Mart(folder))] == ["DCB"]
+    assert [row["service_id"] for row in party_rows(Mart(folder))] == ["DCB"]
 
 
 def test_an_id_that_points_to_another_keeps_its_own_record(record: Record, folder: Path) -> None:
-    other = entity_row(service_id="DCWEAK", legal_name="UFM", lei=LEI)
-    load(record, ENTITIES, entity_row(service_id=OWN, lei=LEI), other)
+    duplicate = entity_row(service_id="DCWEAK", legal_name="UFM", lei=LEI)
+    load(record, ENTITIES, entity_row(service_id=OWN, lei=LEI), duplicate)
     load(record, IDENTIFIERS, identifier(OWN, "lei", LEI))
 
     mart = published(record, folder)
 
-    assert (shown(mart, "DCWEAK")["legal_name"], shown(mart, "DCWEAK")["same_as"]) == ("UFM", OWN)
-    assert shown(mart, OWN)["same_as"] is None
+    assert (entity_json(mart, "DCWEAK")["legal_name"], entity_json(mart, "DCWEAK")["same_as"]) == (
+        "UFM",
+        OWN,
+    )
+    assert entity_json(mart, OWN)["same_as"] is None
 
 
-def test_an_id_that_no_register_describes_answers_as_the_one_it_points_to(
-    record: Record, folder: Path
-) -> None:
+def test_an_id_without_a_record_returns_the_one_it_points_to(record: Record, folder: Path) -> None:
     load(record, ENTITIES, entity_row(service_id=OWN, lei=LEI))
     isins = [identifier(service_id, "isin", "ZAE000000001") for service_id in (OWN, LISTED)]
     load(record, IDENTIFIERS, *isins, identifier(LISTED, "ticker", "XJSE:UFM", "XJSE"))
 
     mart = published(record, folder)
 
-    assert shown(mart, LISTED)["service_id"] == OWN
+    assert entity_json(mart, LISTED)["service_id"] == OWN
     assert entity(mart, "DCNOBODY") is None
 
 
@@ -123,24 +131,24 @@ def test_a_withheld_party_is_never_looked_up(record: Record, folder: Path) -> No
     load(record, TENDER_PARTIES, withheld)
 
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[collecting(tables)])
+    publish(record, folder, derivations=[collecting_derivation(tables)])
 
     assert tables[0]["party_matches"].num_rows == 0
 
 
-def test_what_is_withdrawn_makes_nothing_one(record: Record, folder: Path) -> None:
+def test_a_withdrawn_identifier_joins_no_organisations(record: Record, folder: Path) -> None:
     load(record, IDENTIFIERS, identifier("DCA", "lei", LEI), identifier("DCB", "lei", LEI))
-    taken_back = identifier("DCB", "lei", LEI) | {"withdrawn": True, "publication": "z"}
-    load(record, IDENTIFIERS, taken_back | {"available_at": date(2021, 1, 1)})
+    withdrawn = identifier("DCB", "lei", LEI) | {"withdrawn": True, "publication": "z"}
+    load(record, IDENTIFIERS, withdrawn | {"available_at": date(2021, 1, 1)})
 
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[collecting(tables)])
+    publish(record, folder, derivations=[collecting_derivation(tables)])
 
     assert tables[0]["same_as"].num_rows == 0
 
 
-def collecting(tables: list[DerivedTables]) -> Any:
-    """Derive as always, and keep what was derived."""
+def collecting_derivation(tables: list[DerivedTables]) -> Any:
+    """Return a derivation that also appends its tables to a list."""
     organisations = derivation()
 
     def derive(snapshot: Snapshot) -> DerivedTables:
@@ -150,7 +158,7 @@ def collecting(tables: list[DerivedTables]) -> Any:
     return replace(organisations, derive=derive)
 
 
-def test_what_is_loaded_meanwhile_is_neither_published_nor_derived_from(
+def test_rows_loaded_during_a_publication_are_neither_published_nor_derived_from(
     record: Record, folder: Path
 ) -> None:
     load(record, TENDER_PARTIES, party_row())
@@ -161,13 +169,15 @@ def test_what_is_loaded_meanwhile_is_neither_published_nor_derived_from(
         return organisations.derive(snapshot)
 
     publish(record, folder, derivations=[replace(organisations, derive=derive)])
-    assert [row["service_id"] for row in parties(Mart(folder))] == [None]
+    assert [row["service_id"] for row in party_rows(Mart(folder))] == [None]
     assert entity(Mart(folder), "DCA") is None
 
-    assert [row["service_id"] for row in parties(published(record, folder))] == ["DCA"]
+    assert [row["service_id"] for row in party_rows(published(record, folder))] == ["DCA"]
 
 
-def test_another_rule_publishes_an_unchanged_record_anew(record: Record, folder: Path) -> None:
+def test_a_new_derivation_version_publishes_an_unchanged_record_again(
+    record: Record, folder: Path
+) -> None:
     load(record, TENDER_PARTIES, party_row())
     first = publish(record, folder, derivations=[derivation()])
 
@@ -175,21 +185,21 @@ def test_another_rule_publishes_an_unchanged_record_anew(record: Record, folder:
     assert publish(record, folder, derivations=[replace(derivation(), version="2")]) > first
 
 
-@pytest.mark.parametrize("wrong", ["same_as", "something"])
-def test_a_derived_table_that_is_not_described_stops_the_publication(
-    wrong: str, record: Record, folder: Path
+@pytest.mark.parametrize("table", ["same_as", "something"])
+def test_an_undeclared_derived_table_stops_the_publication(
+    table: str, record: Record, folder: Path
 ) -> None:
     load(record, ENTITIES, entity_row())
 
     def derive(snapshot: Snapshot) -> DerivedTables:
-        return {wrong: snapshot.read("SELECT 'DCA' AS service_id")}
+        return {table: snapshot.read("SELECT 'DCA' AS service_id")}
 
-    with pytest.raises(BadTable, match=wrong):
+    with pytest.raises(BadTable, match=table):
         publish(record, folder, derivations=[replace(derivation(), derive=derive)])
     assert current_build_file(folder) is None
 
 
-def test_the_step_says_how_many_were_resolved_and_why_the_others_were_not(
+def test_the_metadata_counts_resolved_parties_and_the_reasons_of_the_others(
     record: Record, folder: Path
 ) -> None:
     load(record, ENTITIES, entity_row(service_id="DCA"))
@@ -232,24 +242,26 @@ def test_the_step_says_how_many_were_resolved_and_why_the_others_were_not(
     assert run() == {"published_build": metadata["published_build"]}
 
 
-def test_nobody_to_resolve_is_no_rate(record: Record, folder: Path) -> None:
+def test_without_parties_there_is_no_resolution_rate(record: Record, folder: Path) -> None:
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[collecting(tables)])
+    publish(record, folder, derivations=[collecting_derivation(tables)])
 
     assert party_match_counts(tables[0]["party_matches"])["resolution rate"] is None
 
 
-def test_an_lei_that_turns_out_to_be_a_persons_is_served_no_more(
+def test_an_lei_that_turns_out_to_be_a_persons_is_no_longer_served(
     record: Record, folder: Path
 ) -> None:
     for category, hour in (("GENERAL", 1), ("SOLE_PROPRIETOR", 2)):
-        stated = cdf(EntityCategory={"$": category})
-        stated["Registration"]["LastUpdateDate"] = {"$": f"2024-05-0{hour}T00:00:00Z"}
-        seen = datetime(2026, 1, 1, hour, tzinfo=UTC)
-        document = Document("0" * 64, "gleif", "https://example.org/f", "cc0", seen, 200, {}, 0)
-        rows = gleif.parse(document, json.dumps([stated]).encode()).rows["entities"]
+        lei_record = cdf(EntityCategory={"$": category})
+        lei_record["Registration"]["LastUpdateDate"] = {"$": f"2024-05-0{hour}T00:00:00Z"}
+        observed_at = datetime(2026, 1, 1, hour, tzinfo=UTC)
+        document = Document(
+            "0" * 64, "gleif", "https://example.org/f", "cc0", observed_at, 200, {}, 0
+        )
+        rows = gleif.parse(document, json.dumps([lei_record]).encode()).rows["entities"]
         load(record, ENTITIES, *rows)
         if category == "GENERAL":
-            assert shown(published(record, folder), OWN)["legal_name"]
+            assert entity_json(published(record, folder), OWN)["legal_name"]
 
     assert entity(published(record, folder), OWN) is None

@@ -25,16 +25,18 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
 
-def bare(value: Any) -> Any:
-    """Write a record as the other rendering does: scalars without their wrapping."""
+def unwrapped(value: Any) -> Any:
+    """Return a record in the other JSON form: scalars without their wrapper."""
     if isinstance(value, dict):
         return (
-            value["$"] if "$" in value else {name: bare(member) for name, member in value.items()}
+            value["$"]
+            if "$" in value
+            else {name: unwrapped(member) for name, member in value.items()}
         )
-    return [bare(item) for item in value] if isinstance(value, list) else value
+    return [unwrapped(item) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("root", [{"records": [cdf()]}, [bare(cdf())]])
+@pytest.mark.parametrize("root", [{"records": [cdf()]}, [unwrapped(cdf())]])
 def test_an_lei_record_is_an_entity_and_its_identifiers(root: Any) -> None:
     parsed = read(root)
 
@@ -50,7 +52,7 @@ def test_an_lei_record_is_an_entity_and_its_identifiers(root: Any) -> None:
     assert identifiers == [("lei", LEI, None), ("registry", "2001/123456/06", "RA000604")]
 
 
-def test_an_answer_of_the_api_is_read_alike() -> None:
+def test_an_api_response_is_read_like_a_file() -> None:
     attributes = {
         "lei": LEI,
         "entity": {
@@ -100,12 +102,12 @@ def test_wrong_check_digits_are_rejected() -> None:
     assert rejected.reason == f"'{wrong}' is no LEI: its check digits are wrong"
 
 
-@pytest.mark.parametrize("written", [LEI.lower(), f"{LEI[:4]}-{LEI[4:]}", f"{LEI[:19]} {LEI[19:]}"])
-def test_an_lei_is_written_as_its_standard_says(written: str) -> None:
-    assert "entities" not in read([cdf() | {"LEI": written}]).rows
+@pytest.mark.parametrize("text", [LEI.lower(), f"{LEI[:4]}-{LEI[4:]}", f"{LEI[:19]} {LEI[19:]}"])
+def test_an_lei_in_another_spelling_is_rejected(text: str) -> None:
+    assert "entities" not in read([cdf() | {"LEI": text}]).rows
 
 
-def test_a_duplicate_points_to_the_one_that_stays() -> None:
+def test_a_duplicate_points_to_its_successor() -> None:
     record = cdf(SuccessorEntity={"SuccessorLEI": {"$": OTHER}})
     record["Registration"]["RegistrationStatus"] = {"$": "DUPLICATE"}
 
@@ -114,7 +116,7 @@ def test_a_duplicate_points_to_the_one_that_stays() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"<html/>", b"[]", b'{"data": null}', b'{"records": ['])
-def test_what_is_no_register_is_one_rejection(body: bytes) -> None:
+def test_a_body_without_lei_records_is_one_rejection(body: bytes) -> None:
     parsed = gleif.parse(document(), body)
 
     assert len(parsed.rejected["entities"]) == 1
@@ -122,7 +124,7 @@ def test_what_is_no_register_is_one_rejection(body: bytes) -> None:
 
 
 def csv_line(record: dict[str, Any]) -> dict[str, str]:
-    """Write a record as the golden copy's CSV does: a column for each member."""
+    """Return a record as a line of the golden copy's CSV: one column per member."""
     line: dict[str, str] = {}
 
     def put(path: str, value: Any) -> None:
@@ -135,7 +137,7 @@ def csv_line(record: dict[str, Any]) -> dict[str, str]:
         elif value is not None:
             line[path] = value
 
-    put("", bare(record))
+    put("", unwrapped(record))
     return line
 
 
@@ -160,11 +162,10 @@ def as_xml(records: list[dict[str, Any]]) -> bytes:
         )
         return f"<lei:{name}>{inner}</lei:{name}>"
 
-    body = "".join(element("LEIRecord", bare(record)) for record in records)
-    space = "http://www.gleif.org/data/schema/leidata/2016"
-    return (
-        f'<lei:LEIData xmlns:lei="{space}"><lei:LEIRecords>{body}</lei:LEIRecords></lei:LEIData>'
-    ).encode()
+    body = "".join(element("LEIRecord", unwrapped(record)) for record in records)
+    namespace = "http://www.gleif.org/data/schema/leidata/2016"
+    text = f"<lei:LEIRecords>{body}</lei:LEIRecords>"
+    return f'<lei:LEIData xmlns:lei="{namespace}">{text}</lei:LEIData>'.encode()
 
 
 def as_json(records: list[dict[str, Any]]) -> bytes:
@@ -172,13 +173,13 @@ def as_json(records: list[dict[str, Any]]) -> bytes:
 
 
 def zipped(body: bytes) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("lei2-golden-copy", body)
-    return packed.getvalue()
+    return target.getvalue()
 
 
-def without_place(parsed: Parsed) -> dict[str, list[dict[str, Any]]]:
+def without_source_ref(parsed: Parsed) -> dict[str, list[dict[str, Any]]]:
     return {
         name: [{**row, "source_ref": None} for row in rows] for name, rows in parsed.rows.items()
     }
@@ -192,19 +193,19 @@ SUCCEEDED = cdf(SuccessorEntity={"SuccessorLEI": {"$": OTHER}})
 RECORDS = [cdf(), cdf(LegalName={"$": 'Société "Fictive" & Cie S.A.'}), SUCCEEDED]
 
 
-@pytest.mark.parametrize("written", [as_json, as_csv, as_xml])
-@pytest.mark.parametrize("packed", [bytes, zipped])
+@pytest.mark.parametrize("encode", [as_json, as_csv, as_xml])
+@pytest.mark.parametrize("compress", [bytes, zipped])
 def test_every_format_of_the_golden_copy_gives_the_same_rows(
-    written: Callable[[list[dict[str, Any]]], bytes], packed: Callable[[bytes], bytes]
+    encode: Callable[[list[dict[str, Any]]], bytes], compress: Callable[[bytes], bytes]
 ) -> None:
-    body = packed(written(RECORDS))
+    body = compress(encode(RECORDS))
 
-    expected = without_place(read({"records": RECORDS}))
-    assert without_place(gleif.parse(document(), body)) == expected
-    assert without_place(join_parts(streamed(body))) == expected
+    expected = without_source_ref(read({"records": RECORDS}))
+    assert without_source_ref(gleif.parse(document(), body)) == expected
+    assert without_source_ref(join_parts(streamed(body))) == expected
 
 
-def test_a_golden_copy_is_read_by_the_header_it_is_published_with() -> None:
+def test_the_published_header_of_a_golden_copy_is_read() -> None:
     line = {
         "LEI": LEI,
         "Entity.LegalName": "Ubuntu Fictional Mining Ltd",
@@ -244,7 +245,7 @@ def test_a_golden_copy_is_read_by_the_header_it_is_published_with() -> None:
     assert numbers == [(LEI, None), ("2001/123456/06", "RA000531")]
 
 
-def test_a_long_copy_comes_in_parts_with_the_places_of_a_short_one() -> None:
+def test_a_long_copy_is_parsed_in_parts_with_the_locations_of_a_short_one() -> None:
     records = [cdf()] * (gleif.RECORDS_PER_PART + 1)
 
     first, second = streamed(as_json(records))
@@ -253,18 +254,18 @@ def test_a_long_copy_comes_in_parts_with_the_places_of_a_short_one() -> None:
     assert row["source_ref"].endswith(f"#/records/{gleif.RECORDS_PER_PART}")
 
 
-@pytest.mark.parametrize("written", [as_json, as_csv, as_xml])
-def test_what_comes_before_a_broken_tail_is_kept(
-    written: Callable[[list[dict[str, Any]]], bytes],
+@pytest.mark.parametrize("encode", [as_json, as_csv, as_xml])
+def test_records_before_a_broken_tail_are_read(
+    encode: Callable[[list[dict[str, Any]]], bytes],
 ) -> None:
-    body = written(RECORDS)[:-60]
+    body = encode(RECORDS)[:-60]
 
     for parsed in (join_parts(streamed(body)), gleif.parse(document(), body)):
         assert len(parsed.rows["entities"]) == 2
         assert len(parsed.rejected["entities"]) == 1
 
 
-def test_a_document_type_is_refused_before_its_entities_grow() -> None:
+def test_a_document_type_is_refused_before_its_entities_are_expanded() -> None:
     bomb = b'<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>'
 
     parsed = gleif.parse(document(), b"<?xml version='1.0'?>" + bomb + as_xml([cdf()]))
@@ -273,7 +274,7 @@ def test_a_document_type_is_refused_before_its_entities_grow() -> None:
     assert rejected.reason == "a document type is declared: refused"
 
 
-def test_a_line_with_broken_bytes_is_rejected_and_the_others_kept() -> None:
+def test_only_the_line_with_broken_bytes_is_rejected() -> None:
     body = as_csv([cdf(LegalName={"$": "Soci?t? Fictive SA"}), cdf()]).replace(b"?", b"\xe9")
 
     parsed = gleif.parse(document(), body)
@@ -304,7 +305,7 @@ def test_isins_of_an_lei_are_identifiers() -> None:
     assert row["service_id"] == mint("lei", LEI)
 
 
-def test_mapping_files_give_identifiers_known_on_the_day_they_were_read() -> None:
+def test_identifiers_of_mapping_files_are_available_from_the_day_they_were_read() -> None:
     body = (
         f"\ufeffLEI,ISIN\r\n{LEI},US0378331005\r\n{LEI},US0378331006\r\nX,US0378331005\r\n{LEI}\r\n"
     )
@@ -326,7 +327,7 @@ def test_mapping_files_give_identifiers_known_on_the_day_they_were_read() -> Non
         (opencorporates_mapping, "LEI,OpenCorporatesID", "us_de/4386463"),
     ],
 )
-def test_mapping_files_are_read_by_the_header_they_are_published_with(
+def test_the_published_header_of_mapping_files_is_read(
     read_mapping: Callable[[Document, bytes], Parsed], header: str, value: str
 ) -> None:
     (row,) = read_mapping(document(), f"{header}\n{LEI},{value}\n".encode()).rows["identifiers"]
@@ -334,12 +335,12 @@ def test_mapping_files_are_read_by_the_header_they_are_published_with(
     assert (row["service_id"], row["id_value"]) == (mint("lei", LEI), value)
 
 
-def test_a_zipped_mapping_gives_the_rows_of_a_bare_one() -> None:
+def test_a_zipped_mapping_has_the_rows_of_a_plain_one() -> None:
     body = f"LEI,ISIN\n{LEI},US0378331005\n{LEI},US0378331006\n".encode()
 
-    bare_rows, packed = isin_mapping(document(), body), isin_mapping(document(), zipped(body))
-    assert without_place(packed) == without_place(bare_rows)
-    assert packed.rejected["identifiers"][0].source_ref.endswith("lei2-golden-copy#line 3")
+    bare_rows, zipped_rows = isin_mapping(document(), body), isin_mapping(document(), zipped(body))
+    assert without_source_ref(zipped_rows) == without_source_ref(bare_rows)
+    assert zipped_rows.rejected["identifiers"][0].source_ref.endswith("lei2-golden-copy#line 3")
 
 
 def test_an_opencorporates_id_is_an_aggregators() -> None:
@@ -372,7 +373,7 @@ def test_a_listing_is_a_ticker_of_the_issuer_of_its_isin() -> None:
     assert len(parsed.rejected["identifiers"]) == 2
 
 
-def test_a_listing_names_an_organisation_and_nobody_else() -> None:
+def test_a_listing_names_organisations_but_no_persons() -> None:
     body = (
         "mic,ticker,isin,name,lei\n"
         "XJSE,UFM,US0378331005,Ubuntu Fictional Mining Ltd,\n"
@@ -385,12 +386,12 @@ def test_a_listing_names_an_organisation_and_nobody_else() -> None:
     assert row["service_id"] == mint("isin", "US0378331005")
     assert row["legal_name"] == "Ubuntu Fictional Mining Ltd"
     assert len(parsed.rows["identifiers"]) == 6
-    assert_whole(parsed)
+    assert_rows_fit(parsed)
 
 
-def figi_answer(answers: Any, **headers: str) -> Parsed:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return openfigi.parse(replace(document(), headers=named), json.dumps(answers).encode())
+def parse_figi_response(answers: Any, **headers: str) -> Parsed:
+    header_values = {name.replace("_", "-"): value for name, value in headers.items()}
+    return openfigi.parse(replace(document(), headers=header_values), json.dumps(answers).encode())
 
 
 FIGIS = {"figi": "BBG000BLNNH6", "compositeFIGI": "BBG000BLNNH6", "shareClassFIGI": "BBG001S5S399"}
@@ -401,7 +402,7 @@ JOBS = json.dumps([{"idType": "ID_ISIN", "idValue": "US4592001014"}])
     "headers", [{"X_Request_Isins": "us4592001014"}, {"x_jobs": JOBS}], ids=["isins", "jobs"]
 )
 def test_the_figis_of_an_isin_are_identifiers_of_its_issuer(headers: dict[str, str]) -> None:
-    parsed = figi_answer([{"data": [FIGIS, FIGIS]}], **headers)
+    parsed = parse_figi_response([{"data": [FIGIS, FIGIS]}], **headers)
 
     identifiers = [(row["id_type"], row["id_value"]) for row in parsed.rows["identifiers"]]
     assert identifiers == [
@@ -414,10 +415,10 @@ def test_the_figis_of_an_isin_are_identifiers_of_its_issuer(headers: dict[str, s
     }
 
 
-def test_what_openfigi_did_not_find_is_rejected_in_its_words() -> None:
+def test_an_isin_unknown_to_openfigi_is_rejected_with_its_message() -> None:
     answers = [{"warning": "No identifier found."}, {"error": "Invalid idValue format."}]
 
-    parsed = figi_answer(answers, x_request_isins="US4592001014, US0378331005")
+    parsed = parse_figi_response(answers, x_request_isins="US4592001014, US0378331005")
     assert [row.reason for row in parsed.rejected["identifiers"]] == [
         "US4592001014: OpenFIGI: No identifier found.",
         "US0378331005: OpenFIGI: Invalid idValue format.",
@@ -425,8 +426,8 @@ def test_what_openfigi_did_not_find_is_rejected_in_its_words() -> None:
 
 
 @pytest.mark.parametrize("headers", [{}, {"x_request_isins": "US4592001014,US0378331005"}])
-def test_an_answer_to_an_unknown_question_is_rejected(headers: dict[str, str]) -> None:
-    parsed = figi_answer([{"data": [FIGIS]}], **headers)
+def test_a_response_to_an_unknown_request_is_rejected(headers: dict[str, str]) -> None:
+    parsed = parse_figi_response([{"data": [FIGIS]}], **headers)
 
     assert parsed.rows == {}
     assert len(parsed.rejected["identifiers"]) == 1
@@ -441,10 +442,10 @@ HEADERS = st.sampled_from([b"", b"LEI,ISIN\n", b"mic,ticker,isin\n", b'{"data":'
 def test_any_bytes_are_rows_or_rejections(
     parse: Callable[[Document, bytes], Parsed], header: bytes, body: bytes
 ) -> None:
-    assert_whole(parse(document(), header + body))
+    assert_rows_fit(parse(document(), header + body))
 
 
-def assert_whole(parsed: Parsed) -> None:
+def assert_rows_fit(parsed: Parsed) -> None:
     for table in (ENTITIES, IDENTIFIERS):
         rows = parsed.rows.get(table.name, [])
         assert all(set(row) == set(table.row.model_fields) for row in rows)
@@ -454,7 +455,7 @@ def assert_whole(parsed: Parsed) -> None:
 
 FORMATS = [
     ("gleif", "*", gleif.parse),
-    ("gleif", "*", lambda one, body: join_parts(gleif.stream(one, io.BytesIO(body)))),
+    ("gleif", "*", lambda document, body: join_parts(gleif.stream(document, io.BytesIO(body)))),
     ("gleif/matching", "*.csv", isin_mapping),
     ("opencorporates", "*", opencorporates_mapping),
     ("exchanges", "*", listings),
@@ -477,7 +478,7 @@ def test_every_real_file_is_rows_and_rejections(
             continue
         isins = {"x-request-isins": "US4592001014"} if "mapping" in path.parts else {}
         parsed = parse(replace(document(), headers=isins), path.read_bytes())
-        assert_whole(parsed)
+        assert_rows_fit(parsed)
         total["files"] += 1
         total.update({name: len(rows) for name, rows in parsed.rows.items()})
         total["rejected"] += sum(map(len, parsed.rejected.values()))
@@ -489,16 +490,16 @@ def test_every_real_file_is_rows_and_rejections(
 def test_the_same_real_records_are_the_same_rows_as_json_and_as_xml() -> None:
     folder = REAL / "gleif" / "cdf_files"
 
-    as_read = [
-        without_place(gleif.parse(document(), (folder / name).read_bytes()))
+    parsed_rows = [
+        without_source_ref(gleif.parse(document(), (folder / name).read_bytes()))
         for name in ("lei-data.json", "lei-data.xml")
     ]
-    assert as_read[0] == as_read[1]
-    assert len(as_read[0]["entities"]) > 1
+    assert parsed_rows[0] == parsed_rows[1]
+    assert len(parsed_rows[0]["entities"]) > 1
 
 
 @pytest.mark.shared
-def test_the_natural_persons_of_the_golden_copy_are_left_out() -> None:
+def test_natural_persons_in_the_golden_copy_are_rejected() -> None:
     body = (REAL / "gleif" / "goldencopy_lei2_20240505_first320.json").read_bytes()
 
     parsed = gleif.parse(document(), body)

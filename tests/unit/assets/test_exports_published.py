@@ -1,4 +1,4 @@
-"""Publishing exports: signed, immutable, switched at once, with what changed since."""
+"""Publishing exports: signed, immutable, switched atomically, with deltas."""
 
 import json
 import signal
@@ -31,14 +31,14 @@ from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_RELEASES
 
 FIRST, SECOND, THIRD = "20261114.1", "20261114.2", "20261115.1"
-TEXT, WHOLE = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}
+TEXT, COUNT = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}
 URL = {"type": "string", "pattern": "^https://"}
 DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 DAY = {"type": ["string", "null"], "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 
 
 def exactly(**members: Any) -> dict[str, Any]:
-    """An object that has all of these members and no others."""
+    """Return the JSON Schema of an object with exactly these members."""
     return {
         "type": "object",
         "properties": members,
@@ -62,9 +62,9 @@ MANIFEST = exactly(
             requires_key={"type": "boolean"},
             required_tier={"enum": ["starter", None]},
             license=TEXT,
-            rows=WHOLE,
+            rows=COUNT,
             columns={"type": "array", "minItems": 1, "items": exactly(name=TEXT, type=TEXT)},
-            size_bytes=WHOLE,
+            size_bytes=COUNT,
             sha256=DIGEST,
             schema_url=URL,
             period_min=DAY,
@@ -77,8 +77,8 @@ MANIFEST = exactly(
                     exactly(
                         against=TEXT,
                         url=URL,
-                        rows=WHOLE,
-                        size_bytes=WHOLE,
+                        rows=COUNT,
+                        size_bytes=COUNT,
                         sha256=DIGEST,
                         key=TEXT,
                         meaning=TEXT,
@@ -125,16 +125,21 @@ def exported(
     )
 
 
-def first(record: Record) -> None:
+def load_first(record: Record) -> None:
     load(record, FUNDAMENTALS, *(fact_row(f"item{n}", str(n)) for n in range(20)))
     load(record, TENDER_RELEASES, release_row(1), release_row(2))
 
 
-def later(record: Record) -> None:
-    """A restatement, a new figure, and a release that says something else."""
-    again = {"available_at": date(2026, 4, 1), "publication": "p2", "document": "d1"}
-    load(record, FUNDAMENTALS, fact_row("item3", "3.5", **again), fact_row("new", "1", **again))
-    load(record, TENDER_RELEASES, release_row(2, tag="award", **again))
+def load_later(record: Record) -> None:
+    """Load a restatement, a new figure, and a changed release."""
+    publication = {"available_at": date(2026, 4, 1), "publication": "p2", "document": "d1"}
+    load(
+        record,
+        FUNDAMENTALS,
+        fact_row("item3", "3.5", **publication),
+        fact_row("new", "1", **publication),
+    )
+    load(record, TENDER_RELEASES, release_row(2, tag="award", **publication))
 
 
 def read(destination: str, version: str, name: str) -> list[dict[str, Any]]:
@@ -142,153 +147,159 @@ def read(destination: str, version: str, name: str) -> list[dict[str, Any]]:
         return list(pq.read_table(file).to_pylist())
 
 
-@pytest.mark.parametrize("where", ["folder", "memory"])
-def test_what_was_and_what_changed_is_what_is(
-    record: Record, tmp_path: Path, key: SigningKey, where: str, request: pytest.FixtureRequest
+@pytest.mark.parametrize("store", ["folder", "memory"])
+def test_the_previous_file_and_the_delta_make_the_new_file(
+    record: Record, tmp_path: Path, key: SigningKey, store: str, request: pytest.FixtureRequest
 ) -> None:
-    destination = request.getfixturevalue(where)
-    first(record)
+    destination = request.getfixturevalue(store)
+    load_first(record)
     with staged(record, tmp_path, FIRST) as snapshot:
-        assert not [each for each in exported(snapshot, destination, key).artifacts if each.delta]
-    later(record)
+        assert not [
+            artifact
+            for artifact in exported(snapshot, destination, key).artifacts
+            if artifact.delta
+        ]
+    load_later(record)
     with staged(record, tmp_path, SECOND) as snapshot:
-        # A month is revised, and one panel has a row less.
+        # One month is revised, and one panel loses a row.
         snapshot.add({"signals": signals(lambda n: Decimal(n) / 4).slice(1)})
         manifest = exported(snapshot, destination, key, FIRST)
 
-    changed = {}
+    changes = {}
     engine = duckdb.connect()
     for artifact in manifest.artifacts:
         delta = artifact.delta
         assert delta is not None and delta.against == FIRST
-        for version, name in ((FIRST, ""), (SECOND, ".delta")):
-            body = FileStore.of(destination).read(version, f"{artifact.key}{name}.parquet")
+        for version, suffix in ((FIRST, ""), (SECOND, ".delta")):
+            body = FileStore.of(destination).read(version, f"{artifact.key}{suffix}.parquet")
             (tmp_path / f"{version}.parquet").write_bytes(body)
-        places = {
+        paths = {
             "previous": tmp_path / f"{FIRST}.parquet",
             "delta": tmp_path / f"{SECOND}.parquet",
         }
         applied = engine.sql(
-            f"SELECT * FROM ({delta.sql_apply.format(**places)}) ORDER BY {artifact.sort_key[-1]}"
+            f"SELECT * FROM ({delta.sql_apply.format(**paths)}) ORDER BY {artifact.sort_key[-1]}"
         )
-        now = read(destination, SECOND, f"{artifact.key}.parquet")
-        now.sort(key=lambda row: str(row[artifact.sort_key[-1]]))
+        expected = read(destination, SECOND, f"{artifact.key}.parquet")
+        expected.sort(key=lambda row: str(row[artifact.sort_key[-1]]))
         assert (
             applied.to_arrow_table().cast(pq.read_schema(tmp_path / f"{FIRST}.parquet")).to_pylist()
-            == now
+            == expected
         )
         rows = read(destination, SECOND, f"{artifact.key}.delta.parquet")
         assert len(rows) == delta.rows
-        changed[artifact.key] = sorted(row["change"] for row in rows)
+        changes[artifact.key] = sorted(row["change"] for row in rows)
     engine.close()
-    assert changed["af-fund-facts"] == ["put"] * 3
-    assert changed["af-tender-releases"] == ["put"] * 2
-    assert changed["af-macro-series"] == []
-    assert changed["procurement-demand"] == ["put", "put", "removed"]
+    assert changes["af-fund-facts"] == ["put"] * 3
+    assert changes["af-tender-releases"] == ["put"] * 2
+    assert changes["af-macro-series"] == []
+    assert changes["procurement-demand"] == ["put", "put", "removed"]
 
 
-def test_without_a_version_before_or_with_other_columns_there_is_no_delta(
+def test_without_a_previous_version_or_with_other_columns_there_is_no_delta(
     record: Record, tmp_path: Path, folder: str, key: SigningKey
 ) -> None:
-    first(record)
+    load_first(record)
     with staged(record, tmp_path, FIRST, "signals") as snapshot:
         exported(snapshot, folder, key)
     with staged(record, tmp_path, SECOND) as snapshot:
-        unknown = exported(snapshot, folder, key, "20200101.1")
-    old = Path(folder) / SECOND / "macro-series.parquet"
-    pq.write_table(pq.read_table(old).drop_columns(["unit"]), old)
+        without_previous = exported(snapshot, folder, key, "20200101.1")
+    changed_path = Path(folder) / SECOND / "macro-series.parquet"
+    pq.write_table(pq.read_table(changed_path).drop_columns(["unit"]), changed_path)
     with staged(record, tmp_path, THIRD) as snapshot:
         third = exported(snapshot, folder, key, SECOND)
 
-    assert not [each for each in unknown.artifacts if each.delta]
-    without = [each.key for each in third.artifacts if each.delta is None]
-    assert without == ["macro-series"]
+    assert not [artifact for artifact in without_previous.artifacts if artifact.delta]
+    keys_without_delta = [artifact.key for artifact in third.artifacts if artifact.delta is None]
+    assert keys_without_delta == ["macro-series"]
 
 
-def test_the_manifest_has_the_members_that_were_decided(
+def test_the_manifest_conforms_to_its_schema(
     record: Record, tmp_path: Path, folder: str, key: SigningKey
 ) -> None:
-    first(record)
-    for version, previous, left_out in ((FIRST, None, "signals"), (SECOND, FIRST, "quality")):
-        with staged(record, tmp_path, version, left_out) as snapshot:
+    load_first(record)
+    for version, previous, missing in ((FIRST, None, "signals"), (SECOND, FIRST, "quality")):
+        with staged(record, tmp_path, version, missing) as snapshot:
             exported(snapshot, folder, key, previous)
-        found = json.loads(PublishedExports(folder).manifest_bytes(version))
-        jsonschema.validate(found, MANIFEST, jsonschema.Draft202012Validator)
-        assert found["failed"]
+        manifest = json.loads(PublishedExports(folder).manifest_bytes(version))
+        jsonschema.validate(manifest, MANIFEST, jsonschema.Draft202012Validator)
+        assert manifest["failed"]
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({**found, "more": 1}, MANIFEST)
+            jsonschema.validate({**manifest, "more": 1}, MANIFEST)
 
 
 def test_descriptions_name_every_file_with_its_digest(
     record: Record, tmp_path: Path, folder: str, key: SigningKey
 ) -> None:
-    first(record)
+    load_first(record)
     with staged(record, tmp_path, FIRST) as snapshot:
         manifest = exported(snapshot, folder, key)
 
-    digests = [each.sha256 for each in manifest.artifacts]
+    digests = [artifact.sha256 for artifact in manifest.artifacts]
     package = json.loads((Path(folder) / FIRST / "datapackage.json").read_text())
     croissant = json.loads((Path(folder) / FIRST / "croissant.json").read_text())
-    assert [each["hash"] for each in package["resources"]] == [f"sha256:{d}" for d in digests]
-    assert [each["sha256"] for each in croissant["distribution"]] == digests
-    for part, resource, records in zip(
+    assert [resource["hash"] for resource in package["resources"]] == [
+        f"sha256:{d}" for d in digests
+    ]
+    assert [file_object["sha256"] for file_object in croissant["distribution"]] == digests
+    for export_file, resource, record_set in zip(
         EXPORT_FILES, package["resources"], croissant["recordSet"], strict=True
     ):
-        names = [each.name for each in part.columns]
-        assert [each["name"] for each in resource["schema"]["fields"]] == names
-        assert all(each["description"] for each in resource["schema"]["fields"])
-        assert [each["source"]["extract"]["column"] for each in records["field"]] == names
-        own = json.loads((Path(folder) / FIRST / f"{part.key}.schema.json").read_text())
-        assert own == resource["schema"]
+        names = [column.name for column in export_file.columns]
+        assert [field["name"] for field in resource["schema"]["fields"]] == names
+        assert all(field["description"] for field in resource["schema"]["fields"])
+        assert [field["source"]["extract"]["column"] for field in record_set["field"]] == names
+        schema = json.loads((Path(folder) / FIRST / f"{export_file.key}.schema.json").read_text())
+        assert schema == resource["schema"]
 
 
-def test_any_change_of_what_was_signed_is_found(
+def test_any_change_of_a_signed_file_is_detected(
     record: Record, tmp_path: Path, folder: str, key: SigningKey
 ) -> None:
-    first(record)
+    load_first(record)
     with staged(record, tmp_path, FIRST) as snapshot:
         exported(snapshot, folder, key)
     with staged(record, tmp_path, SECOND) as snapshot:
         exported(snapshot, folder, key, FIRST)
-    at = Path(folder) / SECOND
-    other = SigningKey.at(tmp_path / "other.pem")
+    version_folder = Path(folder) / SECOND
+    other_key = SigningKey.at(tmp_path / "other.pem")
 
     assert verify_export(folder, SECOND) == verify_export(folder, SECOND, key.public_pem()) == []
-    assert "signature" in verify_export(folder, SECOND, other.public_pem())[0]
+    assert "signature" in verify_export(folder, SECOND, other_key.public_pem())[0]
     for name in ("af-fund-facts.parquet", "af-fund-facts.delta.parquet"):
-        body = (at / name).read_bytes()
-        (at / name).write_bytes(body[:-20] + bytes([body[-20] ^ 1]) + body[-19:])
-        (found,) = verify_export(folder, SECOND)
-        assert found.startswith(f"{name}: its SHA-256")
-        (at / name).unlink()
+        body = (version_folder / name).read_bytes()
+        (version_folder / name).write_bytes(body[:-20] + bytes([body[-20] ^ 1]) + body[-19:])
+        (problem,) = verify_export(folder, SECOND)
+        assert problem.startswith(f"{name}: its SHA-256")
+        (version_folder / name).unlink()
         assert verify_export(folder, SECOND) == [f"{name}: is missing"]
-        (at / name).write_bytes(body)
-    signed = (at / "manifest.json").read_bytes()
-    (at / "manifest.json").write_bytes(signed.replace(b'"rows": 20', b'"rows": 21'))
+        (version_folder / name).write_bytes(body)
+    signed = (version_folder / "manifest.json").read_bytes()
+    (version_folder / "manifest.json").write_bytes(signed.replace(b'"rows": 20', b'"rows": 21'))
     assert "signature" in verify_export(folder, SECOND)[0]
 
 
-def test_a_signing_key_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
-    place = tmp_path / "keys" / "signing.pem"
-    made = SigningKey.at(place)
+def test_a_signing_key_is_created_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "keys" / "signing.pem"
+    signing_key = SigningKey.at(path)
 
-    assert stat.S_IMODE(place.stat().st_mode) == 0o600
-    assert SigningKey.at(place).public_pem() == made.public_pem()
-    assert list(place.parent.iterdir()) == [place]
-    assert b"PRIVATE" not in made.public_pem()
-    place.chmod(0o644)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert SigningKey.at(path).public_pem() == signing_key.public_pem()
+    assert list(path.parent.iterdir()) == [path]
+    assert b"PRIVATE" not in signing_key.public_pem()
+    path.chmod(0o644)
     with pytest.raises(BadSigningKey, match="chmod 600"):
-        SigningKey.at(place)
-    place.chmod(0o600)
-    place.write_text("nothing")
+        SigningKey.at(path)
+    path.chmod(0o600)
+    path.write_text("nothing")
     with pytest.raises(BadSigningKey, match="not an Ed25519 key"):
-        SigningKey.at(place)
+        SigningKey.at(path)
 
 
 def test_a_version_never_changes(
     record: Record, tmp_path: Path, folder: str, key: SigningKey
 ) -> None:
-    first(record)
+    load_first(record)
     with staged(record, tmp_path, FIRST) as snapshot:
         exported(snapshot, folder, key)
         before = {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
@@ -297,21 +308,21 @@ def test_a_version_never_changes(
     assert before == {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("where", ["folder", "memory"])
-def test_latest_is_switched_only_to_what_is_complete(
-    record: Record, tmp_path: Path, key: SigningKey, where: str, request: pytest.FixtureRequest
+@pytest.mark.parametrize("store", ["folder", "memory"])
+def test_latest_is_switched_only_to_a_complete_version(
+    record: Record, tmp_path: Path, key: SigningKey, store: str, request: pytest.FixtureRequest
 ) -> None:
-    destination = request.getfixturevalue(where)
-    first(record)
+    destination = request.getfixturevalue(store)
+    load_first(record)
     with staged(record, tmp_path, FIRST) as snapshot:
         exported(snapshot, destination, key)
     published = PublishedExports(destination)
 
     with pytest.raises(NothingPublished):
         published.latest()
-    for wrong in (SECOND, "../x", "latest"):
+    for version in (SECOND, "../x", "latest"):
         with pytest.raises(UnknownVersion):
-            switch_latest(destination, wrong)
+            switch_latest(destination, version)
     switch_latest(destination, FIRST)
     assert published.latest() == FIRST
     with staged(record, tmp_path, SECOND) as snapshot:
@@ -322,12 +333,12 @@ def test_latest_is_switched_only_to_what_is_complete(
     assert published.versions() == [FIRST, SECOND]
 
 
-@pytest.mark.parametrize("where", ["folder", "memory"])
-def test_only_files_that_the_manifest_names_are_found(
-    record: Record, tmp_path: Path, key: SigningKey, where: str, request: pytest.FixtureRequest
+@pytest.mark.parametrize("store", ["folder", "memory"])
+def test_only_files_named_in_the_manifest_are_published(
+    record: Record, tmp_path: Path, key: SigningKey, store: str, request: pytest.FixtureRequest
 ) -> None:
-    destination = request.getfixturevalue(where)
-    first(record)
+    destination = request.getfixturevalue(store)
+    load_first(record)
     with staged(record, tmp_path, FIRST) as snapshot:
         manifest = exported(snapshot, destination, key)
     switch_latest(destination, FIRST)
@@ -335,12 +346,12 @@ def test_only_files_that_the_manifest_names_are_found(
     published = PublishedExports(destination)
 
     for artifact in manifest.artifacts:
-        found = published.file("latest", artifact.url.rsplit("/", 1)[1])
-        assert found is not None and found.required_tier == artifact.required_tier
-        with found.open() as file:
+        published_file = published.file("latest", artifact.url.rsplit("/", 1)[1])
+        assert published_file is not None and published_file.required_tier == artifact.required_tier
+        with published_file.open() as file:
             file.seek(-4, 2)
             assert file.read() == b"PAR1"
-            assert file.tell() == found.size_bytes == artifact.size_bytes
+            assert file.tell() == published_file.size_bytes == artifact.size_bytes
         schema = published.file(FIRST, artifact.schema_url.rsplit("/", 1)[1])
         assert schema is not None and schema.required_tier is None
     for name in ("manifest.json", "manifest.json.sig", "signing-key.pem", "croissant.json"):
@@ -349,18 +360,18 @@ def test_only_files_that_the_manifest_names_are_found(
         assert published.file(FIRST, name) is None
 
 
-@pytest.mark.parametrize("moment", ["first file", "signing"])
-def test_killed_midway_latest_stays_and_the_next_run_succeeds(
-    record: Record, tmp_path: Path, folder: str, key: SigningKey, moment: str
+@pytest.mark.parametrize("killed_at", ["first file", "signing"])
+def test_after_a_killed_export_latest_stays_and_the_next_run_succeeds(
+    record: Record, tmp_path: Path, folder: str, key: SigningKey, killed_at: str
 ) -> None:
-    first(record)
+    load_first(record)
     with staged(record, tmp_path, FIRST) as snapshot:
         exported(snapshot, folder, key)
     switch_latest(folder, FIRST)
-    later(record)
+    load_later(record)
     command = [sys.executable, "-m", "tests.helpers.exports", str(tmp_path), SECOND]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
-    if moment == "first file":
+    if killed_at == "first file":
         while not list((Path(folder) / SECOND).glob("*.parquet")):
             assert child.poll() is None
             time.sleep(0.005)
@@ -379,13 +390,13 @@ def test_killed_midway_latest_stays_and_the_next_run_succeeds(
     assert verify_export(folder, THIRD) == []
 
 
-def test_the_surfaces_read_exports_without_any_engine() -> None:
-    heavy = ("duckdb", "pandas", "pyarrow", "deltalake", "dagster")
+def test_published_exports_are_read_without_importing_an_engine() -> None:
+    engines = ("duckdb", "pandas", "pyarrow", "deltalake", "dagster")
     script = (
         "import sys, warehouse.exports.published; "
-        f"print([name for name in {heavy!r} if name in sys.modules])"
+        f"print([name for name in {engines!r} if name in sys.modules])"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
+    assert result.stdout.strip() == "[]"

@@ -44,15 +44,15 @@ def name_of(serial: int) -> str:
 
 
 def zipped(members: dict[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, body in members.items():
             archive.writestr(name, body)
-    return packed.getvalue()
+    return target.getvalue()
 
 
 class NotSeekable(io.RawIOBase):
-    """A stream as the landing gives it: forwards only."""
+    """A stream like that of the landing, which cannot seek."""
 
     def __init__(self, body: bytes) -> None:
         self._body = io.BytesIO(body)
@@ -69,11 +69,11 @@ def streamed(body: bytes, source: str = bulk.COMPANYFACTS) -> Iterator[Parsed]:
 
 
 def rows(parsed: Parsed, table: str) -> list[dict[str, Any]]:
-    unplaced = {"source_ref": None, "source": None}
-    return [row | unplaced for row in parsed.rows.get(table, [])]
+    without_source = {"source_ref": None, "source": None}
+    return [row | without_source for row in parsed.rows.get(table, [])]
 
 
-def test_a_member_gives_the_rows_of_the_single_file() -> None:
+def test_a_member_has_the_rows_of_the_single_file() -> None:
     (parsed,) = streamed(zipped({name_of(3): facts(3)}))
 
     assert rows(parsed, "fundamentals") == rows(
@@ -84,7 +84,7 @@ def test_a_member_gives_the_rows_of_the_single_file() -> None:
     assert row["source"] == bulk.COMPANYFACTS
 
 
-def test_the_submissions_come_alike() -> None:
+def test_a_member_of_submissions_has_the_rows_of_the_single_file() -> None:
     company = issuer(3)
     body = json.dumps(submissions_of(company, filings_of(1, company))).encode()
 
@@ -94,14 +94,14 @@ def test_the_submissions_come_alike() -> None:
         assert rows(parsed, table) == rows(single, table) != []
 
 
-def test_some_dozen_issuers_are_a_part() -> None:
+def test_a_zip_is_parsed_in_parts() -> None:
     members = {f"CIK{serial:010d}.json": b"{}" for serial in range(bulk.ISSUERS_PER_PART + 1)}
 
     counts = [len(part.rejected["fundamentals"]) for part in streamed(zipped(members))]
     assert counts == [bulk.ISSUERS_PER_PART, 1]
 
 
-def test_a_broken_member_is_rejected_by_its_name_and_the_others_are_kept() -> None:
+def test_a_broken_member_is_rejected_by_its_name_and_the_others_are_read() -> None:
     body = zipped({name_of(serial): facts(serial) for serial in (1, 2, 3)})
     with zipfile.ZipFile(io.BytesIO(body)) as archive:
         start = archive.getinfo(name_of(2)).header_offset + 200
@@ -114,12 +114,14 @@ def test_a_broken_member_is_rejected_by_its_name_and_the_others_are_kept() -> No
     assert len({row["service_id"] for row in parsed.rows["fundamentals"]}) == 2
 
 
-def test_what_is_no_issuer_is_rejected_with_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_that_is_not_an_issuer_is_rejected_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(bulk, "LARGEST_MEMBER", 1000)
     members = {"placeholder.txt": b"x", name_of(1): b" " * 1001, name_of(2): b"[]"}
 
     (parsed,) = streamed(zipped(members))
-    reasons = [each.reason for each in parsed.rejected["fundamentals"]]
+    reasons = [row.reason for row in parsed.rejected["fundamentals"]]
     assert reasons[:2] == [
         "not named as the file of an issuer",
         "1001 bytes unpacked: more than an issuer has",
@@ -127,7 +129,7 @@ def test_what_is_no_issuer_is_rejected_with_words(monkeypatch: pytest.MonkeyPatc
     assert reasons[2].startswith("the document is not companyfacts")
 
 
-def test_a_member_that_unpacks_to_more_than_it_says_is_not_unpacked() -> None:
+def test_a_member_larger_than_its_stated_size_is_rejected() -> None:
     body = bytearray(zipped({name_of(1): b" " * 1_000_000}))
     directory = body.index(b"PK\x01\x02")
     body[directory + 24 : directory + 28] = (100).to_bytes(4, "little")
@@ -137,17 +139,17 @@ def test_a_member_that_unpacks_to_more_than_it_says_is_not_unpacked() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"<html/>", b"PK\x03\x04", zipped({})])
-def test_what_is_no_zip_is_one_rejection(body: bytes) -> None:
+def test_a_body_that_is_not_a_zip_is_one_rejection(body: bytes) -> None:
     parsed = bulk.parse(document(), body)
 
     assert len(parsed.rejected["fundamentals"]) == 1
     assert parsed.rows == {}
 
 
-def test_a_fact_of_both_sources_is_held_once(tmp_path: Path, record: Record) -> None:
+def test_a_fact_of_both_sources_is_stored_once(tmp_path: Path, record: Record) -> None:
     landing = Landing(str(tmp_path / "landing"))
     single, nightly = (
-        next(each for each in SOURCES if each.key == key)
+        next(source for source in SOURCES if source.key == key)
         for key in ("sec-companyfacts", bulk.COMPANYFACTS)
     )
     bodies = {single.key: facts(1), nightly.key: zipped({name_of(1): facts(1)})}
@@ -162,15 +164,15 @@ def test_a_fact_of_both_sources_is_held_once(tmp_path: Path, record: Record) -> 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("source", [bulk.COMPANYFACTS, bulk.SUBMISSIONS])
-def test_the_real_files_come_through_a_zip(source: str) -> None:
+def test_real_files_are_read_from_a_zip(source: str) -> None:
     folder = REAL / "filings_macro" / "filings"
-    found = sorted(folder.rglob("*.json"))
-    assert found
-    members = {f"CIK{count:010d}.json": path.read_bytes() for count, path in enumerate(found)}
+    paths = sorted(folder.rglob("*.json"))
+    assert paths
+    members = {f"CIK{number:010d}.json": path.read_bytes() for number, path in enumerate(paths)}
 
-    appended = 0
+    row_count = 0
     for parsed in streamed(zipped(members), source):
-        for name, held in parsed.rows.items():
-            assert to_arrow(TABLES[name], held)[1] == []
-            appended += len(held)
-    assert appended
+        for name, rows in parsed.rows.items():
+            assert to_arrow(TABLES[name], rows)[1] == []
+            row_count += len(rows)
+    assert row_count

@@ -1,4 +1,4 @@
-"""What filings say, read exactly: every figure a row, everything else a reason in words."""
+"""Parsers of filings: every figure becomes a row, everything else a rejection with a reason."""
 
 import json
 from datetime import date
@@ -109,7 +109,7 @@ def test_shares_have_no_currency() -> None:
         ("BasicEarningsLossPerShare", "shares"),
     ],
 )
-def test_a_unit_that_the_line_cannot_have_is_refused(element: str, unit: str) -> None:
+def test_a_unit_that_the_line_item_cannot_have_is_rejected(element: str, unit: str) -> None:
     start = "-" if element.startswith("Number") else "2018-01-01"
     parsed = read({element: {unit: [fact(start=start)]}})
     assert rows(parsed) == [] and f"unit '{unit}'" in reasons(parsed)[0]
@@ -130,7 +130,7 @@ def test_an_element_outside_the_table_is_not_read() -> None:
     assert rows(parsed) == [] and reasons(parsed) == []
 
 
-def test_elements_that_agree_give_one_row_of_the_preferred_one() -> None:
+def test_elements_that_agree_become_one_row_of_the_preferred_element() -> None:
     elements = {
         "Revenues": {"USD": [fact()]},
         "RevenueFromContractWithCustomerExcludingAssessedTax": {"USD": [fact()]},
@@ -139,7 +139,7 @@ def test_elements_that_agree_give_one_row_of_the_preferred_one() -> None:
     assert "ExcludingAssessedTax" in row["source_ref"]
 
 
-def test_elements_that_disagree_leave_the_figure_absent() -> None:
+def test_elements_that_disagree_are_all_rejected() -> None:
     elements = {
         "Revenues": {"USD": [fact(), fact(end="2017-12-31", start="2017-01-01")]},
         "RevenueFromContractWithCustomerExcludingAssessedTax": {"USD": [fact(val=99)]},
@@ -149,11 +149,11 @@ def test_elements_that_disagree_leave_the_figure_absent() -> None:
     assert len(reasons(parsed)) == 2 and "disagree" in reasons(parsed)[0]
 
 
-def test_the_same_fact_twice_in_a_filing_is_kept_twice() -> None:
+def test_the_same_fact_twice_in_a_filing_is_two_rows() -> None:
     assert len(rows(read({"Revenue": {"USD": [fact(), fact()]}}))) == 2
 
 
-def test_one_filing_with_two_values_of_a_figure_is_not_believed() -> None:
+def test_two_values_of_a_figure_in_one_filing_are_rejected() -> None:
     parsed = read({"Revenue": {"USD": [fact(), fact(val=101)]}})
     assert rows(parsed) == []
     assert len(reasons(parsed)) == 2 and "different values" in reasons(parsed)[0]
@@ -177,7 +177,7 @@ def test_one_filing_with_two_values_of_a_figure_is_not_believed() -> None:
         ({"val": True}, "not a number"),
     ],
 )
-def test_a_fact_that_cannot_be_read_is_named_with_its_pointer(
+def test_an_unreadable_fact_is_rejected_with_its_json_pointer(
     changes: dict[str, Any], word: str
 ) -> None:
     parsed = read({"BasicEarningsLossPerShare": {"EUR/shares": [fact(), fact(**changes)]}})
@@ -186,16 +186,16 @@ def test_a_fact_that_cannot_be_read_is_named_with_its_pointer(
     assert word in reasons(parsed)[0]
 
 
-def test_a_balance_with_a_period_is_not_a_balance() -> None:
+def test_a_balance_with_a_period_is_rejected() -> None:
     assert "instant" in reasons(read({"Assets": {"USD": [fact()]}}))[0]
 
 
-def test_a_flow_without_its_first_day_has_no_cadence() -> None:
+def test_a_flow_without_a_start_has_the_period_type_other() -> None:
     (row,) = rows(read({"Revenue": {"USD": [fact(start="-")]}}))
     assert (row["period_type"], row["period_start"]) == ("OTHER", None)
 
 
-def test_periods_are_named_by_length_against_the_issuers_year() -> None:
+def test_period_types_follow_from_length_and_fiscal_year() -> None:
     year = fact(start="2018-07-01", end="2019-06-30", filed="2019-09-01")
     spans = {
         ("2018-07-01", "2018-09-30"): "Q1",
@@ -211,8 +211,10 @@ def test_periods_are_named_by_length_against_the_issuers_year() -> None:
     }
     facts = [fact(start=start, end=end, filed="2019-11-01") for start, end in spans]
     parsed = read({"Revenue": {"USD": [year, *facts]}})
-    named = {(str(r["period_start"]), str(r["period_end"])): r["period_type"] for r in rows(parsed)}
-    assert named == spans
+    period_types = {
+        (str(r["period_start"]), str(r["period_end"])): r["period_type"] for r in rows(parsed)
+    }
+    assert period_types == spans
 
 
 def test_weeks_instead_of_months_make_the_same_quarters() -> None:
@@ -221,7 +223,7 @@ def test_weeks_instead_of_months_make_the_same_quarters() -> None:
     assert period_type((date(2019, 12, 29), date(2020, 3, 28)), years) == "Q1"
 
 
-def test_half_a_year_between_two_year_ends_is_no_half_of_either() -> None:
+def test_a_half_year_between_two_fiscal_years_belongs_to_neither() -> None:
     years = years_of(
         [(date(2009, 7, 1), date(2010, 6, 30)), (date(2011, 1, 1), date(2011, 12, 31))]
     )
@@ -233,7 +235,7 @@ def test_a_quarter_of_an_unknown_year_is_other() -> None:
     assert row["period_type"] == "OTHER"
 
 
-def test_every_line_item_of_the_decisions_is_in_the_table_and_no_element_twice() -> None:
+def test_there_are_28_line_items_and_no_element_is_mapped_twice() -> None:
     assert len({item.name for item in LINE_ITEMS}) == len(LINE_ITEMS) == 28
     assert len(BY_ELEMENT) == sum(len(item.elements) for item in LINE_ITEMS)
 
@@ -253,7 +255,7 @@ BROKEN = [
 
 @pytest.mark.parametrize("body", BROKEN)
 @pytest.mark.parametrize("parse", PARSERS)
-def test_what_is_not_the_format_is_one_rejection(parse: Any, body: bytes) -> None:
+def test_a_body_of_another_format_is_one_rejection(parse: Any, body: bytes) -> None:
     parsed = parse(document(body), body)
     assert not any(parsed.rows.values())
     assert len(reasons(parsed)) == 1 and locations(parsed) == [""]
@@ -280,10 +282,10 @@ def test_any_fact_is_a_row_or_a_rejection(value: Any) -> None:
 
 
 @given(name=st.sampled_from(sorted(fact())), value=JSON)
-def test_any_member_is_read_or_refused(name: str, value: Any) -> None:
+def test_any_member_is_read_or_rejected(name: str, value: Any) -> None:
     parsed = read({"Revenue": {"USD": [fact() | {name: value}]}})
-    kept, refused = to_arrow(FUNDAMENTALS, rows(parsed))
-    assert kept.num_rows + len(refused) + len(reasons(parsed)) == 1
+    accepted, misfits = to_arrow(FUNDAMENTALS, rows(parsed))
+    assert accepted.num_rows + len(misfits) + len(reasons(parsed)) == 1
 
 
 def test_a_filer_of_annual_reports_is_an_organisation_with_its_identifiers() -> None:
@@ -297,18 +299,18 @@ def test_a_filer_of_annual_reports_is_an_organisation_with_its_identifiers() -> 
     assert entity["available_at"] == date(2026, 2, 1)
     assert entity["publication"] == "0001172724-26-000002"
     assert json.loads(entity["other_names"]) == ["Fictional Gold & Silver Ltd"]
-    found = {(row["id_type"], row["id_value"]) for row in parsed.rows["identifiers"]}
-    assert found == {
+    identifiers = {(row["id_type"], row["id_value"]) for row in parsed.rows["identifiers"]}
+    assert identifiers == {
         ("cik", "0001172724"),
         ("lei", "989900FICTIONAL00170"),
         ("ticker", "XNYS:FGL"),
         ("ticker", "OTC:FGLB"),
     }
-    for name, found_rows in parsed.rows.items():
-        assert to_arrow(TABLES[name], found_rows)[1] == []
+    for name, table_rows in parsed.rows.items():
+        assert to_arrow(TABLES[name], table_rows)[1] == []
 
 
-def test_a_person_who_files_holdings_is_not_kept_and_not_named() -> None:
+def test_a_person_who_files_holdings_is_neither_stored_nor_named() -> None:
     recent = {"accessionNumber": ["0001"], "filingDate": ["2026-01-01"], "form": ["4"]}
     body = filer(name="Doe Jane Q", filings={"recent": recent})
     parsed = submissions.parse(document(body), body)
@@ -316,27 +318,27 @@ def test_a_person_who_files_holdings_is_not_kept_and_not_named() -> None:
     assert reasons(parsed) == ["no annual report: not established to be an issuer"]
 
 
-def test_an_lei_whose_check_digits_fail_is_refused() -> None:
+def test_an_lei_with_wrong_check_digits_is_rejected() -> None:
     body = filer(lei="2138002QX8KZTPLXS799")
     parsed = submissions.parse(document(body), body)
     assert parsed.rows["entities"][0]["lei"] is None
     assert locations(parsed) == ["/lei"]
 
 
-def test_a_ticker_without_its_market_is_refused() -> None:
+def test_a_ticker_without_a_market_is_rejected() -> None:
     body = filer(tickers=["FGL"], exchanges=[], lei=None)
     parsed = submissions.parse(document(body), body)
     assert locations(parsed) == ["/tickers/0"]
 
 
-def test_edgars_codes_are_not_those_of_iso() -> None:
+def test_edgar_country_codes_are_translated_to_iso() -> None:
     assert (jurisdiction_of("GA"), country_of("GA")) == ("US-GA", "US")
     assert (country_of("I5"), country_of("T6"), country_of("A6")) == ("GA", "NA", "CA")
     assert country_of("XX") is None and country_of(None) is None
     assert not {"AL", "DE", "GA", "MA", "SC"} & set(ISO_COUNTRY)
 
 
-def test_a_report_gives_its_figures_with_the_day_before_midnight() -> None:
+def test_a_period_of_a_report_ends_on_the_day_before_midnight() -> None:
     balance = stated(concept="ifrs-full:Assets", period="2024-01-01T00:00:00")
     parsed = report(stated(), balance)
     flow, assets = rows(parsed)
@@ -348,7 +350,7 @@ def test_a_report_gives_its_figures_with_the_day_before_midnight() -> None:
     assert to_arrow(FUNDAMENTALS, rows(parsed))[1] == []
 
 
-def test_a_report_whose_day_is_not_told_has_no_available_at() -> None:
+def test_a_report_without_a_date_added_has_no_available_at() -> None:
     assert rows(report(stated()))[0]["available_at"] is None
     dated = report(stated(), **{"X-Date-Added": "2023-11-09 00:00:00"})
     assert rows(dated)[0]["available_at"] == date(2023, 11, 9)
@@ -360,13 +362,13 @@ def test_segments_and_text_are_out_of_scope() -> None:
     assert rows(parsed) == [] and reasons(parsed) == []
 
 
-def test_a_rounding_in_the_same_report_gives_way_to_the_precise_figure() -> None:
+def test_a_rounded_value_in_the_same_report_is_rejected() -> None:
     parsed = report(stated("1234567", decimals=0), stated("1200000", decimals=-5))
     assert [row["value_reported"] for row in rows(parsed)] == [Decimal(1234567)]
     assert "rounding" in reasons(parsed)[0]
 
 
-def test_two_precise_values_of_one_figure_are_not_believed() -> None:
+def test_two_precise_values_of_one_figure_are_rejected() -> None:
     parsed = report(stated("1234567", decimals=0), stated("1234570", decimals=0))
     assert rows(parsed) == [] and len(reasons(parsed)) == 2
 
@@ -383,7 +385,7 @@ def test_two_precise_values_of_one_figure_are_not_believed() -> None:
         ({"decimals": 1e40}, "decimals"),
     ],
 )
-def test_a_fact_of_a_report_that_cannot_be_read_says_why(
+def test_an_unreadable_fact_of_a_report_is_rejected_with_a_reason(
     changes: dict[str, Any], word: str
 ) -> None:
     parsed = report(stated(**changes))
@@ -400,12 +402,12 @@ def test_a_fact_of_a_report_that_cannot_be_read_says_why(
         ("filings-xbrl-org", xbrl_json.parse),
     ],
 )
-def test_every_real_file_goes_through(folder: str, parse: Any) -> None:
+def test_every_row_of_a_real_file_fits_its_table(folder: str, parse: Any) -> None:
     for path, body in real(folder):
         parsed = parse(document(body, path.as_uri()), body)
         assert sum(map(len, parsed.rows.values())) + len(reasons(parsed)) > 0, path
-        for name, found in parsed.rows.items():
-            assert to_arrow(TABLES[name], found)[1] == [], path
+        for name, table_rows in parsed.rows.items():
+            assert to_arrow(TABLES[name], table_rows)[1] == [], path
 
 
 @pytest.mark.shared
@@ -419,19 +421,21 @@ def test_every_real_file_goes_through(folder: str, parse: Any) -> None:
 def test_gold_fields_restatements_are_two_sightings_of_one_figure(
     line_item: str, day: date, first: Decimal, second: Decimal
 ) -> None:
-    found = [
+    sightings = [
         row
         for row in real_rows("CIK0001172724.trimmed.json")
         if row["line_item"] == line_item and row["period_end"] == day
     ]
-    assert len({tuple(row[name] for name in FUNDAMENTALS.identity) for row in found}) == 1
-    seen = {(row["available_at"], row["value_reported"]) for row in found}
-    assert {(date(2019, 3, 29), first), (date(2020, 4, 6), second)} <= seen
+    assert len({tuple(row[name] for name in FUNDAMENTALS.identity) for row in sightings}) == 1
+    values = {(row["available_at"], row["value_reported"]) for row in sightings}
+    assert {(date(2019, 3, 29), first), (date(2020, 4, 6), second)} <= values
 
 
 @pytest.mark.shared
-def test_gold_fields_change_of_standard_is_no_restatement() -> None:
-    found = real_rows("CIK0001172724.trimmed.json")
-    standards = {row["accounting_standard"] for row in found if row["line_item"] == "total_assets"}
+def test_gold_fields_change_of_standard_is_not_a_restatement() -> None:
+    all_rows = real_rows("CIK0001172724.trimmed.json")
+    standards = {
+        row["accounting_standard"] for row in all_rows if row["line_item"] == "total_assets"
+    }
     assert standards == {"ifrs", "us-gaap"}
-    assert all(row["accounting_standard"] in row["basis"] for row in found)
+    assert all(row["accounting_standard"] in row["basis"] for row in all_rows)

@@ -42,8 +42,8 @@ def values(parsed: Parsed, unit: str = "USD") -> list[int]:
     return [int(row["value_reported"]) for row in rows(parsed) if row["unit"] == unit]
 
 
-def beside(*numbers: int, **changes: Any) -> dict[str, list[dict[str, Any]]]:
-    """Give other figures of a filing, which show the scale it is written in."""
+def other_figures(*numbers: int, **changes: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return other figures of a filing, which show the scale it is written in."""
     return {"USD": [fact(start="-", val=number, **changes) for number in numbers]}
 
 
@@ -55,22 +55,22 @@ def test_another_value_in_the_same_scale_is_a_restatement() -> None:
 
 def in_scales(first: int, second: int) -> Parsed:
     """State a figure in a filing written in thousands, then in one of tenths of a million."""
-    again = {"accn": ACCN_2, "filed": "2020-04-06"}
+    second_filing = {"accn": ACCN_2, "filed": "2020-04-06"}
     return read(
         {
             "Revenue": {"USD": [fact(val=first), later(second)]},
-            "Assets": beside(123456000),
-            "Equity": beside(123457000),
-            "CurrentAssets": beside(123458000),
-            "Inventories": beside(12300000, **again),
-            "Liabilities": beside(45600000, **again),
-            "CurrentLiabilities": beside(45700000, **again),
+            "Assets": other_figures(123456000),
+            "Equity": other_figures(123457000),
+            "CurrentAssets": other_figures(123458000),
+            "Inventories": other_figures(12300000, **second_filing),
+            "Liabilities": other_figures(45600000, **second_filing),
+            "CurrentLiabilities": other_figures(45700000, **second_filing),
         }
     )
 
 
 @pytest.mark.parametrize("second", [1471900000, 1471800000, 1471894000])
-def test_a_rounding_in_another_scale_is_no_restatement(second: int) -> None:
+def test_a_rounding_in_another_scale_is_not_a_restatement(second: int) -> None:
     parsed = in_scales(1471894000, second)
     assert set(values(parsed)) & {1471894000, 1471900000, 1471800000} == {1471894000}
     assert all("in another scale" in reason for reason in reasons(parsed))
@@ -81,17 +81,17 @@ def test_a_change_beyond_the_scale_is_a_restatement() -> None:
     assert {1471894000, 1557800000} <= set(values(parsed)) and reasons(parsed) == []
 
 
-def test_a_turned_sign_is_a_convention_and_no_restatement() -> None:
+def test_a_reversed_sign_is_a_convention_and_not_a_restatement() -> None:
     parsed = read({"CashFlowsFromUsedInOperatingActivities": {"USD": [fact(), later(-100)]}})
     assert values(parsed) == [100] and "sign" in reasons(parsed)[0]
 
 
 def test_a_value_that_comes_back_is_a_third_vintage() -> None:
-    back = fact(accn=ACCN_3, filed="2021-04-06")
-    assert values(read({"Revenue": {"USD": [fact(), later(90), back]}})) == [100, 90, 100]
+    third = fact(accn=ACCN_3, filed="2021-04-06")
+    assert values(read({"Revenue": {"USD": [fact(), later(90), third]}})) == [100, 90, 100]
 
 
-def test_a_convenience_translation_at_another_rate_is_no_restatement() -> None:
+def test_a_convenience_translation_at_another_rate_is_not_a_restatement() -> None:
     last_year = {"start": "2017-01-01", "end": "2017-12-31"}
     parsed = read(
         {
@@ -108,13 +108,13 @@ def test_a_convenience_translation_at_another_rate_is_no_restatement() -> None:
     ]
 
 
-def test_a_restatement_in_the_money_of_the_filing_is_kept_beside_a_translation() -> None:
+def test_a_restatement_in_the_reporting_currency_is_stored_beside_a_translation() -> None:
     parsed = read({"Revenue": {"TWD": [fact(val=30), later(33)], "USD": [fact(val=1)]}})
     assert values(parsed, "TWD") == [30, 33]
 
 
 @given(numbers=st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=6))
-def test_every_statement_is_kept_or_rejected_and_the_first_always_stands(
+def test_every_statement_is_a_row_or_a_rejection_and_the_first_is_always_a_row(
     numbers: list[int],
 ) -> None:
     facts = [
@@ -126,12 +126,12 @@ def test_every_statement_is_kept_or_rejected_and_the_first_always_stands(
     assert len(values(parsed)) + len(reasons(parsed)) == len(numbers)
 
 
-def test_a_rounded_repetition_in_one_filing_gives_way_to_the_precise_value() -> None:
+def test_a_rounded_repetition_in_one_filing_is_rejected() -> None:
     parsed = read({"Revenue": {"USD": [fact(val=1234567), fact(val=1200000)]}})
     assert values(parsed) == [1234567] and "a rounding of 1234567" in reasons(parsed)[0]
 
 
-def on_cover(*taxonomies: str, cover: list[dict[str, Any]]) -> Parsed:
+def with_cover_shares(*taxonomies: str, cover: list[dict[str, Any]]) -> Parsed:
     facts = {name: {"Assets": {"units": {"USD": [fact(start="-")]}}} for name in taxonomies}
     shares = {"EntityCommonStockSharesOutstanding": {"units": {"shares": cover}}}
     body = company({**facts, "dei": shares})
@@ -139,7 +139,7 @@ def on_cover(*taxonomies: str, cover: list[dict[str, Any]]) -> Parsed:
 
 
 def test_the_shares_on_the_cover_are_those_outstanding_under_the_filings_standard() -> None:
-    parsed = on_cover("us-gaap", cover=[fact(start="-", end="2019-03-01", val=7)])
+    parsed = with_cover_shares("us-gaap", cover=[fact(start="-", end="2019-03-01", val=7)])
     (row,) = [row for row in rows(parsed) if row["line_item"] == "shares_outstanding"]
     assert (row["period_type"], row["unit"], row["basis"]) == (
         "INSTANT",
@@ -148,71 +148,73 @@ def test_the_shares_on_the_cover_are_those_outstanding_under_the_filings_standar
     )
 
 
-def test_a_cover_whose_standard_nothing_tells_is_refused() -> None:
+def test_cover_shares_without_an_accounting_standard_are_rejected() -> None:
     lone = [fact(start="-", accn=ACCN_2)]
-    assert reasons(on_cover("us-gaap", cover=lone)) == []
+    assert reasons(with_cover_shares("us-gaap", cover=lone)) == []
     for taxonomies in ((), ("us-gaap", "ifrs-full")):
-        assert "accounting standard" in reasons(on_cover(*taxonomies, cover=lone))[0]
+        assert "accounting standard" in reasons(with_cover_shares(*taxonomies, cover=lone))[0]
 
 
 @pytest.mark.parametrize("form", ["10-KT", "40-F/A", "10-K405", "20-F"])
-def test_every_form_of_an_annual_report_establishes_an_issuer(form: str) -> None:
+def test_every_form_of_annual_report_proves_an_issuer(form: str) -> None:
     recent = {"accessionNumber": [ACCN_1], "filingDate": ["2026-01-01"], "form": [form]}
     body = filer(filings={"recent": recent})
     assert submissions.parse(document(body), body).rows["entities"]
 
 
-def test_infinite_decimals_are_exact_and_a_number_without_unit_is_refused() -> None:
+def test_infinite_decimals_are_exact_and_a_number_without_unit_is_rejected() -> None:
     parsed = report(stated("1234567", decimals="INF"), stated("1200000", decimals=-5))
     assert values(parsed, "EUR") == [1234567]
     assert "without its unit" in reasons(report(stated(unit=None)))[0]
 
 
-def test_an_issuer_of_the_sec_is_known_by_its_number_there() -> None:
+def test_an_issuer_in_a_report_may_be_identified_by_its_cik() -> None:
     parsed = report(stated(entity="cik:0001172724"))
     assert rows(parsed)[0]["service_id"] == companyfacts.service_id_of(1172724)
     assert "neither by an LEI" in reasons(report(stated(entity="other:1")))[0]
 
 
 @pytest.mark.shared
-def test_tsm_in_dollars_is_another_figure_and_never_restated() -> None:
-    found = real_rows("CIK0001046179.json")
-    cash = [row for row in found if row["line_item"] == "cash"]
+def test_tsm_figures_in_dollars_are_never_restated() -> None:
+    all_rows = real_rows("CIK0001046179.json")
+    cash = [row for row in all_rows if row["line_item"] == "cash"]
     assert {"USD", "TWD"} == {row["unit"] for row in cash}
-    stated_as: dict[tuple[Any, ...], set[Decimal]] = {}
-    for row in found:
+    values_by_figure: dict[tuple[Any, ...], set[Decimal]] = {}
+    for row in all_rows:
         if row["currency_reported"] == "USD":
             identity = tuple(row[name] for name in FUNDAMENTALS.identity)
-            stated_as.setdefault(identity, set()).add(row["value_reported"])
-    assert stated_as and all(len(each) == 1 for each in stated_as.values())
+            values_by_figure.setdefault(identity, set()).add(row["value_reported"])
+    assert values_by_figure and all(
+        len(distinct_values) == 1 for distinct_values in values_by_figure.values()
+    )
 
 
 @pytest.mark.shared
-def test_asml_in_tenths_of_a_million_is_not_restated_but_its_new_standard_is() -> None:
-    found = [row for row in real_rows("CIK0000937966.json") if row["unit"] == "EUR"]
+def test_asml_is_restated_by_a_new_standard_but_not_by_rounding() -> None:
+    eur_rows = [row for row in real_rows("CIK0000937966.json") if row["unit"] == "EUR"]
     profit = {
         row["period_end"].year: row["value_reported"]
-        for row in sorted(found, key=lambda row: row["available_at"], reverse=True)
+        for row in sorted(eur_rows, key=lambda row: row["available_at"], reverse=True)
         if row["line_item"] == "profit_attributable" and row["period_type"] == "FY"
     }
     assert profit[2015] == Decimal(1387174000)
-    later_2016 = {
+    values_of_2016 = {
         row["value_reported"]
-        for row in found
+        for row in eur_rows
         if row["line_item"] == "profit_attributable" and row["period_end"] == date(2016, 12, 31)
     }
-    assert later_2016 == {Decimal(1471894000), Decimal(1557800000)}
+    assert values_of_2016 == {Decimal(1471894000), Decimal(1557800000)}
 
 
-# Elements that no real file here uses; their names stand in the IFRS taxonomy.
-NOT_USED_HERE = {
+# Elements of the IFRS taxonomy that none of the real files uses.
+UNUSED_ELEMENTS = {
     ("ifrs-full", "DepreciationAndAmortisationExpense"),
     ("ifrs-full", "CurrentBorrowingsAndCurrentPortionOfNoncurrentBorrowings"),
 }
 
 
 @pytest.mark.shared
-def test_every_element_of_the_mapping_is_one_that_filings_use() -> None:
+def test_every_mapped_element_is_used_by_real_filings() -> None:
     used = {
         (taxonomy, element)
         for _, body in real("companyfacts")
@@ -227,7 +229,7 @@ def test_every_element_of_the_mapping_is_one_that_filings_use() -> None:
     used |= {element for element in BY_ELEMENT if f'"{":".join(element)}"' in page}
     mexican = real_file("xbrl-mx", "ifrsxbrl_WALMEX_2017-1.xbrl").decode("latin-1")
     used |= {element for element in BY_ELEMENT if f":{element[1]} " in mexican}
-    assert set(BY_ELEMENT) - used == NOT_USED_HERE
+    assert set(BY_ELEMENT) - used == UNUSED_ELEMENTS
 
 
 def real_file(folder: str, name: str) -> bytes:
@@ -236,10 +238,10 @@ def real_file(folder: str, name: str) -> bytes:
 
 
 def test_no_line_item_names_an_element_of_another() -> None:
-    named = Counter(element for item in LINE_ITEMS for element in item.elements)
-    assert set(named.values()) == {1}
+    uses = Counter(element for item in LINE_ITEMS for element in item.elements)
+    assert set(uses.values()) == {1}
 
 
-def test_a_fact_without_a_value_is_named_with_its_place() -> None:
+def test_a_fact_without_a_value_is_rejected_with_its_location() -> None:
     parsed = read({"Revenue": {"USD": [fact(val=None), fact(val="1")]}})
     assert rows(parsed) == [] and len(locations(parsed)) == 2

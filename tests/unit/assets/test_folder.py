@@ -1,4 +1,4 @@
-"""Documents in a folder come as they would from their source, with the headers given."""
+"""Documents read from a folder are like those fetched from their source, with their headers."""
 
 import json
 from dataclasses import replace
@@ -22,34 +22,38 @@ def put(folder: Path, day: str, name: str, content: str) -> None:
     path.write_text(content)
 
 
-def test_documents_come_in_the_order_of_the_days_on_which_they_were_read(tmp_path: Path) -> None:
+def test_documents_are_yielded_in_the_order_in_which_they_were_read(tmp_path: Path) -> None:
     put(tmp_path, "2026-02-01", "a.json", "2")
     put(tmp_path, "2026-01-01", "a.json", "1")
 
-    came = [(each.url, each.observed_at) for each in fetch_folder(tmp_path, "base:", SOURCE)]
+    fetched = [
+        (response.url, response.observed_at) for response in fetch_folder(tmp_path, "base:", SOURCE)
+    ]
 
-    assert came == [
+    assert fetched == [
         ("base:/test/a.json", datetime(2026, 1, 1, 6, tzinfo=UTC)),
         ("base:/test/a.json", datetime(2026, 2, 1, 6, tzinfo=UTC)),
     ]
 
 
-def test_the_headers_beside_a_document_come_with_it_and_are_no_document(tmp_path: Path) -> None:
+def test_the_headers_file_beside_a_document_is_landed_as_its_headers(tmp_path: Path) -> None:
     put(tmp_path, "2026-01-01", "a.json", "[]")
     put(tmp_path, "2026-01-01", "a.json.headers.json", json.dumps({"X-Jobs": "ISIN"}))
     landing = Landing(str(tmp_path / "landing"))
 
-    for each in fetch_folder(tmp_path, "base:", SOURCE):
-        landing.land(each)
+    for response in fetch_folder(tmp_path, "base:", SOURCE):
+        landing.land(response)
 
     [document] = landing.documents("test")
     assert document.headers == {"x-jobs": "ISIN"}
     assert landing.read(document) == b"[]"
 
 
-@pytest.mark.parametrize(("written", "words"), [("{", "not JSON"), ("[1]", "one JSON object")])
-def test_headers_that_cannot_be_read_are_named(tmp_path: Path, written: str, words: str) -> None:
+@pytest.mark.parametrize(("headers", "reason"), [("{", "not JSON"), ("[1]", "one JSON object")])
+def test_an_unreadable_headers_file_is_named_in_the_error(
+    tmp_path: Path, headers: str, reason: str
+) -> None:
     put(tmp_path, "2026-01-01", "a.json", "[]")
-    put(tmp_path, "2026-01-01", "a.json.headers.json", written)
-    with pytest.raises(SankofaError, match=rf"a\.json\.headers\.json: .*{words}"):
+    put(tmp_path, "2026-01-01", "a.json.headers.json", headers)
+    with pytest.raises(SankofaError, match=rf"a\.json\.headers\.json: .*{reason}"):
         list(fetch_folder(tmp_path, "base:", SOURCE))

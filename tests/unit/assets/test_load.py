@@ -72,7 +72,9 @@ class MonthlyPortal:
             parsed_row.update(self.corrections)
         return parsed
 
-    def shows(self, month: int, body: bytes, path: str = "a", day: int = 1, hour: int = 6) -> None:
+    def publish(
+        self, month: int, body: bytes, path: str = "a", day: int = 1, hour: int = 6
+    ) -> None:
         observed_at = datetime(2026, month, day, hour, tzinfo=UTC)
         url = f"https://example.org/{path}"
         land_all(self.landing, [FetchedResponse("test", url, body, "cc0", observed_at)])
@@ -96,27 +98,27 @@ def portal(tmp_path: Path) -> MonthlyPortal:
 
 
 def test_a_document_is_read_once(portal: MonthlyPortal) -> None:
-    portal.shows(1, b"revenue=1 profit=2")
+    portal.publish(1, b"revenue=1 profit=2")
     assert portal.load() == {"read": 2, "appended": 2}
     assert portal.load() == {}
-    portal.shows(2, b"revenue=1 profit=2")
+    portal.publish(2, b"revenue=1 profit=2")
     assert portal.load() == {}
 
 
 def test_an_edit_and_a_withdrawal_are_known_from_the_day_they_were_observed(
     portal: MonthlyPortal,
 ) -> None:
-    portal.shows(1, b"revenue=1 profit=2")
-    portal.shows(2, b"revenue=3")
+    portal.publish(1, b"revenue=1 profit=2")
+    portal.publish(2, b"revenue=3")
     assert portal.load() == {"read": 3, "appended": 3, "withdrawn": 1}
     assert portal.values(date(2026, 1, 31)) == {"revenue": 1, "profit": 2}
     assert portal.values(date(2026, 2, 1)) == {"revenue": 3}
 
 
 def test_a_figure_missing_at_one_url_may_be_shown_at_another(portal: MonthlyPortal) -> None:
-    portal.shows(1, b"revenue=1", path="a")
-    portal.shows(1, b"profit=2", path="b")
-    portal.shows(2, b"revenue=1 tax=3", path="a")
+    portal.publish(1, b"revenue=1", path="a")
+    portal.publish(1, b"profit=2", path="b")
+    portal.publish(2, b"revenue=1 tax=3", path="a")
     portal.load()
     assert portal.values() == {"revenue": 1, "profit": 2, "tax": 3}
 
@@ -128,7 +130,7 @@ def test_a_late_document_is_read_in_the_order_of_observation(
     """The portal showed 1, then 2, then 1 again; the documents reach us in any order."""
     bodies = {1: b"revenue=1", 2: b"revenue=2", 3: b"revenue=1 "}
     for month in order:
-        portal.shows(month, bodies[month])
+        portal.publish(month, bodies[month])
         portal.load()
     assert portal.values(date(2026, 1, 31)) == {"revenue": 1}
     assert portal.values(date(2026, 2, 28)) == {"revenue": 2}
@@ -137,7 +139,7 @@ def test_a_late_document_is_read_in_the_order_of_observation(
 
 def test_a_value_that_comes_back_in_the_same_bytes_is_known_again(portal: MonthlyPortal) -> None:
     for month, body in ((1, b"revenue=1"), (2, b"revenue=2"), (3, b"revenue=1")):
-        portal.shows(month, body)
+        portal.publish(month, body)
     portal.load()
     assert portal.values(date(2026, 2, 28)) == {"revenue": 2}
     assert portal.values(date(2026, 3, 31)) == {"revenue": 1}
@@ -150,7 +152,7 @@ def test_the_last_reading_of_a_day_or_without_a_date_counts(
 ) -> None:
     portal.available_at = available_at
     for hour in order:
-        portal.shows(1, f"revenue={hour}".encode(), day=5, hour=hour)
+        portal.publish(1, f"revenue={hour}".encode(), day=5, hour=hour)
         portal.load()
     assert portal.values() == {"revenue": 18}
 
@@ -162,7 +164,7 @@ def test_contradicting_documents_of_one_moment_end_the_same_in_any_order(
 ) -> None:
     bodies = {"a": b"revenue=1", "b": b"revenue=2"}
     for path in (first, "b" if first == "a" else "a"):
-        portal.shows(1, bodies[path], path=path)
+        portal.publish(1, bodies[path], path=path)
         if not together:
             portal.load()
     portal.load()
@@ -171,15 +173,15 @@ def test_contradicting_documents_of_one_moment_end_the_same_in_any_order(
 
 
 def test_an_unreadable_part_is_quarantined_and_withdraws_nothing(portal: MonthlyPortal) -> None:
-    portal.shows(1, b"revenue=1 profit=2")
-    portal.shows(2, b"revenue=3 profit")
+    portal.publish(1, b"revenue=1 profit=2")
+    portal.publish(2, b"revenue=3 profit")
     assert portal.load() == {"read": 4, "appended": 3, "quarantined": 1}
     assert portal.values() == {"revenue": 3, "profit": 2}
 
 
 def test_a_failing_parser_loses_nothing_and_stops_nothing(portal: MonthlyPortal) -> None:
-    portal.shows(1, b"boom", path="a")
-    portal.shows(2, b"revenue=1", path="b")
+    portal.publish(1, b"boom", path="a")
+    portal.publish(2, b"revenue=1", path="b")
     assert portal.load() == {"read": 2, "appended": 1, "quarantined": 1}
     quarantined = portal.record.query(f"SELECT reason FROM {portal.record.relation('quarantine')}")
     assert quarantined["reason"].to_pylist() == [
@@ -192,7 +194,7 @@ def test_corrected_code_replaces_the_rows_of_a_document(
 ) -> None:
     """The first version of a parser took the wrong day, the wrong country and wrong values."""
     portal.available_at = date(2019, 9, 30)
-    portal.shows(1, b"revenue=1 profit=2")
+    portal.publish(1, b"revenue=1 profit=2")
     portal.load()
     monkeypatch.setattr(ledger, "code_version", lambda: "corrected")
     portal.available_at = date(2019, 3, 29)

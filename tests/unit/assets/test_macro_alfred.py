@@ -45,7 +45,7 @@ def test_a_point_after_a_value_withdraws_it() -> None:
     ]
 
 
-def test_a_point_before_any_value_is_nothing() -> None:
+def test_a_point_before_any_value_is_rejected() -> None:
     parsed = vintages(vintage("1992-12-22", "."), vintage("1997-05-07", "210.4"))
     assert current_values(parsed) == [("1997-05-07", "210.4", False)]
     assert reasons(parsed) == ["no value given"]
@@ -67,7 +67,7 @@ def rebased(*entries: Any) -> Parsed:
     return vintages(*entries, series="KENCPI", **{"series-versions": REBASED})
 
 
-def test_another_base_is_another_figure_and_no_restatement() -> None:
+def test_another_base_is_another_figure_and_not_a_restatement() -> None:
     parsed = rebased(
         vintage("2019-03-01", "150.1", "2019-01-01") | {"realtime_end": "2020-05-31"},
         vintage("2020-06-01", "120.2", "2019-01-01"),
@@ -138,7 +138,7 @@ def test_values_by_their_vintages_are_read_where_they_change() -> None:
 
 
 @given(values=st.lists(st.sampled_from(["1", "2", "3"]), min_size=1, max_size=6))
-def test_intervals_and_vintages_in_columns_say_the_same(values: list[str]) -> None:
+def test_intervals_and_columns_of_vintages_give_the_same_rows(values: list[str]) -> None:
     days = [f"199{index}-01-01" for index in range(len(values))]
     wide = {"date": "1946-01-01"}
     wide |= {f"GDP_{day.replace('-', '')}": value for day, value in zip(days, values, strict=True)}
@@ -184,12 +184,12 @@ def test_a_projection_is_not_a_reported_value() -> None:
     assert rows(parsed) == [] and "projection" in reasons(parsed)[0]
 
 
-def test_descriptions_that_are_no_list_are_said_to_be_none() -> None:
+def test_series_versions_that_are_not_a_list_are_rejected() -> None:
     parsed = vintages(vintage("2020-01-01", "1"), **{"series-versions": "{}"})
     assert len(reasons(parsed)) == 1 and locations(parsed) == [""]
 
 
-def test_a_cadence_that_is_not_held_is_refused_in_words() -> None:
+def test_an_unsupported_frequency_is_rejected_with_a_reason() -> None:
     parsed = vintages(
         vintage("2020-01-01", "1"), series="ICSA", frequency="Weekly, Ending Saturday"
     )
@@ -200,9 +200,9 @@ def test_a_cadence_that_is_not_held_is_refused_in_words() -> None:
 def test_every_real_vintage_of_gdp_is_a_row_and_its_points_are_withdrawals() -> None:
     for path, body in real("cpi/alfred", "GDP_all_vintages*.json"):
         parsed = alfred.parse(document(body, f"{FRED}GDP", "2026-11-14"), body)
-        given_ = json.loads(body)["observations"]
-        assert len(rows(parsed)) + len(reasons(parsed)) == len(given_), path
+        observations = json.loads(body)["observations"]
+        assert len(rows(parsed)) + len(reasons(parsed)) == len(observations), path
         withdrawn = sum(row["withdrawn"] for row in rows(parsed))
-        points = sum(entry["value"] == "." for entry in given_)
+        points = sum(entry["value"] == "." for entry in observations)
         assert withdrawn + reasons(parsed).count("no value given") == points > 0
         assert withdrawn > 0

@@ -1,4 +1,4 @@
-"""Files beside the APIs: wide tables of the World Bank, and the Fed's own download of H.10."""
+"""Files for download: wide tables of the World Bank, and the Fed's own download of H.10."""
 
 import io
 import zipfile
@@ -83,7 +83,7 @@ def test_an_export_of_databank_is_dated_by_its_last_line() -> None:
         (b'<?xml version="1.0"?><wb:data/>', "HTML or XML"),
     ],
 )
-def test_a_file_that_does_not_say_what_it_is_is_refused(body: bytes, word: str) -> None:
+def test_a_file_that_does_not_identify_itself_is_rejected(body: bytes, word: str) -> None:
     parsed = bank(body)
     assert rows(parsed) == [] and len(reasons(parsed)) == 1 and word in reasons(parsed)[0]
 
@@ -97,12 +97,12 @@ def test_a_file_that_does_not_say_what_it_is_is_refused(body: bytes, word: str) 
         ({"total": "900", "per_page": "50"}, "1 rows of 900"),
     ],
 )
-def test_a_pull_that_was_cut_short_is_refused_whole(meta: dict[str, Any], word: str) -> None:
+def test_a_truncated_response_is_rejected_completely(meta: dict[str, Any], word: str) -> None:
     parsed = page(observed(), **meta)
     assert rows(parsed) == [] and word in reasons(parsed)[0]
 
 
-def test_a_page_that_was_asked_for_is_whole_and_another_is_refused() -> None:
+def test_the_requested_page_is_accepted_and_another_is_rejected() -> None:
     body = b"""[{"page":2,"pages":3,"per_page":1,"total":3,"lastupdated":"2024-03-28"},
         [{"indicator":{"id":"X","value":"X (%)"},"country":{"id":"NA"},"date":"2010","value":1}]]"""
     (row,) = rows(bank(body, "https://example.org/v2/country/all/indicator/X?page=2"))
@@ -121,7 +121,7 @@ H10 = """"Series Description","EURO AREA","SOUTH AFRICA","VENEZUELA","BROAD INDE
 """
 
 
-def test_the_feds_own_download_says_which_money_is_for_one_of_which() -> None:
+def test_the_direction_of_a_rate_is_read_from_the_feds_own_download() -> None:
     body = H10.encode()
     parsed = h10.parse(document(body), body)
     assert fits(MACRO_SERIES, parsed)
@@ -138,7 +138,7 @@ def test_the_feds_own_download_says_which_money_is_for_one_of_which() -> None:
     assert "is no rate" in reasons(parsed)[0] and "withdrawn" in reasons(parsed)[1]
 
 
-def test_a_download_for_a_hundred_or_without_its_description_is_refused() -> None:
+def test_a_download_with_a_multiplier_or_without_description_is_rejected() -> None:
     for body in (
         H10.replace('"1","1","1","1"', '"100","100","100","100"').encode(),
         H10.replace('"Currency:",', '"Money:",').encode(),
@@ -159,7 +159,7 @@ STARTS = (
 
 @given(rest=st.binary() | st.text(st.characters(codec="utf-8")).map(str.encode))
 @pytest.mark.parametrize(("parse", "start"), STARTS)
-def test_no_bytes_after_a_good_beginning_ever_raise(parse: Any, start: str, rest: bytes) -> None:
+def test_no_bytes_after_a_valid_beginning_ever_raise(parse: Any, start: str, rest: bytes) -> None:
     body = start.encode() + rest
     parsed = parse(document(body), body)
     table = MACRO_ANNUAL if parse is worldbank.parse else MACRO_SERIES

@@ -40,7 +40,7 @@ HEADERS = {"indicator": "NY.GDP.MKTP.CD", "vintage": "2012-09-20", "frequency": 
 # World Bank
 
 
-def test_an_annual_value_has_the_update_as_publication_and_no_day() -> None:
+def test_an_annual_value_has_the_last_update_as_publication_and_no_available_at() -> None:
     parsed = page(observed())
     (row,) = rows(parsed)
     assert fits(MACRO_ANNUAL, parsed)
@@ -51,7 +51,7 @@ def test_an_annual_value_has_the_update_as_publication_and_no_day() -> None:
     assert (row["unit"], row["base_period"], row["obs_status"]) == ("current US$", None, None)
 
 
-def test_aggregates_and_absent_values_are_counted_and_left_out() -> None:
+def test_aggregates_and_absent_values_are_rejected() -> None:
     france = {"id": "FR", "value": "France"}
     parsed = page(
         observed("AFE"), observed(value=None), observed("", country={"id": "XD", "value": "High"})
@@ -79,7 +79,7 @@ def test_another_base_of_an_index_is_another_figure() -> None:
 
 
 @pytest.mark.parametrize("year", ["2010Q1", "1066", "20100", None])
-def test_what_is_not_a_year_is_refused(year: object) -> None:
+def test_a_period_that_is_not_a_year_is_rejected(year: object) -> None:
     assert rows(page(observed(date=year))) == []
 
 
@@ -89,7 +89,7 @@ def test_an_error_with_status_200_is_one_rejection() -> None:
     assert len(reasons(parsed)) == 1 and "no such code" in reasons(parsed)[0]
 
 
-def test_a_truncated_pull_names_the_pages_it_lacks() -> None:
+def test_missing_pages_of_a_truncated_response_are_named() -> None:
     assert worldbank.missing_pages([{"page": 1, "pages": 2}]) == [2]
     assert worldbank.missing_pages([{"page": "2", "pages": "3"}, {"page": 1, "pages": 3}]) == [3]
     assert worldbank.missing_pages([{"page": 1, "pages": 1}]) == []
@@ -109,7 +109,7 @@ def test_a_dated_file_is_a_vintage_of_the_indicator_its_headers_name() -> None:
 # SDMX-CSV
 
 
-def test_a_daily_rate_is_quoted_as_the_source_does_and_known_that_day() -> None:
+def test_a_daily_rate_is_quoted_as_published_and_available_that_day() -> None:
     parsed = sdmx("EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-15,20.5103,A")
     (row,) = rows(parsed)
     assert fits(MACRO_SERIES, parsed)
@@ -119,7 +119,7 @@ def test_a_daily_rate_is_quoted_as_the_source_does_and_known_that_day() -> None:
     assert (row["value"], row["source_ref"][-7:]) == (Decimal("20.5103"), "#line 2")
 
 
-def test_versions_carry_their_moment_and_a_deletion_withdraws() -> None:
+def test_versions_have_their_timestamp_and_a_deletion_withdraws() -> None:
     key = "EXR.D.USD.EUR.SP00.A,D,USD,EUR,SP00,A,2015-07-27"
     parsed = sdmx(
         f"{key},,Delete,,2015-07-27T15:25:34.000+02:00",
@@ -136,12 +136,15 @@ def test_versions_carry_their_moment_and_a_deletion_withdraws() -> None:
     assert deleted["publication"] < replaced["publication"]
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_a_value_replaced_at_one_moment_was_never_withdrawn(turned: bool) -> None:
+@pytest.mark.parametrize("reversed_order", [False, True])
+def test_a_value_replaced_at_one_moment_was_never_withdrawn(reversed_order: bool) -> None:
     key = "EXR.D.USD.EUR.SP00.A,D,USD,EUR,SP00,A,2015-07-27"
     first, moment = "2015-07-27T15:25:34.000+02:00", "2015-07-28T17:20:44.000+02:00"
-    again = [f"{key},,Delete,,{moment}", f"{key},1.11,Replace,2015-07-28T15:20:44Z,"]
-    lines = [f"{key},1.10,Replace,{first},{moment}", *(again[::-1] if turned else again)]
+    replacement = [f"{key},,Delete,,{moment}", f"{key},1.11,Replace,2015-07-28T15:20:44Z,"]
+    lines = [
+        f"{key},1.10,Replace,{first},{moment}",
+        *(replacement[::-1] if reversed_order else replacement),
+    ]
     parsed = sdmx(*lines, header=VERSIONS)
     assert [(str(row["value"]), row["withdrawn"]) for row in rows(parsed)] == [
         ("1.10", False),
@@ -150,7 +153,7 @@ def test_a_value_replaced_at_one_moment_was_never_withdrawn(turned: bool) -> Non
     assert reasons(parsed) == ["another action at the same moment stands in its place"]
 
 
-def test_the_average_of_a_running_month_is_known_from_the_day_it_was_read() -> None:
+def test_the_average_of_the_current_month_is_available_from_the_day_it_was_read() -> None:
     line = "EXR.M.ZAR.EUR.SP00.A,M,ZAR,EUR,SP00,A,2026-02,19.1,P"
     first, second = (rows(sdmx(line, read=day))[0] for day in ("2026-02-10", "2026-02-20"))
     assert first["available_at"] == date(2026, 2, 10)
@@ -176,13 +179,13 @@ def test_the_average_of_a_running_month_is_known_from_the_day_it_was_read() -> N
         ("K,D,ZAR", "cells"),
     ],
 )
-def test_a_line_that_is_no_rate_says_why(line: str, word: str) -> None:
+def test_a_line_that_is_not_a_rate_is_rejected_with_a_reason(line: str, word: str) -> None:
     parsed = sdmx(line, "K,D,USD,EUR,SP00,A,2024-01-15,1.1,A")
     assert len(rows(parsed)) == 1
     assert locations(parsed) == ["line 2"] and word in reasons(parsed)[0]
 
 
-def test_a_withdrawn_currency_is_still_one_before_its_end() -> None:
+def test_a_withdrawn_currency_is_valid_before_its_end() -> None:
     require_currency("ZWL", date(2024, 3, 6))
     assert rows(sdmx("K,D,HRK,EUR,SP00,A,2022-12-30,7.5,A")) != []
 
@@ -192,7 +195,7 @@ def test_currencies_of_several_countries_have_no_country() -> None:
     assert area_of_currency("NAD") == ("NA", "NAM")
 
 
-def test_consumer_prices_of_sdmx_3_keep_the_sources_own_key() -> None:
+def test_consumer_prices_in_sdmx_3_keep_the_key_of_the_source() -> None:
     header = (
         "STRUCTURE,STRUCTURE_ID,ACTION,FREQ: Frequency,REF_AREA: Area,ITEM: Item,"
         "TIME_PERIOD: Time,OBS_VALUE,OBS_STATUS: Status,UNIT_MEASURE,BASE_PER"
@@ -221,9 +224,7 @@ def test_consumer_prices_of_sdmx_3_keep_the_sources_own_key() -> None:
         ("2024-01-15", "2024-01-15", "2024-01-15", "daily"),
     ],
 )
-def test_periods_are_read_as_sdmx_writes_them(
-    text: str, first: str, last: str, cadence: str
-) -> None:
+def test_sdmx_periods_are_parsed(text: str, first: str, last: str, cadence: str) -> None:
     span = (date.fromisoformat(first), date.fromisoformat(last))
     assert period_of(text) == (span, cadence)
 
@@ -235,7 +236,7 @@ def test_periods_are_read_as_sdmx_writes_them(
         *("٢٠٢٤", "2024-01-15T12:00:00", "2024-01-01/P1M", "2024-T1"),
     ),
 )
-def test_what_is_no_period_is_refused(text: str) -> None:
+def test_an_invalid_period_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"period|date|calendar"):
         period_of(text)
 
@@ -243,7 +244,7 @@ def test_what_is_no_period_is_refused(text: str) -> None:
 # ALFRED
 
 
-def test_a_vintage_is_known_from_the_start_of_its_interval() -> None:
+def test_a_vintage_is_available_from_the_start_of_its_interval() -> None:
     parsed = vintages(vintage("1992-12-22", "199.70"), vintage("1997-05-07", "210.4"))
     first, second = rows(parsed)
     assert fits(MACRO_SERIES, parsed)
@@ -267,20 +268,20 @@ def test_a_vintage_is_known_from_the_start_of_its_interval() -> None:
         ("text", "not an object"),
     ],
 )
-def test_an_observation_that_cannot_be_read_says_why(entry: Any, word: str) -> None:
+def test_an_unreadable_observation_is_rejected_with_a_reason(entry: Any, word: str) -> None:
     parsed = vintages(vintage("1992-12-22", "1"), entry)
     assert len(rows(parsed)) == 1
     assert locations(parsed) == ["/observations/1"] and word in reasons(parsed)[0]
 
 
-def test_a_series_nobody_described_is_refused_and_not_guessed() -> None:
+def test_a_series_without_a_description_is_rejected() -> None:
     entry = vintage("2020-01-01", "1")
     assert "add the series to the table" in reasons(vintages(entry, series="NEW1"))[0]
     (row,) = rows(vintages(entry, series="NEW1", frequency="Daily"))
     assert (row["series"], row["frequency"]) == ("FRED.NEW1", "daily")
 
 
-def test_the_series_is_known_by_the_address() -> None:
+def test_the_series_id_is_read_from_the_url() -> None:
     assert alfred.series_id("https://x.org/fred/series/observations/GDP.json") == "GDP"
     assert alfred.series_id(f"{FRED}CPIAUCSL&file_type=json") == "CPIAUCSL"
     with pytest.raises(ValueError, match="names no series"):
@@ -298,7 +299,7 @@ def test_transformed_values_and_errors_are_not_observations() -> None:
 # H.10
 
 
-def test_h10_is_quoted_in_the_direction_of_each_currency() -> None:
+def test_h10_rates_are_quoted_in_the_direction_of_their_currency() -> None:
     body = b"Date,Country,Exchange rate\n2018-10-01,South Africa,14.5225\n2018-10-01,Euro,1.15\n"
     parsed = h10.parse(document(body, read="2018-10-10", frequency="monthly"), body)
     assert fits(MACRO_SERIES, parsed)
@@ -312,12 +313,12 @@ def test_h10_does_not_guess_which_bolivar() -> None:
     assert rows(parsed) == [] and "Venezuela" in reasons(parsed)[0]
 
 
-# Everything
+# All parsers
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>busy</html>", b"\xff\xfe", b"[" * 90_000, b"{"])
 @pytest.mark.parametrize("parse", PARSERS)
-def test_what_is_not_the_format_is_one_rejection(parse: Any, body: bytes) -> None:
+def test_a_body_of_another_format_is_one_rejection(parse: Any, body: bytes) -> None:
     parsed = parse(document(body, f"{FRED}GDP", **HEADERS), body)
     assert rows(parsed) == []
     assert len(reasons(parsed)) == 1 and locations(parsed) == [""]
@@ -335,11 +336,11 @@ CELL = st.text(st.characters(codec="utf-8", exclude_characters='",\r\n;'), max_s
 
 @given(cells=st.lists(CELL, min_size=9, max_size=9), valid=st.sets(st.integers(0, 8)))
 def test_any_line_is_a_row_or_a_rejection(cells: list[str], valid: set[int]) -> None:
-    good = ["K", "D", "ZAR", "EUR", "SP00", "A", "2024-01-15", "20.5", "A"]
-    line = [good[index] if index in valid else cell for index, cell in enumerate(cells)]
+    valid_cells = ["K", "D", "ZAR", "EUR", "SP00", "A", "2024-01-15", "20.5", "A"]
+    line = [valid_cells[index] if index in valid else cell for index, cell in enumerate(cells)]
     parsed = sdmx(",".join(line))
-    accepted, refused = to_arrow(MACRO_SERIES, rows(parsed))
-    assert accepted.num_rows + len(refused) + len(reasons(parsed)) == 1
+    accepted, misfits = to_arrow(MACRO_SERIES, rows(parsed))
+    assert accepted.num_rows + len(misfits) + len(reasons(parsed)) == 1
 
 
 @given(value=st.decimals(allow_nan=False, allow_infinity=False, places=6))
@@ -374,20 +375,20 @@ def real_document(path: Path, body: bytes) -> Document:
         ("cpi/alfred/download", "*.csv", alfred.parse, MACRO_SERIES),
     ],
 )
-def test_every_real_file_goes_through(
+def test_every_row_of_a_real_file_fits_its_table(
     folder: str, pattern: str, parse: Any, table: RecordTable
 ) -> None:
     for path, body in real(folder, pattern):
         parsed = parse(real_document(path, body), body)
         assert len(rows(parsed)) + len(reasons(parsed)) > 0, path
-        _, refused = to_arrow(table, rows(parsed))
+        _, misfits = to_arrow(table, rows(parsed))
         # Only a value with more than 18 decimals has no exact form in the record.
-        assert all("data loss" in rejected.reason for rejected in refused), path
-        assert len(refused) < 0.05 * max(len(rows(parsed)), 1), path
+        assert all("data loss" in rejected.reason for rejected in misfits), path
+        assert len(misfits) < 0.05 * max(len(rows(parsed)), 1), path
 
 
 @pytest.mark.shared
-def test_the_gdp_of_nigeria_in_2010_has_a_value_in_each_vintage() -> None:
+def test_the_gdp_of_nigeria_in_2010_has_a_value_in_every_vintage() -> None:
     values = {}
     for path, body in real("macro/worldbank/vintages", "gdp_*.csv"):
         for row in rows(worldbank_csv.parse_long(real_document(path, body), body)):
@@ -398,14 +399,14 @@ def test_the_gdp_of_nigeria_in_2010_has_a_value_in_each_vintage() -> None:
 
 
 @pytest.mark.shared
-def test_the_real_na_is_namibia() -> None:
+def test_na_in_a_real_file_is_namibia() -> None:
     ((path, body),) = real("macro/worldbank/api_v2", "CPTOTNSXN.json")
     parsed_rows = rows(worldbank.parse(real_document(path, body), body))
     assert {row["country_iso3"] for row in parsed_rows if row["country"] == "NA"} == {"NAM"}
 
 
 @pytest.mark.shared
-def test_the_real_pull_of_the_world_bank_that_was_cut_short_is_refused() -> None:
+def test_a_real_truncated_response_of_the_world_bank_is_rejected() -> None:
     ((path, body),) = real("macro/worldbank/api_v2", "NY.GDP.MKTP.CD.json")
     assert worldbank.missing_pages([json.loads(body)[0]]) == [2]
     parsed = worldbank.parse(real_document(path, body), body)
@@ -415,7 +416,7 @@ def test_the_real_pull_of_the_world_bank_that_was_cut_short_is_refused() -> None
 
 
 @pytest.mark.shared
-def test_a_later_recording_of_gdp_only_adds() -> None:
+def test_a_later_download_of_gdp_only_adds_vintages() -> None:
     files = dict(real("cpi/alfred", "GDP_all_vintages*.json"))
     earlier, later = (
         {
@@ -428,7 +429,7 @@ def test_a_later_recording_of_gdp_only_adds() -> None:
 
 
 @pytest.mark.shared
-def test_the_zwl_that_carried_the_value_of_the_zig_is_refused() -> None:
+def test_zwl_rates_after_the_currency_ended_are_rejected() -> None:
     for path, body in real("fx/currency-api", "*.eur.json"):
         day = date.fromisoformat(path.name[:10])
         rate = json.loads(body, parse_float=str)["eur"].get("zwl")

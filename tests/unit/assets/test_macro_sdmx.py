@@ -1,4 +1,4 @@
-"""SDMX-CSV as sources other than the ECB write it: read where it is sure, refused where not."""
+"""SDMX-CSV of sources other than the ECB: read if unambiguous, otherwise rejected."""
 
 from datetime import date
 
@@ -30,7 +30,7 @@ NORGES = (
 )
 
 
-def test_prices_of_eurostat_have_a_key_that_no_update_changes() -> None:
+def test_the_series_key_of_eurostat_does_not_depend_on_the_last_update() -> None:
     line = "ESTAT:PRC_HICP_MIDX(1.0),{},M,I15,CP00,EL,2024-01,117.35,p"
     first, second = (
         rows(sdmx(line.format(day), header=EUROSTAT)) for day in ("15/02/24", "15/03/24")
@@ -39,7 +39,7 @@ def test_prices_of_eurostat_have_a_key_that_no_update_changes() -> None:
     assert (first[0]["country"], first[0]["unit"], first[0]["obs_status"]) == ("GR", "I15", "p")
 
 
-def test_rates_of_the_bis_are_for_one_dollar_and_known_when_read() -> None:
+def test_bis_rates_are_per_dollar_and_available_from_the_day_they_were_read() -> None:
     line = (
         "dataflow,BIS:WS_XRU(1.0): Exchange rates,I,{},KE: Kenya,KES: Shilling,{},{},129.1,"
         "0: Units,A: Normal value"
@@ -72,7 +72,7 @@ def test_prices_of_the_oecd_and_the_imf_keep_unit_base_and_country() -> None:
     assert imf["series"] == "CPI.NGA.CPI._T.IX.M"
 
 
-def test_a_rate_for_a_hundred_is_no_rate_for_one() -> None:
+def test_a_rate_per_hundred_units_is_rejected() -> None:
     parsed = sdmx(
         "B;Business;USD;US dollar;NOK;Krone;SP;Spot;0;Units;2024-01-15;10.31",
         "B;Business;JPY;Yen;NOK;Krone;SP;Spot;2;Hundreds;2024-01-15;7.1",
@@ -95,20 +95,20 @@ def test_a_rate_for_a_hundred_is_no_rate_for_one() -> None:
         (OECD, "DATAFLOW,A:CPI(1.0),I,ZAF,M,N,X,Y,_T,N,_Z,2024-01,1,A,many,", "power of ten"),
     ],
 )
-def test_what_is_not_sure_is_refused_in_words(header: str, line: str, word: str) -> None:
+def test_an_ambiguous_line_is_rejected_with_a_reason(header: str, line: str, word: str) -> None:
     parsed = sdmx(line, header=header)
     assert rows(parsed) == [] and word in reasons(parsed)[0]
 
 
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("quote", ["", '"'])
-def test_any_mark_between_cells_is_read(mark: str, quote: str) -> None:
+def test_any_delimiter_is_recognised(delimiter: str, quote: str) -> None:
     cells = (
         ("KEY", "FREQ", "CURRENCY", "CURRENCY_DENOM", "EXR_TYPE", "EXR_SUFFIX", "TIME_PERIOD"),
         ("EXR.D", "D", "ZAR", "EUR", "SP00", "A", "2024-01-15"),
     )
     header, line = (
-        mark.join(f"{quote}{cell}{quote}" for cell in (*row, last))
+        delimiter.join(f"{quote}{cell}{quote}" for cell in (*row, last))
         for row, last in zip(cells, ("OBS_VALUE", "20.5"), strict=True)
     )
     body = f"{header}\n{line}\n\n".encode("utf-8-sig")
@@ -116,13 +116,13 @@ def test_any_mark_between_cells_is_read(mark: str, quote: str) -> None:
     assert [row["series"] for row in rows(parsed)] == ["FX.EUR.ZAR"] and reasons(parsed) == []
 
 
-def test_a_key_that_does_not_tell_two_series_apart_is_believed_for_neither() -> None:
+def test_a_key_shared_by_two_series_is_rejected_for_both() -> None:
     header = "DATAFLOW,FREQ,REF_AREA,TIME_PERIOD,OBS_VALUE,ITEM"
     parsed = sdmx("X:CPI(1.0),M,ZA,2024-01,1,00", "X:CPI(1.0),M,ZA,2024-01,2,01", header=header)
     assert rows(parsed) == [] and len(reasons(parsed)) == 2
 
 
-def test_an_observation_taken_back_and_never_given_again_is_withdrawn() -> None:
+def test_a_deleted_observation_that_is_never_replaced_is_withdrawn() -> None:
     key = "EXR.D.USD.EUR.SP00.A,D,USD,EUR,SP00,A,2015-07-27"
     parsed = sdmx(
         f"{key},1.10,Replace,2015-07-27T15:25:34.000+02:00,2015-07-28T15:00:00.000+02:00",
@@ -138,15 +138,17 @@ def test_an_observation_taken_back_and_never_given_again_is_withdrawn() -> None:
         max_size=8,
     )
 )
-def test_one_thing_stands_at_each_moment_and_every_line_is_counted(
+def test_one_action_counts_per_timestamp_and_every_line_is_a_row_or_a_rejection(
     actions: list[tuple[str, int, int]],
 ) -> None:
     key = "EXR.D.USD.EUR.SP00.A,D,USD,EUR,SP00,A,2015-07-27"
     lines = [
-        f"{key},{value if what == 'Replace' else ''},{what},2015-07-27T1{hour}:00:00Z,"
-        for what, hour, value in actions
+        f"{key},{value if action == 'Replace' else ''},{action},2015-07-27T1{hour}:00:00Z,"
+        for action, hour, value in actions
     ]
     parsed = sdmx(*lines, header=VERSIONS)
     assert len(rows(parsed)) + len(reasons(parsed)) == len(lines)
-    stands = {(row["publication"][:19], row["withdrawn"], row["value"]) for row in rows(parsed)}
-    assert len(stands) == len({hour for _, hour, _ in actions})
+    values_by_timestamp = {
+        (row["publication"][:19], row["withdrawn"], row["value"]) for row in rows(parsed)
+    }
+    assert len(values_by_timestamp) == len({hour for _, hour, _ in actions})

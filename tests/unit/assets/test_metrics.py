@@ -1,4 +1,4 @@
-"""metrics-v1 by hand: each rule of as_of, each reason, every digit."""
+"""metrics-v1 against values worked out by hand: every as_of rule, every reason, every digit."""
 
 import json
 import subprocess
@@ -45,9 +45,9 @@ def answers(rows: list[Row], metric: str, *days: date) -> list[Any]:
 def test_a_year_revised_later_has_no_value_before_its_revision() -> None:
     rows = [*margin(MARCH, "3", "10"), figure(MAY, "profit", "4")]
 
-    before, last, revised = answers(rows, "net_margin", MARCH, MAY - DAY, MAY)
+    before, day_before, revised = answers(rows, "net_margin", MARCH, MAY - DAY, MAY)
 
-    assert before == last == ("revised_after_as_of", Y2018, None)
+    assert before == day_before == ("revised_after_as_of", Y2018, None)
     assert revised == ("value", Y2018, Decimal("0.4"))
 
 
@@ -62,7 +62,7 @@ def test_a_year_completed_later_has_no_value_before_it_was_complete() -> None:
     ]
 
 
-def test_what_was_restated_away_is_not_reported_on_any_day() -> None:
+def test_an_input_withdrawn_by_a_restatement_is_not_reported_on_any_day() -> None:
     rows = [*margin(MARCH, "3", "10"), figure(MAY, "profit", None)]
 
     answered = answers(rows, "net_margin", MARCH, MAY)
@@ -70,7 +70,7 @@ def test_what_was_restated_away_is_not_reported_on_any_day() -> None:
     assert answered == [("input_not_reported", Y2018, None)] * 2
 
 
-def test_an_older_year_never_takes_the_place_of_the_latest() -> None:
+def test_an_older_year_never_replaces_the_latest() -> None:
     rows = [
         *margin(MARCH, "3", "10"),
         figure(NEXT_MARCH, "revenue", "20", 2019),
@@ -98,7 +98,7 @@ def test_a_comparative_that_repeats_a_value_changes_nothing() -> None:
     assert answers(rows, "net_margin", MARCH, NEXT_MARCH) == [("value", Y2018, Decimal("0.3"))] * 2
 
 
-def test_a_value_that_comes_back_is_exact_from_its_return() -> None:
+def test_a_value_that_is_restored_counts_from_that_day() -> None:
     rows = [
         *margin(MARCH, "3", "10"),
         figure(MAY, "profit", "4"),
@@ -112,7 +112,7 @@ def test_a_value_that_comes_back_is_exact_from_its_return() -> None:
     ]
 
 
-def test_last_year_counts_for_exactness_and_not_for_publication() -> None:
+def test_a_revision_of_the_prior_year_delays_the_value_but_not_its_publication() -> None:
     rows = [
         figure(MARCH, "revenue", "10", 2018),
         figure(NEXT_MARCH, "revenue", "15", 2019),
@@ -140,7 +140,7 @@ def test_a_balance_waits_for_the_year_it_closes() -> None:
     assert answers(rows[:2], "current_ratio", MARCH) == [("input_not_reported", Y2018, None)]
 
 
-def test_a_year_that_was_withdrawn_stands_again_from_the_day_it_is_stated() -> None:
+def test_a_withdrawn_year_counts_again_from_the_day_it_is_published_again() -> None:
     rows = [
         balance(MARCH, "current_assets", "10"),
         balance(MARCH, "current_liabilities", "4"),
@@ -149,8 +149,8 @@ def test_a_year_that_was_withdrawn_stands_again_from_the_day_it_is_stated() -> N
     ]
 
     assert answers(rows, "current_ratio", MARCH, MAY) == [("input_not_reported", Y2018, None)] * 2
-    again = [*rows, figure(NEXT_MARCH, "profit", "1")]
-    assert answers(again, "current_ratio", MARCH, NEXT_MARCH - DAY, NEXT_MARCH) == [
+    published_again = [*rows, figure(NEXT_MARCH, "profit", "1")]
+    assert answers(published_again, "current_ratio", MARCH, NEXT_MARCH - DAY, NEXT_MARCH) == [
         ("revised_after_as_of", Y2018, None),
         ("revised_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("2.5")),
@@ -167,8 +167,8 @@ def test_inputs_in_several_currencies_are_never_mixed() -> None:
     mixed = [figure(MARCH, "profit", "3"), figure(MARCH, "revenue", "1", **DOLLARS)]
 
     assert answers(mixed, "net_margin", MARCH) == [("mixed_currency", Y2018, None)]
-    whole = [*mixed, figure(MAY, "profit", "0.5", **DOLLARS)]
-    assert answers(whole, "net_margin", MARCH, MAY) == [
+    completed = [*mixed, figure(MAY, "profit", "0.5", **DOLLARS)]
+    assert answers(completed, "net_margin", MARCH, MAY) == [
         ("completed_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("0.5")),
     ]
@@ -182,7 +182,7 @@ def test_growth_over_a_change_of_currency_is_mixed() -> None:
     assert answers(restated, "revenue_growth", NEXT_MARCH) == [("value", Y2019, Decimal(1))]
 
 
-def test_the_currency_most_used_stands_before_a_convenience_translation() -> None:
+def test_the_main_currency_is_preferred_to_a_convenience_translation() -> None:
     rows = [
         *margin(MARCH, "3", "10"),
         *margin(MARCH, "0.33", "1", **DOLLARS),
@@ -192,7 +192,7 @@ def test_the_currency_most_used_stands_before_a_convenience_translation() -> Non
     assert answers(rows, "net_margin", MARCH) == [("value", Y2018, Decimal("0.3"))]
 
 
-def test_a_consolidated_statement_stands_before_any_other() -> None:
+def test_a_consolidated_statement_is_preferred() -> None:
     rows = [*margin(MARCH, "1", "10", basis="company/ifrs"), *margin(MAY, "3", "10")]
 
     assert answers(rows, "net_margin", MARCH, MAY) == [
@@ -202,8 +202,8 @@ def test_a_consolidated_statement_stands_before_any_other() -> None:
 
 
 def test_a_year_stated_with_another_first_day_is_one_year() -> None:
-    other: Row = {"period_start": date(2018, 1, 2)}
-    rows = [*margin(MARCH, "3", "10"), *margin(MAY, "4", "10", **other)]
+    other_start: Row = {"period_start": date(2018, 1, 2)}
+    rows = [*margin(MARCH, "3", "10"), *margin(MAY, "4", "10", **other_start)]
 
     assert answers(rows, "net_margin", MARCH, MAY) == [("value", Y2018, Decimal("0.3"))] * 2
     corrected = [*rows, figure(MAY, "profit", None), figure(MAY, "revenue", None)]
@@ -213,7 +213,7 @@ def test_a_year_stated_with_another_first_day_is_one_year() -> None:
     ]
 
 
-def test_growth_after_a_short_period_says_so() -> None:
+def test_growth_after_a_short_period_has_no_value() -> None:
     rows = [figure(MARCH, "revenue", "5", **SECOND_HALF), figure(NEXT_MARCH, "revenue", "12", 2019)]
 
     assert answers(rows, "revenue_growth", MARCH, NEXT_MARCH) == [
@@ -235,9 +235,9 @@ def test_a_figure_without_a_day_of_publication_is_not_published() -> None:
     assert answers(rows, "gross_margin", MARCH) == [("input_not_reported", Y2018, None)]
 
 
-def test_a_value_shows_its_inputs_and_the_strictest_licence() -> None:
+def test_a_value_has_its_inputs_and_the_strictest_licence() -> None:
     rows = [
-        figure(MARCH, "revenue", "1234567890123456.78", source_ref='a "quoted" place'),
+        figure(MARCH, "revenue", "1234567890123456.78", source_ref='a "quoted" source'),
         figure(MAY, "profit", "0.1", license_class="cc-by"),
     ]
 
@@ -254,7 +254,7 @@ def test_a_value_shows_its_inputs_and_the_strictest_licence() -> None:
         "period_end": "2018-12-31",
         "vintage": 1,
         "available_at": "2019-03-29",
-        "source_ref": 'a "quoted" place',
+        "source_ref": 'a "quoted" source',
     }
     assert row["value"] == "0.00000000000000008100000073"
 
@@ -270,13 +270,15 @@ def test_a_value_shows_its_inputs_and_the_strictest_licence() -> None:
         ("0", "3", "0"),
     ],
 )
-def test_ten_digits_half_even_at_any_size(profit: str, revenue: str, value: str) -> None:
+def test_values_are_rounded_half_even_to_ten_digits_at_any_size(
+    profit: str, revenue: str, value: str
+) -> None:
     (row,) = derived(margin(MARCH, profit, revenue))["metrics"].to_pylist()
 
     assert row["value"] == value
 
 
-def test_every_issuer_covered_is_counted_once_for_each_metric_and_day() -> None:
+def test_every_covered_issuer_has_one_state_per_metric_and_day() -> None:
     rows = [
         *margin(MARCH, "3", "10", issuer="DCA"),
         *margin(MARCH, "3", "0", issuer="DCB"),
@@ -286,24 +288,24 @@ def test_every_issuer_covered_is_counted_once_for_each_metric_and_day() -> None:
     ]
     answers = Answers(derived(rows))
 
-    def left_out(day: date) -> list[str | None]:
+    def states_on(day: date) -> list[str | None]:
         answered = [
             answers.on(day, issuer, "net_margin") for issuer in ("DCA", "DCB", "DCC", "DCD", "DCE")
         ]
         return [None if answer is None else answer[0] for answer in answered]
 
-    assert left_out(MARCH) == ["value", "denominator_not_positive", None, None, None]
-    assert left_out(MAY)[2:] == ["short_period", "input_not_reported", "input_not_reported"]
+    assert states_on(MARCH) == ["value", "denominator_not_positive", None, None, None]
+    assert states_on(MAY)[2:] == ["short_period", "input_not_reported", "input_not_reported"]
 
 
-def test_no_figures_make_no_rows() -> None:
+def test_without_figures_there_are_no_rows() -> None:
     assert {name: len(rows) for name, rows in derived([]).items()} == {
         "metrics": 0,
         "metrics_absent": 0,
     }
 
 
-def test_every_formula_has_a_page_with_an_example_that_holds() -> None:
+def test_every_formula_has_a_page_with_an_example() -> None:
     assert set(FORMULA_BY_SLUG) == set(PLANS) and len(FORMULAS) == len(FORMULA_BY_SLUG)
     for formula in FORMULAS:
         page = metric_page(formula.slug)
@@ -315,13 +317,13 @@ def test_every_formula_has_a_page_with_an_example_that_holds() -> None:
     assert metric_page("no_such_metric") is None
 
 
-def test_the_formulas_load_nothing_heavy() -> None:
-    heavy = ("pandas", "duckdb", "pyarrow", "numpy")
+def test_the_formulas_import_no_engine() -> None:
+    engines = ("pandas", "duckdb", "pyarrow", "numpy")
     script = (
         "import sys, warehouse.methodology.pages; "
-        f"print([m for m in {heavy!r} if m in sys.modules])"
+        f"print([m for m in {engines!r} if m in sys.modules])"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
+    assert result.stdout.strip() == "[]"

@@ -32,7 +32,7 @@ FRED = "https://example.org/fred/series/observations?series_id="
         ("cpi/alfred/download", alfred.parse, {"frequency": "monthly"}),
     ],
 )
-def test_read_is_appended_held_and_quarantined_and_a_second_look_holds_all(
+def test_every_record_read_is_counted_once_and_a_second_load_appends_nothing(
     record: Record, folder: str, parse: Parse, headers: dict[str, str]
 ) -> None:
     for path in sorted(path for path in (REAL_FILES / folder).iterdir() if path.is_file()):
@@ -41,10 +41,10 @@ def test_read_is_appended_held_and_quarantined_and_a_second_look_holds_all(
         names = set(parsed.rows) | set(parsed.rejected)
         assert names, path
         for name in names:
-            read, *parts = load(record, name, parsed)
-            assert read == sum(parts) > 0, path
-            _, appended, held, quarantined = load(record, name, parsed)
-            assert (appended, held + quarantined) == (0, read), path
+            read, *counts = load(record, name, parsed)
+            assert read == sum(counts) > 0, path
+            _, appended, already_stored, quarantined = load(record, name, parsed)
+            assert (appended, already_stored + quarantined) == (0, read), path
 
 
 def vintages(record: Record, table: RecordTable, where: str) -> list[dict[str, Any]]:
@@ -67,11 +67,11 @@ def test_tsm_has_no_second_vintage_in_dollars_and_asml_none_by_rounding(record: 
 
 
 @pytest.mark.shared
-def test_the_gdp_of_1946_was_withdrawn_and_came_back(record: Record) -> None:
+def test_the_gdp_of_1946_was_withdrawn_and_published_again(record: Record) -> None:
     path = REAL_FILES / "cpi" / "alfred" / "GDP_all_vintages.json"
     load(record, "macro_series", read_file(alfred.parse, path, f"{FRED}GDP"))
-    found = vintages(record, MACRO_SERIES, "period_start = '1946-01-01'")
-    assert [(row["available_at"], row["withdrawn"]) for row in found] == [
+    gdp = vintages(record, MACRO_SERIES, "period_start = '1946-01-01'")
+    assert [(row["available_at"], row["withdrawn"]) for row in gdp] == [
         (date(1992, 12, 22), False),
         (date(1996, 1, 19), True),
         (date(1997, 5, 7), False),
@@ -92,8 +92,8 @@ def test_a_rate_replaced_at_one_moment_has_two_vintages_and_no_gap(
         f"{key},1.11,Replace,2015-07-28T15:00:00+02:00,\n"
     )
     load(record, "macro_series", read_file(sdmx_csv.parse, path))
-    found = vintages(record, MACRO_SERIES, "series = 'FX.EUR.USD'")
-    assert [(str(row["value"])[:4], row["withdrawn"]) for row in found] == [
+    rates = vintages(record, MACRO_SERIES, "series = 'FX.EUR.USD'")
+    assert [(str(row["value"])[:4], row["withdrawn"]) for row in rates] == [
         ("1.10", False),
         ("1.11", False),
     ]

@@ -81,7 +81,7 @@ def pointers(identifiers: Any, entities: Any = ()) -> dict[str, str]:
     return {row["service_id"]: row["same_as"] for row in same_as_rows(identifiers, entities)}
 
 
-def test_two_ids_with_one_lei_are_one_organisation_and_the_lei_is_pointed_to() -> None:
+def test_two_ids_with_one_lei_are_one_organisation_and_the_other_points_to_the_lei() -> None:
     strong, weak = mint("lei", LEI), mint("cik", "0000000001")
     identifiers = [
         identifier(weak, "cik", "0000000001"),
@@ -97,14 +97,14 @@ def test_two_ids_with_one_lei_are_one_organisation_and_the_lei_is_pointed_to() -
     ) == same_as_rows(identifiers, [])
 
 
-def test_the_lei_of_an_entity_counts_as_much_as_the_one_of_an_identifier() -> None:
+def test_the_lei_of_an_entity_counts_like_that_of_an_identifier() -> None:
     strong, weak = mint("lei", LEI), mint("cik", "0000000001")
 
     same_as = pointers([identifier(strong, "lei", LEI)], [entity(weak, "A Ltd", lei=LEI)])
     assert same_as == {weak: strong}
 
 
-def test_one_number_of_one_register_is_one_organisation_under_any_code_of_the_register() -> None:
+def test_one_register_number_is_one_organisation_under_any_code_of_the_register() -> None:
     weak = mint("cik", "0000000001")
     identifiers = [
         identifier(mint("lei", LEI), "lei", LEI),
@@ -116,7 +116,7 @@ def test_one_number_of_one_register_is_one_organisation_under_any_code_of_the_re
 
 
 @pytest.mark.parametrize("number", ["0", "N/A", "-", " "])
-def test_a_placeholder_is_no_register_number(number: str) -> None:
+def test_a_placeholder_is_not_a_register_number(number: str) -> None:
     assert (
         pointers([identifier(service_id, "registry", number, "RA000531") for service_id in "AB"])
         == {}
@@ -148,12 +148,12 @@ def test_an_isin_joins_two_ids_only_if_it_is_listed() -> None:
 
 
 def test_two_leis_stay_two_organisations_whatever_they_share() -> None:
-    one, two, filer = mint("lei", LEI), mint("lei", OTHER), mint("cik", "0000000001")
+    first, second, filer = mint("lei", LEI), mint("lei", OTHER), mint("cik", "0000000001")
     identifiers = [
-        identifier(one, "lei", LEI),
-        identifier(two, "lei", OTHER),
-        identifier(one, "registry", NUMBER, "RA000531"),
-        identifier(two, "registry", NUMBER, "RA000531"),
+        identifier(first, "lei", LEI),
+        identifier(second, "lei", OTHER),
+        identifier(first, "registry", NUMBER, "RA000531"),
+        identifier(second, "registry", NUMBER, "RA000531"),
     ]
     assert pointers(identifiers) == {}
 
@@ -161,16 +161,16 @@ def test_two_leis_stay_two_organisations_whatever_they_share() -> None:
     assert pointers([*identifiers, *both]) == {}
 
 
-def test_a_duplicate_that_a_register_declares_is_followed_to_its_end() -> None:
-    one, two, filer = mint("lei", LEI), mint("lei", OTHER), mint("cik", "0000000001")
+def test_declared_duplicates_are_followed_to_the_last_one() -> None:
+    first, second, filer = mint("lei", LEI), mint("lei", OTHER), mint("cik", "0000000001")
     identifiers = [
-        identifier(one, "lei", LEI),
-        identifier(two, "lei", OTHER),
+        identifier(first, "lei", LEI),
+        identifier(second, "lei", OTHER),
         identifier(filer, "lei", LEI),
     ]
 
-    same_as = pointers(identifiers, [entity(one, "A Ltd", lei=LEI, same_as=two)])
-    assert same_as == {one: two, filer: two}
+    same_as = pointers(identifiers, [entity(first, "A Ltd", lei=LEI, same_as=second)])
+    assert same_as == {first: second, filer: second}
 
 
 def test_a_withdrawn_identifier_joins_nothing() -> None:
@@ -369,7 +369,7 @@ def test_resolution_does_not_depend_on_order(
 
 @settings(max_examples=50)
 @given(IDENTIFIERS, ENTITIES)
-def test_the_preselection_in_sql_loses_no_duplicate(
+def test_the_sql_prefilter_loses_no_duplicate(
     identifiers: list[dict[str, Any]], entities: list[dict[str, Any]]
 ) -> None:
     with closing(_DATABASE.cursor()) as sql:
@@ -381,7 +381,7 @@ def test_the_preselection_in_sql_loses_no_duplicate(
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_what_sql_takes_for_normalised_is(value: str) -> None:
+def test_a_number_that_sql_considers_normalised_is_normalised(value: str) -> None:
     query = f"SELECT regexp_full_match($1, '{NORMALISED_NUMBER}'), regexp_matches($1, '[1-9]')"
     is_normalised, digits = _DATABASE.execute(query, [value]).fetchall()[0]
 

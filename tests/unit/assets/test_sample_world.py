@@ -1,4 +1,4 @@
-"""The sample world contains what it lists, where it says, and is always the same bytes."""
+"""The sample world contains the traps it lists, and is reproducible byte for byte."""
 
 import csv
 import hashlib
@@ -155,7 +155,7 @@ def test_another_seed_gives_other_bytes(world: Path, tmp_path: Path) -> None:
     assert digest(tmp_path) != digest(world)
 
 
-def test_an_existing_world_is_left_as_it_is(tmp_path: Path) -> None:
+def test_an_existing_world_is_not_changed(tmp_path: Path) -> None:
     first = write_world(tmp_path)
     marked = next((tmp_path / "alfred").rglob("*.json"))
     marked.write_bytes(b"left alone")
@@ -170,13 +170,13 @@ def test_another_world_replaces_the_existing_one(world: Path, tmp_path: Path) ->
 
 
 def test_rows_grow_with_the_scale(tmp_path: Path) -> None:
-    one, two = (write_world(tmp_path / str(scale), scale) for scale in (1, 2))
-    for name in one:
+    single, double = (write_world(tmp_path / str(scale), scale) for scale in (1, 2))
+    for name in single:
         if name.endswith(".records"):
-            assert 1.8 <= two[name] / one[name] <= 2.2, name
+            assert 1.8 <= double[name] / single[name] <= 2.2, name
 
 
-def test_every_source_is_there_and_read_on_a_day(world: Path) -> None:
+def test_every_source_has_dated_folders(world: Path) -> None:
     for source in SOURCES:
         days = [file.name for file in (world / source).iterdir()]
         assert days
@@ -185,10 +185,10 @@ def test_every_source_is_there_and_read_on_a_day(world: Path) -> None:
 
 def test_all_documents_but_the_broken_ones_parse(world: Path) -> None:
     assert sum(1 for _ in json_documents(world)) > 50
-    (bad,) = traps(world, "broken_json_line")
+    (broken_line,) = traps(world, "broken_json_line")
     for file in (world / "ke-ppip").rglob("*.jsonl"):
         for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
-            if not (file.match(f"*{bad['path']}") and number == bad["line"]):
+            if not (file.match(f"*{broken_line['path']}") and number == broken_line["line"]):
                 json.loads(line)
 
 
@@ -209,7 +209,7 @@ def test_leis_and_isins_have_valid_check_digits(world: Path) -> None:
     assert all(isin.is_valid(row["ISIN"]) and row["LEI"] in leis for row in mapped)
 
 
-def test_assets_are_liabilities_and_equity(world: Path) -> None:
+def test_assets_equal_liabilities_and_equity(world: Path) -> None:
     for file in (world / "sec-companyfacts").rglob("*.json"):
         text = file.read_text("utf-8")
         concepts = json.loads(text, parse_float=Decimal)["facts"].get("ifrs-full", {})
@@ -220,7 +220,7 @@ def test_assets_are_liabilities_and_equity(world: Path) -> None:
                 [row["val"] for row in concepts[element]["units"][unit]]
                 for element in ("Assets", "Liabilities", "Equity")
             )
-            assert assets == [sum(both) for both in zip(liabilities, equity, strict=True)]
+            assert assets == [sum(pair) for pair in zip(liabilities, equity, strict=True)]
 
 
 def test_submissions_list_the_filings_of_the_facts(world: Path) -> None:
@@ -233,9 +233,9 @@ def test_submissions_list_the_filings_of_the_facts(world: Path) -> None:
 
 
 def test_every_trap_is_named_and_points_into_a_document(world: Path) -> None:
-    named = json.loads((world / "traps.json").read_text("utf-8"))
-    assert set(named) == TRAPS
-    for traps_of_name in named.values():
+    trap_lists = json.loads((world / "traps.json").read_text("utf-8"))
+    assert set(trap_lists) == TRAPS
+    for traps_of_name in trap_lists.values():
         for trap in traps_of_name:
             assert body(world, trap)
             if "pointer" in trap:
@@ -264,7 +264,7 @@ def test_amendments_repeat_what_they_amend(world: Path) -> None:
     assert forms >= {"20-F/A", "10-K/A"}
 
 
-def test_an_old_filing_is_observed_after_a_younger_one(world: Path) -> None:
+def test_an_older_filing_is_observed_after_a_newer_one(world: Path) -> None:
     for trap in traps(world, "filing_observed_out_of_order"):
         early = {row["filed"][:4] for row in value(world, trap, FIRST_CRAWL)}
         late = {row["filed"][:4] for row in value(world, trap)}
@@ -286,8 +286,8 @@ def test_years_currencies_and_lines_change(world: Path) -> None:
 
 
 def test_digits_are_written_as_reported(world: Path) -> None:
-    (long,) = traps(world, "more_digits_than_float")
-    assert b'"val": 1234567890123456.78,' in body(world, long)
+    (many_digits,) = traps(world, "more_digits_than_float")
+    assert b'"val": 1234567890123456.78,' in body(world, many_digits)
     ((tenth,),) = facts(world, "tenth_is_exact")
     assert tenth["val"] == Decimal("0.1")
 
@@ -362,7 +362,7 @@ def test_macro_values_are_revised_and_rebased(world: Path) -> None:
             assert trap["on"] in {row["realtime_start"] for row in value(world, trap)}
 
 
-def test_the_running_month_changes_between_crawls(world: Path) -> None:
+def test_the_current_month_changes_between_crawls(world: Path) -> None:
     for trap in traps(world, "running_month_changes"):
         values = [
             {r["TIME_PERIOD"]: r["OBS_VALUE"] for r in rows(world, trap, day)}

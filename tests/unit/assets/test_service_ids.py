@@ -1,4 +1,4 @@
-"""The ids that organisations get: the same for ever, from the same identifier."""
+"""The ids of organisations: stable, and derived from an identifier."""
 
 import re
 
@@ -24,15 +24,15 @@ def test_the_scheme_is_part_of_the_identity() -> None:
 
 
 @pytest.mark.parametrize(("scheme", "value"), [("", "1"), ("cik", " "), ("a:b", "c")])
-def test_nothing_is_minted_from_half_an_identifier(scheme: str, value: str) -> None:
+def test_an_incomplete_identifier_is_refused(scheme: str, value: str) -> None:
     with pytest.raises(ValueError, match="names no identifier"):
         mint(scheme, value)
 
 
 @given(scheme=NAMED, value=NAMED)
-def test_every_id_has_the_one_form(scheme: str, value: str) -> None:
+def test_every_id_has_the_same_format(scheme: str, value: str) -> None:
     assert re.fullmatch(r"DC[0-9A-HJKMNP-TV-Z]{10}", mint(scheme, value))
 
 
-def test_many_identifiers_do_not_meet_in_one_id() -> None:
+def test_ids_do_not_collide() -> None:
     assert len({mint("cik", f"{number:010}") for number in range(50_000)}) == 50_000

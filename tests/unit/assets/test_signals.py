@@ -1,4 +1,4 @@
-"""Signals by hand: every panel on a few releases, through the real record."""
+"""Signals against values worked out by hand: every panel on a few releases, through a record."""
 
 import json
 from collections.abc import Iterator
@@ -27,9 +27,9 @@ MARCH, CLOSED = date(2024, 3, 1), date(2024, 4, 5)
 
 @pytest.fixture
 def world(record: Record, tmp_path: Path) -> Iterator[TenderWorld]:
-    made = TenderWorld(record, tmp_path / "stage")
-    made.release("ocds-first", FIRST, tender=False)
-    yield made
+    new_world = TenderWorld(record, tmp_path / "stage")
+    new_world.release("ocds-first", FIRST, tender=False)
+    yield new_world
 
 
 def answer(
@@ -62,7 +62,7 @@ def number(text: str) -> Decimal:
     return Decimal(text)
 
 
-def test_demand_is_shared_out_over_categories_and_buyers(world: TenderWorld) -> None:
+def test_demand_is_measured_by_category_and_buyer(world: TenderWorld) -> None:
     world.release(
         "o1",
         date(2024, 3, 4),
@@ -129,10 +129,8 @@ def test_momentum_compares_three_months_with_those_of_the_year_before(world: Ten
     assert answer(rows, *momentum, month=date(2024, 6, 1)) is None
 
 
-def test_awards_are_concentrated_by_what_each_supplier_got_in_twelve_months(
-    world: TenderWorld,
-) -> None:
-    for index, (day, amount, by) in enumerate(
+def test_concentration_is_measured_over_the_awards_of_twelve_months(world: TenderWorld) -> None:
+    for index, (day, amount, suppliers) in enumerate(
         [
             (date(2023, 4, 1), "50", ("S1",)),
             (date(2023, 3, 31), "1000", ("S9",)),
@@ -142,7 +140,7 @@ def test_awards_are_concentrated_by_what_each_supplier_got_in_twelve_months(
             (date(2024, 3, 8), "500", ("S1", "S2")),
         ]
     ):
-        world.release(f"o{index}", day, awards=[award("a", day, amount, by)], buyer_key="B1")
+        world.release(f"o{index}", day, awards=[award("a", day, amount, suppliers)], buyer_key="B1")
     world.release("o8", date(2024, 3, 9), awards=[award("a", date(2024, 3, 9), by=("S2",))])
 
     rows = world.signals()
@@ -153,7 +151,7 @@ def test_awards_are_concentrated_by_what_each_supplier_got_in_twelve_months(
     assert answer(rows, panel, "top3_share", currency="ZAR") == (number("0.905"), 6, 4, 1)
 
 
-def test_a_buyer_that_is_withheld_has_no_row_and_is_counted(world: TenderWorld) -> None:
+def test_a_withheld_buyer_has_no_row_and_is_counted(world: TenderWorld) -> None:
     day = date(2024, 3, 5)
     world.release("o1", day, buyer_key="B1", awards=[award("a", day, "30", ("S1",))])
     world.release("o2", day, buyer_key="B1", awards=[award("a", day, "10", ("S2",))])
@@ -174,7 +172,7 @@ def test_a_buyer_that_is_withheld_has_no_row_and_is_counted(world: TenderWorld) 
     ]
 
 
-def test_a_rate_of_single_bids_is_of_those_that_state_tenderers(world: TenderWorld) -> None:
+def test_the_single_bid_rate_counts_only_processes_that_state_tenderers(world: TenderWorld) -> None:
     world.release("o1", date(2024, 3, 4), number_of_tenderers=1, category="works")
     world.release("o2", date(2024, 3, 4), number_of_tenderers=4, category="goods")
     world.release("o3", date(2024, 3, 4), bidders=("S1", "withheld:1"))
@@ -196,7 +194,7 @@ def test_a_rate_of_single_bids_is_of_those_that_state_tenderers(world: TenderWor
     assert answer(rows, panel, "p90_tenderers") == (number("4"), 4, 3, 0)
 
 
-def test_a_window_is_from_the_start_to_the_end_of_submission(world: TenderWorld) -> None:
+def test_the_submission_window_is_measured_from_start_to_end(world: TenderWorld) -> None:
     for index, days in enumerate((10, 15, 21, 30)):
         end = date(2024, 3, 1 + days)
         world.release(f"o{index}", date(2024, 3, 1), tender_start=MARCH, tender_end=end)
@@ -208,7 +206,7 @@ def test_a_window_is_from_the_start_to_the_end_of_submission(world: TenderWorld)
     assert answer(rows, "submission-window", "share_under_15_days") == (number("0.25"), 5, 4, 0)
 
 
-def test_an_award_before_submission_ended_is_counted_apart(world: TenderWorld) -> None:
+def test_an_award_before_the_end_of_submission_is_counted_separately(world: TenderWorld) -> None:
     for index, (end, day) in enumerate(
         [
             (date(2024, 2, 1), date(2024, 3, 2)),
@@ -227,9 +225,9 @@ def test_an_award_before_submission_ended_is_counted_apart(world: TenderWorld) -
     assert answer(rows, panel, "share_before_closing") == (number("0.3333333333"), 4, 3, 0)
 
 
-def test_only_final_states_tell_of_cancellation(world: TenderWorld) -> None:
-    stated = ("complete", "complete", "cancelled", "unsuccessful", "withdrawn", "active", None)
-    for index, status in enumerate(stated):
+def test_the_cancellation_rate_counts_only_final_states(world: TenderWorld) -> None:
+    statuses = ("complete", "complete", "cancelled", "unsuccessful", "withdrawn", "active", None)
+    for index, status in enumerate(statuses):
         world.release(f"o{index}", date(2024, 3, 4), tender_status=status)
 
     rows = world.signals()
@@ -237,7 +235,7 @@ def test_only_final_states_tell_of_cancellation(world: TenderWorld) -> None:
     assert answer(rows, "cancellation-rate", "cancellation_rate") == (number("0.6"), 7, 5, 0)
 
 
-def test_every_method_has_its_share(world: TenderWorld) -> None:
+def test_every_procurement_method_has_a_share(world: TenderWorld) -> None:
     for index, method in enumerate(("open", "open", "direct", "negotiated", None)):
         world.release(f"o{index}", date(2024, 3, 4), procurement_method=method)
 
@@ -255,7 +253,7 @@ def test_every_method_has_its_share(world: TenderWorld) -> None:
     }
 
 
-def test_awards_are_held_against_the_estimate_in_one_currency(world: TenderWorld) -> None:
+def test_awards_are_compared_with_estimates_in_the_same_currency(world: TenderWorld) -> None:
     day = date(2024, 3, 4)
     for index, amounts in enumerate((("50", "40"), ("110",), ("200.5",), ("1",))):
         awards = [award(str(n), day, amount) for n, amount in enumerate(amounts)]
@@ -276,11 +274,11 @@ def test_awards_are_held_against_the_estimate_in_one_currency(world: TenderWorld
     assert answer(rows, panel, "share_above_1") == (number("0.6666666667"), 4, 3, 0)
 
 
-def test_a_value_is_revised_where_two_releases_disagree(world: TenderWorld) -> None:
+def test_a_value_is_revised_if_two_releases_disagree(world: TenderWorld) -> None:
     for ocid, first, second in (("o1", 10, 11), ("o2", 10, 10), ("o3", 10, None)):
         world.release(ocid, date(2024, 3, 4), "1", tender_value=Decimal(first))
-        stated = None if second is None else Decimal(second)
-        world.release(ocid, date(2024, 3, 9), "2", tender_value=stated)
+        second_value = None if second is None else Decimal(second)
+        world.release(ocid, date(2024, 3, 9), "2", tender_value=second_value)
 
     rows = world.signals()
 
@@ -288,7 +286,7 @@ def test_a_value_is_revised_where_two_releases_disagree(world: TenderWorld) -> N
 
 
 def test_a_newcomer_had_no_award_in_the_two_years_before(world: TenderWorld) -> None:
-    for index, (day, by) in enumerate(
+    for index, (day, suppliers) in enumerate(
         [
             (date(2022, 3, 1), ("S1",)),
             (date(2022, 2, 28), ("S2",)),
@@ -298,7 +296,7 @@ def test_a_newcomer_had_no_award_in_the_two_years_before(world: TenderWorld) -> 
             (date(2024, 3, 7), ()),
         ]
     ):
-        world.release(f"o{index}", day, awards=[award("a", day, "10", by)])
+        world.release(f"o{index}", day, awards=[award("a", day, "10", suppliers)])
 
     rows = world.signals()
 
@@ -307,7 +305,7 @@ def test_a_newcomer_had_no_award_in_the_two_years_before(world: TenderWorld) -> 
     assert answer(rows, *panel, month=date(2021, 1, 1)) is None
 
 
-def test_awards_of_a_listed_issuer_are_held_against_its_revenue(world: TenderWorld) -> None:
+def test_awards_of_a_listed_issuer_are_compared_with_its_revenue(world: TenderWorld) -> None:
     common = {"available_at": date(2024, 1, 1), "publication": "1", "service_id": "DCA"}
     world.add(ENTITIES, **common, legal_name="S1 Ltd", jurisdiction="ZA")
     world.add(IDENTIFIERS, **common, id_type="ticker", id_value="XJSE:SA1", issuer="XJSE")
@@ -315,12 +313,12 @@ def test_awards_of_a_listed_issuer_are_held_against_its_revenue(world: TenderWor
         ("4000", date(2024, 3, 20), "a"),
         ("5000", date(2024, 6, 1), "b"),
     ):
-        told_by = fact(value, issuer="DCA", year=2023, available_at=day, publication=publication)
-        world.add(FUNDAMENTALS, **told_by)
-    for index, (on, amount) in enumerate(
+        revenue = fact(value, issuer="DCA", year=2023, available_at=day, publication=publication)
+        world.add(FUNDAMENTALS, **revenue)
+    for index, (award_date, amount) in enumerate(
         [(date(2023, 1, 1), "100"), (date(2023, 12, 31), "200.5"), (date(2024, 1, 1), "9")]
     ):
-        world.release(f"o{index}", on, awards=[award("a", on, amount, ("S1",))])
+        world.release(f"o{index}", award_date, awards=[award("a", award_date, amount, ("S1",))])
 
     rows = world.signals()
 
@@ -361,7 +359,7 @@ def test_an_award_that_arrives_late_appends_a_vintage(world: TenderWorld) -> Non
     assert {row["closed_at"] for row in rows} == {CLOSED}
 
 
-def test_a_release_on_the_closing_day_is_in_and_one_the_day_after_is_not(
+def test_a_release_on_the_closing_day_counts_and_one_the_day_after_does_not(
     world: TenderWorld,
 ) -> None:
     for index, day in enumerate((CLOSED, date(2024, 4, 6))):
@@ -387,11 +385,11 @@ def test_a_month_without_an_observation_after_its_closing_has_no_row(world: Tend
     assert date(2024, 9, 1) not in months
 
 
-def test_a_release_that_is_taken_back_leaves_a_row_that_says_so(world: TenderWorld) -> None:
+def test_a_withdrawn_release_leaves_a_row_without_a_value(world: TenderWorld) -> None:
     world.release("o1", date(2024, 3, 4), tender_status="complete")
     world.load()
-    gone = {"ocid": "o1", "release_id": "1", "publication": "2", "withdrawn": True}
-    world.add(TENDER_RELEASES, available_at=date(2024, 6, 1), **gone)
+    withdrawal = {"ocid": "o1", "release_id": "1", "publication": "2", "withdrawn": True}
+    world.add(TENDER_RELEASES, available_at=date(2024, 6, 1), **withdrawal)
 
     rows = world.signals()
 
@@ -429,7 +427,7 @@ def test_every_digit_of_an_amount_counts(world: TenderWorld) -> None:
     assert answer(rows, "award-to-estimate", "share_above_1") == (number("0.5"), 2, 2, 0)
 
 
-def test_where_nothing_is_observed_there_is_a_row_without_a_value(world: TenderWorld) -> None:
+def test_without_observations_there_is_a_row_without_a_value(world: TenderWorld) -> None:
     world.release("o1", date(2024, 3, 4), category="works", awards=[award("a", MARCH)])
 
     rows = [row for row in world.signals() if row["month"] == MARCH]
@@ -462,21 +460,21 @@ def test_the_most_restrictive_licence_and_the_portals_are_named(world: TenderWor
 
     rows = world.signals()
 
-    marks = {
+    provenance = {
         (row["license_class"], row["source_ref"])
         for row in rows
         if row["month"] == MARCH and row["vintage"] == 1
     }
     source_ref = "other, test (AF-TENDER releases known on 2024-04-05)"
-    assert marks == {("open-attribution", source_ref)}
+    assert provenance == {("open-attribution", source_ref)}
 
 
-def test_a_row_says_how_and_when_its_releases_were_read(world: TenderWorld) -> None:
+def test_a_row_states_how_and_when_its_releases_were_read(world: TenderWorld) -> None:
     early, late = (datetime(2024, 9, day, 6, tzinfo=UTC) for day in (21, 22))
     for ocid, day, read in (("o1", date(2024, 3, 4), early), ("o2", date(2024, 5, 6), late)):
-        way = "file" if read == late else "api"
-        stated: Row = {"tender_status": "cancelled", "released_on": date(2024, 3, 4)}
-        world.release(ocid, day, observed_at=read, method=way, **stated)
+        method = "file" if read == late else "api"
+        columns: Row = {"tender_status": "cancelled", "released_on": date(2024, 3, 4)}
+        world.release(ocid, day, observed_at=read, method=method, **columns)
 
     first, second = (
         row
@@ -490,7 +488,7 @@ def test_a_row_says_how_and_when_its_releases_were_read(world: TenderWorld) -> N
     assert len({first["provenance_id"], second["provenance_id"]}) == 2
 
 
-def test_a_country_has_its_own_closing_day_whatever_portals_it_gets(
+def test_the_closing_day_depends_on_the_country_and_not_on_its_portals(
     world: TenderWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assets.signals.calendar.CLOSES_AFTER", {"ZA": 9, "another": 30})
@@ -504,28 +502,28 @@ def test_a_country_has_its_own_closing_day_whatever_portals_it_gets(
     assert answer(rows, "cancellation-rate", "cancellation_rate", date(2024, 4, 9)) is not None
 
 
-def test_a_party_that_one_release_leaves_unestablished_is_withheld(world: TenderWorld) -> None:
+def test_a_party_without_evidence_in_one_release_is_withheld(world: TenderWorld) -> None:
     day = date(2024, 3, 5)
     for ocid in ("o1", "o2"):
         world.release(ocid, day, buyer_key="B1", awards=[award("a", day, "30", ("S1",))])
     world.release("o3", day, buyer_key="B2", awards=[award("a", day, "30", ("S1",))])
-    unsaid = next(
+    party = next(
         row
         for row in world.rows[TENDER_PARTIES.name]
         if (row["ocid"], row["party_key"]) == ("o2", "B1")
     )
-    unsaid["org_evidence"] = None
+    party["org_evidence"] = None
 
     rows = world.signals()
 
     buyers = {row["dimension_value"] for row in rows if row["dimension"] == "buyer"}
     assert buyers == {"test/B2"}
-    named = answer(rows, "buyer-supplier-concentration", "named_buyer_share")
-    assert named == (number("0.3333333333"), 3, 3, 1)
+    named_share = answer(rows, "buyer-supplier-concentration", "named_buyer_share")
+    assert named_share == (number("0.3333333333"), 3, 3, 1)
 
 
 def test_an_award_published_later_leaves_no_trace_in_an_earlier_month(tmp_path: Path) -> None:
-    """Not even an empty row: that it is there would tell that the award came."""
+    """Not even an empty row, which would reveal that the award was published."""
     march, read = date(2023, 3, 10), date(2023, 4, 5)
 
     def closing_days(folder: Path, *later: date) -> list[date]:
@@ -544,9 +542,9 @@ def test_an_award_published_later_leaves_no_trace_in_an_earlier_month(tmp_path: 
 def test_every_panel_has_a_page_that_names_its_measures() -> None:
     assert len(PANELS) == len(PANEL_BY_KEY) == len(panel_pages()) == 13
     for panel in PANELS:
-        shown = panel_page(panel.key)
-        assert shown is not None
-        assert all(f"`{measure.key}`" in shown for measure in panel.measures)
+        page = panel_page(panel.key)
+        assert page is not None
+        assert all(f"`{measure.key}`" in page for measure in panel.measures)
     assert panel_page("nothing") is None
 
 

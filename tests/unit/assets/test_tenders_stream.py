@@ -34,8 +34,8 @@ def document(source: str = "ke-ppip") -> Document:
 
 
 def parts(body: bytes, portal: Portal = KENYA, **sizes: int) -> list[Parsed]:
-    found = stream_portal(document(), io.BytesIO(body), portal, KEY, **sizes)
-    return [untyped(part) for part in found]
+    streamed = stream_portal(document(), io.BytesIO(body), portal, KEY, **sizes)
+    return [untyped(part) for part in streamed]
 
 
 def read(body: bytes, portal: Portal = KENYA, **sizes: int) -> Parsed:
@@ -48,75 +48,75 @@ def read(body: bytes, portal: Portal = KENYA, **sizes: int) -> Parsed:
     return whole
 
 
-def kept(parsed: Parsed) -> list[str]:
+def accepted(parsed: Parsed) -> list[str]:
     return [row["source_ref"].partition("#")[2] for row in parsed.rows.get("tender_releases", [])]
 
 
-def left(parsed: Parsed) -> list[tuple[str, str]]:
+def rejections(parsed: Parsed) -> list[tuple[str, str]]:
     rejected = parsed.rejected.get("tender_releases", [])
-    return [(each.source_ref.partition("#")[2], each.reason) for each in rejected]
+    return [(row.source_ref.partition("#")[2], row.reason) for row in rejected]
 
 
-@pytest.mark.parametrize("packed", [bytes, gzip.compress])
-def test_lines_come_in_parts(packed: Any) -> None:
-    found = parts(packed(b"\n".join([LINE] * 25)), part=10, head=200)
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_lines_are_parsed_in_parts(compress: Any) -> None:
+    parsed_parts = parts(compress(b"\n".join([LINE] * 25)), part=10, head=200)
 
-    assert [len(part.rows["tender_releases"]) for part in found] == [10, 10, 5]
-    assert kept(found[2])[-1] == "line 25"
+    assert [len(part.rows["tender_releases"]) for part in parsed_parts] == [10, 10, 5]
+    assert accepted(parsed_parts[2])[-1] == "line 25"
 
 
 def test_a_broken_line_is_rejected_with_its_number() -> None:
     parsed = read(b"\n".join([LINE, b'{"ocid": "x", "id"', b"", LINE, b"<html>", LINE]), head=200)
 
-    assert kept(parsed) == ["line 1", "line 4", "line 6"]
-    assert [place for place, _ in left(parsed)] == ["line 2", "line 5"]
+    assert accepted(parsed) == ["line 1", "line 4", "line 6"]
+    assert [location for location, _ in rejections(parsed)] == ["line 2", "line 5"]
 
 
-def test_a_broken_tail_costs_the_tail_only() -> None:
+def test_only_a_broken_tail_is_rejected() -> None:
     parsed = read(b"\n".join([LINE, LINE, LINE[:-9]]), head=200)
 
-    assert kept(parsed) == ["line 1", "line 2"]
-    assert left(parsed)[0][0] == "line 3"
+    assert accepted(parsed) == ["line 1", "line 2"]
+    assert rejections(parsed)[0][0] == "line 3"
 
 
-def varied(count: int) -> bytes:
+def varied_lines(count: int) -> bytes:
     chance = random.Random(3)
     lines = [json.dumps(BASE | {"id": str(chance.random())}).encode() for _ in range(count)]
     return b"\n".join(lines)
 
 
-def test_a_gzip_that_ends_early_keeps_what_came_before() -> None:
-    parsed = read(gzip.compress(varied(2000))[:-2000])
+def test_releases_before_the_end_of_a_truncated_gzip_are_read() -> None:
+    parsed = read(gzip.compress(varied_lines(2000))[:-2000])
 
-    assert 1000 < len(kept(parsed)) < 2000
-    assert left(parsed)[-1] == ("", "the body cannot be opened: the gzip ends early")
+    assert 1000 < len(accepted(parsed)) < 2000
+    assert rejections(parsed)[-1] == ("", "the body cannot be opened: the gzip ends early")
 
 
-def test_a_gzip_that_breaks_keeps_what_came_before() -> None:
-    body = gzip.compress(varied(50_000))
+def test_releases_before_the_damage_in_a_gzip_are_read() -> None:
+    body = gzip.compress(varied_lines(50_000))
 
     parsed = read(body[: len(body) // 2] + b"\0" * 100 + body[len(body) // 2 :])
 
-    assert len(kept(parsed)) > 1000
-    assert left(parsed)[-1][1].startswith("the body cannot be opened: the gzip is broken")
+    assert len(accepted(parsed)) > 1000
+    assert rejections(parsed)[-1][1].startswith("the body cannot be opened: the gzip is broken")
 
 
 def test_members_of_a_gzip_are_one_body() -> None:
     parsed = read(gzip.compress(LINE + b"\n") + gzip.compress(LINE))
 
-    assert kept(parsed) == ["line 1", "line 2"]
+    assert accepted(parsed) == ["line 1", "line 2"]
 
 
-def test_a_line_that_is_too_long_is_rejected_and_never_held() -> None:
-    pieces = [LINE + b"\n", *[b"x" * 100] * 50, b"\n" + LINE]
+def test_a_line_that_is_too_long_is_rejected() -> None:
+    chunks = [LINE + b"\n", *[b"x" * 100] * 50, b"\n" + LINE]
 
-    found = list(values(pieces, longest=1000))
-    assert [each.location for each in found] == ["line 1", "line 2", "line 3"]
-    assert found[1].reason == "longer than 1000 bytes"  # type: ignore[union-attr]
+    results = list(values(chunks, longest=1000))
+    assert [result.location for result in results] == ["line 1", "line 2", "line 3"]
+    assert results[1].reason == "longer than 1000 bytes"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
-    ("body", "places"),
+    ("body", "locations"),
     [
         ({"releases": [BASE, BASE]}, ["/releases/0", "/releases/1"]),
         ([BASE, BASE], ["/0", "/1"]),
@@ -126,37 +126,39 @@ def test_a_line_that_is_too_long_is_rejected_and_never_held() -> None:
         ({"data": [BASE]}, ["/data/0"]),
     ],
 )
-def test_a_value_longer_than_fits_is_read_release_by_release(body: Any, places: list[str]) -> None:
+def test_a_value_that_does_not_fit_in_memory_is_read_release_by_release(
+    body: Any, locations: list[str]
+) -> None:
     parsed = read(json.dumps(body, indent=1).encode(), head=10)
 
-    assert kept(parsed) == places
-    assert left(parsed) == []
+    assert accepted(parsed) == locations
+    assert rejections(parsed) == []
 
 
-def test_the_broken_tail_of_a_package_is_rejected_and_the_rest_kept() -> None:
+def test_the_broken_tail_of_a_package_is_rejected_and_the_rest_read() -> None:
     body = json.dumps({"releases": [BASE] * 3}, indent=1).encode()
 
     parsed = read(body[:-40], head=10)
 
-    assert kept(parsed) == ["/releases/0", "/releases/1"]
-    ((place, reason),) = left(parsed)
-    assert place == "after /releases/1"
+    assert accepted(parsed) == ["/releases/0", "/releases/1"]
+    ((location, reason),) = rejections(parsed)
+    assert location == "after /releases/1"
     assert reason.startswith("not JSON: ")
 
 
-def test_a_licence_behind_the_releases_counts() -> None:
+def test_a_licence_after_the_releases_applies_to_them() -> None:
     closed = "https://creativecommons.org/licenses/by-nc/4.0/"
     package = {"releases": [BASE], "license": closed}
 
     for body in (package, [package | {"uri": "a"}], {"license": closed, "releases": [BASE]}):
-        ((_, reason),) = left(read(json.dumps(body, indent=1).encode(), head=10))
+        ((_, reason),) = rejections(read(json.dumps(body, indent=1).encode(), head=10))
         assert reason == f"the licence does not let us pass it on: {closed}"
 
 
-def test_a_package_without_a_release_says_so() -> None:
-    assert left(read(b'{"a":\n1}', head=2)) == [("", "no OCDS release, record or package")]
-    assert left(read(b'{"releases":\n[]}', head=2)) == [("/releases", "holds no release")]
-    assert left(read(b"", head=2)) == [("", "the body is empty")]
+def test_a_package_without_a_release_is_rejected() -> None:
+    assert rejections(read(b'{"a":\n1}', head=2)) == [("", "no OCDS release, record or package")]
+    assert rejections(read(b'{"releases":\n[]}', head=2)) == [("/releases", "holds no release")]
+    assert rejections(read(b"", head=2)) == [("", "the body is empty")]
 
 
 def test_numbers_of_a_long_package_are_exact() -> None:
@@ -168,28 +170,28 @@ def test_numbers_of_a_long_package_are_exact() -> None:
     assert '"amount":0.10000000000000001' in row["release"]
 
 
-def test_a_source_that_is_no_portal_is_rejected() -> None:
+def test_a_source_that_is_not_a_portal_is_rejected() -> None:
     (parsed,) = stream(document("nowhere"), io.BytesIO(LINE), KEY)
 
-    assert left(parsed) == [("", "nowhere: no such portal")]
+    assert rejections(parsed) == [("", "nowhere: no such portal")]
 
 
 @settings(deadline=None)
 @given(st.binary() | st.lists(st.sampled_from([LINE, b"{", b"]", b"\xff", b""])).map(b"\n".join))
-def test_any_bytes_are_parts(body: bytes) -> None:
+def test_any_bytes_are_rows_or_rejections(body: bytes) -> None:
     parsed = read(body, head=20)
 
-    assert kept(parsed) or left(parsed)
+    assert accepted(parsed) or rejections(parsed)
 
 
-class Endless(io.RawIOBase):
-    """A body of any length that is nowhere held."""
+class EndlessBody(io.RawIOBase):
+    """A body of any length that is never in memory as a whole."""
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
 
     def read(self, size: int = -1) -> bytes:
-        return next(self._pieces, b"")
+        return next(self._chunks, b"")
 
 
 def test_memory_is_flat_however_long_the_body_is() -> None:
@@ -197,10 +199,10 @@ def test_memory_is_flat_however_long_the_body_is() -> None:
     line = json.dumps(release).encode() + b"\n"
     before = _peak()
 
-    body = Endless(line * 500 for _ in range(200))
+    body = EndlessBody(line * 500 for _ in range(200))
     count = 0
     for part in stream_portal(document(), body, KENYA, KEY, part=2000):  # type: ignore[arg-type]
-        count += sum(len(each) for each in part.typed["tender_releases"])
+        count += sum(len(release) for release in part.typed["tender_releases"])
 
     assert count == 100_000
     assert _peak() - before < 200 << 10
@@ -211,8 +213,8 @@ def _peak() -> int:
 
 
 def counts(parsed: Parsed) -> dict[str, int]:
-    found = {name: len(rows) for name, rows in parsed.rows.items()}
-    return found | {f"{name} rejected": len(each) for name, each in parsed.rejected.items()}
+    row_counts = {name: len(rows) for name, rows in parsed.rows.items()}
+    return row_counts | {f"{name} rejected": len(rows) for name, rows in parsed.rejected.items()}
 
 
 REAL_PORTALS = {"co_colombia": "co-secop", "za_etenders": "za-etenders", "ke_ppra": "ke-ppip"}
@@ -224,16 +226,16 @@ def portal_of(path: Path) -> Portal:
 
 
 def real_files() -> list[Path]:
-    return sorted(each for each in (REAL / "ocds").rglob("*") if each.is_file())
+    return sorted(path for path in (REAL / "ocds").rglob("*") if path.is_file())
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("packed", [bytes, gzip.compress])
-def test_every_real_file_gives_the_same_rows_in_parts(packed: Any) -> None:
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_every_real_file_gives_the_same_rows_in_parts(compress: Any) -> None:
     for path in real_files():
         body, portal = path.read_bytes(), portal_of(path)
         whole = untyped(parse_portal(document(), body, portal, KEY))
-        in_parts = read(packed(body), portal)
+        in_parts = read(compress(body), portal)
         assert in_parts.rows.get("tender_releases") == whole.rows.get("tender_releases"), path
         assert counts(in_parts) == counts(whole), path
 
@@ -244,13 +246,18 @@ def test_every_real_package_gives_the_same_rows_release_by_release() -> None:
     for path in real_files():
         body, portal = path.read_bytes(), portal_of(path)
         whole = untyped(parse_portal(document(), body, portal, KEY))
-        long = read(body, portal, head=1)
-        if whole.rows and not whole.rejected and not kept(whole)[0].startswith("line"):
-            compared += len(kept(long))
-            if kept(long) != kept(whole):
-                print(path, kept(whole)[:3], kept(long)[:3], left(long)[:3])
+        release_by_release = read(body, portal, head=1)
+        if whole.rows and not whole.rejected and not accepted(whole)[0].startswith("line"):
+            compared += len(accepted(release_by_release))
+            if accepted(release_by_release) != accepted(whole):
+                print(
+                    path,
+                    accepted(whole)[:3],
+                    accepted(release_by_release)[:3],
+                    rejections(release_by_release)[:3],
+                )
             else:
-                assert [row["release"] for row in long.rows["tender_releases"]] == [
+                assert [row["release"] for row in release_by_release.rows["tender_releases"]] == [
                     row["release"] for row in whole.rows["tender_releases"]
                 ]
     assert compared > 300
