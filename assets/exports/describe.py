@@ -27,7 +27,7 @@ def table_schema(export_file: ExportFile) -> dict[str, Any]:
             "name": column.name,
             "type": _type_names(column.field.type)[0],
             "description": column.meaning,
-            "example": _plain(column.example),
+            "example": _json_example(column.example),
             "constraints": {"required": not column.field.nullable},
         }
         for column in export_file.columns
@@ -128,20 +128,20 @@ def _licence_url(kind: ArtifactKind) -> str:
     return _LICENCE_PAGES[kind] or LICENCES[kind]
 
 
-def _type_names(kind: pa.DataType) -> tuple[str, str]:
+def _type_names(data_type: pa.DataType) -> tuple[str, str]:
     """Return the names of an Arrow type in Table Schema and in Croissant."""
-    if pa.types.is_list(kind):
-        return "array", _type_names(kind.value_type)[1]
+    if pa.types.is_list(data_type):
+        return "array", _type_names(data_type.value_type)[1]
     return {
         pa.string(): ("string", "sc:Text"),
         pa.int64(): ("integer", "sc:Integer"),
         pa.bool_(): ("boolean", "sc:Boolean"),
         pa.date32(): ("date", "sc:Date"),
         pa.timestamp("us", tz="UTC"): ("datetime", "sc:DateTime"),
-    }.get(kind, ("number", "sc:Float"))
+    }.get(data_type, ("number", "sc:Float"))
 
 
-def _plain(example: Any) -> Any:
+def _json_example(example: Any) -> Any:
     if isinstance(example, Decimal):
         return str(example)
     return example.isoformat() if isinstance(example, date) else example

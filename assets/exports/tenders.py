@@ -118,7 +118,7 @@ def _awards(releases: pa.Table) -> pa.Table:
             sole_names.append(supplier_names[0] if len(supplier_names) == 1 else None)
             names += supplier_names
             list_ends.append(len(names))
-    stated = [
+    award_columns = [
         pa.array(indexes, pa.int64()),
         pa.array(ids, pa.string()),
         pa.array(days, pa.date32()),
@@ -130,7 +130,7 @@ def _awards(releases: pa.Table) -> pa.Table:
     ]
     released = releases.select([column.name for column in _RELEASE_COLUMNS])
     repeated = released.take(pa.array(release_numbers, pa.int64()))
-    return pa.Table.from_arrays([*repeated.columns, *stated], schema=_SCHEMA)
+    return pa.Table.from_arrays([*repeated.columns, *award_columns], schema=_SCHEMA)
 
 
 def _with_awards(releases: pa.ChunkedArray) -> Iterator[tuple[int, memoryview]]:

@@ -140,7 +140,7 @@ class _Company(msgspec.Struct):
 
 
 def parse(document: Document, body: bytes) -> Parsed:
-    """Read the figures of one issuer; what cannot be read is named with its pointer."""
+    """Parse the figures of one issuer; unreadable facts are rejected with their JSON pointer."""
     parsed = Parsed()
     try:
         service_id, elements = _open(body)
@@ -151,7 +151,7 @@ def parse(document: Document, body: bytes) -> Parsed:
     for taxonomy, element, raw in elements:
         facts.extend(facts_of(parsed, document, taxonomy, element, raw))
     years = years_of((fact.start, fact.end) for fact in facts if fact.start is not None)
-    named = {
+    period_types = {
         (fact.start, fact.end): period_type((fact.start, fact.end), years)
         for fact in facts
         if fact.start is not None
@@ -164,7 +164,7 @@ def parse(document: Document, body: bytes) -> Parsed:
             reason = "no statement of the filing tells its accounting standard"
             parsed.reject(FUNDAMENTALS, document, fact.location, reason)
         else:
-            readings.append(_reading(document, service_id, fact, standard, named))
+            readings.append(_reading(document, service_id, fact, standard, period_types))
     precise = without_written_roundings(parsed, document, readings)
     accepted = without_echoes(parsed, document, settle(parsed, document, precise))
     parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
@@ -219,9 +219,12 @@ def _reading(
     service_id: str,
     fact: Fact,
     standard: str,
-    named: dict[tuple[date, date], Any],
+    period_types: dict[tuple[date, date], Any],
 ) -> Reading:
-    kind = "INSTANT" if fact.item.kind == "instant" else "OTHER"  # OTHER: no start is given
+    # A fact without a start is a balance, or a duration of unknown length.
+    period = "INSTANT" if fact.item.kind == "instant" else "OTHER"
+    if fact.start is not None:
+        period = period_types[fact.start, fact.end]
     row = {
         **provenance(document, fact.location, "xbrl"),
         **of_line(fact.item, standard, fact.unit),
@@ -229,7 +232,7 @@ def _reading(
         "publication": fact.accession,
         "service_id": service_id,
         "value_reported": fact.value,
-        "period_type": kind if fact.start is None else named[fact.start, fact.end],
+        "period_type": period,
         "period_start": fact.start,
         "period_end": fact.end,
         "fiscal_label": fact.label,

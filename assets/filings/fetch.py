@@ -95,20 +95,20 @@ def _issuers(window: Window, settings: Settings) -> tuple[str, ...]:
 
 def _padded(cik: str) -> str:
     if not re.fullmatch(r"[0-9]{1,10}", cik):
-        raise FetchError(f"{cik!r:.40} is no CIK: give up to ten digits")
+        raise FetchError(f"{cik!r:.40} is not a CIK: give up to ten digits")
     return cik.zfill(10)
 
 
 def _submissions(client: Client, base: str, cik: str) -> Iterator[FetchedResponse]:
-    answer = client.get(f"{base}/submissions/CIK{_padded(cik)}.json", "json", conditional=True)
-    if not answer.changed:
+    response = client.get(f"{base}/submissions/CIK{_padded(cik)}.json", "json", conditional=True)
+    if not response.changed:
         return
     older = [
         client.get(f"{base}/submissions/{name}", "json")
-        for name in _older_pages(fetchers.response_json(answer))
+        for name in _older_pages(fetchers.response_json(response))
     ]
-    for response in (answer, *older):
-        yield fetchers.fetched_response("sec-submissions", "public-domain", response)
+    for page in (response, *older):
+        yield fetchers.fetched_response("sec-submissions", "public-domain", page)
 
 
 def _older_pages(filer: Any) -> list[str]:
@@ -116,15 +116,17 @@ def _older_pages(filer: Any) -> list[str]:
     names = [str(fetchers.json_member(file, "name")) for file in files]
     invalid = [name for name in names if not _OLDER_PAGE.fullmatch(name)]
     if invalid:
-        raise FetchError(f"{invalid[0]!r:.60} is no name of an older page of filings; report it")
+        raise FetchError(
+            f"{invalid[0]!r:.60} is not the name of an older page of filings; report it"
+        )
     return names
 
 
 def _companyfacts(client: Client, base: str, cik: str) -> Iterator[FetchedResponse]:
     url = f"{base}/api/xbrl/companyfacts/CIK{_padded(cik)}.json"
-    answer = client.get(url, "json", conditional=True)
-    if answer.changed:
-        yield fetchers.fetched_response("sec-companyfacts", "public-domain", answer)
+    response = client.get(url, "json", conditional=True)
+    if response.changed:
+        yield fetchers.fetched_response("sec-companyfacts", "public-domain", response)
 
 
 def _country(client: Client, base: str, window: Window, country: str) -> Iterator[FetchedResponse]:
@@ -136,12 +138,12 @@ def _country(client: Client, base: str, window: Window, country: str) -> Iterato
         # A filing without a JSON report is one that the index could not convert.
         if not path or (window.to and added[:10] > str(window.to)):
             continue
-        answer = client.get(f"{base}/{str(path).lstrip('/')}", "json", conditional=True)
-        if answer.changed:
+        response = client.get(f"{base}/{str(path).lstrip('/')}", "json", conditional=True)
+        if response.changed:
             # The report states neither: its parser reads them from the landed headers.
             report_id = str(fetchers.json_member(filing, "fxo_id"))
             extra_headers = {"x-date-added": added, "x-fxo-id": report_id}
-            yield fetchers.fetched_response("xbrl-filings", "restricted", answer, extra_headers)
+            yield fetchers.fetched_response("xbrl-filings", "restricted", response, extra_headers)
 
 
 def _index(client: Client, base: str, window: Window, country: str) -> Iterator[Any]:
@@ -153,16 +155,16 @@ def _index(client: Client, base: str, window: Window, country: str) -> Iterator[
     }
     seen, count, page = 0, 1, 1
     while seen < count:
-        answer = client.get(
+        response = client.get(
             fetchers.build_url(base, "api/filings", query | {"page[number]": page}), "json"
         )
-        index = fetchers.response_json(answer)
+        index = fetchers.response_json(response)
         filings, count = (
             fetchers.json_member(index, "data"),
             fetchers.json_member(index, "meta", "count"),
         )
         if not isinstance(filings, list) or not isinstance(count, int):
-            raise FetchError(f"{answer.url}: not a page of the index; report it")
+            raise FetchError(f"{response.url}: not a page of the index; report it")
         if not filings and seen < count:
             raise FetchError(f"{country}: page {page} is empty after {seen} of {count}; try again")
         for filing in filings:

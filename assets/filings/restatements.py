@@ -25,7 +25,7 @@ _LINE = ("line_item", "basis", "period_start", "period_end")
 
 
 class FilingScales:
-    """Currency and scale of other filing, inferred from all readings of an issuer."""
+    """Currency and scale of each filing, inferred from all readings of an issuer."""
 
     def __init__(self, readings: list[Reading]) -> None:
         """Group the readings by filing; currency and scale are computed on demand."""
@@ -40,35 +40,38 @@ class FilingScales:
         """Return the power of ten a filing is written in, and whether enough figures prove it."""
         filing_unit = reading.row["publication"], reading.row["unit"]
         if filing_unit not in self._scales:
-            beside = (
+            same_unit = (
                 other
                 for other in self._by_filing[filing_unit[0]]
                 if other.row["unit"] == filing_unit[1]
             )
-            scales = Counter(scale_of(other.value) for other in beside if other.value)
-            most = max(scales, key=lambda scale: (scales[scale], scale), default=0)
-            self._scales[filing_unit] = most, scales.total() >= _PROOF
-        most, proved = self._scales[filing_unit]
-        return (most, True) if proved else (scale_of(reading.value), False)
+            scales = Counter(scale_of(other.value) for other in same_unit if other.value)
+            main_scale = max(scales, key=lambda scale: (scales[scale], scale), default=0)
+            self._scales[filing_unit] = main_scale, scales.total() >= _PROOF
+        main_scale, proved = self._scales[filing_unit]
+        return (main_scale, True) if proved else (scale_of(reading.value), False)
 
     def reports_in(self, reading: Reading) -> str | None:
         """Return the currency of a filing's statements: of several, that of most figures."""
         filing = reading.row["publication"]
         if filing not in self._money:
-            here = _money(self._by_filing[filing])
-            ever = _money(self._readings) if len(here) > 1 else here
-            most = max(here, key=lambda code: (here[code], ever[code]), default=None)
-            self._money[filing] = most
+            in_filing = _money(self._by_filing[filing])
+            overall = _money(self._readings) if len(in_filing) > 1 else in_filing
+            main_currency = max(
+                in_filing, key=lambda code: (in_filing[code], overall[code]), default=None
+            )
+            self._money[filing] = main_currency
         return self._money[filing]
 
     def is_translation(self, reading: Reading) -> bool:
         """Return whether the filing states the same line in its reporting currency."""
-        own = self.reports_in(reading)
-        if own is None or reading.row["currency_reported"] in (None, own):
+        currency = self.reports_in(reading)
+        if currency is None or reading.row["currency_reported"] in (None, currency):
             return False
         line = [reading.row[name] for name in _LINE]
         return any(
-            other.row["currency_reported"] == own and [other.row[name] for name in _LINE] == line
+            other.row["currency_reported"] == currency
+            and [other.row[name] for name in _LINE] == line
             for other in self._by_filing[reading.row["publication"]]
         )
 
@@ -112,8 +115,8 @@ def _no_restatement(standing: Reading, reading: Reading, filings: FilingScales) 
     if reading.value == standing.value:
         return None
     if filings.is_translation(reading):
-        own = filings.reports_in(reading)
-        return f"a convenience translation at another rate: the filing reports in {own}"
+        currency = filings.reports_in(reading)
+        return f"a convenience translation at another rate: the filing reports in {currency}"
     if reading.value == -standing.value:
         return f"its sign is turned, a convention and no restatement: {standing.value} stands"
     if _in_another_scale(standing, reading, filings):
@@ -149,7 +152,7 @@ def without_roundings(
 def without_written_roundings(
     parsed: Parsed, document: Document, readings: Iterable[Reading]
 ) -> Iterator[Reading]:
-    """Do the same where only trailing zeros show how far a value was rounded."""
+    """Like ``without_roundings``, where only trailing zeros show how far a value was rounded."""
     for group in _by_figure(readings):
         best = group[0] if len(group) == 1 else min(group, key=lambda other: scale_of(other.value))
         yield from _others(parsed, document, group, best, is_written_rounded)
@@ -184,10 +187,10 @@ def _others(
     document: Document,
     group: list[Reading],
     best: Reading,
-    rounded: Callable[[Reading, Reading], bool],
+    is_rounded: Callable[[Reading, Reading], bool],
 ) -> Iterator[Reading]:
     for reading in group:
-        if reading.value != best.value and rounded(reading, best):
+        if reading.value != best.value and is_rounded(reading, best):
             reason = f"a rounding of {best.value}, which the same report states"
             parsed.reject(FUNDAMENTALS, document, reading.location, reason)
         else:

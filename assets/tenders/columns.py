@@ -97,12 +97,12 @@ class ReleaseColumns:
         self._clear()
 
     def _release_table(self) -> pa.Table:
-        own: dict[str, Sequence[Any]] = {"release": self._release_json}
-        own |= zip(ReleaseRow._fields, zip(*self._releases, strict=True), strict=True)
+        values_by_column: dict[str, Sequence[Any]] = {"release": self._release_json}
+        values_by_column |= zip(ReleaseRow._fields, zip(*self._releases, strict=True), strict=True)
         count = len(self._releases)
         arrays = [
-            pa.array(own[field.name], field.type)
-            if field.name in own
+            pa.array(values_by_column[field.name], field.type)
+            if field.name in values_by_column
             else pa.repeat(pa.scalar(self._common[field.name], field.type), count)
             for field in _RELEASES
         ]

@@ -88,25 +88,25 @@ def _license_class(portal: str) -> LicenseClass:
 
 def _day(client: Client, base: str, day: str) -> Iterator[FetchedResponse]:
     """Fetch all pages of a day before yielding any: an incomplete day is not landed."""
-    answers: list[SourceResponse] = []
+    responses: list[SourceResponse] = []
     for page in range(1, _MOST_PAGES):
         query: dict[str, str | int] = {"PageNumber": page, "PageSize": _PAGE}
         url = fetchers.build_url(base, "api/OCDSReleases", query | {"dateFrom": day, "dateTo": day})
         try:
-            answer = client.get(url, "json")
+            response = client.get(url, "json")
         except FetchError as error:
             raise FetchError(f"page {page} did not arrive: {error}", error.status) from None
-        package = fetchers.response_json(answer)
+        package = fetchers.response_json(response)
         releases = fetchers.json_member(package, "releases")
         if not isinstance(releases, list):
-            raise FetchError(f"{answer.url}: the answer is no release package; report it")
+            raise FetchError(f"{response.url}: the response is not a release package; report it")
         if releases:
-            answers.append(answer)
+            responses.append(response)
         if not releases or not fetchers.json_member(package, "links", "next"):
             break
     license_class = _license_class("za-etenders")
     yield from (
-        fetchers.fetched_response("za-etenders", license_class, answer) for answer in answers
+        fetchers.fetched_response("za-etenders", license_class, response) for response in responses
     )
 
 
@@ -116,9 +116,9 @@ def _financial_year(day: date) -> int:
 
 def _financial_year_of_kenya(client: Client, base: str, year: str) -> Iterator[FetchedResponse]:
     url = fetchers.build_url(base, "api/ocds/tenders", {"fy": year})
-    answer = client.get(url, "json", conditional=True)
-    if answer.changed:
-        yield fetchers.fetched_response("ke-ppip", _license_class("ke-ppip"), answer)
+    response = client.get(url, "json", conditional=True)
+    if response.changed:
+        yield fetchers.fetched_response("ke-ppip", _license_class("ke-ppip"), response)
 
 
 def _years(window: Window) -> list[str]:

@@ -133,13 +133,15 @@ class ReleaseReader:
         template = self._portal.release_url
         return template.format(ocid=quote(ocid, safe="")) if template else None
 
-    def _license(self, stated: str | None) -> LicenseClass:
-        kind = license_of(stated) or self._portal.license_class
-        if kind is None:
-            raise ReleaseRefused(f"no open licence is stated: {stated or 'nothing':.100}")
-        if kind not in OPEN_CLASSES:
-            raise ReleaseRefused(f"the licence does not let us pass it on: {stated or kind:.100}")
-        return kind
+    def _license(self, licence_text: str | None) -> LicenseClass:
+        license_class = license_of(licence_text) or self._portal.license_class
+        if license_class is None:
+            raise ReleaseRefused(f"no open licence is stated: {licence_text or 'nothing':.100}")
+        if license_class not in OPEN_CLASSES:
+            raise ReleaseRefused(
+                f"the licence does not let us pass it on: {licence_text or license_class:.100}"
+            )
+        return license_class
 
     def _tag(self, value: Any) -> str | None:
         tags = value if isinstance(value, list) else [value]

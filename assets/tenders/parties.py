@@ -107,12 +107,12 @@ class PartyChecker:
             name = name or text(register[2])
             scheme, number = text(register[0]), self._own_id(register[1])
             scheme, number = (scheme, number) if scheme and number else (None, None)
-        own = self._own_id(own_id) or (scheme and f"{scheme}-{number}")
-        if not name and not own:
+        party_id = self._own_id(own_id) or (scheme and f"{scheme}-{number}")
+        if not name and not party_id:
             return None
         country = _country(*address) if address else None
         return WrittenParty(
-            name or "", plain(name or ""), own, scheme, number, country or self.portal.country
+            name or "", plain(name or ""), party_id, scheme, number, country or self.portal.country
         )
 
     def _own_id(self, value: Any) -> str | None:
@@ -144,14 +144,14 @@ def _base(written: WrittenParty, other: bool) -> str:
 
 def _country(name: Any, code: Any) -> str | None:
     """Return the country of a party's own address; None if absent or unknown."""
-    stated = text(name) or text(code)
-    return _code(stated) if stated else None
+    country = text(name) or text(code)
+    return _country_code(country) if country else None
 
 
 @lru_cache(maxsize=1 << 10)
-def _code(stated: str) -> str | None:
+def _country_code(country: str) -> str | None:
     try:
-        return str(pycountry.countries.lookup(stated).alpha_2)
+        return str(pycountry.countries.lookup(country).alpha_2)
     except LookupError:
         return None
 
@@ -198,12 +198,12 @@ class Parties:
         self, organisations: list[tuple[OcdsOrganisation, str]]
     ) -> list[tuple[OcdsOrganisation, WrittenParty | None, str]]:
         """Parse organisations, and record which party owns which id and which ids are shared."""
-        parsed, own = [], self._by_id
+        parsed, owners = [], self._by_id
         for organisation, role in organisations:
             written = self._checker.read(organisation)
             parsed.append((organisation, written, role))
             if written and written.id and written.name:
-                first = own.setdefault(written.id, written)
+                first = owners.setdefault(written.id, written)
                 if first is not written and first.plain != written.plain:
                     self._shared.add(written.id)
         return parsed

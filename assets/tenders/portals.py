@@ -100,12 +100,14 @@ _OPEN: tuple[tuple[str, LicenseClass], ...] = (
 )
 
 
-def license_of(stated: str | None) -> LicenseClass | None:
+def license_of(licence_text: str | None) -> LicenseClass | None:
     """Return the class of a licence text; ``restricted`` if it forbids redistribution.
 
     None if there is none, or none that we recognise.
     """
-    text = (stated or "").lower()
-    if any(re.search(pattern, text) for pattern in _CLOSED):
+    lowered = (licence_text or "").lower()
+    if any(re.search(pattern, lowered) for pattern in _CLOSED):
         return "restricted"
-    return next((kind for pattern, kind in _OPEN if re.search(pattern, text)), None)
+    return next(
+        (license_class for pattern, license_class in _OPEN if re.search(pattern, lowered)), None
+    )

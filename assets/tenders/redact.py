@@ -50,8 +50,8 @@ _KINDS = {
     "day": "redacted = days[value] if type(value) is str else None",
     "number": "redacted = value if type(value) is int or type(value) is Decimal else None",
 }
-_ONE = "redacted = redact_{}(value)"
-_MANY = "redacted = [item for item in value if redact_{}(item) is not None] or None"
+_STRUCT = "redacted = redact_{}(value)"
+_STRUCT_LIST = "redacted = [item for item in value if redact_{}(item) is not None] or None"
 # Writes back only what changed; ``result`` stays None if nothing of the struct is left.
 _MEMBER = """
     value = struct.{name}
@@ -107,7 +107,7 @@ def _source(struct: type, templates: Mapping[str, str]) -> str:
     """Return the source of the function that redacts one struct."""
     reads = {name: templates[kind] for name, kind in value_kinds(struct).items()}
     for name, (inner, is_list) in nested_structs(struct).items():
-        reads[name] = (_MANY if is_list else _ONE).format(inner.__name__)
+        reads[name] = (_STRUCT_LIST if is_list else _STRUCT).format(inner.__name__)
     members = "".join(
         _MEMBER.format(name=field.name, read=reads[field.name]) for field in fields(struct)
     )

@@ -139,13 +139,13 @@ def _wrapped(
     if inner is None:
         yield Unreadable(location, "no OCDS release, record or package")
     else:
-        stated = _licence(value, licence)
-        yield from _walk(value[inner], f"{location}/{inner}", stated, depth + 1)
+        inner_licence = _licence(value, licence)
+        yield from _walk(value[inner], f"{location}/{inner}", inner_licence, depth + 1)
 
 
 def _licence(package: dict[str, Any], outer: str | None) -> str | None:
-    stated = package.get("license")
-    return stated if isinstance(stated, str) else outer
+    licence = package.get("license")
+    return licence if isinstance(licence, str) else outer
 
 
 def _kind(value: Any) -> str:

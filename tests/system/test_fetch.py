@@ -442,7 +442,7 @@ def test_an_older_page_named_to_lead_elsewhere_is_refused(server: Replay, client
     server.on("/submissions/CIK0000000001.json", reply(filer))
 
     assert (
-        "no name of an older page"
+        "not the name of an older page"
         in documents_and_error(
             filings.submissions(client, server.base, ALWAYS, configured(CIKS="1"))
         )[1]
@@ -458,7 +458,7 @@ def test_an_issuer_that_fails_does_not_stop_the_others(server: Replay, client: C
 
     assert [document.url[-6:] for document in documents] == ["2.json"]
     assert "CIK0000000001.json: it answers 404" in words
-    assert "'x' is no CIK" in words
+    assert "'x' is not a CIK" in words
 
 
 def test_the_nightly_zip_arrives_whole_in_one_download(server: Replay, client: Client) -> None:
