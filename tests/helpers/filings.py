@@ -20,12 +20,12 @@ ACCN_1, ACCN_2 = "0001193125-19-000001", "0001193125-20-000001"
 
 def document(body: bytes, url: str = "https://example.org/d.json", **headers: str) -> Document:
     digest = hashlib.sha256(body).hexdigest()
-    read = datetime(2026, 11, 14, tzinfo=UTC)
-    return Document(digest, "a-source", url, "public-domain", read, 200, headers, len(body))
+    observed_at = datetime(2026, 11, 14, tzinfo=UTC)
+    return Document(digest, "a-source", url, "public-domain", observed_at, 200, headers, len(body))
 
 
 def fact(**changes: Any) -> dict[str, Any]:
-    stated = {
+    members = {
         "start": "2018-01-01",
         "end": "2018-12-31",
         "val": 100,
@@ -35,7 +35,7 @@ def fact(**changes: Any) -> dict[str, Any]:
         "form": "20-F",
         "filed": "2019-03-29",
     }
-    return {key: value for key, value in (stated | changes).items() if value != "-"}
+    return {key: value for key, value in (members | changes).items() if value != "-"}
 
 
 def company(facts: dict[str, Any], cik: object = 1172724) -> bytes:
@@ -53,11 +53,11 @@ def rows(parsed: Parsed) -> list[dict[str, Any]]:
 
 
 def reasons(parsed: Parsed) -> list[str]:
-    return [item.reason for table in parsed.rejected.values() for item in table]
+    return [row.reason for rows in parsed.rejected.values() for row in rows]
 
 
 def locations(parsed: Parsed) -> list[str]:
-    refs = [item.source_ref for table in parsed.rejected.values() for item in table]
+    refs = [row.source_ref for rows in parsed.rejected.values() for row in rows]
     return [ref.partition("#")[2] for ref in refs]
 
 
@@ -67,7 +67,7 @@ def filer(**changes: Any) -> bytes:
         "filingDate": ["2025-03-27", "2026-02-01"],
         "form": ["20-F", "6-K"],
     }
-    stated = {
+    members = {
         "cik": "0001172724",
         "entityType": "operating",
         "name": "Fictional Gold Ltd",
@@ -79,11 +79,11 @@ def filer(**changes: Any) -> bytes:
         "formerNames": [{"name": "Fictional Gold & Silver Ltd"}],
         "filings": {"recent": recent, "files": []},
     }
-    return json.dumps(stated | changes).encode()
+    return json.dumps(members | changes).encode()
 
 
 LEI = "989900FICTIONAL00170"
-SPACES = {
+NAMESPACES = {
     "ifrs-full": "https://xbrl.ifrs.org/taxonomy/2021-03-24/ifrs-full",
     "iso4217": "http://www.xbrl.org/2003/iso4217",
     "scheme": "http://standards.iso.org/iso/17442",
@@ -91,7 +91,7 @@ SPACES = {
 }
 
 
-def stated(value: object = "1234567890123456.78", **changes: Any) -> dict[str, Any]:
+def report_fact(value: object = "1234567890123456.78", **changes: Any) -> dict[str, Any]:
     decimals = changes.pop("decimals", None)
     dimensions = {
         "concept": "ifrs-full:Revenue",
@@ -104,7 +104,7 @@ def stated(value: object = "1234567890123456.78", **changes: Any) -> dict[str, A
 
 
 def report(*facts: dict[str, Any], **headers: str) -> Parsed:
-    info = {"documentType": "https://xbrl.org/2021/xbrl-json", "namespaces": SPACES}
+    info = {"documentType": "https://xbrl.org/2021/xbrl-json", "namespaces": NAMESPACES}
     facts_by_id = {f"f-{number}": fact for number, fact in enumerate(facts)}
     body = json.dumps({"documentInfo": info, "facts": facts_by_id}).encode()
     return xbrl_json.parse(document(body, "https://example.org/x/r-1.json", **headers), body)

@@ -28,8 +28,8 @@ from tests.helpers.filings import (
     real_rows,
     reasons,
     report,
+    report_fact,
     rows,
-    stated,
 )
 from warehouse.record.incoming import to_arrow
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RECORD_TABLES
@@ -339,8 +339,8 @@ def test_edgar_country_codes_are_translated_to_iso() -> None:
 
 
 def test_a_period_of_a_report_ends_on_the_day_before_midnight() -> None:
-    balance = stated(concept="ifrs-full:Assets", period="2024-01-01T00:00:00")
-    parsed = report(stated(), balance)
+    balance = report_fact(concept="ifrs-full:Assets", period="2024-01-01T00:00:00")
+    parsed = report(report_fact(), balance)
     flow, assets = rows(parsed)
     assert flow["value_reported"] == Decimal("1234567890123456.78")
     assert (flow["period_start"], flow["period_end"]) == (date(2023, 1, 1), date(2023, 12, 31))
@@ -351,25 +351,25 @@ def test_a_period_of_a_report_ends_on_the_day_before_midnight() -> None:
 
 
 def test_a_report_without_a_date_added_has_no_available_at() -> None:
-    assert rows(report(stated()))[0]["available_at"] is None
-    dated = report(stated(), **{"X-Date-Added": "2023-11-09 00:00:00"})
+    assert rows(report(report_fact()))[0]["available_at"] is None
+    dated = report(report_fact(), **{"X-Date-Added": "2023-11-09 00:00:00"})
     assert rows(dated)[0]["available_at"] == date(2023, 11, 9)
 
 
 def test_segments_and_text_are_out_of_scope() -> None:
-    segment = stated(**{"ifrs-full:SegmentsAxis": "x:GoldMember"})
-    parsed = report(segment, stated("Some words", concept="ifrs-full:DisclosureOfX"))
+    segment = report_fact(**{"ifrs-full:SegmentsAxis": "x:GoldMember"})
+    parsed = report(segment, report_fact("Some words", concept="ifrs-full:DisclosureOfX"))
     assert rows(parsed) == [] and reasons(parsed) == []
 
 
 def test_a_rounded_value_in_the_same_report_is_rejected() -> None:
-    parsed = report(stated("1234567", decimals=0), stated("1200000", decimals=-5))
+    parsed = report(report_fact("1234567", decimals=0), report_fact("1200000", decimals=-5))
     assert [row["value_reported"] for row in rows(parsed)] == [Decimal(1234567)]
     assert "rounding" in reasons(parsed)[0]
 
 
 def test_two_precise_values_of_one_figure_are_rejected() -> None:
-    parsed = report(stated("1234567", decimals=0), stated("1234570", decimals=0))
+    parsed = report(report_fact("1234567", decimals=0), report_fact("1234570", decimals=0))
     assert rows(parsed) == [] and len(reasons(parsed)) == 2
 
 
@@ -388,7 +388,7 @@ def test_two_precise_values_of_one_figure_are_rejected() -> None:
 def test_an_unreadable_fact_of_a_report_is_rejected_with_a_reason(
     changes: dict[str, Any], word: str
 ) -> None:
-    parsed = report(stated(**changes))
+    parsed = report(report_fact(**changes))
     assert rows(parsed) == [] and locations(parsed) == ["/facts/f-0"]
     assert word in reasons(parsed)[0]
 

@@ -26,8 +26,8 @@ from tests.helpers.filings import (
     real_rows,
     reasons,
     report,
+    report_fact,
     rows,
-    stated,
 )
 from warehouse.record.tables import FUNDAMENTALS
 
@@ -149,10 +149,10 @@ def test_the_shares_on_the_cover_are_those_outstanding_under_the_filings_standar
 
 
 def test_cover_shares_without_an_accounting_standard_are_rejected() -> None:
-    lone = [fact(start="-", accn=ACCN_2)]
-    assert reasons(with_cover_shares("us-gaap", cover=lone)) == []
+    cover = [fact(start="-", accn=ACCN_2)]
+    assert reasons(with_cover_shares("us-gaap", cover=cover)) == []
     for taxonomies in ((), ("us-gaap", "ifrs-full")):
-        assert "accounting standard" in reasons(with_cover_shares(*taxonomies, cover=lone))[0]
+        assert "accounting standard" in reasons(with_cover_shares(*taxonomies, cover=cover))[0]
 
 
 @pytest.mark.parametrize("form", ["10-KT", "40-F/A", "10-K405", "20-F"])
@@ -163,15 +163,15 @@ def test_every_form_of_annual_report_proves_an_issuer(form: str) -> None:
 
 
 def test_infinite_decimals_are_exact_and_a_number_without_unit_is_rejected() -> None:
-    parsed = report(stated("1234567", decimals="INF"), stated("1200000", decimals=-5))
+    parsed = report(report_fact("1234567", decimals="INF"), report_fact("1200000", decimals=-5))
     assert values(parsed, "EUR") == [1234567]
-    assert "without its unit" in reasons(report(stated(unit=None)))[0]
+    assert "without its unit" in reasons(report(report_fact(unit=None)))[0]
 
 
 def test_an_issuer_in_a_report_may_be_identified_by_its_cik() -> None:
-    parsed = report(stated(entity="cik:0001172724"))
+    parsed = report(report_fact(entity="cik:0001172724"))
     assert rows(parsed)[0]["service_id"] == companyfacts.service_id_of(1172724)
-    assert "neither by an LEI" in reasons(report(stated(entity="other:1")))[0]
+    assert "neither by an LEI" in reasons(report(report_fact(entity="other:1")))[0]
 
 
 @pytest.mark.shared

@@ -121,7 +121,7 @@ def test_latin_1_is_read_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stated", "released_on", "available_at"),
+    ("released", "released_on", "available_at"),
     [
         ("2026-08-14T00:00:00Z", date(2026, 8, 14), date(2026, 8, 14)),
         ("2019-11-25T17:20:38.1197059Z", date(2019, 11, 25), date(2019, 11, 25)),
@@ -135,9 +135,9 @@ def test_latin_1_is_read_as_it_was_written() -> None:
     ],
 )
 def test_a_release_is_available_from_its_date_but_never_later_than_we_read_it(
-    stated: str | None, released_on: date | None, available_at: date
+    released: str | None, released_on: date | None, available_at: date
 ) -> None:
-    row = release_row({"date": stated}, "ke-ppip")
+    row = release_row({"date": released}, "ke-ppip")
 
     assert (row["released_on"], row["available_at"]) == (released_on, available_at)
 
@@ -157,11 +157,11 @@ def test_zero_means_unknown_only_where_the_portal_writes_it_so() -> None:
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=2, min_value=1))
-def test_every_digit_of_an_amount_survives(stated: Decimal) -> None:
-    body = b'{"ocid":"a","id":"1","awards":[{"value":{"amount":%s}}]}' % str(stated).encode()
+def test_every_digit_of_an_amount_survives(amount: Decimal) -> None:
+    body = b'{"ocid":"a","id":"1","awards":[{"value":{"amount":%s}}]}' % str(amount).encode()
 
     (row,) = read(body).rows["tender_releases"]
-    assert row["release"] == f'{{"awards":[{{"value":{{"amount":{stated}}}}}]}}'
+    assert row["release"] == f'{{"awards":[{{"value":{{"amount":{amount}}}}}]}}'
 
 
 def test_an_amount_is_published_as_it_was_written() -> None:
@@ -345,7 +345,7 @@ def test_a_member_of_another_type_counts_as_absent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stated", "kind"),
+    ("licence_text", "license_class"),
     [
         ("https://opendatacommons.org/licenses/pddl/1-0/111", "public-domain"),
         ("https://opendefinition.org/licenses/odc-pddl/", "public-domain"),
@@ -360,8 +360,10 @@ def test_a_member_of_another_type_counts_as_absent() -> None:
         (None, None),
     ],
 )
-def test_a_licence_is_recognised_by_its_url(stated: str | None, kind: str | None) -> None:
-    assert license_of(stated) == kind
+def test_a_licence_is_recognised_by_its_url(
+    licence_text: str | None, license_class: str | None
+) -> None:
+    assert license_of(licence_text) == license_class
 
 
 def test_a_package_that_may_not_be_redistributed_is_rejected() -> None:
