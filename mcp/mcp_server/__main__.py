@@ -103,10 +103,10 @@ def _serve_http(options: http.Options, host: str, port: int) -> None:
 
 
 def _serve_stdio(options: http.Options, key: str) -> None:
-    # No child process needs it.
+    # No child process needs the key.
     os.environ.pop(_KEY, None)
     if not key:
-        raise SankofaError(f"no API key; put one into the environment as {_KEY}")
+        raise SankofaError(f"no API key; set {_KEY}")
     try:
         anyio.run(stdio.serve, options.service(), key)
     except Problem as problem:
@@ -115,13 +115,13 @@ def _serve_stdio(options: http.Options, key: str) -> None:
 
 def _parser(settings: Settings) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mcp_server", description=__doc__)
-    # A URL that holds a password belongs into the environment, not into a list of processes.
-    for name, what in {
+    # A URL with a password belongs in the environment: command lines show in lists of processes.
+    for name, meaning in {
         "marts": "folder or database of the builds",
         "keys": "file or Redis of the key store",
     }.items():
         default = settings.explicit(name)
-        help_ = f"{what}; default: SANKOFA_{name.upper()}"
+        help_ = f"{meaning}; default: SANKOFA_{name.upper()}"
         parser.add_argument(f"--{name}", default=default, required=default is None, help=help_)
     parser.add_argument(
         "--usage",
@@ -133,17 +133,17 @@ def _parser(settings: Settings) -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8322)
-    parser.add_argument("--workers", type=int, help="processes; by default one for each core")
-    _several(parser, "--base-url", "address at which the server is reached")
-    _several(parser, "--allowed-host", "a further Host that is answered, such as host:port")
-    _several(parser, "--allowed-origin", "a further Origin that is answered, for web clients")
-    _several(parser, "--trusted-proxy", "proxy whose X-Forwarded headers hold")
+    parser.add_argument("--workers", type=int, help="number of processes; default: one per core")
+    _repeatable(parser, "--base-url", "public URL of the server")
+    _repeatable(parser, "--allowed-host", "further Host header to accept, such as host:port")
+    _repeatable(parser, "--allowed-origin", "further Origin to accept, for web clients")
+    _repeatable(parser, "--trusted-proxy", "proxy whose X-Forwarded headers are trusted")
     parser.add_argument("--upgrade-url", default=UPGRADE_URL)
     return parser
 
 
-def _several(parser: argparse.ArgumentParser, name: str, what: str) -> None:
-    parser.add_argument(name, action="append", default=[], help=f"{what}; may be repeated")
+def _repeatable(parser: argparse.ArgumentParser, name: str, meaning: str) -> None:
+    parser.add_argument(name, action="append", default=[], help=f"{meaning}; may be repeated")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from warehouse.keys.store import redact_keys
 MAX_BODY_BYTES = 65_536
 _BODY_SECONDS = 20.0
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
-_PARSE_ERROR = ErrorData(code=PARSE_ERROR, message="Parse error: the body is no JSON")
+_PARSE_ERROR = ErrorData(code=PARSE_ERROR, message="Parse error: the body is not JSON")
 _PARSE_ERROR_BODY = (
     JSONRPCError(jsonrpc="2.0", id=None, error=_PARSE_ERROR)
     .model_dump_json(by_alias=True, exclude_unset=True)

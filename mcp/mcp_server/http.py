@@ -1,4 +1,4 @@
-"""Streamable HTTP: one endpoint for both generations of the protocol, without sessions."""
+"""The ASGI app: streamable HTTP at one path, for both generations of the protocol, sessionless."""
 
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ def guarded(server: Server[Any], service: Service, options: Options) -> ASGIApp:
 
 def security(options: Options) -> TransportSecuritySettings:
     """Return the accepted hosts and origins: loopback names and those configured."""
-    bases = [_parts(base) for base in options.bases]
+    bases = [_scheme_and_host(base) for base in options.bases]
     local = [f"{host}{port}" for host in _LOCAL for port in ("", ":*")]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
@@ -103,8 +103,8 @@ def security(options: Options) -> TransportSecuritySettings:
     )
 
 
-def _parts(base: str) -> tuple[str, str]:
+def _scheme_and_host(base: str) -> tuple[str, str]:
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise SankofaError(f"{base!r} is no address of a service; write it as https://host")
+        raise SankofaError(f"{base!r} is not the URL of a service; write it as https://host")
     return parts.scheme, parts.netloc.lower()

@@ -1,4 +1,4 @@
-"""How the MCP server is started, and what it is told about where it stands."""
+"""How the MCP server is started, and which hosts and origins it accepts."""
 
 import os
 from typing import Any
@@ -22,7 +22,7 @@ async def never() -> Any:
     await anyio.sleep_forever()
 
 
-def test_the_command_becomes_the_server_and_hides_its_places(
+def test_the_command_becomes_the_server_and_hides_its_store_urls(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     became: list[Any] = []
@@ -47,13 +47,13 @@ def test_several_processes_answer_at_one_port(agents: Agents) -> None:
     assert server.process.returncode in (0, -15)
 
 
-def test_an_address_that_is_told_is_answered_and_no_other() -> None:
+def test_only_local_and_configured_hosts_are_accepted() -> None:
     transport_security = security(
         Options("m", "k", bases=("https://mcp.example.com/",), hosts=("other:1",))
     )
     assert {"mcp.example.com", "other:1", "localhost:*"} <= set(transport_security.allowed_hosts)
     assert "https://mcp.example.com" in transport_security.allowed_origins
-    with pytest.raises(SankofaError, match="no address"):
+    with pytest.raises(SankofaError, match="is not the URL of a service"):
         security(Options("m", "k", bases=("mcp.example.com",)))
 
 
