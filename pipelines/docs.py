@@ -1,4 +1,7 @@
-"""``python -m pipelines.docs``: write the pages of ``docs/`` that follow from the code."""
+"""``python -m pipelines.docs``: generate the pages of ``docs/`` that describe code.
+
+A test fails if a page is not what this writes, so tables in the docs cannot go stale.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -21,7 +24,7 @@ from warehouse.settings import SETTINGS, Setting
 from warehouse.tiers import TIERS
 
 FOLDER = Path(__file__).parents[1] / "docs"
-_WRITTEN = "<!-- Written by `python -m pipelines.docs`; change the code, not this page. -->"
+_GENERATED = "<!-- Written by `python -m pipelines.docs`; change the code, not this page. -->"
 # The rest of that page is written by hand.
 _SETTINGS_BEGIN = "<!-- The table of settings is written by `python -m pipelines.docs`. -->"
 _SETTINGS_END = "<!-- End of the table of settings. -->"
@@ -29,7 +32,7 @@ _encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=str)
 
 
 def pages() -> Mapping[str, str]:
-    """Give every generated page by its name."""
+    """Return every generated page by its file name."""
     return {
         "data-dictionary.md": data_dictionary(),
         "methodology.md": methodology(),
@@ -45,10 +48,10 @@ def write(folder: Path = FOLDER) -> None:
 
 
 def data_dictionary() -> str:
-    """Describe every row that is served, every bulk file, and what makes a vintage."""
+    """Return the page on rows, Parquet files, tiers, problems and vintages."""
     parts = (
         "# Data dictionary",
-        _WRITTEN,
+        _GENERATED,
         "What every member and column means, with an example. A member is always there; null "
         "means not known. Numbers are exact decimals. REST and MCP serve the same rows. Below: "
         "[Parquet files](#parquet-files), [tiers](#tiers-of-keys), [problems](#problems), "
@@ -59,8 +62,9 @@ def data_dictionary() -> str:
         "The manifest at `/v1/export` lists the files of a version; [bulk.md](bulk.md) shows how "
         "they are read.",
         *(
-            _files(list(of_one))
-            for _, of_one in groupby(EXPORT_FILES, key=lambda each: each.columns)
+            # The signal panels are neighbours with the same columns: one section for all of them.
+            _files(list(files))
+            for _, files in groupby(EXPORT_FILES, key=lambda file: file.columns)
         ),
         "## Tiers of keys",
         _tiers(),
@@ -77,20 +81,20 @@ def data_dictionary() -> str:
 
 
 def methodology() -> str:
-    """Describe every metric and every panel; what they share is said once."""
+    """Return the page on metrics and signal panels; shared rules are described once."""
     formulas = (
         (
-            f"`{each.slug}`",
-            each.description,
-            f"`{each.expression}`",
-            f"`{each.condition}`",
-            each.unit,
+            f"`{formula.slug}`",
+            formula.description,
+            f"`{formula.expression}`",
+            f"`{formula.condition}`",
+            formula.unit,
         )
-        for each in metrics.FORMULAS
+        for formula in metrics.FORMULAS
     )
     parts = (
         "# Methodology",
-        _WRITTEN,
+        _GENERATED,
         "A running service shows a page for each `methodology_ref` at `/methodology/<ref>`, with "
         "a worked example for each metric. Nothing here is a rating or a judgement.",
         f"## Metrics: {metrics.METRIC_SET}",
@@ -117,27 +121,27 @@ def operating() -> str:
 
 
 def sources() -> str:
-    """List every source with its licence, its tables, and how it is asked."""
+    """Return the page that lists every source: licence, tables, live URL."""
     parts = (
         "# Sources",
-        _WRITTEN,
-        "A source that is `restricted` is refused before anything is asked of it. How one is "
-        "asked live is in [operating.md](operating.md#live-sources), how one is added in "
-        "[add-a-source.md](add-a-source.md).",
-        _table(("key", "what it is", "licence", "tables", "asked live"), map(_source, SOURCES)),
+        _GENERATED,
+        "A `restricted` source is refused before any request is sent. "
+        "[operating.md](operating.md#live-sources) describes live fetching, "
+        "[add-a-source.md](add-a-source.md) how to add a source.",
+        _table(("key", "what it is", "licence", "tables", "fetched live"), map(_source, SOURCES)),
     )
     return "\n\n".join(parts) + "\n"
 
 
 def _source(source: Source) -> tuple[str, ...]:
-    asked = "no: read from a folder"
+    live = "no: read from a folder"
     if not source.permitted:
-        asked = "no: refused"
+        live = "no: refused"
     elif source.fetch is not None:
-        asked = f"{source.base_url}, {source.cadence or 'whole'}"
+        live = f"{source.base_url}, {source.cadence or 'whole'}"
     licence = f"{source.license_class}: {source.license_name}"
     tables = ", ".join(table.name for table in source.tables)
-    return f"`{source.key}`", source.title, licence, tables, asked
+    return f"`{source.key}`", source.title, licence, tables, live
 
 
 def _setting(setting: Setting) -> tuple[str, ...]:
@@ -153,8 +157,13 @@ def _panel(panel: signals.Panel) -> str:
 
 def _row(title: str, schema: Schema) -> str:
     members = (
-        (f"`{name}`", _type(each), each.get("description", ""), _example(each.get("examples")))
-        for name, each in schema["properties"].items()
+        (
+            f"`{name}`",
+            _type(member),
+            member.get("description", ""),
+            _example(member.get("examples")),
+        )
+        for name, member in schema["properties"].items()
     )
     table = _table(("member", "type", "meaning", "example"), members)
     return f"### {title}\n\n{schema['description']}\n\n{table}"
@@ -173,7 +182,7 @@ def _tiers() -> str:
 
 
 def _problems() -> str:
-    kinds = sorted(PROBLEMS.items(), key=lambda each: each[1].status)
+    kinds = sorted(PROBLEMS.items(), key=lambda item: item[1].status)
     return _table(
         ("status", "code", "what it is", "what to do"),
         ((str(kind.status), f"`{code}`", kind.title, kind.advice) for code, kind in kinds),
@@ -184,26 +193,29 @@ def _type(schema: Schema) -> str:
     if "const" in schema:
         return f"`{schema['const']}`"
     if "anyOf" in schema:
-        return " or ".join(_type(each) for each in schema["anyOf"])
-    held = schema["type"]
-    names = [schema.get("format", held)] if isinstance(held, str) else list(held)
-    if not isinstance(held, str) and "format" in schema:
+        return " or ".join(_type(item) for item in schema["anyOf"])
+    types = schema["type"]
+    names = [schema.get("format", types)] if isinstance(types, str) else list(types)
+    # With a format, a list of types is always a string or null.
+    if not isinstance(types, str) and "format" in schema:
         names = [schema["format"], "null"]
     return " or ".join(names)
 
 
-def _example(given: Sequence[Any] | None) -> str:
-    return "" if not given or given[0] is None else f"`{_encoder.encode(given[0]).decode()}`"
+def _example(examples: Sequence[Any] | None) -> str:
+    if not examples or examples[0] is None:
+        return ""
+    return f"`{_encoder.encode(examples[0]).decode()}`"
 
 
-def _files(parts: Sequence[ExportFile]) -> str:
-    title = "### " + ("Signal panels" if len(parts) > 1 else parts[0].key)
-    told = _table(
+def _files(files: Sequence[ExportFile]) -> str:
+    title = "### " + ("Signal panels" if len(files) > 1 else files[0].key)
+    list_of_files = _table(
         ("file", "what it holds", "who reads it", "sorted by"),
-        ((f"`{each.key}.parquet`", each.title, each.kind, ", ".join(each.sort)) for each in parts),
+        ((f"`{file.key}.parquet`", file.title, file.kind, ", ".join(file.sort)) for file in files),
     )
-    columns = _table(("column", "type", "meaning", "example"), map(_column, parts[0].columns))
-    return f"{title}\n\n{told}\n\n{columns}"
+    columns = _table(("column", "type", "meaning", "example"), map(_column, files[0].columns))
+    return f"{title}\n\n{list_of_files}\n\n{columns}"
 
 
 def _column(column: FileColumn) -> tuple[str, ...]:
@@ -216,9 +228,9 @@ def _identity(table: RecordTable) -> tuple[str, ...]:
 
 
 def _table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    drawn = (titles, ("---",) * len(titles), *lines)
+    all_lines = (titles, ("---",) * len(titles), *lines)
     return "\n".join(
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in drawn
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in all_lines
     )
 
 

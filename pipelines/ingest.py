@@ -21,7 +21,7 @@ from warehouse.settings import Settings
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one source; ``failed`` says why nothing more did."""
+    """The result of ingesting one source; ``failed`` is the error message, if any."""
 
     source: str
     documents: int = 0
@@ -32,7 +32,7 @@ class Outcome:
 
     @property
     def words(self) -> str:
-        """Say it in a line."""
+        """The result in one line."""
         if self.failed is not None:
             return f"failed: {self.failed}"
         if self.left_out is not None:
@@ -44,15 +44,15 @@ class Outcome:
 def ingest_each(
     settings: Settings, keys: tuple[str, ...], live: bool, from_: date | None, to: date | None
 ) -> Iterator[Outcome]:
-    """Land and load each source; one that fails is reported and the others go on."""
-    for source in _chosen(keys):
+    """Land and load source by source; one that fails is reported and the others go on."""
+    for source in _selected_sources(keys):
         try:
-            yield _one(settings, source, live, Window(from_, to))
+            yield _ingest_source(settings, source, live, Window(from_, to))
         except SankofaError as error:
             yield Outcome(source.key, failed=str(error))
 
 
-def _chosen(keys: tuple[str, ...]) -> list[Source]:
+def _selected_sources(keys: tuple[str, ...]) -> list[Source]:
     sources = {source.key: source for source in SOURCES}
     for key in keys:
         if key not in sources:
@@ -61,7 +61,7 @@ def _chosen(keys: tuple[str, ...]) -> list[Source]:
     return [sources[key] for key in keys or permitted]
 
 
-def _one(settings: Settings, source: Source, live: bool, window: Window) -> Outcome:
+def _ingest_source(settings: Settings, source: Source, live: bool, window: Window) -> Outcome:
     refuse_restricted(source)
     source = source.with_withheld_key(settings.withheld_key)
     if live and source.fetch is None:
@@ -70,25 +70,28 @@ def _one(settings: Settings, source: Source, live: bool, window: Window) -> Outc
     with progress_bar() as bar:
         step = bar.add_task(f"{source.key}: fetching", total=None)
         if live:
-            came, new = land_live(
+            documents, new = land_live(
                 landing,
                 source,
                 window,
                 settings,
-                lambda read, whole: bar.update(step, completed=read, total=whole),
+                lambda done, total: bar.update(step, completed=done, total=total),
             )
         else:
             files = fetch_folder(settings.sample, SAMPLE_URL, source)
-            came, new = land_all(landing, files)
+            documents, new = land_all(landing, files)
         loading = bar.add_task(f"{source.key}: loading", total=None)
         entries = load_source(
-            record, landing, source, lambda n, all_: bar.update(loading, completed=n, total=all_)
+            record,
+            landing,
+            source,
+            lambda done, total: bar.update(loading, completed=done, total=total),
         )
-    return Outcome(source.key, came, new, total_counts(entries))
+    return Outcome(source.key, documents, new, total_counts(entries))
 
 
 def progress_bar() -> Progress:
-    """Give a progress bar on standard error that leaves nothing behind."""
+    """Return a progress bar on standard error that disappears when it is done."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

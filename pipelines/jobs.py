@@ -1,4 +1,4 @@
-"""Running a job in this process, with its runs kept where ``dagster dev`` shows them."""
+"""Runs a job in this process; its runs are stored where ``dagster dev`` shows them."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ def run_job(
     """
     from pipelines.definitions import definitions
 
-    with instance(settings) as dagster_instance, _only_one(settings, dagster_instance, name):
+    with instance(settings) as dagster_instance, _exclusive_run(settings, dagster_instance, name):
         job = definitions(settings).resolve_job_def(name)
         result = job.execute_in_process(
             instance=dagster_instance,
@@ -84,17 +84,17 @@ def _why(event: dg.DagsterEvent) -> str:
 
 
 @contextmanager
-def _only_one(
+def _exclusive_run(
     settings: Settings, dagster_instance: dg.DagsterInstance, name: str
 ) -> Iterator[None]:
-    """Let one command at a time run a job, and settle what a killed one left.
+    """Let one command at a time run a job, and clean up after a killed one.
 
-    The kernel releases the lock of a dead process; a run of ours that is not finished when
-    nobody holds it has died, and would keep its slot in the pools for ever.
+    The kernel releases the lock of a dead process. So a run of ours that is unfinished while we
+    have the lock has died; it would keep its slot in the pools for ever.
     """
     with file_lock(settings.dagster / f"{name}.lock"):
-        mine = dg.RunsFilter(job_name=name, tags=_BY_COMMAND, statuses=NOT_FINISHED_STATUSES)
-        for run in dagster_instance.get_runs(mine):
+        unfinished = dg.RunsFilter(job_name=name, tags=_BY_COMMAND, statuses=NOT_FINISHED_STATUSES)
+        for run in dagster_instance.get_runs(unfinished):
             dagster_instance.report_run_failed(run, "its process ended before it did")
             dagster_instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
         yield

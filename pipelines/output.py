@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-# What is not read by a person in a terminal is never cut or folded.
+# Output to a file or pipe is never cut or folded.
 _UNBOUNDED = 100_000
-_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON only, for scripts.")
 
@@ -36,7 +36,7 @@ Cell = str | Styled
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON; a decimal keeps its digits, a moment is written as ISO 8601."""
+    """Print a value as JSON; decimals keep their digits, dates and times are ISO 8601."""
     import msgspec
 
     encoded = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode(value)
@@ -74,7 +74,7 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> No
 
 def _plain(text: str) -> str:
     """Replace control characters: text from sources is printed too."""
-    return _STEERING.sub("\ufffd", text)
+    return _CONTROL_CHARACTERS.sub("\ufffd", text)
 
 
 def console() -> Any:

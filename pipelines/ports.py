@@ -11,7 +11,7 @@ from pathlib import Path
 from warehouse.errors import SankofaError
 
 REST, MCP, DAGSTER = 8321, 8322, 8323
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
+_LOOPBACK_OF_WILDCARD = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def listens(host: str, port: int) -> bool:
 
 def reachable(host: str) -> str:
     """Return the address to connect to; for a wildcard address, the loopback address."""
-    return _ANYWHERE.get(host, host)
+    return _LOOPBACK_OF_WILDCARD.get(host, host)
 
 
 def url(host: str, port: int) -> str:

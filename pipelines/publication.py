@@ -1,4 +1,4 @@
-"""One publication: what is derived, measured and exported on the way to the switch."""
+"""One publication: derive, audit, export, write the pages, then switch readers to the build."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -42,7 +42,7 @@ _MEASUREMENTS = TypeAdapter(list[QualityMetric])
 
 @dataclass
 class Publication:
-    """Where a build goes, and what was made of it; nothing is made where nothing changed."""
+    """Where a build goes, and its report and manifest; both None if nothing changed."""
 
     marts: str
     work: Path
@@ -71,7 +71,7 @@ class Publication:
         return data_version
 
     def _settle(self, record: Record) -> None:
-        """Finish after the switch; also what a killed publisher left undone."""
+        """Finish after the switch; every run also does this for a publisher that was killed."""
         builds = builds_at(self.marts)
         with builds.publishing_lock():
             current = str(builds.current())
@@ -90,7 +90,7 @@ class Publication:
         return replace(derivation, derive=derive)
 
     def _audit(self, snapshot: Snapshot, before: str | None) -> DerivedTables:
-        """Measure, and refuse what must not be published; ``audit`` stages what it measured."""
+        """Measure the snapshot; raise if it must not be published."""
         metadata = {} if before is None else builds_at(self.marts).metadata(before)
         self.report = audit(
             snapshot,
@@ -129,7 +129,7 @@ class Publication:
 
     @property
     def _api(self) -> str:
-        """Say where the service is reached, as far as the address of its exports tells."""
+        """Base URL of the service, derived from the URL of its exports."""
         return self.exports_url.removesuffix("/exports")
 
     def _confirmed(self, report: Report) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Quarantined records of every source: what is told of one, and another try at many."""
+"""Quarantined rows of every source: describe one, retry many."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -22,11 +22,11 @@ def describe_row(settings: Settings, refusal: QuarantinedRow) -> dict[str, objec
     landing = Landing(settings.landing)
     document = document_of(landing, refusal)
     if document is None:
-        shown = "not shown: the document is not landed; fetch it again"
+        text = "not shown: the document is not landed; fetch it again"
     elif may_name_people(_SOURCES.get(refusal.source)):
-        shown = _HIDDEN
+        text = _HIDDEN
     else:
-        shown = excerpt(landing, document, refusal) or "not shown: it is no text, or too long"
+        text = excerpt(landing, document, refusal) or "not shown: it is no text, or too long"
     return {
         "id": refusal.quarantine_id,
         "source": refusal.source,
@@ -40,14 +40,14 @@ def describe_row(settings: Settings, refusal: QuarantinedRow) -> dict[str, objec
         "load_id": refusal.load_id,
         "became": refusal.became,
         "retried_at": refusal.retried_at,
-        "excerpt": shown,
+        "excerpt": text,
     }
 
 
 def retry_each(
     settings: Settings, record: Record, chosen: Sequence[QuarantinedRow]
 ) -> Iterator[tuple[str, list[RetryEntry]]]:
-    """Read again, source by source, and give what became of the records of each."""
+    """Retry rows source by source; yield each source with the outcomes of its rows."""
     landing = Landing(settings.landing)
     in_order = sorted(chosen, key=lambda row: row.source)
     for key, refusals in groupby(in_order, key=lambda row: row.source):
@@ -60,6 +60,6 @@ def retry_each(
                 landing,
                 _SOURCES[key].with_withheld_key(settings.withheld_key),
                 list(refusals),
-                lambda n, all_, step=step: bar.update(step, completed=n, total=all_),  # type: ignore[misc]
+                lambda done, total, step=step: bar.update(step, completed=done, total=total),  # type: ignore[misc]
             )
         yield key, rows

@@ -1,12 +1,12 @@
-"""When things run: each source in its own run at night, then the record, then the build."""
+"""Nightly schedules: fetch every source in its own run, load the record, publish."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
 
-# How many partitions before the running one are asked for again each night: as long as a
-# source still edits what it published, and over the end of a month.
+# How many earlier partitions are fetched again every night: as long as a source still edits what
+# it published, and over the end of a month.
 _LOOK_BACK: dict[type, int] = {
     dg.DailyPartitionsDefinition: 30,
     dg.MonthlyPartitionsDefinition: 1,
@@ -14,7 +14,7 @@ _LOOK_BACK: dict[type, int] = {
 
 
 def schedules(landed: Sequence[dg.AssetsDefinition], ingest: Any, publish: Any) -> list[Any]:
-    """Fetch every source once a night, load what came, publish what is loaded."""
+    """Return the schedules: fetch at 3:00, load at 5:00, publish at 5:30."""
     nightly = [
         dg.ScheduleDefinition(
             job=ingest,
@@ -31,7 +31,7 @@ def schedules(landed: Sequence[dg.AssetsDefinition], ingest: Any, publish: Any) 
 
 
 def _fetching(asset: dg.AssetsDefinition) -> dg.ScheduleDefinition:
-    """Fetch a source in a run of its own: one that fails stops no other."""
+    """Return the schedule of one source; in a run of its own, a failure stops no other."""
     name = f"fetch_{asset.key.to_user_string()}"
     what = asset.descriptions_by_key[asset.key]
     job: Any = dg.define_asset_job(
@@ -43,7 +43,7 @@ def _fetching(asset: dg.AssetsDefinition) -> dg.ScheduleDefinition:
         job=job, cron_schedule="0 3 * * *", name=f"{name}_schedule", description=description
     )
     def nightly(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-        """Ask for what may have changed, all in one run."""
+        """Request one run for all partitions that may have changed."""
         return dg.RunRequest(tags=_range(asset.partitions_def, context))
 
     return nightly
@@ -52,7 +52,7 @@ def _fetching(asset: dg.AssetsDefinition) -> dg.ScheduleDefinition:
 def _range(
     partitions: dg.PartitionsDefinition[str] | None, context: dg.ScheduleEvaluationContext
 ) -> dict[str, str]:
-    """Name the partitions that are asked for each night; all where they are no spans of time."""
+    """Return the range of partitions to fetch; all of them if they are not time windows."""
     if partitions is None:
         return {}
     keys = partitions.get_partition_keys(current_time=context.scheduled_execution_time)

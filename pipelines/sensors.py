@@ -1,4 +1,4 @@
-"""A sensor that loads a source as soon as there is something new of it."""
+"""A sensor that loads a source as soon as it has new documents."""
 
 import json
 from collections.abc import Iterator
@@ -20,36 +20,44 @@ def new_documents(ingest: Any, storage: IngestResource) -> dg.SensorDefinition:
 
     @dg.sensor(job=ingest, minimum_interval_seconds=60, description=description)
     def new_files(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
-        """Ask for a load of each source that has something new since the last look."""
-        seen = json.loads(context.cursor or "{}")
-        marks = {source.key: _mark(storage, source) for source in SOURCES if source.permitted}
-        context.update_cursor(json.dumps(marks))
-        quiet = True
+        """Request a load of every source with new documents since the last evaluation."""
+        previous = json.loads(context.cursor or "{}")
+        current = {
+            source.key: _fingerprint(storage, source) for source in SOURCES if source.permitted
+        }
+        context.update_cursor(json.dumps(current))
+        nothing_new = True
         for source in SOURCES:
-            if not source.permitted or not _is_new(storage, source, seen, marks):
+            if not source.permitted or not _is_new(storage, source, previous, current):
                 continue
-            quiet = False
+            nothing_new = False
             tables = [table_key(source, table) for table in source.tables]
-            yield dg.RunRequest(run_key=f"{source.key}:{marks[source.key]}", asset_selection=tables)
-        if quiet:
+            yield dg.RunRequest(
+                run_key=f"{source.key}:{current[source.key]}", asset_selection=tables
+            )
+        if nothing_new:
             yield dg.SkipReason("no new file")
 
     return new_files
 
 
 def _is_new(
-    storage: IngestResource, source: Source, seen: dict[str, list[int]], marks: dict[str, list[int]]
+    storage: IngestResource,
+    source: Source,
+    previous: dict[str, list[int]],
+    current: dict[str, list[int]],
 ) -> bool:
-    """Say whether a file came, or something that was landed and is not read."""
-    landed, *files = marks[source.key]
-    seen_landed, *seen_files = seen.get(source.key, [0, 0, 0])
-    if files != seen_files:
+    """Return whether a source has a new file, or a landed document that is not loaded yet."""
+    landed, *files = current[source.key]
+    previous_landed, *previous_files = previous.get(source.key, [0, 0, 0])
+    if files != previous_files:
         return True
-    return landed != seen_landed and has_unread(storage.record(), storage.landing(), source)
+    # Reading the ledger is expensive: only if the number of landed documents changed.
+    return landed != previous_landed and has_unread(storage.record(), storage.landing(), source)
 
 
-def _mark(storage: IngestResource, source: Source) -> list[int]:
-    """Count what is landed of a source and what lies in its folder, with its newest moment."""
+def _fingerprint(storage: IngestResource, source: Source) -> list[int]:
+    """Return the number of landed documents and of files, and the newest time of a file."""
     folder = Path(storage.documents, source.key)
     changed = [path.stat().st_mtime_ns for path in folder.glob("*/**/*") if path.is_file()]
     return [len(storage.landing().keys(source.key)), len(changed), max(changed, default=0)]

@@ -1,4 +1,7 @@
-"""Several servers as children of one process: started together, stopped together."""
+"""Runs several servers as child processes: started together, stopped together.
+
+If one exits, the others are stopped: half an installation is harder to notice than none.
+"""
 
 import os
 import signal
@@ -16,8 +19,9 @@ from typing import IO
 from pipelines.ports import listens
 from warehouse.errors import SankofaError
 
-_LOOK_EVERY = 0.2
-_PATIENCE = 15.0
+_POLL_SECONDS = 0.2
+_STOP_SECONDS = 15.0
+# A traceback's last line says most; a few more for errors that end with a hint.
 _LINES_KEPT = 5
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -45,15 +49,18 @@ class _Running:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            # A Ctrl-C in the terminal is for the supervisor alone.
+            # A session, and so a process group, of its own: Ctrl-C in the terminal reaches only the
+            # supervisor, and ``finish`` can kill the child together with its own children.
             start_new_session=True,
         )
+        # Somebody must read the pipe, or a child blocks once the pipe is full.
         self._pump = threading.Thread(target=self._forward_output, args=(self.process.stdout,))
         self._pump.daemon = True
         self._pump.start()
 
     def _forward_output(self, output: IO[bytes]) -> None:
         for line in output:
+            # Our own stderr may be closed by now; the last lines are still wanted.
             with suppress(ValueError, OSError):
                 sys.stderr.buffer.write(line)
                 sys.stderr.buffer.flush()
@@ -69,9 +76,10 @@ class _Running:
         return f"{self.child.name} exited by itself ({how}): {last}"
 
     def finish(self, until: float) -> None:
-        """Wait for its end; what is left of it and of its own children then is killed."""
+        """Wait until ``until``, then kill the process and its own children, if any are left."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(max(0.0, until - time.monotonic()))
+        # Also after a clean exit: its workers can outlive it.
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -97,7 +105,8 @@ def supervise(children: Sequence[Child], when_listening: Callable[[set[str]], No
             running.append(_Running(child))
         _watch(running, stop, when_listening)
     finally:
-        until = time.monotonic() + _PATIENCE
+        # Signal all first: they shut down at the same time and share one deadline.
+        until = time.monotonic() + _STOP_SECONDS
         for server in running:
             server.process.terminate()
         for server in running:
@@ -111,7 +120,7 @@ def _watch(
     stop: threading.Event,
     when_listening: Callable[[set[str]], None],
 ) -> None:
-    while not stop.wait(_LOOK_EVERY):
+    while not stop.wait(_POLL_SECONDS):
         for server in running:
             if server.process.poll() is not None:
                 raise SankofaError(f"{server.exit_reason()}. The others were stopped")

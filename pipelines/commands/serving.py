@@ -164,7 +164,11 @@ def _child(
 
 
 def _become(settings: Settings, module: list[str], options: dict[str, object]) -> NoReturn:
-    """Replace this process by a server, which never loads what only the pipeline needs."""
+    """Replace this process by a server.
+
+    After exec, signals of a supervisor or container reach the server itself, and the modules of
+    the pipeline no longer take memory.
+    """
     sys.stdout.flush()
     # A store URL can hold a password, which must not show in a list of processes.
     os.environ.update(

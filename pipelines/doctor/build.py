@@ -11,7 +11,7 @@ from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
 
 
 def build(context: CheckContext) -> Iterator[Finding]:
-    """See what readers see, and how old it is."""
+    """Check that a build is served, that it is the newest, and its age."""
     builds = list_builds(context.settings)
     current = next((build_info for build_info in builds if build_info.current), None)
     if current is None:
@@ -38,7 +38,7 @@ def build(context: CheckContext) -> Iterator[Finding]:
 
 
 def refused_build(context: CheckContext) -> Iterator[Finding]:
-    """See whether the last publication was refused."""
+    """Check that the last publication was not refused."""
     failed = sorted((context.settings.work / "failed").glob("*/why.txt"), key=_changed)
     newest = max(
         (
@@ -78,7 +78,7 @@ def _not_published(context: CheckContext, metadata: dict[str, str]) -> Iterator[
 
 
 def _too_old(current: BuildInfo, metadata: dict[str, str], hours: int) -> Iterator[Finding]:
-    """Tell a build that is old; the sample world does not age."""
+    """Report a build that is too old; sample data does not age."""
     if current.published_at is None or metadata.get("notice") == SAMPLE_NOTICE:
         return
     age = datetime.now(UTC) - current.published_at

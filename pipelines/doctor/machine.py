@@ -18,12 +18,12 @@ from pipelines.doctor.findings import CheckContext, Finding, fault, ok
 from pipelines.ports import holder, is_free
 from warehouse.settings import Settings
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_SLACK = timedelta(minutes=5)
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_CLOCK_TOLERANCE = timedelta(minutes=5)
 
 
 def python(context: CheckContext) -> Iterator[Finding]:
-    """See which Python runs."""
+    """Check the version of Python."""
     python_version = ".".join(map(str, sys.version_info[:3]))
     wanted = str(metadata("sankofa")["Requires-Python"])
     if SpecifierSet(wanted).contains(python_version):
@@ -33,7 +33,7 @@ def python(context: CheckContext) -> Iterator[Finding]:
 
 
 def libraries(context: CheckContext) -> Iterator[Finding]:
-    """See whether every library is there in a version that we know."""
+    """Check that every required library is installed in a supported version."""
     needed = [Requirement(line) for line in requires("sankofa") or []]
     wrong = [
         words
@@ -64,7 +64,7 @@ def _missing(requirement: Requirement) -> str | None:
 
 
 def disk_space(context: CheckContext) -> Iterator[Finding]:
-    """See whether every disk that is written to has room for another build."""
+    """Check that every disk we write to has room for another build."""
     least = context.settings.least_free_mb
     for name, folder in _by_disk(context.settings).items():
         free = shutil.disk_usage(folder).free >> 20
@@ -79,7 +79,7 @@ def disk_space(context: CheckContext) -> Iterator[Finding]:
 
 
 def folders(context: CheckContext) -> Iterator[Finding]:
-    """See whether every folder can be written, by writing a little to it."""
+    """Check that every folder can be written, by writing a small file."""
     written: dict[Path, Finding | None] = {}
     for name, folder in _folders(context.settings).items():
         existing = _existing(folder)
@@ -92,11 +92,11 @@ def folders(context: CheckContext) -> Iterator[Finding]:
 
 
 def clock(context: CheckContext) -> Iterator[Finding]:
-    """See whether the clock stands before something that has happened."""
+    """Check that the clock is not behind the newest build."""
     now = datetime.now(UTC)
     moments = [build.published_at for build in list_builds(context.settings) if build.published_at]
     newest = max(moments, default=now)
-    if newest > now + _SLACK:
+    if newest > now + _CLOCK_TOLERANCE:
         yield fault(
             "clock",
             f"the clock says {now:%Y-%m-%d %H:%M} UTC, before the newest build was published "
@@ -116,11 +116,12 @@ def _cannot_be_written(name: str, folder: Path) -> Finding | None:
         )
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".sankofa-doctor-") as file:
+            # Only fsync reports a full disk or quota; small writes stay in the page cache.
             file.write(bytes(4096))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in _DISK_FULL:
             says = f"no disk space: {folder} ({name}) is full"
             return fault("folders", says, "free some, or use a folder on another disk")
         says = f"{folder} ({name}) cannot be written: {error.strerror}"
@@ -131,7 +132,7 @@ def _cannot_be_written(name: str, folder: Path) -> Finding | None:
 
 
 def _folders(settings: Settings) -> dict[str, Path]:
-    """Give every local folder that is written to, by what it is."""
+    """Return the local folders that are written to, by what they are for."""
     urls = {
         "landing": settings.landing,
         "record": settings.record,
@@ -151,7 +152,7 @@ def _folders(settings: Settings) -> dict[str, Path]:
 
 
 def _by_disk(settings: Settings) -> dict[str, Path]:
-    """Give one folder of each disk."""
+    """Return one folder for every disk."""
     disks: dict[int, tuple[str, Path]] = {}
     for name, folder in _folders(settings).items():
         existing = _existing(folder)
@@ -160,17 +161,17 @@ def _by_disk(settings: Settings) -> dict[str, Path]:
 
 
 def _existing(folder: Path) -> Path:
-    """Give the folder, or the nearest above it that is there."""
+    """Return the folder, or its nearest parent that exists."""
     return next(path for path in (folder, *folder.absolute().parents) if path.exists())
 
 
-# How the command of each server of ours is recognised.
+# Parts of the command line by which our own servers are recognised.
 _OURS = {"REST": ("-m api ",), "MCP": ("-m mcp_server",), "Dagster": ("bin/dagster", "-m dagster")}
 OPTIONS = {"REST": "--port", "MCP": "--mcp-port", "Dagster": "--dagster-port"}
 
 
 def ports(context: CheckContext) -> Iterator[Finding]:
-    """See whether each server of ours can listen, or does."""
+    """Check that the port of every server is free, or used by that server."""
     for name, port in context.ports.items():
         if is_free(context.host, port):
             yield ok("ports", f"{port} is free ({name})")

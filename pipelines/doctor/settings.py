@@ -1,4 +1,4 @@
-"""The keys and settings: what we must be given, and what is written wrong."""
+"""The keys and settings: what is missing and what has a wrong value."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The sources: permitted, configured, landed; and, if asked for, whether they answer us."""
+"""The sources: permitted, configured, landed; with ``--live``, whether they answer."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,12 +16,12 @@ from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
 
 _BLOCKED = frozenset({401, 403, 407, 429, 451})
-_AT_ONCE = 8
+_MAX_THREADS = 8
 
 
 def sources(context: CheckContext) -> Iterator[Finding]:
-    """See what is known of each source; ask it once where that is wanted."""
-    with closing(Prober(context.settings)) as client, ThreadPoolExecutor(_AT_ONCE) as executor:
+    """Check every source; with ``--live``, also by one request."""
+    with closing(Prober(context.settings)) as client, ThreadPoolExecutor(_MAX_THREADS) as executor:
         yield from executor.map(lambda source: _check_source(context, source, client), SOURCES)
 
 
@@ -36,7 +36,7 @@ def _check_source(context: CheckContext, source: Source, client: Prober) -> Find
     if source.fetch is None:
         return ok(source.key, f"read from a folder; {landed}")
     try:
-        # A fetcher says what it lacks before it asks anything.
+        # Not iterated: a fetcher checks its settings when called and sends its first request later.
         source.fetch(client, base_url_of(source, context.settings), Window(), context.settings)
     except SankofaError as error:
         report = fault if context.live else note

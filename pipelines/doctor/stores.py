@@ -1,4 +1,4 @@
-"""The stores: whether each is named as it must be, and answers a real read."""
+"""The stores: whether their URLs are valid and a read succeeds."""
 
 import os
 import re
@@ -15,12 +15,12 @@ _REDIS = ("redis://", "rediss://", "unix://")
 _DATABASES = ("postgresql://", "postgres://", "sqlite:///")
 _OBJECTS = ("s3://", "gs://", "az://", "abfs://", "file://")
 _EXTRAS = {"psycopg": "postgres", "redis": "redis", "s3fs": "s3"}
-_SECONDS = "3"
+_CONNECT_SECONDS = "3"
 
 
 @dataclass(frozen=True)
 class _Store:
-    """A store: its setting, what its address may begin with, and how it is read."""
+    """A store: its setting, the schemes its URL may have, and how it is read."""
 
     name: str
     setting: str
@@ -31,25 +31,24 @@ class _Store:
 
     @property
     def shown(self) -> str:
-        """Give the address without a password; of a wrong one, only how it begins."""
+        """The URL without a password; of an invalid one, only how it begins."""
         if self.is_wrong:
             return f"{self.location.partition(':')[0].partition('//')[0]}…"
         return _SECRET.sub("", self.location)
 
     @property
     def is_wrong(self) -> bool:
-        """Say whether it is written like an address, and like none that can be meant."""
-        meant = self.location.startswith(self.schemes) if self.schemes else False
-        return (
-            bool(_LIKE_URL.match(self.location)) and not meant and not Path(self.location).exists()
-        )
+        """Whether this looks like a URL, but has no supported scheme and is no existing path."""
+        supported = bool(self.schemes) and self.location.startswith(self.schemes)
+        looks_like_url = _LIKE_URL.match(self.location) is not None
+        return looks_like_url and not supported and not Path(self.location).exists()
 
 
 def stores(context: CheckContext) -> Iterator[Finding]:
     """Read every store once."""
     settings = context.settings
     # Do not make the user wait for a database that is down.
-    os.environ.setdefault("PGCONNECT_TIMEOUT", _SECONDS)
+    os.environ.setdefault("PGCONNECT_TIMEOUT", _CONNECT_SECONDS)
     for store in (
         _Store("datastore", "SANKOFA_MARTS", settings.marts, _DATABASES, "a folder", _datastore),
         _Store("key store", "SANKOFA_KEYS", settings.keys, _REDIS, "a file", _key_store),

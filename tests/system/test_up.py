@@ -159,7 +159,7 @@ time.sleep(600)
 SUPERVISED = """
 import sys
 from pipelines import supervisor
-supervisor._PATIENCE = 0.5
+supervisor._STOP_SECONDS = 0.5
 words = [sys.executable, "-c", sys.argv[1], sys.argv[2]]
 child = supervisor.Child("the stubborn one", words, "127.0.0.1", int(sys.argv[2]), {})
 supervisor.supervise([child], lambda names: print(*names, flush=True))
