@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import dagster as dg
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
@@ -30,7 +31,7 @@ def run_job(
     name: str,
     tags: Mapping[str, str] | None = None,
     config: Mapping[str, object] | None = None,
-) -> dict[str, dict[str, object]]:
+) -> dict[str, dict[str, Any]]:
     """Run a job and return the metadata of each asset; raise if one fails.
 
     Assets that do not depend on the failed one have run: a source that fails leaves the
@@ -46,7 +47,7 @@ def run_job(
             run_config={**_FAILURES_ONLY, **(config or {})},
             tags={**_BY_COMMAND, **(tags or {})},
         )
-        metadata_by_asset: dict[str, dict[str, object]] = {
+        metadata_by_asset: dict[str, dict[str, Any]] = {
             event.asset_key.to_user_string(): {
                 label: value.value
                 for label, value in event.step_materialization_data.materialization.metadata.items()
