@@ -16,12 +16,14 @@ from warehouse.tiers import TierName
 
 _OPEN = f"license_class IN ({', '.join(repr(name) for name in OPEN_CLASSES)})"
 _AS_OF = (
+    # superseded_at is left out of the answer: it tells what happened after as_of.
     "SELECT * EXCLUDE (superseded_at{other_columns}) FROM '{{url}}' "
     "WHERE available_at <= DATE '{{as_of}}' "
     "AND (superseded_at IS NULL OR superseded_at > DATE '{{as_of}}'){not_withdrawn}"
 )
 LICENCES: dict[ArtifactKind, str] = {
     "open-panel": "CC-BY-4.0",
+    # SPDX's form for a licence that is not on its list.
     "licensed": "LicenseRef-Sankofa-Licensed",
 }
 TIERS: dict[ArtifactKind, TierName | None] = {"open-panel": None, "licensed": "starter"}
@@ -165,6 +167,7 @@ EXPORT_FILES: tuple[ExportFile, ...] = (
         "open-panel",
         "AF-MACRO",
         file_columns.SERIES_NOW,
+        # An open file holds open rows only, whatever else the table has.
         f"SELECT * FROM macro_series WHERE latest AND {_OPEN}",
         ("series", "country_iso3", "frequency", "period_end", "vintage", "record_id"),
         ("period_end",),

@@ -106,6 +106,8 @@ def export(
     _describe(store, manifest, list(zip(possible, artifacts, strict=True)), notice)
     body = encode_manifest(manifest)
     store.put(signing_key.public_pem(), version, PUBLIC_KEY)
+    # Signed as the very bytes that are stored: another encoding of the same manifest would not
+    # verify.
     store.put(signing_key.sign(body), version, SIGNATURE)
     store.put(body, version, MANIFEST_FILE)
     return manifest
@@ -145,6 +147,7 @@ def _keys(destination: str, previous: str | None) -> set[str]:
 
 
 def _table_names(snapshot: Snapshot) -> set[str]:
+    # The tables of a snapshot are views over its Parquet files.
     return set(snapshot.read("SELECT view_name FROM duckdb_views()")["view_name"].to_pylist())
 
 

@@ -61,6 +61,7 @@ class _HashingFile:
         self._file.flush()
 
     def close(self) -> None:
+        # pyarrow closes what it has written; the store still has to flush its file.
         self.closed = True
 
 
@@ -95,6 +96,7 @@ def write_parquet(
                 count += len(group)
                 days += _days(group, period)
         file.flush()
+        # An object store shows a file only once it is complete; a disk may lose it with the power.
         if store.is_local:
             os.fsync(file.fileno())
     first, last = min(days, default=None), max(days, default=None)
@@ -109,6 +111,7 @@ def _writer(out: _HashingFile, schema: pa.Schema, sort: tuple[str, ...]) -> pq.P
         use_dictionary=[
             _leaf(field)
             for field in schema
+            # Amounts hardly repeat.
             if field.name not in _DISTINCT and not pa.types.is_decimal(field.type)
         ],
         write_statistics=[_leaf(field) for field in schema if field.name not in _NO_STATISTICS],

@@ -44,6 +44,7 @@ class SigningKey:
         """Read the key, which only its owner may read; create it if there is none."""
         if not path.exists():
             _create_key(path)
+        # Whoever reads the key can sign exports in our name.
         if path.stat().st_mode & 0o077:
             raise BadSigningKey(f"{path} can be read by others; run `chmod 600` on it")
         try:

@@ -169,6 +169,7 @@ def write_delta(
     statement = f"""
 -- ids whose rows differ, or are in one of the two files only
 WITH changed AS (
+    -- rows are compared by a hash of all their columns, which is far smaller than the rows
     SELECT coalesce(newer.id, older.id) AS id, newer.id IS NULL AS is_removed
     FROM (SELECT {export_file.id} AS id, hash({names}) AS row_hash FROM {newer}) AS newer
     FULL JOIN (SELECT {export_file.id} AS id, hash({names}) AS row_hash FROM {older}) AS older

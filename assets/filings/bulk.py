@@ -44,7 +44,9 @@ def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
             parsed.reject(table, document, name, member)
         else:
             extend_parsed(
-                parsed, parse_member(replace(document, url=f"{document.url}!/{name}"), member)
+                # The member's own address, so that its rows say where they were read.
+                parsed,
+                parse_member(replace(document, url=f"{document.url}!/{name}"), member),
             )
         if read % ISSUERS_PER_PART == 0:
             yield parsed

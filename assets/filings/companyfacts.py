@@ -106,6 +106,7 @@ def _refuse_impossible(item: LineItem, start: date | None, end: date, filed: dat
         raise ValueError(f"{item.name} is a balance at an instant, and a period is given")
     if start is not None and start > end:
         raise ValueError(f"the period ends ({end}) before it starts ({start})")
+    # A forecast, or a mistake in the filing: nothing can be reported before it is over.
     if end > filed:
         raise ValueError(f"the period ends ({end}) after the filing was made ({filed})")
 
@@ -128,6 +129,7 @@ def _accession(value: object) -> str:
 
 def _label(fact: dict[str, Any]) -> str | None:
     """Return the filing's own label of its period, if any: FY2018, Q1 FY2019."""
+    # fy and fp describe the filing, not the fact: a label for readers, and never an identity.
     year, part = fact.get("fy"), fact.get("fp")
     if not isinstance(year, Decimal) or not isinstance(part, str) or not part.isalnum():
         return None
@@ -136,6 +138,7 @@ def _label(fact: dict[str, Any]) -> str | None:
 
 class _Company(msgspec.Struct):
     cik: int | str
+    # Raw: most elements are no line items, and stay undecoded.
     facts: dict[str, dict[str, msgspec.Raw]]
 
 
@@ -150,6 +153,8 @@ def parse(document: Document, body: bytes) -> Parsed:
     facts: list[Fact] = []
     for taxonomy, element, raw in elements:
         facts.extend(facts_of(parsed, document, taxonomy, element, raw))
+    # The issuer's own years decide what a quarter is, so all facts are read before any is
+    # classified.
     years = years_of((fact.start, fact.end) for fact in facts if fact.start is not None)
     period_types = {
         (fact.start, fact.end): period_type((fact.start, fact.end), years)
@@ -165,6 +170,8 @@ def parse(document: Document, body: bytes) -> Parsed:
             parsed.reject(FUNDAMENTALS, document, fact.location, reason)
         else:
             readings.append(_reading(document, service_id, fact, standard, period_types))
+    # In this order: roundings first, or the elements of a filing would seem to disagree; echoes
+    # last, since they compare the settled figures of several filings.
     precise = without_written_roundings(parsed, document, readings)
     accepted = without_echoes(parsed, document, settle(parsed, document, precise))
     parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
@@ -194,6 +201,7 @@ def service_id_of(cik: object) -> str:
     digits = str(cik).strip()
     if isinstance(cik, bool) or not _CIK.fullmatch(digits):
         raise ValueError(f"{cik!r:.60} is not a CIK")
+    # In ten digits, as EDGAR pads them: 1 and 0000000001 are one filer.
     return mint("cik", digits.zfill(10))
 
 
@@ -228,6 +236,7 @@ def _reading(
     row = {
         **provenance(document, fact.location, "xbrl"),
         **of_line(fact.item, standard, fact.unit),
+        # The filing date: what EDGAR accepts after hours is dated the next working day.
         "available_at": fact.filed,
         "publication": fact.accession,
         "service_id": service_id,

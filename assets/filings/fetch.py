@@ -103,6 +103,7 @@ def _submissions(client: Client, base: str, cik: str) -> Iterator[FetchedRespons
     response = client.get(f"{base}/submissions/CIK{_padded(cik)}.json", "json", conditional=True)
     if not response.changed:
         return
+    # The list names only the recent filings; older ones are in files beside it.
     older = [
         client.get(f"{base}/submissions/{name}", "json")
         for name in _older_pages(fetchers.response_json(response))
@@ -165,6 +166,7 @@ def _index(client: Client, base: str, window: Window, country: str) -> Iterator[
         )
         if not isinstance(filings, list) or not isinstance(count, int):
             raise FetchError(f"{response.url}: not a page of the index; report it")
+        # Otherwise a page that fails quietly would look like the end.
         if not filings and seen < count:
             raise FetchError(f"{country}: page {page} is empty after {seen} of {count}; try again")
         for filing in filings:

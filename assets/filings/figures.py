@@ -39,6 +39,7 @@ def of_line(item: LineItem, standard: str, unit: str) -> dict[str, Any]:
         "statement": item.statement,
         "currency_reported": money if is_currency(money) else None,
         "unit": unit,
+        # The standard is part of the basis: figures under two standards are not comparable.
         "basis": f"consolidated/{standard}",
         "accounting_standard": standard,
     }
@@ -46,6 +47,7 @@ def of_line(item: LineItem, standard: str, unit: str) -> dict[str, Any]:
 
 def unit_of(item: LineItem, unit: str) -> str:
     """Normalise a unit to ``ZAR``, ``ZAR/shares`` or ``shares``; refuse a wrong measure."""
+    # The SEC writes USD/shares or USD-per-shares.
     money, _, per = unit.replace("-per-", "/").partition("/")
     if _measure(money, per) != item.measure:
         raise ValueError(f"unit {unit!r:.40}: {item.name} is {item.measure}")

@@ -53,6 +53,7 @@ LINE_ITEMS: tuple[LineItem, ...] = (
         "revenue",
         "income",
         "Revenue",
+        # The element of ASC 606 first; SalesRevenueNet was retired with its introduction.
         "RevenueFromContractWithCustomerExcludingAssessedTax Revenues SalesRevenueNet",
     ),
     _line("cost_of_sales", "income", "CostOfSales", "CostOfRevenue CostOfGoodsAndServicesSold"),

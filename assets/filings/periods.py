@@ -21,6 +21,7 @@ _PARTS: tuple[tuple[range, dict[int, PeriodType]], ...] = (
     (range(170, 191), {0: "H1", 6: "H2"}),
     (range(260, 281), {0: "9M"}),
 )
+# 52 weeks are 364 days, 53 are 371; the same bounds as in metrics-v1.
 _YEAR = range(350, 381)
 
 
@@ -60,6 +61,7 @@ def _nearest(span: Span, years: Counter[Span]) -> list[Span]:
     nearest = [year for year in years if days_outside[year] == fewest]
     if fewest > 0:
         return nearest
+    # A single mistyped period of a year's length must not outvote the real year.
     most_figures = max(years[year] for year in nearest)
     return [year for year in nearest if years[year] == most_figures]
 

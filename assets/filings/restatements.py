@@ -93,6 +93,7 @@ def without_echoes(
         for reading in group:
             reason = _no_restatement(standing, reading, filings)
             if reason is None:
+                # A value that is only an echo never replaces the one it is compared with.
                 standing = reading
                 yield reading
             else:
@@ -134,6 +135,7 @@ def _in_another_scale(standing: Reading, reading: Reading, filings: FilingScales
     unit = Decimal(1).scaleb(max(before, after))
     if (
         apart < (1 if proved and proved_again else _WITHOUT_PROOF)
+        # With so few digits left, a real change could pass for a rounding.
         or abs(reading.value) < 100 * unit
     ):
         return False
@@ -167,6 +169,7 @@ def scale_of(value: Decimal) -> int:
 def is_written_rounded(reading: Reading, precise: Reading) -> bool:
     """Return whether a value is the precise one with its last digits replaced by zeros."""
     scale = scale_of(reading.value)
+    # One digit and zeros (500, 1,000) may be an exact value.
     if scale <= scale_of(precise.value) or len(reading.value.normalize().as_tuple().digits) < 2:
         return False
     return abs(reading.value - precise.value) <= Decimal(5).scaleb(scale - 1)

@@ -78,6 +78,7 @@ def _latest_filing(filer: dict[str, Any]) -> tuple[date, str]:
         raise ValueError("the columns of the list of filings differ in length")
     if not any(isinstance(form, str) and form in ANNUAL_REPORTS for form in forms):
         raise ValueError("no annual report: not established to be an issuer")
+    # The newest by day and number, whatever the order of the list.
     return max(
         (calendar_day(day), printable_text(accession))
         for day, accession in zip(days, accessions, strict=True)
@@ -92,6 +93,7 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
         "legal_name": printable_text(filer.get("name")),
         "jurisdiction": jurisdiction_of(filer.get("stateOfIncorporation")),
         "country": country_of(address.get("countryCode") or address.get("stateOrCountry")),
+        # "operating" is EDGAR's word for companies; "other" may be a person.
         "entity_type": "company" if filer.get("entityType") == "operating" else None,
         "status": None,
         "lei_status": None,
@@ -147,6 +149,7 @@ def _tickers(
             parsed.reject(IDENTIFIERS, document, location, "a ticker needs its market beside it")
             continue
         mic = MICS.get(name)
+        # An exchange without a MIC keeps EDGAR's name: the ticker still needs a market.
         parsed.add(IDENTIFIERS, [shared | _identifier("ticker", f"{mic or name}:{symbol}", mic)])
 
 

@@ -72,6 +72,7 @@ def _published(document: Document) -> dict[str, Any]:
     date_added = headers.get("x-date-added") or headers.get("date_added")
     report_id = headers.get("x-fxo-id") or headers.get("fxo_id")
     return {
+        # A report without a date of its own is excluded from every as_of.
         "available_at": calendar_day(date_added[:10]) if date_added else None,
         "publication": report_id
         or PurePosixPath(urlsplit(document.url).path).stem
@@ -100,6 +101,7 @@ def _element(namespaces: dict[str, Any], dimensions: dict[str, Any]) -> tuple[st
     taxonomy = (
         IFRS if namespace.endswith("/ifrs-full") else US_GAAP if "/us-gaap/" in namespace else None
     )
+    # A fact with another dimension is the value of a segment.
     if taxonomy is None or (taxonomy, name) not in BY_ELEMENT or set(dimensions) - _CORE:
         return None
     return taxonomy, name

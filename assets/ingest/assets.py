@@ -90,6 +90,7 @@ def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
             }
         )
 
+    # Backfill policies are still marked as beta.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)
         return landed.with_attributes(backfill_policy=dg.BackfillPolicy.single_run())
@@ -112,6 +113,7 @@ def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
         for table in source.tables
     ]
 
+    # One op for all tables: a document is parsed once.
     @dg.multi_asset(name=_name(source), specs=specs, retry_policy=_LOAD_RETRIES, pool=source.key)
     def loaded(
         context: dg.AssetExecutionContext, storage: IngestResource
@@ -135,6 +137,7 @@ def _window(context: dg.AssetExecutionContext) -> Window:
         return Window()
     if isinstance(context.assets_def.partitions_def, dg.TimeWindowPartitionsDefinition):
         span = context.partition_time_window
+        # Dagster's windows end before their last day, ours with it.
         return Window(span.start.date(), span.end.date() - timedelta(days=1))
     return Window(batches=frozenset(context.partition_keys))
 

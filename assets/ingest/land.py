@@ -46,6 +46,7 @@ def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int,
 
 def stored_headers(landing: Landing, source: str) -> StoredHeaders:
     """Return a lookup: the headers landed with the latest document of a URL."""
+    # Documents come in the order they were observed, so that the last of a URL wins.
     latest = {document.url: document.headers for document in landing.documents(source)}
     return latest.get
 
@@ -58,6 +59,7 @@ _HEADERS = ".headers.json"
 def fetch_folder(folder: Path, base: str, source: Source) -> Iterator[FetchedResponse]:
     """Yield the documents of a source in a folder, in the order in which they were read."""
     for day_folder in sorted(path for path in (folder / source.key).glob("*") if path.is_dir()):
+        # The folder names only a day; a fixed hour keeps documents and their keys reproducible.
         observed_at = datetime.combine(_day(day_folder), time(6), UTC)
         for path in sorted(path for path in day_folder.rglob("*") if path.is_file()):
             if path.name.endswith(_HEADERS):

@@ -48,10 +48,12 @@ def load_source(
     if not landed:
         return []
     reread = reread or Reread()
+    # The last table is appended last: a document that is in its ledger is in those of all.
     read_now, read_ever = loaded_documents(record, source.key, source.tables[-1])
     read_now -= reread.documents
     pending = _pending(landed, read_now)
     is_reread = not (read_ever - read_now).isdisjoint(document.key for document in pending)
+    # Reversed, so that the first document of a URL wins.
     first_read = {document.url: document.observed_at for document in reversed(landed)}
     entries: list[LoadEntry] = []
     done = 0
@@ -157,6 +159,7 @@ def _append(
 ) -> list[LoadEntry]:
     """Append to every table; if anything was unreadable, nothing is withdrawn."""
     tables = [(table, *to_table(table, parsed)) for table in source.tables]
+    # What is unreadable may be the very release that seems to be missing.
     if any(rejected for _, _, rejected in tables):
         complete = None
     return [

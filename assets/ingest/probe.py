@@ -54,5 +54,6 @@ def probe(client: Prober, source: Source, settings: Settings) -> None:
         raise failed.error from None
 
 
+# Called after the first chunk of a body: raising ends the download there.
 def _stop(received: int, length: int | None) -> None:
     raise _Responded

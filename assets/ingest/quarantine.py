@@ -48,6 +48,7 @@ def excerpt(landing: Landing, document: Document, refusal: QuarantinedRow) -> st
     if document.size > _LARGEST:
         return None
     body = landing.read(document)
+    # A zip or another binary file: there is nothing to show.
     if b"\0" in body[:_EXCERPT]:
         return None
     location = refusal.source_ref.removeprefix(document.url).removeprefix("#")

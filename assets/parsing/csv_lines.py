@@ -12,6 +12,7 @@ def read_lines(body: IO[bytes], strict: bool = False) -> Iterator[tuple[str, lis
     Bytes that are not UTF-8 become surrogates: see ``has_undecoded_bytes``. Without ``strict``
     stray quotes are accepted as the csv module reads them.
     """
+    # utf-8-sig drops the byte order mark that Excel writes.
     text = io.TextIOWrapper(body, "utf-8-sig", "surrogateescape", newline="")
     reader = csv.reader(text, strict=strict)
     while True:

@@ -28,6 +28,7 @@ def read_text(body: bytes) -> str:
         raise ValueError(f"the document is not UTF-8: byte {error.start}") from None
     if not text.strip():
         raise ValueError("the document is empty")
+    # An error page that came with status 200.
     if text.lstrip().startswith("<"):
         raise ValueError("the document is HTML or XML, not data of the expected format")
     return text
@@ -75,6 +76,7 @@ def calendar_day(text: object) -> date:
 
 def printable_text(value: object) -> str:
     """Return a stripped text; raise if it is blank or not printable."""
+    # Control characters and line breaks in a name or code are damage.
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise ValueError(f"{value!r:.60} is not text")
     return value.strip()

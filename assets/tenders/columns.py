@@ -74,6 +74,7 @@ class ReleaseColumns:
         self._releases.append(row)
         for party, role in roles:
             self._release_numbers.append(number)
+            # The same buyer is in many releases: its columns are stored once and taken by number.
             self._party_numbers.append(numbers.setdefault(party, len(numbers)))
             self._roles.append(role)
 

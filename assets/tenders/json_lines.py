@@ -25,6 +25,7 @@ Line = tuple[int, bytes | None]
 
 def first_value_is_complete(start: bytes) -> bool:
     """Return whether the first value of a body ends within its beginning ``start``."""
+    # The usual case, decided without decoding megabytes.
     line = start.lstrip().partition(b"\n")[0].rstrip()
     if line.startswith(b"{") and line.endswith(b"}"):
         return True

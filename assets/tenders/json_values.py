@@ -21,6 +21,7 @@ LARGEST = 1 << 30
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 # Decodes a value and returns where it ends, which msgspec does not; slower.
+# Only the standard library says where a value ends; msgspec refuses anything after it.
 _ENDS = json.JSONDecoder(parse_float=Decimal)
 # After a value that cannot be read: the next line that could begin one.
 _RESTART = re.compile(r"\n(?=[\[{])")

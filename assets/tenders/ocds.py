@@ -180,6 +180,7 @@ _PACKAGE_MEMBERS = ("releases", "records", "compiledRelease", "versionedRelease"
 def decode_release(text: str | bytes) -> OcdsRelease | None:
     """Decode a text that is one bare release; None where it is anything else."""
     try:
+        # Decimal for floats: an amount must keep every digit.
         release = _BARE_RELEASE.decode(text)
     except (ValueError, ArithmeticError, RecursionError):
         return None

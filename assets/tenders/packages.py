@@ -65,6 +65,7 @@ class _PackageWalk:
 
     def __init__(self, file: IO[bytes], licences: dict[str, str], *, build: bool) -> None:
         self._file = _BoundedFile(file)
+        # ijson reads numbers as int or Decimal, so amounts keep their digits.
         self._events: Iterator[Event] = ijson.basic_parse(self._file, multiple_values=True)
         self._build = build
         self._enclosing: list[str] = []

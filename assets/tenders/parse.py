@@ -56,6 +56,7 @@ class ReleaseReader:
         self._columns = ReleaseColumns(
             provenance(document, "", portal.method) | {"country": portal.country}
         )
+        # Many packages state the same licence.
         self._licences = lru_cache(maxsize=256)(self._license)
         self._rejected: list[tuple[str, str]] = []
         self._bodies: list[PublicRelease] = []
@@ -97,6 +98,7 @@ class ReleaseReader:
         row = ReleaseRow(
             source_ref=source_ref(self._document, item.location),
             license_class=license_class,
+            # Never after the day it was read: it was public then.
             available_at=min(released_on or self._observed_on, self._observed_on),
             publication=release_id,
             ocid=ocid,

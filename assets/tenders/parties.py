@@ -84,7 +84,7 @@ class PartyChecker:
             written = self._cache[fields] = self._parse(fields)
             return written
         except TypeError:
-            # unhashable: a member that is an array or an object is neither name nor number
+            # Unhashable: a member that is an array or an object is neither name nor number.
             return self._parse(fields)
 
     def check(self, written: WrittenParty, shared: bool, other: bool) -> Party:
@@ -123,12 +123,15 @@ class PartyChecker:
         verdict = judge_name(
             written.name,
             country=written.country,
+            # Colombian buyers carry an official's name under the buyer's id: the number proves
+            # nothing then.
             scheme=None if shared else written.scheme,
             identifier=None if shared else written.identifier,
         )
         base = _base(written, other)
         if isinstance(verdict, Evidence):
             return Party(base, written.name, written.scheme, written.identifier, str(verdict))
+        # Keyed: names of people are few enough to be guessed from a plain hash.
         digest = hmac.digest(self._key, f"{self.portal.key}|{base}".encode(), "sha256")
         return Party(f"withheld:{digest.hex()[:32]}", None, None, None, None)
 

@@ -45,6 +45,7 @@ _PORTALS = (
         "ZA",
         "South Africa, eTenders portal of the National Treasury",
         "public-domain",
+        # Every value.amount of the portal is 0.
         zero_is_unknown=True,
         zone_label_is_wrong=True,
         sentinel_dates=frozenset({date(1, 1, 1)}),
@@ -56,6 +57,7 @@ _PORTALS = (
         "KE",
         "Kenya, Public Procurement Information Portal",
         "open-attribution",
+        # Every bidder has the role of a supplier.
         supplier_means_bidder=True,
     ),
     Portal(
@@ -63,7 +65,7 @@ _PORTALS = (
         "CO",
         "Colombia, Colombia Compra Eficiente",
         "public-domain",
-        # every supplier of every release has the id "1"
+        # Every supplier of every release has the id "1".
         placeholder_ids=frozenset({"1"}),
     ),
     Portal(

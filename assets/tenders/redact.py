@@ -30,6 +30,7 @@ from assets.tenders.values import amount, ident, parse_day, text
 from quality.contact_prefilter import texts_with_contact
 from quality.free_text import remove_contacts
 
+# By default msgspec writes a Decimal as a text.
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 # Texts shorter than this are cached, and at most so many.
 _SHORT, _MOST = 40, 1 << 14

@@ -82,6 +82,7 @@ def _walk(
         yield from _walk_list(value, location, licence, depth)
     elif not isinstance(value, dict):
         yield Unreadable(location, f"{_kind(value)}, not a release")
+    # A record has releases, too, but an ocid of its own.
     elif isinstance(value.get("releases"), list) and "ocid" not in value:
         yield from _walk_list(
             value["releases"], f"{location}/releases", _licence(value, licence), depth
@@ -118,6 +119,7 @@ def _record(
         for position, item in enumerate(embedded)
     ]
     compiled = record.get("compiledRelease")
+    # The compiled release only repeats the others.
     if any(isinstance(release, _RawRelease) for release in releases):
         yield from releases
     elif isinstance(compiled, dict):

@@ -152,6 +152,7 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 def _decompress(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress gzip members in turn; no output exceeds a chunk, even of a bomb."""
+    # 31: the largest window of zlib, with the header of gzip.
     decompressor = zlib.decompressobj(31)  # 31: a gzip header, the largest window
     compressed = first
     while True:
@@ -164,6 +165,7 @@ def _decompress(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
         compressed = decompressor.unconsumed_tail
         if decompressor.eof:
             # Zero bytes after a member are padding; anything else is the next member.
+            # Zero bytes may pad the end of a member.
             compressed = (decompressor.unused_data or next(rest, b"")).lstrip(b"\0")
             if not compressed:
                 return

@@ -50,6 +50,7 @@ def amount(value: Any, portal: Portal) -> Decimal | None:
     """Return an amount with all digits; None where the portal writes zero for unknown."""
     if isinstance(value, str) and portal.amounts_as_text:
         value = Decimal(value.replace(",", "")) if _MONEY.fullmatch(value.strip()) else None
+    # In Python true is an int.
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
     exact = Decimal(value)
