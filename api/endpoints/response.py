@@ -24,7 +24,7 @@ def send_rows(
 ) -> None:
     """Send rows in the common envelope, under ``member``; ``extra`` members come last.
 
-    ``limit`` is what the read was asked for, None if it was not asked for any.
+    ``limit`` is the limit that the rows were read with; None if there was none.
     """
     after = {"limit": limit, "as_of": as_of, "data_version": rows.data_version, **extra}
     send_rows_between(req, resp, rows, {}, member, after)

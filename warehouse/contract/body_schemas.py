@@ -21,28 +21,30 @@ from warehouse.methodology.metrics import AbsentReason
 from warehouse.read.crosswalk import ID_TYPES
 
 _NOTICE = "Licence-clean research data. No natural-person data."
-_COUNT = {**member_schema(int, "Rows in this answer.", 1), "minimum": 0}
+_COUNT = {**member_schema(int, "Rows in this response.", 1), "minimum": 0}
 _LICENSE = member_schema(str, "Licence notice.", _NOTICE)
-_TRUNCATED = member_schema(bool, "True where there are more rows; exact.", False)
+_TRUNCATED = member_schema(bool, "True if there are more rows; exact.", False)
 _VERSION = {
-    **member_schema(str, "What we had loaded when this was published.", "20261114.3"),
+    **member_schema(
+        str, "Version of the data: what had been loaded when it was published.", "20261114.3"
+    ),
     "pattern": r"^[0-9]{8}\.[0-9]+$",
 }
 _ENVELOPE: Mapping[str, Schema] = {
     "count": _COUNT,
     "_license": _LICENSE,
     "truncated": _TRUNCATED,
-    "limit": member_schema(int | None, "Rows at most; null where there is no bound.", 100),
+    "limit": member_schema(int | None, "Maximum number of rows; null if there is none.", 100),
     "as_of": member_schema(
-        date | None, "The day answered for; null for today's view.", "2024-06-30"
+        date | None, "The day the response is for; null for what is known now.", "2024-06-30"
     ),
     "data_version": _VERSION,
 }
 
 
-def _envelope(row: str, under: str = "data", **more: Schema) -> Schema:
-    held = {"type": "array", "items": {"$ref": f"#/components/schemas/{row}"}}
-    return object_schema({under: held, **_ENVELOPE, **more})
+def _envelope(row: str, member: str = "data", **extra: Schema) -> Schema:
+    rows = {"type": "array", "items": {"$ref": f"#/components/schemas/{row}"}}
+    return object_schema({member: rows, **_ENVELOPE, **extra})
 
 
 _NUMBER = {"type": "integer", "minimum": 0, "examples": [0]}
@@ -66,18 +68,19 @@ ROW_SCHEMAS: Mapping[str, Schema] = {
     "Observation": row_schemas.SIGNAL,
     "QualityRecord": row_schemas.QUALITY,
 }
-_MACRO = [{"$ref": f"#/components/schemas/{each}Observation"} for each in ("Series", "Annual")]
+_MACRO = [{"$ref": f"#/components/schemas/{mode}Observation"} for mode in ("Series", "Annual")]
 _CHECK = object_schema(
     {"status": {"enum": ["ok", "failed"]}, "latency_ms": {"type": "number", "minimum": 0}}
 )
 _IDENTIFIERS = {"type": "array", "items": {"$ref": "#/components/schemas/Identifier"}}
-_WITHHELD = array_schema(type_schema(str), "Kinds that the tier may not see.", ["registry"])
+_WITHHELD = array_schema(type_schema(str), "Types that need a higher tier.", ["registry"])
 _UNIVERSE = object_schema(
     {"covered": _NUMBER, "ranked": _NUMBER, "left_out": _LEFT_OUT},
-    "Of which issuers the ranking is one.",
+    "The issuers that the ranking covers.",
 )
 
 
+# From the structs that are encoded: the schema of the manifest cannot drift from it.
 MANIFEST_SCHEMAS: Mapping[str, Schema] = msgspec.json.schema_components(
     (Artifact, Failed), ref_template="#/components/schemas/{name}"
 )[1]
@@ -92,7 +95,7 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
     "Status": object_schema(
         {
             "status": {"enum": ["ok", "degraded"], "examples": ["ok"]},
-            "build": member_schema(str, "Build of the service.", "0.1.0"),
+            "build": member_schema(str, "Version of the service.", "0.1.0"),
             "version": member_schema(str, "Version of this description.", "1.0.0"),
             "data_version": nullable(dict(_VERSION)),
             "checks": {
@@ -130,8 +133,8 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
     "Lookup": object_schema(
         {
             "id_type": {"type": "string", "enum": list(ID_TYPES), "examples": ["lei"]},
-            "id_value": member_schema(str, "As it was asked.", "2138002QX8KZTPLXS721"),
-            "ambiguous": member_schema(bool, "True where several organisations match.", False),
+            "id_value": member_schema(str, "The identifier as sent.", "2138002QX8KZTPLXS721"),
+            "ambiguous": member_schema(bool, "True if several organisations match.", False),
             "data": {
                 "type": "array",
                 "maxItems": 20,
@@ -150,11 +153,13 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
     "Export": object_schema(
         {
             "data_version": _VERSION,
-            "generated_at": member_schema(datetime | None, "When, in UTC.", "2026-11-14T02:20:00Z"),
+            "generated_at": member_schema(
+                datetime | None, "When it was generated, in UTC.", "2026-11-14T02:20:00Z"
+            ),
             "signature_url": member_schema(str | None, "Signature of the manifest.", None),
             "datapackage_url": member_schema(str | None, "Description of the files.", None),
             "artifacts": _parts("Artifact", "Every file, open or licensed."),
-            "failed": _parts("Failed", "Files that could not be made, and why."),
+            "failed": _parts("Failed", "Files that could not be written, and why."),
             "count": _COUNT,
             "_license": _LICENSE,
         },
@@ -178,4 +183,7 @@ def _resolved(schema: Any) -> Any:
         return _resolved({**ROW_SCHEMAS, **MANIFEST_SCHEMAS}[schema["$ref"].rsplit("/", 1)[1]])
     if "anyOf" in schema and "examples" not in schema:
         return _resolved(schema["anyOf"][0])
-    return {name: each if name == "examples" else _resolved(each) for name, each in schema.items()}
+    # An example is data: what looks like a reference in it is none.
+    return {
+        name: value if name == "examples" else _resolved(value) for name, value in schema.items()
+    }

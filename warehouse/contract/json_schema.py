@@ -67,6 +67,7 @@ def object_schema(properties: Mapping[str, Schema], meaning: str = "") -> Schema
         "type": "object",
         "properties": dict(properties),
         "required": list(properties),
+        # Closed, so that the contract tests notice a member that nobody declared.
         "additionalProperties": False,
     }
     return {**schema, "description": meaning} if meaning else schema

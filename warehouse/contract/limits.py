@@ -51,6 +51,7 @@ def check_rate_limit(status: QuotaStatus) -> None:
 
 def rate_limit_headers(status: QuotaStatus) -> dict[str, str]:
     """Return both windows and their remaining quota, in the form of the IETF draft."""
+    # q: quota, w: seconds of the window; r: remaining, t: seconds until the window resets.
     tier, month_seconds = status.tier, status.month.seconds
     remaining = (f'"{name}";r={quota};t={seconds}' for name, quota, seconds in status.remaining())
     return {

@@ -15,9 +15,11 @@ from warehouse.errors import UnknownVersion
 from warehouse.json_encoding import encode
 from warehouse.read.mart import Mart
 
+# Checked before a cursor is decoded: it comes from the client.
 LONGEST_CURSOR = 1024
 _FORMAT_VERSION = 1
 _MAC_BYTES = 32
+# Filters that only MCP has. They are left out if not sent: a REST cursor does not depend on them.
 _OPTIONAL_FILTERS = ("to", "category", "buyer", "query")
 
 
@@ -49,6 +51,7 @@ def resume_position(
     cursor = parameters["cursor"]
     if cursor is None:
         return mart_at_version(mart, pinned), None
+    # The signature covers the data_version: a client cannot page through a build of its choice.
     position = decode_cursor(secret, cursor, cursor_filters(parameters))
     if pinned not in (None, position.data_version):
         raise conflicting_parameters(
@@ -100,6 +103,7 @@ def decode_cursor(secret: bytes, cursor: str, filters: str) -> CursorPosition:
     """Parse a cursor; refuse one that was altered or belongs to other filters."""
     signed = _to_bytes(cursor)
     mac, payload = signed[:_MAC_BYTES], signed[_MAC_BYTES:]
+    # In constant time: the time of a comparison must not reveal how much of a guess is right.
     if not hmac.compare_digest(mac, _mac(secret, payload)):
         raise _invalid_cursor("it was not issued by this service")
     version, after, digest, data_version = msgspec.json.decode(

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 Schema = Mapping[str, Any]
 ParameterLocation = Literal["query", "path"]
 
+# date.fromisoformat alone would accept other forms of ISO 8601, such as 20240630 or 2024-W26-7.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _YEAR = re.compile(r"[0-9]{4}")
 _INTEGER = re.compile(r"[0-9]{1,9}")
@@ -44,6 +45,7 @@ class PatternText:
 
     def schema(self) -> Schema:
         """Return the JSON Schema of the pattern."""
+        # JSON Schema searches for a pattern anywhere, hence the anchors.
         return {"type": "string", "pattern": f"^{self.pattern}$"}
 
 
@@ -140,6 +142,7 @@ class YearOrDay:
 
     def schema(self) -> Schema:
         """Return the JSON Schema of a date or four digits."""
+        # Python has no year 0.
         year = {"type": "string", "pattern": "^(?!0000)[0-9]{4}$"}
         return {"anyOf": [{"type": "string", "format": "date"}, year]}
 

@@ -107,6 +107,7 @@ class Problem(SankofaError):
         return PROBLEMS[self.code]
 
 
+# Characters of a client's text that an error repeats.
 _LONGEST_ECHO = 64
 
 
@@ -176,6 +177,7 @@ def problem_for_error(error: Exception) -> Problem | None:
     if isinstance(error, Problem):
         return error
     if isinstance(error, KeyStoreUnavailable):
+        # The text of the error is for our log: it may name hosts and paths.
         return _retry_later("key_store_unavailable", "The key store is temporarily unavailable.")
     if isinstance(error, NothingPublished | DatastoreUnavailable):
         return _retry_later("datastore_unavailable", "The data is temporarily unavailable.")

@@ -1,4 +1,4 @@
-"""The shape of every row that is served: its members as the mart writes them."""
+"""JSON Schemas of the rows that are served, with the members that the mart writes."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -37,7 +37,9 @@ _MD5 = "9f86d081884c7d659a2feaa0c55ad015"
 _NAME = "Ubuntu Fictional Mining Ltd"
 
 _COMMON = {
-    "provenance_id": member_schema(str, "Identifies the place the row was taken from.", _MD5),
+    "provenance_id": member_schema(
+        str, "Identifies the document and the location in it that the row comes from.", _MD5
+    ),
     "vintage": member_schema(int, "1 for the first publication of this figure.", 1),
 }
 _ORGANISATION: Schema = {
@@ -57,16 +59,16 @@ def _row(
     table: str, models: Sequence[type[SQLModel]], own: Mapping[str, Schema], meaning: str
 ) -> Schema:
     """Describe the rows of a table: columns of its models, and members of its own."""
-    held: dict[str, Schema] = {}
+    members: dict[str, Schema] = {}
     for name in _MEMBERS[table]:
-        model = next((each for each in models if name in each.model_fields), None)
+        model = next((model for model in models if name in model.model_fields), None)
         if name in own:
-            held[name] = own[name]
+            members[name] = own[name]
         elif model is not None:
-            held[name] = field_schema(model, name)
+            members[name] = field_schema(model, name)
         else:
-            held[name] = _COMMON[name]
-    return object_schema(held, meaning)
+            members[name] = _COMMON[name]
+    return object_schema(members, meaning)
 
 
 FACT = _row(
@@ -95,14 +97,14 @@ PARTY = _row(
         "party_id": member_schema(str, "Identifies the party in this role.", _MD5),
         "identifier": {
             **nullable(object_schema({"scheme": _OPTIONAL, "id": _OPTIONAL})),
-            "description": "Number in a register; null where none is published.",
+            "description": "Number in a register; null if none is published.",
             "examples": [{"scheme": "ZA-CIP", "id": "2001/123456/07"}],
         },
-        "releases": member_schema(int, "Releases that name it.", 12),
+        "releases": member_schema(int, "Number of releases that name it.", 12),
         "first_release": member_schema(date | None, "Date of the first of them.", "2024-01-15"),
         "last_release": member_schema(date | None, "Date of the last of them.", "2026-03-02"),
     },
-    "A buyer or supplier that is established to be an organisation.",
+    "A buyer or supplier that is known to be an organisation.",
 )
 SHARED_FACT = _row(
     "award_facts",
@@ -142,7 +144,7 @@ ENTITY = _row(
             "Where it is listed.",
             [{"mic": "XJSE", "ticker": "UFM", "status": "active"}],
         ),
-        "datasets": array_schema(_TEXT, "Datasets that speak of it.", ["AF-FUND"]),
+        "datasets": array_schema(_TEXT, "Datasets that have rows of it.", ["AF-FUND"]),
     },
     "One organisation.",
 )
@@ -158,11 +160,13 @@ _INPUT = object_schema(
         "source_ref": _TEXT,
     }
 )
-_VALUE = member_schema(Decimal, "Ten significant digits, half even.", Decimal("0.1234567891"))
+_VALUE = member_schema(
+    Decimal, "Ten significant digits, rounded half to even.", Decimal("0.1234567891")
+)
 METRIC = object_schema(
     {
         "as_of": member_schema(
-            date | None, "The day asked for; null where none was.", "2024-06-30"
+            date | None, "The requested day; null if none was sent.", "2024-06-30"
         ),
         **_row(
             "metrics",
@@ -179,8 +183,8 @@ METRIC = object_schema(
     "One metric of one issuer for one full year.",
 )
 RANKED = object_schema(
-    {"rank": member_schema(int, "Position by size; no rating.", 1), **METRIC["properties"]},
-    "One metric of one issuer, with its place among all.",
+    {"rank": member_schema(int, "Position by size, not a rating.", 1), **METRIC["properties"]},
+    "One metric of one issuer, with its rank among all.",
 )
 SIGNAL = _row("signals", [Signal], {}, "One measure of a panel.")
 QUALITY = _row(
@@ -189,7 +193,7 @@ QUALITY = _row(
     {
         "value": {
             "anyOf": [{"type": "number"}, {"type": "string", "enum": ["UNMEASURED"]}],
-            "description": "What was measured, or the literal UNMEASURED.",
+            "description": "The measured value, or the text UNMEASURED.",
             "examples": [1],
         }
     },
@@ -202,5 +206,5 @@ MATCH = object_schema(
         "jurisdiction": field_schema(Entity, "jurisdiction"),
         "issuer": field_schema(EntityIdentifier, "issuer"),
     },
-    "An organisation that bears the identifier.",
+    "An organisation with the identifier.",
 )

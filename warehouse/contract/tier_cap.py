@@ -46,7 +46,7 @@ def cap_rows(
 ) -> tuple[RowPage, int | None]:
     """Return the rows that the tier may get, and the limit that applied to them.
 
-    ``limit`` is what the read was asked for, None if it was not asked for any.
+    ``limit`` is the limit that the rows were read with; None if there was none.
     """
     cap = _cap(tier, limit, rule)
     if cap is None:
@@ -54,6 +54,7 @@ def cap_rows(
     limit = cap if limit is None else min(limit, cap)
     if len(rows.rows) <= cap:
         return rows, limit
+    # The cursor must continue after the last row that is sent, not after the last that was read.
     first_rows = [rows.rows[number] for number in range(cap)]
     return replace(rows, rows=first_rows, truncated=True, last_key=rows.key_of(cap)), limit
 

@@ -55,6 +55,7 @@ class SqliteEngine:
             stat = os.stat(self._pointer)  # noqa: PTH116
         except FileNotFoundError:
             raise NothingPublished(NOTHING_PUBLISHED) from None
+        # Every switch is a rename of a new file. Its inode may be a reused one, hence the time too.
         seen = (stat.st_ino, stat.st_mtime_ns)
         if seen != self._pointer_seen:
             build = current_build_file(self._folder)
@@ -89,6 +90,7 @@ class SqliteEngine:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    # A published file never changes: immutable spares SQLite all locking and change detection.
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     with translate_errors(sqlite3.Error):
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)

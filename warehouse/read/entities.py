@@ -8,7 +8,9 @@ from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import RowPage, equal, fetch_rows, make_page, one_of, storable
 from warehouse.read.word_index import rows_with_words
 
+# Rows per query: SQLite allows a limited number of placeholders.
 _CHUNK = 500
+# A name may occur several times for an organisation; its best one decides the order.
 _ROWS_BY_NAME = (
     "SELECT entity_row FROM names WHERE folded {condition} {in_country} "
     "GROUP BY entity_row ORDER BY min(folded), entity_row {limit}"
@@ -69,6 +71,7 @@ def _candidates(build: Build, query: str, country: str | None, limit: int | None
     limited = "" if limit is None else f"LIMIT {_REPEATS * limit + MAX_MATCHES:d}"
     for condition, name_values in (
         ("= ?", (name,)),
+        # A range instead of LIKE, so that both engines use the index.
         ("> ? AND folded < ?", (name, name + PREFIX_END)),
     ):
         statement = _ROWS_BY_NAME.format(condition=condition, in_country=in_country, limit=limited)
@@ -81,6 +84,7 @@ def _chunks(row_numbers: Iterable[int], first_size: int | None) -> Iterator[list
     """Yield distinct row numbers in order, in chunks; nothing is searched ahead of need."""
     chunk: list[int] = []
     seen: set[int] = set()
+    # The first chunk is what the page needs; usually no other is read.
     size = min(first_size or _CHUNK, _CHUNK)
     for number in row_numbers:
         if number in seen:

@@ -34,6 +34,7 @@ def facts_known(
         where = [*of_owner, *equal(period_type=period_type), *known_on(as_of, vintages)]
         where += [one_of("line_item", line_items)] if line_items else []
         page = fetch_page(build, "fundamentals", where, limit)
+    # Nothing known on that day is an empty page; only an id that nobody knows is None.
     if (
         page.rows
         or is_known_id(build, service_id)

@@ -23,6 +23,7 @@ def series_known(
     """
     filters = (country, series_type, frequency, from_, to)
     if series is not None and all(value is None for value in filters):
+        # The common case: whole runs from the packs, which are keyed by series.
         return latest_on(mart.build(), "macro_series", series, as_of, limit)
     where = [
         *in_country(country),

@@ -52,6 +52,7 @@ class Mart:
 
     def at(self, data_version: str) -> "Mart":
         """Return the same mart, pinned to one data_version whatever is published."""
+        # A shallow copy: it shares the connections and the metadata cache.
         pinned = copy.copy(self)
         pinned._pinned = data_version
         return pinned
@@ -70,6 +71,7 @@ class Mart:
         data_version = engine.current() if self._pinned is None else self._pinned
         run = engine.open(data_version)
         last: Build | None = self._thread.__dict__.get("build")
+        # The engine returns the same function for as long as it has the build open.
         if last is not None and last.run is run:
             return last
         # Metadata never changes: one copy serves all threads.

@@ -92,11 +92,13 @@ def _interval(begin: str, end: str, as_of: date | None) -> list[Condition]:
     if as_of is None:
         return [Condition(f"{end} = ?", (NEVER,))]
     day = cap_at_today(as_of)
+    # Half-open, so that for every day at most one row of an issuer and metric is the answer.
     return [Condition(f"{begin} <= ? AND {end} > ?", (day, day))]
 
 
 def _with_as_of(row: bytes, as_of: date | None, rank: int | None = None) -> bytes:
     """Put the members that depend on the request in front of a row's others."""
     day = b"null" if as_of is None else encode(cap_at_today(as_of))
+    # The row is a complete JSON object: its opening brace is replaced, nothing is parsed.
     rank_member = b"" if rank is None else b'"rank":%d,' % rank
     return b"{" + rank_member + b'"as_of":' + day + b"," + row[1:]

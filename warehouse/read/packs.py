@@ -70,8 +70,10 @@ class Pack:
         if day is None:
             np.equal(known_until, LATEST_DAY, out=is_latest[1:-1])
         else:
+            # Half-open: on the day a vintage is superseded, the next one is the latest.
             known_from = numbers[: self.count]
             np.logical_and(known_from <= day, known_until > day, out=is_latest[1:-1])
+        # One more than skip, because of the False in front.
         is_latest[: skip + 1] = False
         bounds: Bounds = np.flatnonzero(is_latest[1:] != is_latest[:-1])
         return bounds

@@ -21,7 +21,10 @@ class _AnswerTimeout(psycopg.OperationalError):
 
 
 class _Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that waits no longer than ``_ANSWER_TIMEOUT`` for any answer."""
+    """A connection that waits no longer than ``_ANSWER_TIMEOUT`` for any answer.
+
+    PostgreSQL's own statement_timeout does not help against a server that cannot be reached.
+    """
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **kwargs: Any) -> T:
         """Wait for an answer; raise ``_AnswerTimeout`` if it is late."""
@@ -103,9 +106,12 @@ class PostgresEngine:
                 )
             self._connection, self._schema = connection, None
         try:
+            # Binary: a pack would otherwise be sent as hexadecimal text, twice as long.
             with connection.cursor(binary=True) as cursor:
                 cursor.execute(statement.encode(), values)
                 return cursor.fetchall() if cursor.description else []
         except psycopg.OperationalError:
+            # After a timeout the answer may still arrive: nobody must read it as that of another
+            # query.
             connection.close()
             raise

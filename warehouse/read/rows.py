@@ -53,6 +53,7 @@ class Condition:
 
 def cap_at_today(as_of: date) -> str:
     """Return a day as it is compared in SQL; a future day counts as today, in UTC."""
+    # Nobody knows yet what will be known: the answer for a future day would change until then.
     return min(as_of, datetime.now(UTC).date()).isoformat()
 
 
@@ -65,6 +66,8 @@ def known_on(as_of: date | None, vintages: Vintages = "latest") -> list[Conditio
         return [*published, Condition("vintage = 1 AND withdrawn = 0")]
     if as_of is None:
         return [Condition("latest = 1")]
+    # Half-open: on the day a vintage is superseded, the next one counts. The end itself is never
+    # served: it would reveal the future of as_of.
     return [*published, Condition("superseded_at > ? AND withdrawn = 0", (cap_at_today(as_of),))]
 
 

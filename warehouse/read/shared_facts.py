@@ -110,6 +110,7 @@ def _macro(
     code, name = encode(country.upper()), _country_name(build, country.upper())
     entity = {"entity_id": code, "entity_name": name, "country_iso3": code}
     facts: SqlRows = []
+    # The second table is read only for the rows that the first one leaves to the limit.
     for table, measure_column in (("macro_series", "series"), ("macro_annual", "indicator")):
         remaining = None if limit is None else limit - len(facts)
         where = [*in_country, *equal(**{measure_column: measure}), *known_on(as_of)]

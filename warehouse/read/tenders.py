@@ -26,6 +26,7 @@ from warehouse.read.word_index import rows_with_words
 # The columns behind the row are the key of a cursor.
 _COLUMNS = "row, released_on, row_number"
 _NEWEST_FIRST = "released_on DESC, row_number"
+# Rows per query: SQLite allows a limited number of placeholders.
 _CHUNK = 500
 _RELEASES_OF_COUNTRY = "SELECT row_number FROM tender_releases WHERE country = ?"
 
@@ -56,6 +57,7 @@ def releases(
     where = [*equal(category=category), *between("released_on", from_, to)]
     # A release without a date has '', which sorts before every day.
     where += [Condition("released_on <> ''")] if to is not None else []
+    # The row number alone decides; the date lets the planner begin in the index.
     if after is not None:
         where.append(Condition("released_on <= ? AND row_number > ?", (after[0], after_row)))
     with_buyer = None

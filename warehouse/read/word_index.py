@@ -8,7 +8,7 @@ from warehouse.read.mart import Build
 
 # The most words that the surfaces accept in a search.
 MAX_SEARCH_WORDS = 16
-# A shorter last word is matched as a whole word, not as a prefix.
+# A shorter last word is matched as a whole word: as a prefix it would match too many.
 _MIN_PREFIX = 3
 
 
