@@ -43,45 +43,53 @@ def main() -> None:
 
 
 def _parser(settings: Settings) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="api", description=__doc__)
-    # A URL that holds a password belongs into the environment, not into a list of processes.
+    parser = argparse.ArgumentParser(
+        prog="python -m api", description="Serve published builds over REST."
+    )
+    # Options may come from the environment too: a URL can contain a password, and everyone on a
+    # machine can read the arguments of its processes.
     for name, what in {
-        "marts": "folder or database of the builds",
-        "keys": "file or Redis of the key store",
+        "marts": "folder or PostgreSQL URL of the builds",
+        "keys": "file or Redis URL of the key store",
     }.items():
         default = settings.explicit(name)
-        help_ = f"{what}; default: SANKOFA_{name.upper()}"
+        help_ = f"{what} (default: SANKOFA_{name.upper()})"
         parser.add_argument(f"--{name}", default=default, required=default is None, help=help_)
     parser.add_argument(
         "--usage",
         default=settings.explicit("usage"),
-        help="file or Redis of the usage store; default: SANKOFA_USAGE, else nothing is counted",
+        help="file or Redis URL of the usage store (default: SANKOFA_USAGE); without it, requests "
+        "are neither counted nor limited",
     )
-    parser.add_argument("--exports", help="folder or URL of the exports; none are served without")
     parser.add_argument(
-        "--docs", type=Path, help="folder of the pages of each build; none are served without"
+        "--exports", help="folder or URL of the exports; without it, none are served"
+    )
+    parser.add_argument(
+        "--docs", type=Path, help="folder of the HTML pages; without it, none are served"
     )
     parser.add_argument(
         "--mcp-url",
         default=settings.mcp_url,
-        help="address of the MCP server, for the pages; default: SANKOFA_MCP_URL",
+        help="URL of the MCP server, shown on the pages (default: SANKOFA_MCP_URL)",
     )
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8321)
-    parser.add_argument("--workers", type=int, help="processes; by default one for each core")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
+    )
+    parser.add_argument("--port", type=int, default=8321, help="port (default: %(default)s)")
+    parser.add_argument("--workers", type=int, help="number of processes (default: one per core)")
     parser.add_argument(
         "--base-url",
         action="append",
         default=[],
-        help="address at which the service is reached, the main one first; may be repeated",
+        help="public URL of the service, the main one first; may be repeated",
     )
     parser.add_argument(
         "--trusted-proxy",
         action="append",
         default=[],
-        help="address or network of a proxy whose X-Forwarded headers hold; may be repeated",
+        help="address or network of a proxy whose X-Forwarded headers are trusted; may be repeated",
     )
-    parser.add_argument("--upgrade-url", default=UPGRADE_URL)
+    parser.add_argument("--upgrade-url", default=UPGRADE_URL, help="where to get a higher tier")
     return parser
 
 

@@ -72,7 +72,8 @@ def create_app(
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """Return the WSGI app over a mart and a key store."""
     app = falcon.App()
-    # Responses pass the middleware in reverse order.
+    # Requests pass the middleware in this order, responses in reverse. The classes say where they
+    # must stand.
     app.add_middleware(falcon.CORSMiddleware(expose_headers=_EXPOSED_HEADERS))
     app.add_middleware(RequestMiddleware())
     app.add_middleware(BaseUrlMiddleware(base_urls))
@@ -86,7 +87,8 @@ def create_app(
     stores: dict[str, Callable[[], object]] = {"key_store": lambda: check_key_store(keys)}
     if usage is not None:
         stores["usage_store"] = usage.check
-    # Read it now if possible; the service also starts while its key store is down.
+    # Read it now if possible; the service also starts while its key store is down. ``cache`` keeps
+    # no exception, so a failed read is tried again with the next request.
     cursor_secret = cache(lambda: signing_secret(keys, "cursor"))
     with suppress(KeyStoreUnavailable):
         cursor_secret()

@@ -44,6 +44,7 @@ def send_problem(
         problem.kind.status,
         problem_members(problem, req.context.request_id, upgrade_url),
     )
+    # RFC 9110 requires WWW-Authenticate with 401 and Allow with 405.
     if status == 401:
         resp.set_header("WWW-Authenticate", 'Bearer realm="sankofa"')
     if status == 402:

@@ -30,11 +30,12 @@ _CHARGED_STATUSES = (200, 206, 400, 402, 404)
 
 
 class RequestMiddleware:
-    """Gives each request an id, sets the headers of every response, writes the access log."""
+    """Assigns the request id, sets the headers of every response, writes the access log."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Accept the client's request id if it is valid and contains no key."""
         context, sent_id = req.context, req.env.get("HTTP_X_REQUEST_ID", "")
+        # It goes into headers and the log, so it may contain neither separators nor a secret.
         valid = sent_id and _REQUEST_ID.fullmatch(sent_id) and redact_keys(sent_id) == sent_id
         context.request_id = sent_id if valid else f"{getrandbits(128):032x}"
         context.started = time.perf_counter()
@@ -49,6 +50,7 @@ class RequestMiddleware:
         resp.set_header("X-Request-Id", request_id)
         if key is not None:
             resp.set_header("X-Service-Tier", key.tier.name)
+            # The tier decides how much is in the body: a cache must not hand it to another key.
             resp.append_header("Vary", "X-API-Key, Authorization")
         line = {
             "request_id": request_id,

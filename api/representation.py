@@ -23,6 +23,7 @@ _LONGEST_URL = 8_192
 
 
 def _gzip(body: bytes) -> bytes:
+    # wbits=31: the gzip format, with its header and checksum.
     compressor = zlib.compressobj(level=4, wbits=31)
     return compressor.compress(body) + compressor.flush()
 
@@ -36,7 +37,7 @@ _CODINGS: dict[str, Callable[[bytes], bytes]] = {"zstd": _zstd, "gzip": _gzip}
 
 
 class RepresentationMiddleware:
-    """Gives every complete body an ETag, answers 304 if it is unchanged, and compresses it.
+    """Sets an ETag on every complete body, answers 304 if it is unchanged, and compresses it.
 
     Add it after the other middleware: they then see the response as it is sent.
     """
@@ -63,7 +64,8 @@ class RepresentationMiddleware:
         )
         coding = _coding(req, resp, body)
         if resp.status_code == 200 and "no-store" not in cache_control:
-            # Of the uncompressed body, so that it does not depend on the compressor's version.
+            # Of the uncompressed body, so that it does not depend on the compressor's version. A
+            # strong ETag stands for the bytes as sent (RFC 9110), so each coding has its own.
             etag = f'"{xxhash.xxh3_128_hexdigest(body)}{f"-{coding}" if coding else ""}"'
             resp.set_header("ETag", etag)
             if etag_matches(req.env.get("HTTP_IF_NONE_MATCH"), etag):
@@ -100,6 +102,7 @@ def _coding(req: falcon.Request, resp: falcon.Response, body: bytes) -> str | No
 
 
 def _set_cache_control(req: falcon.Request, resp: falcon.Response) -> str:
+    # Only the client itself may store what its key may read.
     value = "no-store" if resp.status_code >= 400 else resp.get_header("Cache-Control")
     if value is None:
         value = "no-cache" if req.context.key is None else "private"

@@ -56,6 +56,7 @@ def serve(
     _LOG.info("listening at port %d, processes: %d", listening.getsockname()[1], options.workers)
     flush_log()
 
+    # The app is created here, after the fork: its connections must not be shared by processes.
     def work(stop: threading.Event) -> None:
         run(listen_on(listening, marts, keys_path, options), stop)
 
@@ -90,6 +91,7 @@ def listen_on(
         docs=options.docs,
         mcp_url=options.mcp_url,
     )
+    # Inline only if no store can block: one slow read would otherwise stop every connection.
     stores = (marts, keys_path, options.exports, options.usage)
     behind_proxies = trust_proxies(parse_networks(options.proxies), app)
     return create_waitress(behind_proxies, listening, inline=all(map(_is_local, stores)))

@@ -23,13 +23,14 @@ _DESCRIPTION = (
     "HEAD works wherever GET does. No personal data is published."
 )
 _JSON, _PROBLEM = "application/json", "application/problem+json"
+# Alternatives: either scheme is enough.
 _KEYED: list[dict[str, list[str]]] = [{"ApiKey": []}, {"Bearer": []}]
 _TEXT = {"type": "string"}
 _VERSION = {"type": "string", "pattern": r"^[0-9]{8}\.[0-9]+$"}
 
 _HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "X-Service-API-Version": ("Version of this description.", _TEXT, True),
-    "X-Request-Id": ("Id of the request; a valid id sent by the client is kept.", _TEXT, True),
+    "X-Request-Id": ("Id of the request: the one you sent, if it is valid.", _TEXT, True),
     "X-Data-Version": ("The data_version of the response.", _VERSION, False),
     "X-Service-Tier": ("Tier of the key.", _TEXT, False),
     "RateLimit-Policy": ("The limits per minute and per month.", _TEXT, False),
@@ -135,6 +136,7 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
             "headers": _headers(endpoint, 200),
         }
     for status in statuses:
+        # A degraded status is a complete report, not a problem.
         if status == 503 and endpoint.body == "Status":
             responses["503"] = _success(endpoint, 200, "Degraded; `degraded` lists what failed.")
         else:

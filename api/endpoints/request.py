@@ -34,6 +34,7 @@ def read_parameters(req: falcon.Request, endpoint: Endpoint, **path: str) -> Par
         name: _path_value(endpoint, name, text) for name, text in path.items()
     }
     declared, sent = endpoint.query, req.params
+    # Ignoring a misspelt filter would return rows that were not asked for.
     for name in sent:
         if name not in declared:
             raise unknown_parameter(name, declared, "this endpoint")

@@ -54,6 +54,7 @@ def send_rows_between(
         "truncated": rows.truncated,
         **after,
     }
+    # Both objects are cut open and joined around the rows.
     start = encode(before)[:-1] + b"," if before else b"{"
     chunks = [start, encode(member), b":[", *rows.json_chunks(), b"],", encode(envelope)[1:]]
     send_without_rows(resp, b"".join(chunks), rows.data_version)

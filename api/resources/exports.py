@@ -19,6 +19,7 @@ from warehouse.read.mart import Mart
 _IMMUTABLE = "max-age=31536000, immutable"
 _ONE_MINUTE = "max-age=60"
 _CHUNK_BYTES = 262_144
+# 18 digits are enough for any file; a longer number is treated as malformed.
 _SINGLE_RANGE = re.compile(r"bytes=[ \t]*([0-9]{0,18})-([0-9]{0,18})[ \t]*")
 
 

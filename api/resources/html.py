@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 
 from warehouse.errors import SankofaError
 
+# A key is typed into these pages: no script, style or request of another origin is allowed.
 _SAME_ORIGIN_ONLY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

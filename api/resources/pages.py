@@ -31,6 +31,7 @@ _LLMS_HEAD = """\
 """
 # Folders of a build's site; every other path is the API's.
 _SITE_FOLDERS = ("static", "data", "datasets", "issuers", "screen", "signals", "quality")
+# No part begins with a dot: neither .. nor a hidden file.
 _SAFE_PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _ISSUER_PATH = re.compile(r"issuers/([A-Za-z0-9]+)")
 _SITE_TYPES = {
@@ -196,6 +197,7 @@ class SitePageResource:
         parts = (*folders, name or "index.html")
         if not all(map(_SAFE_PATH_PART.fullmatch, parts)):
             return None
+        # The pages of the build that the API reads now: both switch together.
         file = self._folder.joinpath(self._mart.build().data_version, *parts)
         return file if file.suffix in _SITE_TYPES and file.is_file() else None
 
@@ -256,6 +258,7 @@ def _negotiate(
     req: falcon.Request, resp: falcon.Response, markdown: str, title: str, navigation: str
 ) -> None:
     resp.append_header("Vary", "Accept")
+    # Browsers name text/html; programs mostly send */* and get the Markdown.
     if "text/html" in req.accept:
         _send_page(resp, markdown_page(markdown, title, navigation))
     else:

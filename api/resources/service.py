@@ -115,5 +115,6 @@ def _result(future: Future[_ReadResult], deadline: float) -> _ReadResult:
     try:
         return future.result(max(0.0, deadline - time.monotonic()))
     except TimeoutError:
+        # Only a read that has not begun can be cancelled; a running one keeps its thread.
         future.cancel()
         return _ReadResult("failed", _DEADLINE_SECONDS * 1000)

@@ -29,6 +29,7 @@ class TendersResource:
         mart, after = resume_position(self._mart, self._secret(), parameters, pin)
         limit = row_limit(tier_of(req), parameters["limit"])
         rows = releases(mart, parameters["country"], parameters["from"], limit, after)
+        # A cursor only if there is more: its absence tells the client to stop.
         last_key = rows.last_key if rows.truncated else None
         cursor = next_cursor(self._secret(), parameters, last_key, rows.data_version)
         send_rows(req, resp, rows, limit, None, next_cursor=cursor)

@@ -1,7 +1,7 @@
 """Connections: parsing, running and answering requests with less overhead than waitress.
 
 This module overrides waitress internals; what each override buys was measured on the whole
-service (see docs). Everything else uses waitress as it comes.
+service (docs/benchmarks.md, "Serving"). Everything else uses waitress as it comes.
 """
 
 import contextlib
@@ -26,9 +26,11 @@ REQUEST_TIMEOUT = 20.0
 RESPONSE_TIMEOUT = 30.0
 # A client that reads fewer bytes a second only blocks the connection.
 _SLOWEST_BYTES_PER_SECOND = 512
+# At most this many reads of leftovers before a connection is closed.
 _LAST_READS = 16
 # Bytes of responses that may wait for the client before its next request is run.
 _MOST_UNREAD_BYTES = 1 << 20
+# l_onoff and l_linger of SO_LINGER: close at once and reset the connection.
 _LINGER_NOT = struct.pack("ii", 1, 0)
 _CODES = {413: "body_too_large", 431: "headers_too_large"}
 
@@ -47,6 +49,7 @@ class CachingRequestParser(HTTPRequestParser):
         first_line, _, header_bytes = header_plus.partition(b"\r\n")
         cached = self._cache.get(header_bytes)
         if cached is not None:
+            # The request line differs from request to request and is always parsed.
             super().parse_header(first_line + b"\r\n")
             self.headers = {**self.headers, **cached}
             return
@@ -103,6 +106,7 @@ class ResponseTask(WSGITask):
             return bytes(super().build_response_header())
         lines = [f"{_header_case(name)}: {value}" for name, value in self.response_headers]
         lines.append(f"Date: {_http_date(int(self.start_time))}")
+        # waitress sorts too. WSGI text is latin-1 (PEP 3333).
         lines.sort(key=_header_name)
         return "\r\n".join((f"HTTP/1.1 {self.status}", *lines, "\r\n")).encode("latin-1")
 
@@ -174,6 +178,8 @@ class Channel(HTTPChannel):
         """Send head and body without copying them; buffer only what the kernel refuses."""
         with self.outbuf_lock:
             sent = 0
+            # Only if nothing is waiting to be sent: bytes must not overtake each other. An error is
+            # left to the loop, which sees it again when it sends the rest.
             if self.connected and self.socket is not None and not self.total_outbufs_len:
                 with contextlib.suppress(OSError):
                     sent = self.socket.sendmsg((head, body))
@@ -214,6 +220,7 @@ class Channel(HTTPChannel):
             self._bytes_sent, self._measured_since = 0, now
             receiving = self.request is not None and self._request_began is not None
             return receiving and now - (self._request_began or now) > REQUEST_TIMEOUT
+        # Progress is measured over a whole interval: a client may pause, but not stop.
         if now - self._measured_since < RESPONSE_TIMEOUT:
             return False
         too_slow = self._bytes_sent < _SLOWEST_BYTES_PER_SECOND * RESPONSE_TIMEOUT

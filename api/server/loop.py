@@ -45,12 +45,15 @@ def create_waitress(app: Wsgi, listening: socket.socket, inline: bool) -> Any:
         threads=_THREADS,
         # The main loop must not wait for itself; ``Channel.run_pending`` bounds the buffer.
         outbuf_high_watermark=sys.maxsize if inline else _HIGH_WATERMARK,
+        # No Server header: it would only name a version to attack.
         ident=None,
         max_request_header_size=_LONGEST_HEADERS,
         max_request_body_size=_LONGEST_BODY,
         connection_limit=_MOST_CONNECTIONS,
         channel_timeout=_IDLE_SECONDS,
+        # ``trust_proxies`` does it: waitress knows one trusted proxy, not networks.
         clear_untrusted_proxy_headers=False,
+        # select() cannot watch descriptors above 1023.
         asyncore_use_poll=True,
     )
     server.channel_class = Channel
@@ -68,6 +71,7 @@ def run(server: Any, stop: threading.Event) -> None:
         if (now := time.monotonic()) - last_check > 1:
             last_check = now
             close_stalled(server, now)
+    # Leave the listening socket first, so that another worker takes what arrives from now on.
     server.accepting = False
     server.del_channel()
     server.socket.close()

@@ -38,6 +38,7 @@ def trust_proxies(trusted: Sequence[Network], app: Wsgi) -> Wsgi:
         if _is_trusted(environ.get("REMOTE_ADDR", ""), trusted):
             environ["REMOTE_ADDR"] = client_address(environ["REMOTE_ADDR"], chain, trusted)
             if host:
+                # The last entry is that of the proxy next to us; the others may be invented.
                 environ["HTTP_HOST"] = host.rpartition(",")[2].strip()
         return app(environ, start_response)
 

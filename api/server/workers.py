@@ -17,6 +17,7 @@ _LOG = logging.getLogger("sankofa.serve")
 _POLL_SECONDS = 0.1
 # A worker that dies at start would die again: wait before starting another.
 _RESTART_DELAY = 1.0
+# Longer than a worker waits for the requests under way: see ``loop.run``.
 _SHUTDOWN_SECONDS = 15.0
 # Parameter numbers of glibc's mallopt.
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
@@ -82,6 +83,7 @@ def _start(work: Callable[[threading.Event], None], core: int, stop: threading.E
     except Exception:
         _LOG.exception("a worker process failed")
     finally:
+        # Not sys.exit: the copy of the parent's stack must not be unwound in the child.
         os._exit(status)
 
 
@@ -92,6 +94,7 @@ def _pin_to_core(core: int) -> None:
 
 
 def _stop_when_orphaned(parent: int, stop: threading.Event) -> None:
+    # A parent that was killed outright could not signal its workers; they get another parent.
     while os.getppid() == parent:
         time.sleep(_RESTART_DELAY)
     stop.set()

@@ -1,12 +1,13 @@
-// The reference, drawn from /openapi.json. Text is only ever set as text, never as HTML.
+// The API reference, drawn from /openapi.json. Responses contain text from many sources, so text
+// is only ever set as text, never as HTML.
 "use strict";
 
 const SHOWN_HEADERS = ["x-data-version", "x-service-tier", "ratelimit", "etag", "x-request-id"];
 
 function element(name, text, attributes) {
-  const made = Object.assign(document.createElement(name), attributes || {});
-  if (text !== undefined && text !== null) made.textContent = text;
-  return made;
+  const node = Object.assign(document.createElement(name), attributes || {});
+  if (text !== undefined && text !== null) node.textContent = text;
+  return node;
 }
 
 function resolved(description, part) {
@@ -20,6 +21,7 @@ function field(parameter, schema) {
   if (words) for (const word of [""].concat(words)) input.append(element("option", word));
   const example = parameter.example ?? schema.example ?? (schema.examples || [])[0] ?? schema.default;
   if (!words && example !== undefined) input.placeholder = String(example);
+  // Required parameters are filled in, so that "Send" works at once.
   if (!words && parameter.required && example !== undefined) input.value = String(example);
   return input;
 }
@@ -41,7 +43,7 @@ function parametersTable(description, operation) {
     const parameter = resolved(description, reference);
     if (parameter.in !== "path" && parameter.in !== "query") continue;
     const input = field(parameter, resolved(description, parameter.schema) || {});
-    input.dataset.place = parameter.in;
+    input.dataset.location = parameter.in;
     const name = parameter.name + (parameter.required ? " (required)" : "");
     table.append(row([element("code", name), input, parameter.description]));
   }
@@ -60,8 +62,8 @@ function responsesTable(description, operation) {
 function address(path, form) {
   const query = new URLSearchParams();
   let filled = path;
-  for (const input of form.querySelectorAll("[data-place]")) {
-    if (input.dataset.place === "path") {
+  for (const input of form.querySelectorAll("[data-location]")) {
+    if (input.dataset.location === "path") {
       filled = filled.replace("{" + input.name + "}", encodeURIComponent(input.value));
     } else if (input.value) query.set(input.name, input.value);
   }
@@ -69,20 +71,19 @@ function address(path, form) {
 }
 
 function rowsTable(rows) {
-  const names = [...new Set(rows.flatMap((each) => Object.keys(each)))];
+  const names = [...new Set(rows.flatMap((record) => Object.keys(record)))];
   const table = element("table", null, { className: "rows" });
   table.append(row(names, "th"));
-  for (const each of rows) {
-    const shown = (value) => (value !== null && typeof value === "object" ? JSON.stringify(value) : value);
-    table.append(row(names.map((name) => (each[name] === null ? "null" : shown(each[name])))));
-  }
+  // null is written out: it means unknown, an empty cell a member that the row does not have.
+  const cellText = (value) => (typeof value === "object" ? JSON.stringify(value) : value);
+  for (const record of rows) table.append(row(names.map((name) => cellText(record[name]))));
   return table;
 }
 
 async function call(path, form, answer) {
   const target = address(path, form);
   const key = document.getElementById("key").value.trim();
-  answer.replaceChildren(element("p", "Asking…"));
+  answer.replaceChildren(element("p", "Sending the request…"));
   const response = await fetch(target, { headers: key ? { "X-API-Key": key } : {} });
   const text = await response.text();
   const headers = SHOWN_HEADERS.filter((name) => response.headers.has(name));
@@ -107,9 +108,9 @@ function shownBody(text) {
       shown.push(wide);
     }
     pretty = JSON.stringify(body, null, 2);
-  } catch { /* Not JSON: shown as it came. */ }
+  } catch { /* Not JSON: only the raw response is shown. */ }
   const raw = element("details");
-  raw.append(element("summary", "As it came"), element("pre", pretty));
+  raw.append(element("summary", "Raw response"), element("pre", pretty));
   return shown.concat(raw);
 }
 
@@ -124,7 +125,7 @@ function drawn(description, path, operation) {
     call(path, form, answer).catch((error) => answer.replaceChildren(element("p", String(error))));
   });
   const statuses = element("details");
-  statuses.append(element("summary", "Statuses"), responsesTable(description, operation));
+  statuses.append(element("summary", "Responses"), responsesTable(description, operation));
   box.append(head, element("p", operation.description), form, answer, statuses);
   return box;
 }
@@ -149,5 +150,5 @@ async function draw() {
 
 draw().catch((error) => {
   document.getElementById("operations").replaceChildren(
-    element("p", `The description cannot be read: ${error}`));
+    element("p", `The API description cannot be loaded: ${error}`));
 });
