@@ -81,6 +81,7 @@ class KeyMiddleware:
         req.context.endpoint = getattr(resource, "endpoint", None)
         if req.method not in _METHODS:
             raise falcon.HTTPMethodNotAllowed(_METHODS)
+        # A browser sends no key with the OPTIONS request that precedes a cross-origin call.
         if req.method == "OPTIONS" or _is_open(resource, params):
             return
         sent = key_from_headers(req.env.get("HTTP_X_API_KEY"), req.env.get("HTTP_AUTHORIZATION"))
@@ -123,6 +124,8 @@ class RateLimitMiddleware:
         """Count the request; refuse it above a limit."""
         if req.context.key is None:
             return
+        # Counted before the read and refunded after it: parallel requests cannot pass a limit
+        # together.
         standing = self._usage.take(req.context.key, req.remote_addr)
         req.context.standing = standing
         check_rate_limit(standing)

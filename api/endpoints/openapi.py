@@ -80,6 +80,7 @@ def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
             "summary": "What was knowable on any past day.",
             "description": _DESCRIPTION,
         },
+        # Relative, so that one document is right at every public URL.
         "servers": [{"url": "/"}],
         "tags": [{"name": name} for name in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
         "paths": {endpoint.path: {"get": _operation(endpoint)} for endpoint in endpoints},
@@ -172,6 +173,7 @@ def _failure(endpoint: Endpoint, status: int) -> dict[str, Any]:
 
 def _headers(endpoint: Endpoint, status: int) -> dict[str, Any]:
     names = [*_ALWAYS_HEADERS, *_STATUS_HEADERS.get(status, ())]
+    # Without a valid key there is no tier, no quota and no version to report.
     if endpoint.needs_key and status != 401:
         names += _KEYED_HEADERS
     if endpoint.deprecation is not None:

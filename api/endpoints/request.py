@@ -74,6 +74,7 @@ def _path_value(endpoint: Endpoint, name: str, text: str) -> object:
 
 def _query_value(parameter: Parameter, sent: str | list[str] | None) -> object:
     name, kind = parameter.name, parameter.kind
+    # Falcon makes a list of a parameter that is repeated; choosing one would be a guess.
     if isinstance(sent, list):
         raise Problem("parameter_repeated", f"{name} was sent more than once.", parameter=name)
     if sent is None and parameter.required:

@@ -62,6 +62,7 @@ class ProcurementDemandResource:
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Send the months closed by ``as_of``, as ``observations``."""
         parameters = read_parameters(req, self.endpoint)
+        # ``from`` is a keyword of Python.
         from_ = parameters.pop("from")
         check_date_order(from_, parameters["to"])
         mart = pinned_mart(req, self._mart)

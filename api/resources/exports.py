@@ -140,6 +140,7 @@ def _send_file(
     check_file_tier(None if key is None else key.tier, file.required_tier)
     resp.context.passed_tier_cap = True
     etag = f'"{file.sha256 or f"{file.data_version}/{file.name}"}"'
+    # This header also tells RepresentationMiddleware that a file needs nothing from it.
     resp.set_header("Accept-Ranges", "bytes")
     byte_range = _byte_range(req, resp, file.size_bytes, etag)
     try:

@@ -21,6 +21,7 @@ class EntityResource:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, service_id: str) -> None:
         """Send one row, or 404."""
+        # Only to refuse what is not declared: there is nothing to read but the id.
         read_parameters(req, self.endpoint, service_id=service_id)
         rows = entity(pinned_mart(req, self._mart), service_id)
         if rows is None:
@@ -70,6 +71,7 @@ class LookupResource:
         """Send at most 20 matches; the paid crosswalk is 402 for a sample key."""
         parameters = read_parameters(req, self.endpoint)
         id_type, tier = parameters["id_type"], tier_of(req)
+        # Before the lookup: the answer must not depend on whether there is a match.
         if id_type not in FREE_ID_TYPES and not tier.paid:
             raise Problem(
                 "paid_crosswalk",

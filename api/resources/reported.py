@@ -49,6 +49,7 @@ class SharedFactsResource:
         """Send the latest vintage of each value."""
         parameters = read_parameters(req, self.endpoint)
         entity_id, country = parameters["entity_id"], parameters["country"]
+        # The read checks this too; here the error can name the parameter.
         if entity_id is None and country is None:
             raise missing_parameter("entity_id", "exactly one of entity_id and country")
         if entity_id is not None and country is not None:

@@ -46,6 +46,7 @@ def nullable(schema: Schema) -> Schema:
     types = schema["type"]
     schema["type"] = [*(types if isinstance(types, list) else [types]), "null"]
     if "enum" in schema:
+        # A value must be in the enum whatever the type allows.
         schema["enum"] = [*schema["enum"], None]
     return schema
 

@@ -59,6 +59,7 @@ COUNTRY_3 = Parameter(
 COUNTRY_ANY = Parameter("country", _ALPHA, "ISO 3166-1 alpha-2 or alpha-3, in any case.", "ZA")
 LIMIT = Parameter(
     "limit",
+    # The schema has the highest ceiling; ``row_limit`` checks that of the caller's tier.
     RowCount(max(tier.ceiling for tier in TIERS.values())),
     "Maximum number of rows. If omitted, the preview of the tier; see the documentation of tiers.",
     10,

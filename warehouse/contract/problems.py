@@ -182,6 +182,7 @@ def problem_for_error(error: Exception) -> Problem | None:
     if isinstance(error, NothingPublished | DatastoreUnavailable):
         return _retry_later("datastore_unavailable", "The data is temporarily unavailable.")
     if isinstance(error, UnknownVersion):
+        # Only this header can name a version; a cursor reports its own problem.
         return Problem("parameter_invalid", str(error), parameter="X-Data-Version")
     return None
 

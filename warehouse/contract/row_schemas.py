@@ -51,6 +51,7 @@ _ORGANISATION: Schema = {
 
 
 def _ocds(kind: str, meaning: str, example: Any) -> Schema:
+    # Not closed: what is inside keeps the form of OCDS.
     items = {"items": {"type": "object"}} if kind == "array" else {}
     return {"type": [kind, "null"], **items, "description": meaning, "examples": [example]}
 

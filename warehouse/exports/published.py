@@ -105,6 +105,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 def encode_manifest(manifest: Manifest) -> bytes:
     """Encode a manifest as it is signed."""
+    # Readable, and stored as it is: the signature covers these bytes, not their meaning.
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
 
 

@@ -39,6 +39,7 @@ class SqliteBuilds:
 
     def metadata(self, name: str) -> dict[str, str]:
         """Return the metadata of a build; empty if it cannot be read."""
+        # mode=ro: by default SQLite would create a file that is missing.
         uri = f"{build_file(self.path, name).absolute().as_uri()}?mode=ro"
         try:
             with closing(sqlite3.connect(uri, uri=True)) as mart:
@@ -48,12 +49,14 @@ class SqliteBuilds:
 
     def remove(self, name: str) -> None:
         """Delete a build; a reader that has it open finishes its read."""
+        # The system keeps a deleted file until the last process has closed it.
         build_file(self.path, name).unlink(missing_ok=True)
 
     @contextmanager
     def publishing_lock(self) -> Iterator[None]:
         """Hold the publishing lock, and delete the partial files of a killed publisher."""
         with file_lock(self.path / "publish.lock"):
+            # Whoever has the lock is the only publisher: no partial file is still being written.
             for partial in self.path.glob("*.partial"):
                 partial.unlink()
             yield

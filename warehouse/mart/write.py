@@ -91,6 +91,7 @@ def countries() -> pa.Table:
 def _write_table(
     sql: duckdb.DuckDBPyConnection, table: MartTable, loader: Loader, folder: Path
 ) -> None:
+    # The type of a column decides how its JSON is written.
     described = sql.execute(f"DESCRIBE {table.rows}").fetchall()
     types = {name: kind for name, kind, *_ in described}
     columns: Columns = {
@@ -100,6 +101,7 @@ def _write_table(
     row = row_json_sql(types, table.members, table.inside)
     if table.packed is not None:
         selected += [f"{KNOWN_FROM} AS known_from", f"{KNOWN_UNTIL} AS known_until"]
+        # With the comma, any run of rows can be cut out of a pack and sent as it is.
         selected.append(f"{row} || ',' AS row")
     elif table.members:
         columns["row"] = "bytes"
@@ -109,6 +111,7 @@ def _write_table(
         loader.load(table.name, columns, _numbered(sql, statement, columns), table.indexes)
         return
     packer = Packer(folder / f"{table.packs}.arrow", table.packed.max_rows)
+    # The order matters: the packs are complete once the rows of the table have been streamed.
     rows = _numbered(sql, statement, columns, packer, table.packed.by)
     loader.load(table.name, columns, rows, table.indexes)
     loader.load(table.packs, PACK_COLUMNS, packer.packs(), PACK_INDEXES)

@@ -24,6 +24,7 @@ METRIC_SET = "metrics-v1"
 # Days of a full year, first and last included: financial years of 52 and 53 weeks count.
 SHORTEST_YEAR, LONGEST_YEAR = 350, 380
 METRIC_DIGITS = 10
+# Half to even, so that rounding many values has no bias.
 _TEN_DIGITS = Context(prec=METRIC_DIGITS, rounding=ROUND_HALF_EVEN)
 
 # Balances at the last day of the year; every other line is a flow over the whole of it.

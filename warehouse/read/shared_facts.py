@@ -49,8 +49,15 @@ def check_dataset(entity_id: str | None, dataset: Dataset | None) -> tuple[str, 
     """Return the kind of entity and the dataset; raise if the dataset has no facts of that kind."""
     combination = (_entity_kind(entity_id), dataset)
     if combination not in _READS:
-        raise BadParameters(f"{dataset} is not held by {combination[0]}")
+        raise BadParameters(f"{dataset} is not available for {_KIND_WORDS[combination[0]]}")
     return combination
+
+
+_KIND_WORDS = {
+    "issuer": "an issuer",
+    "country": "a country",
+    "entity country": "the entity_id of a country",
+}
 
 
 def _entity_kind(entity_id: str | None) -> str:

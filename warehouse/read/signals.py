@@ -44,6 +44,7 @@ def _panel(
     where = equal(signal_key=signal_key, country=None if country is None else country.upper())
     if category is not None:
         where += equal(dimension="category", dimension_value=category)
+    # A month is stored as its first day: any later day of ``from_`` would exclude it.
     where += between("month", None if from_ is None else from_.replace(day=1), to)
     return fetch_page(build, "signals", [*where, *_closed_by(as_of)], limit)
 

@@ -90,6 +90,7 @@ def add_to_quarantine(
 def add_retries(record: Record, retries: Sequence[RetryEntry]) -> None:
     """Record what became of quarantined rows whose documents were read again."""
     if retries:
+        # An append without a transaction number cannot conflict with another.
         try_commit_entries(record.table("retries"), retries, {})
         record.compact_if_fragmented("retries")
 
@@ -100,6 +101,7 @@ def quarantine_groups(
     """Count quarantined rows by source, table and reason, the largest group first."""
     limit = "" if most is None else f"LIMIT {most:d}"
     groups = record.query(f"""
+        -- Open: never read again (null), or refused again.
         SELECT source, table_name, reason, count(*) AS records,
             count(*) FILTER (became IS DISTINCT FROM 'read') AS open,
             count(DISTINCT document) AS documents,

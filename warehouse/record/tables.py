@@ -40,6 +40,8 @@ class RecordTable:
     cluster: str
 
 
+# Unit, basis and base period identify a figure: the same value in another currency or with another
+# base year is another figure, not a restatement.
 FUNDAMENTALS = RecordTable(
     "fundamentals",
     Fundamental,
