@@ -35,17 +35,17 @@ def settings_of(home: Path) -> Settings:
 
 
 def publication(
-    here: Settings, kind: type[Publication] = Publication, **others: str
+    settings: Settings, kind: type[Publication] = Publication, **others: str
 ) -> Publication:
     """Return a publication of a home; ``others`` replaces some of its URLs."""
-    urls = {"marts": here.marts, "exports": here.exports, **others}
+    urls = {"marts": settings.marts, "exports": settings.exports, **others}
     return kind(
         urls["marts"],
-        here.work,
+        settings.work,
         urls["exports"],
-        here.exports_url,
-        here.signing_key,
-        here.docs,
+        settings.exports_url,
+        settings.signing_key,
+        settings.docs,
         SAMPLE_NOTICE,
     )
 
@@ -70,11 +70,11 @@ def write_sample(home: Path) -> None:
 
 def load_sample(home: Path, *keys: str) -> Record:
     """Load the sample world, or some sources of it."""
-    here = settings_of(home)
-    landing, record = Landing(here.landing), Record(here.record)
+    settings = settings_of(home)
+    landing, record = Landing(settings.landing), Record(settings.record)
     for source in SOURCES:
         if source.permitted and (not keys or source.key in keys):
-            land_all(landing, fetch_folder(here.sample, SAMPLE_URL, source))
+            land_all(landing, fetch_folder(settings.sample, SAMPLE_URL, source))
             load_source(record, landing, source)
     return record
 

@@ -104,16 +104,16 @@ def answers(marts: str) -> list[str]:
 
 def state_after_kill(home: Path, marts: str, expected: list[str]) -> dict[str, object]:
     """Describe what a killed publisher left, and whether the current build answers as before."""
-    here = settings_of(home)
-    exports = Path(here.exports)
+    settings = settings_of(home)
+    exports = Path(settings.exports)
     return {
         "current": builds_at(marts).current(),
         "builds": builds_at(marts).names(),
         "same": answers(marts) == expected,
-        "staged": sorted(path.name for path in here.work.iterdir()),
+        "staged": sorted(path.name for path in settings.work.iterdir()),
         "exported": sorted(path.parent.name for path in exports.glob("*/manifest.json")),
         "begun": sorted(path.name for path in exports.iterdir() if path.is_dir()),
-        "pages": sorted(path.name for path in here.docs.iterdir()),
+        "pages": sorted(path.name for path in settings.docs.iterdir()),
         "latest": (exports / "latest").read_text(),
         "partial": sorted(path.name for path in home.rglob("*.partial")),
     }
@@ -121,12 +121,12 @@ def state_after_kill(home: Path, marts: str, expected: list[str]) -> dict[str, o
 
 def main(home: Path, marts: str, moments: int) -> None:
     ended(begin("load", home, marts))
-    start = time.perf_counter()
+    started_at = time.perf_counter()
     child = begin("publish", home, marts)
     exporting(home, child)
-    derived = time.perf_counter()
+    derived_at = time.perf_counter()
     ended(child)
-    done = time.perf_counter()
+    published_at = time.perf_counter()
     ended(begin("add", home, marts))
     expected = answers(marts)
 
@@ -136,9 +136,9 @@ def main(home: Path, marts: str, moments: int) -> None:
     print_state()
     early = moments // 3
     for number in range(early):
-        killed(home, marts, (derived - start) * (number + 1) / (early + 1), in_export=False)
+        killed(home, marts, (derived_at - started_at) * (number + 1) / (early + 1), in_export=False)
         print_state()
-    step, delay = (done - derived) / (moments - early), 0.0
+    step, delay = (published_at - derived_at) / (moments - early), 0.0
     while killed(home, marts, delay, in_export=True):
         print_state()
         delay += step

@@ -100,9 +100,9 @@ def stores_of(home: Path, kind: Kind) -> Iterator[Stores]:
         yield embedded(home)
         return
     with servers(home / "servers") as running:
-        here = installation.settings_of(home)
+        settings = installation.settings_of(home)
         published = installation.publication(
-            here, installation.BriefPublication, marts=running.datastore.url
+            settings, installation.BriefPublication, marts=running.datastore.url
         )
-        published.run(Record(here.record))
+        published.run(Record(settings.record))
         yield running

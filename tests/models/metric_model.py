@@ -172,7 +172,7 @@ _KEY = ("service_id", "line_item", "unit", "basis", "period_start", "period_end"
 
 
 def figures_of(rows: Iterable[Row]) -> list[Figure]:
-    """Put publications in order, take repetitions together."""
+    """Sort publications and merge repetitions."""
     candidates: dict[tuple[Any, ...], Figure] = {}
     for row in sorted(rows, key=lambda row: (row["available_at"], row["publication"])):
         figure = candidates.setdefault(tuple(row[name] for name in _KEY), Figure(row, []))

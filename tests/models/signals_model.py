@@ -134,7 +134,7 @@ def _suppliers(stated: Row, suppliers: dict[str, str | None], awards: int) -> fr
 def ten(value: Fraction) -> Decimal:
     context = Context(prec=10, rounding=ROUND_HALF_EVEN)
     exact = context.divide(Decimal(value.numerator), Decimal(value.denominator))
-    # the column keeps eighteen digits behind the point
+    # The column keeps eighteen decimal digits.
     return exact if exact.as_tuple().exponent >= -18 else exact.quantize(Decimal(1).scaleb(-18))  # type: ignore[operator]
 
 
@@ -318,7 +318,7 @@ def _ratio(process: ModelProcess, first: date) -> Fraction | None:
 def concentrated(
     all_processes: list[ModelProcess], month: date, first: date, buyer: str | None = None
 ) -> dict[tuple[str, str], Answer]:
-    """Return the three measures of each currency that is stated, by (measure, currency)."""
+    """Return the three measures of every stated currency, by (measure, currency)."""
     window = {shifted(month, -back) for back in range(12)}
     scope = [
         (number, item)

@@ -1,4 +1,4 @@
-"""Every metric of the sample world, worked out a second time from its own inputs."""
+"""Every metric of the sample world, recomputed from its own inputs."""
 
 import json
 from collections.abc import Iterator

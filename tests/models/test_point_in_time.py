@@ -140,7 +140,7 @@ readings = st.lists(
 def test_a_silent_edit_is_known_from_the_day_we_read_it_and_not_before(
     read: list[tuple[int, str]],
 ) -> None:
-    """One publication, dated 2019, is read on few_examples days with different values."""
+    """One publication, dated 2019, is read on several days with different values."""
 
     def work(record: Record) -> None:
         last_of_day: dict[date, str] = {}

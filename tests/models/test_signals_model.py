@@ -1,4 +1,4 @@
-"""Signals against a second, plain reckoning, on random worlds and on the sample world."""
+"""Signals compared with a plain model, on random worlds and on the sample world."""
 
 import tempfile
 from collections.abc import Iterator
@@ -39,24 +39,28 @@ def derived(record: Record, folder: Path) -> Tables:
 
 
 def compare(tables: Tables, country: str, days: list[date]) -> int:
-    """Reckon every month at some closings once more; give how many rows were compared."""
+    """Compare every month at some closings with the model; return the number of compared rows."""
     rows, releases, parties = (
         [row for row in table if row["country"] == country] for table in tables
     )
     first = model.month_of(min(row["available_at"] for row in releases))
     compared = 0
     for day in days:
-        shown = {key(row): answer_of(row) for row in rows_known_on(rows, day)}
+        panel_rows = {key(row): answer_of(row) for row in rows_known_on(rows, day)}
         processes = model.processes(releases, parties, day)
         last = model.month_of(day - timedelta(days=5))
         months = [model.shifted(last, -back) for back in range(37)]
         for month in (month for month in months if month >= first):
             for name, expected in reckoned(processes, month, first).items():
-                assert shown.pop((month, *name), None) == expected, (day, month, name)
+                assert panel_rows.pop((month, *name), None) == expected, (day, month, name)
                 compared += 1
-        left = {name: one for name, one in shown.items() if name[0] in months and name[1] != LISTED}
-        # what is left has nothing in it: no observation, or a share of none
-        assert not {name: one for name, one in left.items() if one[0]}
+        unexpected = {
+            name: answer
+            for name, answer in panel_rows.items()
+            if name[0] in months and name[1] != LISTED
+        }
+        # The remaining rows have no value: no observation, or a share of nothing.
+        assert not {name: answer for name, answer in unexpected.items() if answer[0]}
     return compared
 
 
@@ -67,14 +71,16 @@ def reckoned(
     processes: list[model.ModelProcess], month: date, first: date
 ) -> dict[model.Key, model.Answer]:
     answers = model.by_tender(processes, month) | model.by_first_award(processes, month, first)
-    whole = {"awards": "award-concentration", "buyers": "buyer-supplier-concentration"}
-    for (measure, currency), one in model.concentrated(processes, month, first).items():
-        answers[whole["awards"], measure, "all", currency] = one
+    panels = {"awards": "award-concentration", "buyers": "buyer-supplier-concentration"}
+    for (measure, currency), answer in model.concentrated(processes, month, first).items():
+        answers[panels["awards"], measure, "all", currency] = answer
     for buyer in {process.buyer for process in processes if process.buyer}:
         if buyer.startswith("withheld:"):
             continue
-        for (measure, currency), one in model.concentrated(processes, month, first, buyer).items():
-            answers[whole["buyers"], measure, buyer, currency] = one
+        for (measure, currency), answer in model.concentrated(
+            processes, month, first, buyer
+        ).items():
+            answers[panels["buyers"], measure, buyer, currency] = answer
     for panel, measure, answer in (
         ("procurement-demand", "momentum_3m_yoy", model.momentum(processes, month, first)),
         (
@@ -189,7 +195,7 @@ _WORLDS = st.lists(
     max_size=30,
     unique_by=lambda made: (made["ocid"], made["number"], made["day"]),
 )
-# A world takes a second: making a failing one smaller would take longer than a test may.
+# A world takes a second, so shrinking a failing one would exceed the time limit of a test.
 _FEW = settings(
     max_examples=times(6),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
@@ -198,7 +204,7 @@ _FEW = settings(
 
 
 def made(releases: list[Row]) -> Tables:
-    """Derive the panels of some releases; two with one number are vintages of one."""
+    """Derive the panels of some releases; equal numbers are vintages of one release."""
     with tempfile.TemporaryDirectory() as folder:
         world = TenderWorld(Record(f"{folder}/record"), Path(folder, "stage"))
         world.release("ocds-first", FIRST, tender=False)
@@ -226,10 +232,10 @@ def test_later_releases_never_change_an_earlier_row(
         release | ({"source": portal} if release["day"] > day else {}) for release in releases
     ]
 
-    def rows(some: list[Row]) -> list[Row]:
-        rows, _, _ = made(some)
-        shown = [row for row in rows if row["available_at"] <= day]
-        return [{**row, "superseded_at": None} for row in shown]
+    def rows(subset: list[Row]) -> list[Row]:
+        rows, _, _ = made(subset)
+        visible = [row for row in rows if row["available_at"] <= day]
+        return [{**row, "superseded_at": None} for row in visible]
 
     assert rows(releases) == rows([release for release in releases if release["day"] <= day])
 

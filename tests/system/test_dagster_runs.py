@@ -184,12 +184,12 @@ def test_the_slot_of_a_killed_command_is_released_for_the_next(
     job = definitions(read_settings(os.environ)).resolve_job_def("fetch_ecb_landed")
     with instance(settings) as dagster_instance:
         tags = {"sankofa/by": "command", **span("2024-01-01", "2024-01-01")}
-        left = dagster_instance.create_run_for_job(
+        abandoned_run = dagster_instance.create_run_for_job(
             job, tags=tags, status=dg.DagsterRunStatus.STARTED
         )
         dagster_instance.event_log_storage.initialize_concurrency_limit_to_default("ecb")
         claim = dagster_instance.event_log_storage.claim_concurrency_slot(
-            "ecb", left.run_id, "ecb_landed"
+            "ecb", abandoned_run.run_id, "ecb_landed"
         )
         assert claim.is_claimed
 
@@ -197,7 +197,7 @@ def test_the_slot_of_a_killed_command_is_released_for_the_next(
 
     assert metadata["ecb_landed"]["documents"] == 1
     with instance(settings) as dagster_instance:
-        run = dagster_instance.get_run_by_id(left.run_id)
+        run = dagster_instance.get_run_by_id(abandoned_run.run_id)
     assert run is not None
     assert run.status == dg.DagsterRunStatus.FAILURE
 
@@ -262,7 +262,7 @@ def test_unread_landed_documents_trigger_a_load_of_their_source(
 ) -> None:
     [sensor] = definitions(read_settings(os.environ)).get_repository_def().sensor_defs
 
-    def look(cursor: str | None) -> Any:
+    def evaluate_sensor(cursor: str | None) -> Any:
         with dg.build_sensor_context(
             cursor=cursor,
             repository_def=definitions(read_settings(os.environ)).get_repository_def(),
@@ -270,17 +270,17 @@ def test_unread_landed_documents_trigger_a_load_of_their_source(
             return sensor.evaluate_tick(context)
 
     server.on("/monthly.csv", Reply(b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"))
-    before = look(None)
+    before = evaluate_sensor(None)
     run_job(settings, "fetch_h10_landed")
-    landed = look(before.cursor)
-    again = look(landed.cursor)
+    landed = evaluate_sensor(before.cursor)
+    after_request = evaluate_sensor(landed.cursor)
     run_job(settings, "ingest")
-    read = look(before.cursor)
+    read = evaluate_sensor(before.cursor)
 
     assert not before.run_requests
     [request] = landed.run_requests or []
     assert request.asset_selection == [dg.AssetKey("h10_macro_series")]
-    assert not again.run_requests
+    assert not after_request.run_requests
     assert not read.run_requests
 
 

@@ -1,4 +1,4 @@
-"""The sample world goes the whole way through Dagster, and starting again does nothing twice."""
+"""The sample world goes all the way through Dagster, and a second start repeats nothing."""
 
 import json
 import os

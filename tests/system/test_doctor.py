@@ -56,13 +56,13 @@ def healthy(home: Path, healthy_home: Path) -> Path:
     return home
 
 
-def published(here: Settings, moment: datetime, notice: str = NOTICE) -> None:
+def published(settings: Settings, moment: datetime, notice: str = NOTICE) -> None:
     """Publish one fact as if at a moment, and create a key."""
-    record = Record(here.record)
+    record = Record(settings.record)
     load(record, FUNDAMENTALS, fact("1"))
     measurements = json.dumps([{"measured_at": moment.isoformat()}])
-    publish(record, here.marts, notice, export=lambda *_: {"measured": measurements})
-    create_key(KeyStore(here.keys), "starter")
+    publish(record, settings.marts, notice, export=lambda *_: {"measured": measurements})
+    create_key(KeyStore(settings.keys), "starter")
 
 
 def free_port() -> str:

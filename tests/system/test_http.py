@@ -1,4 +1,4 @@
-"""The client over real HTTP, against a server with every bad habit of real ones."""
+"""The client over real HTTP, against a server that misbehaves as real ones do."""
 
 import gzip
 import logging
@@ -358,11 +358,11 @@ def test_an_unchanged_document_is_not_sent_again(server: Replay) -> None:
 
     with http_client(stored_headers=headers) as client:
         responses[url] = client.get(url, "json", conditional=True)
-        again = client.get(url, "json", conditional=True)
+        second = client.get(url, "json", conditional=True)
 
     assert responses[url].changed
-    assert not again.changed
-    assert again.body == b""
+    assert not second.changed
+    assert second.body == b""
 
 
 def test_requests_are_conditional_on_the_last_modification_date(server: Replay) -> None:

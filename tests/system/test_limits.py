@@ -33,7 +33,7 @@ class LimitStores:
     servers: tuple[Redis, ...] = ()
 
     def end(self, number: int) -> None:
-        """Take a store away."""
+        """Stop a store."""
         if self.servers:
             self.servers[number].kill()
         else:
@@ -94,7 +94,7 @@ def service(mart: Mart, stores: LimitStores) -> LimitedService:
 
 
 def monthly(result: testing.Result) -> int:
-    """Read what is left of the month."""
+    """Return the remaining requests of the month."""
     match = STANDING.fullmatch(result.headers["ratelimit"])
     assert match is not None
     return int(match[3])

@@ -247,7 +247,7 @@ def test_what_is_not_charged_is_never_above_the_month(tmp_path: Path) -> None:
     free = [usage.take(key(), None, charge=False) for _ in range(3)]
     assert [item.violated for item in free] == [[], [], ["burst"]]
     assert [item.remaining()[1][:2] for item in free] == [("monthly", 0)] * 3
-    # Nor does it have to wait for the next month, or is above one that was made smaller.
+    # It need not wait for the next month either, nor does a smaller cap refuse it.
     assert free[-1].retry_after <= 61
     less = Tier("sample", 25, 25, 3, 2, paid=False)
     clock.now += 60

@@ -130,7 +130,7 @@ def parsed_rows(rows: RowPage | None) -> list[Row]:
 
 
 def plain(value: Any) -> Any:
-    """Write a value of either side so that equal ones are equal, digit for digit."""
+    """Normalise a value of either side so that equal values compare equal, digit for digit."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | Decimal):
@@ -141,14 +141,16 @@ def plain(value: Any) -> Any:
 
 
 def same(read: list[Row], exported: list[Row], **renamed: str) -> int:
-    """Compare row for row what both name; give how many rows there were."""
+    """Compare the columns that both have, row by row; return the number of rows."""
     if not read and not exported:
         return 0
     names = sorted({renamed.get(name, name) for name in exported[0]} & set(read[0]))
-    left = Counter(tuple(plain(row[name]) for name in names) for row in read)
-    back = {new: old for old, new in renamed.items()}
-    right = Counter(tuple(plain(row[back.get(name, name)]) for name in names) for row in exported)
-    assert left == right
+    read_rows = Counter(tuple(plain(row[name]) for name in names) for row in read)
+    exported_names = {new: old for old, new in renamed.items()}
+    exported_rows = Counter(
+        tuple(plain(row[exported_names.get(name, name)]) for name in names) for row in exported
+    )
+    assert read_rows == exported_rows
     return len(read)
 
 

@@ -1,4 +1,4 @@
-"""Publishing by the command: what fails, dies or is lost leaves what is read as it was."""
+"""Publishing by the command: a failure, a kill or a loss leaves the current build as it was."""
 
 import json
 import signal
@@ -54,16 +54,16 @@ class ReaderView:
 
 
 def seen(home: Path) -> ReaderView:
-    here = settings_of(home)
+    settings = settings_of(home)
     status, listed, _ = run_command(home, "builds")
     assert status == 0
     return ReaderView(
         listed,
-        current_build_file(Path(here.marts)),
-        Path(here.exports, "latest").read_text(),
-        builds_at(here.marts).names(),
-        sorted(path.name for path in Path(here.exports).iterdir() if path.is_dir()),
-        sorted(path.name for path in here.docs.iterdir()),
+        current_build_file(Path(settings.marts)),
+        Path(settings.exports, "latest").read_text(),
+        builds_at(settings.marts).names(),
+        sorted(path.name for path in Path(settings.exports).iterdir() if path.is_dir()),
+        sorted(path.name for path in settings.docs.iterdir()),
     )
 
 
@@ -86,7 +86,7 @@ def answers(home: Path, data_version: str | None = None) -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Slip in a person with forged evidence, and more balances that do not add up than do."""
+    """Add a person with forged evidence, and mostly balances that do not add up."""
     home = copy_of(sample_home(tmp_path_factory), "faulty", tmp_path_factory)
     record = Record(settings_of(home).record)
     load(record, TENDER_PARTIES, party_row(PERSON))
@@ -136,9 +136,9 @@ def test_a_failed_audit_leaves_everything_as_it_was_and_says_why(faulty: Path) -
 def test_rows_the_writer_refuses_are_reported_with_the_snapshot(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    here = settings_of(sample_home(tmp_path_factory))
-    record = Record(here.record)
-    making = publication(here)
+    settings = settings_of(sample_home(tmp_path_factory))
+    record = Record(settings.record)
+    making = publication(settings)
     with Snapshot(tmp_path / "stage", record, current_loads(record), "20991231.1") as snapshot:
         snapshot.copy_record()
         _spoil(snapshot)
@@ -151,7 +151,7 @@ def test_rows_the_writer_refuses_are_reported_with_the_snapshot(
 
 
 def _spoil(snapshot: Snapshot) -> None:
-    """Take the licence from one row of the series, and state a figure twice."""
+    """Remove the licence from one row of the series, and duplicate a figure."""
     series = snapshot.read("FROM macro_series")
     position = series.schema.get_field_index("license_class")
     licences = [None, *series["license_class"].to_pylist()[1:]]
@@ -185,15 +185,15 @@ class Story:
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     home = copy_of(sample_home(tmp_path_factory), "lost", tmp_path_factory)
-    here = settings_of(home)
-    first = str(builds_at(here.marts).current())
+    settings = settings_of(home)
+    first = str(builds_at(settings.marts).current())
     story = Story(home, first, answers(home))
     story.see("before")
-    nothing = here.sample / "listings" / "2026-07-15" / "listings.csv"
+    nothing = settings.sample / "listings" / "2026-07-15" / "listings.csv"
     nothing.parent.mkdir()
     nothing.write_text("mic,ticker,isin,name,currency,status\n")
     record = load_sample(home, "listings")
-    (issuer,) = issuers(Mart(here.marts), 1)
+    (issuer,) = issuers(Mart(settings.marts), 1)
     load(record, FUNDAMENTALS, fact("7", issuer=issuer, available_at=date(2024, 6, 30)))
     story.run("blocked", "publish")
     _killed(home)
@@ -208,7 +208,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 
 
 def _killed(home: Path) -> None:
-    """Kill the command as soon as it has begun to stage."""
+    """Kill the command as soon as it has begun to write the snapshot."""
     work = settings_of(home).work
     with sankofa(home, "publish", "--confirm-loss", WHY) as command:
         while not any(path.name != "failed" for path in work.iterdir()):

@@ -101,7 +101,7 @@ def panel(files: Files, key: str, day: date, country: str, measure: str) -> dict
 
 
 def months(processes_by_ocid: dict[str, ProcessState], day: date) -> dict[date, list[ProcessState]]:
-    """Sort processes into the months that were closed, and looked at again, by a day."""
+    """Group processes by the closed months that are still revised on a day."""
     last = (day - timedelta(days=5)).replace(day=1)
     first = date(last.year - 3, last.month, 1)
     opened = defaultdict(list)
@@ -152,9 +152,9 @@ def test_rates_are_those_of_the_exported_releases(
 ) -> None:
     compared = 0
     for day in DAYS:
-        shown = panel(files, key, day, country, measure)
+        panel_rows = panel(files, key, day, country, measure)
         for month, opened in months(processes(files, day, country), day).items():
-            agrees(shown[month, "all"], [RATES[key, measure](item) for item in opened])
+            agrees(panel_rows[month, "all"], [RATES[key, measure](item) for item in opened])
             compared += 1
     assert compared > 30
 
@@ -163,12 +163,12 @@ def test_rates_are_those_of_the_exported_releases(
 def test_methods_are_those_of_the_exported_releases(files: Files, country: str) -> None:
     compared = 0
     for day in DAYS:
-        shown = panel(files, "procurement-method-mix", day, country, "method_share")
+        panel_rows = panel(files, "procurement-method-mix", day, country, "method_share")
         for month, opened in months(processes(files, day, country), day).items():
             stated = [item.stated.get("procurement_method") for item in opened]
             for method in ("open", "selective", "limited", "direct"):
-                met = [None if item is None else item == method for item in stated]
-                agrees(shown[month, method], met)
+                matches = [None if item is None else item == method for item in stated]
+                agrees(panel_rows[month, method], matches)
                 compared += 1
     assert compared > 100
 
@@ -177,12 +177,12 @@ def test_methods_are_those_of_the_exported_releases(files: Files, country: str) 
 def test_demand_is_that_of_the_exported_releases(files: Files, country: str) -> None:
     compared = 0
     for day in DAYS:
-        shown = panel(files, "procurement-demand", day, country, "category_share_count")
+        panel_rows = panel(files, "procurement-demand", day, country, "category_share_count")
         for month, opened in months(processes(files, day, country), day).items():
             stated = [item.stated.get("category") for item in opened]
             for category in {item for item in stated if item}:
-                met = [None if item is None else item == category for item in stated]
-                agrees(shown[month, category], met)
+                matches = [None if item is None else item == category for item in stated]
+                agrees(panel_rows[month, category], matches)
                 compared += 1
     assert compared > 30
 
@@ -191,9 +191,9 @@ def test_single_bids_are_those_of_the_exported_releases(files: Files) -> None:
     exact = 0
     for country in COUNTRIES:
         for day in DAYS:
-            shown = panel(files, "single-bid-rate", day, country, "single_bid_rate")
+            panel_rows = panel(files, "single-bid-rate", day, country, "single_bid_rate")
             for month, opened in months(processes(files, day, country), day).items():
-                row = shown[month, "all"]
+                row = panel_rows[month, "all"]
                 assert row["n_eligible"] == len(opened)
                 sure = [item for item in opened if not item.unsure]
                 if len(sure) == len(opened):

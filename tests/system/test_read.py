@@ -62,7 +62,7 @@ AS_OF: dict[str, Question] = {
     "demand": lambda mart, day: procurement_demand(mart, as_of=day),
     "panel": lambda mart, day: panel(mart, "procurement-demand", "ZA", "works", day),
 }
-# And every read that has no day.
+# Every query without as_of.
 TIMELESS: dict[str, Question] = {
     "annual": lambda mart, _: annual(mart, "zaf"),
     "releases": lambda mart, _: releases(mart, "za"),
@@ -260,19 +260,19 @@ def test_a_pinned_version_still_answers_as_before(name: str, published: Publishe
 def test_keyset_pagination_returns_every_release_once(
     limit: int, filters: dict[str, Any], published: Published
 ) -> None:
-    whole = releases(published.mart, "ZA", **filters)
-    met: list[bytes] = []
+    all_rows = releases(published.mart, "ZA", **filters)
+    paged_rows: list[bytes] = []
     after = None
     while True:
         page = releases(published.mart, "ZA", limit=limit, after=after, **filters)
-        met += page.rows
+        paged_rows += page.rows
         assert len(page.rows) <= limit
         if not page.truncated:
             break
         after = page.last_key
 
-    assert met == whole.rows and len(set(met)) == len(met) > 0
-    days = [row["date"] for row in parsed_rows(whole)]
+    assert paged_rows == all_rows.rows and len(set(paged_rows)) == len(paged_rows) > 0
+    days = [row["date"] for row in parsed_rows(all_rows)]
     assert days == sorted(days, reverse=True)
 
 
@@ -293,12 +293,12 @@ LIMITED: dict[str, Callable[[Mart, int], RowPage | None]] = {
 
 @pytest.mark.parametrize("name", LIMITED)
 def test_truncation_is_reported_exactly(name: str, published: Published) -> None:
-    whole = LIMITED[name](published.mart, 1000)
-    assert whole is not None and not whole.truncated
-    for most in {1, len(whole.rows) - 1, len(whole.rows)} - {0}:
-        cut = LIMITED[name](published.mart, most)
-        assert cut is not None and cut.rows == whole.rows[:most]
-        assert cut.truncated == (most < len(whole.rows))
+    all_rows = LIMITED[name](published.mart, 1000)
+    assert all_rows is not None and not all_rows.truncated
+    for most in {1, len(all_rows.rows) - 1, len(all_rows.rows)} - {0}:
+        truncated = LIMITED[name](published.mart, most)
+        assert truncated is not None and truncated.rows == all_rows.rows[:most]
+        assert truncated.truncated == (most < len(all_rows.rows))
 
 
 @pytest.mark.parametrize(
@@ -397,9 +397,9 @@ def test_a_metric_states_the_as_of_of_the_request(published: Published) -> None:
 
 
 def test_a_panel_is_bounded_by_months_and_unknown_keys_are_reported(published: Published) -> None:
-    some = procurement_demand(published.mart, from_=date(2018, 3, 15), to=date(2018, 5, 1))
+    bounded = procurement_demand(published.mart, from_=date(2018, 3, 15), to=date(2018, 5, 1))
 
-    months = [row["month"] for row in parsed_rows(some)]
+    months = [row["month"] for row in parsed_rows(bounded)]
     assert months == ["2018-05-01", "2018-04-01", "2018-03-01"]
     assert panel(published.mart, "no-such-panel") is None
     assert parsed_rows(procurement_demand(published.mart, "KE")) == []

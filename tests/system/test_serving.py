@@ -265,7 +265,7 @@ def test_meaningless_settings_are_refused_with_a_sentence(world: World) -> None:
         pass
 
 
-def asked_at_once(port: int, sent: bytes, rest: float = 0.0) -> bytes:
+def send_at_once(port: int, sent: bytes, rest: float = 0.0) -> bytes:
     """Send several requests in one piece; read slowly, by a small window, to the end."""
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
@@ -273,22 +273,22 @@ def asked_at_once(port: int, sent: bytes, rest: float = 0.0) -> bytes:
         connection.connect(("127.0.0.1", port))
         sender = threading.Thread(target=connection.sendall, args=(sent,))
         sender.start()
-        got = b""
+        received = b""
         while piece := connection.recv(1 << 16):
-            got += piece
+            received += piece
             time.sleep(rest)
         sender.join()
-    return got
+    return received
 
 
 def test_requests_sent_in_one_piece_are_answered_in_their_order(server: Served) -> None:
     form = "GET /health HTTP/1.1\r\nHost: x\r\nX-Request-Id: n{}\r\n{}\r\n"
     sent = "".join(form.format(n, "Connection: close\r\n" if n == 39 else "") for n in range(40))
 
-    got = asked_at_once(server.port, sent.encode())
+    received = send_at_once(server.port, sent.encode())
 
     request_ids = [
-        line.split(": ")[1] for line in got.decode().split("\r\n") if "X-Request-Id" in line
+        line.split(": ")[1] for line in received.decode().split("\r\n") if "X-Request-Id" in line
     ]
     assert request_ids == [f"n{number}" for number in range(40)]
 
@@ -299,10 +299,10 @@ def test_a_slow_reader_gets_every_byte_of_what_it_asked_for(server: Served, worl
     last = "Connection: close\r\n"
     sent = "".join(form.format(FACTS, world.paid, last if n == 29 else "") for n in range(30))
 
-    got = asked_at_once(server.port, sent.encode(), rest=0.002)
+    received = send_at_once(server.port, sent.encode(), rest=0.002)
 
-    assert got.count(b"HTTP/1.1 200 OK\r\n") == 30
-    assert got.count(body) == 30
+    assert received.count(b"HTTP/1.1 200 OK\r\n") == 30
+    assert received.count(body) == 30
 
 
 def test_a_body_is_never_taken_for_a_request_however_often_its_headers_come(
@@ -314,6 +314,6 @@ def test_a_body_is_never_taken_for_a_request_however_often_its_headers_come(
     chunked = f"{head}{len(inner):x}\r\n{inner}\r\n0\r\n\r\n"
     last = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
-    got = asked_at_once(server.port, (chunked * 3 + sized * 3 + last).encode())
+    received = send_at_once(server.port, (chunked * 3 + sized * 3 + last).encode())
 
-    assert re.findall(rb"HTTP/1.1 (\d+) ", got) == [b"405"] * 6 + [b"200"]
+    assert re.findall(rb"HTTP/1.1 (\d+) ", received) == [b"405"] * 6 + [b"200"]

@@ -1,4 +1,4 @@
-"""The pages of a build: what lies there, who sees it, and when it goes."""
+"""The pages of a build: what they contain, who can see them, and when they are removed."""
 
 import json
 import re
@@ -183,16 +183,16 @@ def test_the_pages_follow_the_current_build(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     home = copy_of(sample_home(tmp_path_factory), "followed", tmp_path_factory)
-    here, world = settings_of(home), world_of(home)
-    first = str(builds_at(here.marts).current())
-    again = publication(here, BriefPublication)
-    again.notice = "Another notice."
-    second = again.run(Record(here.record))
+    settings, world = settings_of(home), world_of(home)
+    first = str(builds_at(settings.marts).current())
+    next_publication = publication(settings, BriefPublication)
+    next_publication.notice = "Another notice."
+    second = next_publication.run(Record(settings.record))
 
-    assert sorted(path.name for path in here.docs.iterdir()) == [first, second]
+    assert sorted(path.name for path in settings.docs.iterdir()) == [first, second]
     with served_site(world) as server:
         assert b"Another notice." in server.get("/")[2]
-        builds_at(here.marts).switch(first)
+        builds_at(settings.marts).switch(first)
         assert b"Another notice." not in server.get("/")[2]
 
 

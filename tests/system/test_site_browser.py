@@ -1,4 +1,4 @@
-"""The pages in a real browser: quiet, alone, drawn, in step with the API, for keyboards too."""
+"""The pages in a real browser: no errors, no other hosts, plots drawn, consistent with the API."""
 
 import gzip
 import json
@@ -109,21 +109,21 @@ def test_the_as_of_control_changes_the_numbers_as_the_api_does(
     issuer = issuer_that_restated(world)
     page.look(1280, "light")
     go(page, f"{server.address}/issuers/{issuer}")
-    seen = []
+    rows_by_day = []
     for day in ("2026-11-01", "2021-01-15", "2019-06-30", "2001-01-01"):
         choose(page, "as_of", day)
         page.wait_for(f"document.getElementById('facts').dataset.asOf === '{day}'")
         facts = json.loads(
             server.get(f"/v1/fundamentals/{issuer}?as_of={day}", world.sample)[2], parse_float=str
         )["data"]
-        shown = rows_of(page, "facts")
-        assert [row[1].replace(",", "") for row in shown] == [
+        page_rows = rows_of(page, "facts")
+        assert [row[1].replace(",", "") for row in page_rows] == [
             str(fact["value_reported"]) for fact in facts
         ]
-        assert [row[5] for row in shown] == [fact["available_at"] for fact in facts]
+        assert [row[5] for row in page_rows] == [fact["available_at"] for fact in facts]
         assert page.evaluate("document.getElementById('known-on').textContent") == day
-        seen.append(shown)
-    assert seen[-1] == [] and len({str(rows) for rows in seen}) == 4
+        rows_by_day.append(page_rows)
+    assert rows_by_day[-1] == [] and len({str(rows) for rows in rows_by_day}) == 4
     assert page.errors == []
 
 
@@ -147,19 +147,19 @@ def test_the_plot_has_every_vintage_of_a_restated_figure(
     page.wait_for(f"document.getElementById('plot').dataset.vintages === '{len(wanted)}'")
     page.evaluate("document.getElementById('vintages').closest('details').open = true")
     page.wait_for("document.querySelector('#vintages tbody tr')?.cells.length")
-    shown = sorted((row[2], int(row[1])) for row in rows_of(page, "vintages"))
-    assert shown == wanted and max(vintage for _, vintage in shown) > 1
+    page_rows = sorted((row[2], int(row[1])) for row in rows_of(page, "vintages"))
+    assert page_rows == wanted and max(vintage for _, vintage in page_rows) > 1
 
 
 def test_the_screen_ranks_as_the_api_does(page: Page, server: Served, world: World) -> None:
     go(page, f"{server.address}/screen/?metric=net_margin&as_of=2025-11-01&order=asc")
     path = "/v1/screen?metric=net_margin&as_of=2025-11-01&order=asc"
     response = json.loads(server.get(path, world.sample)[2], parse_float=str)
-    shown = rows_of(page, "ranked")
-    assert [(row[0], row[3]) for row in shown] == [
+    page_rows = rows_of(page, "ranked")
+    assert [(row[0], row[3]) for row in page_rows] == [
         (str(row["rank"]), str(row["value"])) for row in response["data"]
     ]
-    assert shown and page.evaluate("document.querySelector('#universe dd').textContent") == str(
+    assert page_rows and page.evaluate("document.querySelector('#universe dd').textContent") == str(
         response["universe"]["covered"]
     )
 

@@ -1,4 +1,4 @@
-"""Every snippet of the catalogue works as it stands."""
+"""Every snippet of the catalogue runs unchanged."""
 
 import contextlib
 import io
@@ -81,12 +81,12 @@ def test_curl_snippets_run_unchanged(
     card: Card, server: Served, world: World, tmp_path: Path
 ) -> None:
     for item in of(card, server, world, "sh"):
-        done = subprocess.run(["sh", "-c", item.code], capture_output=True, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        completed = subprocess.run(["sh", "-c", item.code], capture_output=True, cwd=tmp_path)
+        assert completed.returncode == 0, completed.stderr
         if item.code.startswith("curl -fsSO"):
             assert item.code.split("/")[-1].strip("'") in {path.name for path in tmp_path.iterdir()}
         else:
-            body = json.loads(done.stdout)
+            body = json.loads(completed.stdout)
             assert body.get("data") or body.get("observations")
 
 

@@ -1,4 +1,4 @@
-"""Each store killed, hanging and brought back under load, over real servers of all three."""
+"""Every store killed, frozen and restarted under load, with real servers."""
 
 import http.client
 import json
@@ -92,7 +92,7 @@ class Visitors:
         connection.close()
 
     def meet(self, expected: Met) -> None:
-        """Wait until nothing else than this is met any more, and is met."""
+        """Wait until clients see nothing but the expected response."""
 
         def settled() -> bool | None:
             begin = len(self.met)
@@ -147,9 +147,9 @@ def test_a_store_that_hangs_is_named_within_the_deadline_of_status(
         assert checked["status"] == "failed"
         assert name != "datastore" or checked["latency_ms"] == 1000
         time.sleep(1)
-        met = server.get(ENTITY, world.paid)
-        assert met[0] == (503 if name in CODES else 200)
-        assert name not in CODES or json.loads(met[2])["code"] == CODES[name]
+        response = server.get(ENTITY, world.paid)
+        assert response[0] == (503 if name in CODES else 200)
+        assert name not in CODES or json.loads(response[2])["code"] == CODES[name]
     finally:
         store.thaw()
     wait_until(lambda: server.get(ENTITY, world.paid)[0] == 200)
@@ -173,8 +173,8 @@ def test_a_service_started_while_its_stores_are_down_answers_once_they_are_up(
             wait_until(lambda: status(running) == (200, []))
             wait_until(lambda: running.get(ENTITY, world.paid)[0] == 200)
             page = json.loads(running.get("/v1/tenders?limit=2", world.paid)[2])
-            again = f"/v1/tenders?limit=2&cursor={page['next_cursor']}"
-            assert running.get(again, world.paid)[0] == 200
+            next_page = f"/v1/tenders?limit=2&cursor={page['next_cursor']}"
+            assert running.get(next_page, world.paid)[0] == 200
     finally:
         for name in STORES:
             vars(stores)[name].start()

@@ -191,7 +191,7 @@ def command(pid: int) -> str:
 
 
 def still_there(home: Path) -> list[str]:
-    """Name the processes that were started for a home and have not ended."""
+    """Return the command lines of processes started for a home that still run."""
     command_lines = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

@@ -48,10 +48,10 @@ def test_imports_go_along_the_arrows(package: str) -> None:
 def test_a_surface_never_loads_what_only_the_pipeline_needs(module: str) -> None:
     heavy = ("dagster", "great_expectations", "pandas", "duckdb", "deltalake")
     script = f"import sys, {module}; print([m for m in {heavy!r} if m in sys.modules])"
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
+    assert completed.stdout.strip() == "[]"
 
 
 def test_the_folder_mcp_is_never_a_package() -> None:

@@ -1,4 +1,4 @@
-"""What the pages list is all there is: settings, endpoints, commands, exit statuses."""
+"""The pages list every setting, endpoint, command and exit status."""
 
 import ast
 import re
@@ -61,8 +61,8 @@ def test_the_table_of_endpoints_has_its_parameters_and_rows(endpoint: Endpoint) 
     assert re.findall(r"`(\w+)`", parameters) == list(endpoint.query)
     required = [name for name, parameter in endpoint.query.items() if parameter.required]
     assert re.findall(r"\*\*`(\w+)`\*\*", parameters) == required
-    shown = re.findall(r"#/components/schemas/(\w+)", str(BODY_SCHEMAS[endpoint.body]))
-    named = [name for name in dict.fromkeys(shown) if name not in ("Artifact", "Failed")]
+    schema_names = re.findall(r"#/components/schemas/(\w+)", str(BODY_SCHEMAS[endpoint.body]))
+    named = [name for name in dict.fromkeys(schema_names) if name not in ("Artifact", "Failed")]
     assert re.findall(r"\[(\w+)\]", rows) == named
 
 
@@ -73,9 +73,9 @@ def test_no_other_endpoint_is_listed() -> None:
 
 def test_every_command_and_exit_status_is_listed() -> None:
     assert isinstance(sankofa, click.Group)
-    shown = {name for name, command in sankofa.commands.items() if not command.hidden}
+    visible_commands = {name for name, command in sankofa.commands.items() if not command.hidden}
     table = "\n".join(re.findall(r"^\| `sankofa .*$", OPERATING, re.MULTILINE))
-    assert set(re.findall(r"`sankofa (\w+)`", table)) == shown
+    assert set(re.findall(r"`sankofa (\w+)`", table)) == visible_commands
     listed_statuses = dict(re.findall(r"^\| (\d) \| (.+) \|$", OPERATING, re.MULTILINE))
     assert listed_statuses == {str(int(status)): words for status, words in MEANINGS.items()}
 

@@ -85,15 +85,15 @@ def test_usage_shows_what_each_key_was_charged() -> None:
 
 @pytest.mark.parametrize("words", [("revoke", "sk_live_none"), ("rotate", "x"), ("list",)])
 def test_a_failed_command_explains_itself_in_a_sentence(words: tuple[str, ...]) -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", "from pipelines.commands.main import main; main()", "keys", *words],
         capture_output=True,
         text=True,
         check=False,
         env=os.environ,
     )
-    assert done.returncode in (1, 5) and done.stderr.startswith("sankofa: ")
-    assert "Traceback" not in done.stderr
+    assert completed.returncode in (1, 5) and completed.stderr.startswith("sankofa: ")
+    assert "Traceback" not in completed.stderr
 
 
 def test_a_whole_key_given_by_mistake_is_not_repeated() -> None:

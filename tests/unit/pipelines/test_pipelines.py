@@ -56,9 +56,9 @@ def test_a_new_file_requests_one_load(home: Path) -> None:
         first = sensor.evaluate_tick(context)
     assert len(first.run_requests or []) == 1
     with dg.build_sensor_context(cursor=first.cursor) as context:
-        again = sensor.evaluate_tick(context)
-    assert not again.run_requests
-    assert again.skip_message == "no new file"
+        second = sensor.evaluate_tick(context)
+    assert not second.run_requests
+    assert second.skip_message == "no new file"
 
 
 def test_the_terminal_reports_the_result_of_every_source() -> None:
@@ -68,8 +68,8 @@ def test_the_terminal_reports_the_result_of_every_source() -> None:
     assert result.exit_code == 0, result.output
     assert "ecb" in result.output
     assert "41 documents, 41 new; 1,261 read" in result.output
-    again = runner.invoke(sankofa, ["ingest", "ecb"])
-    assert "41 documents, 0 new; nothing new" in again.output
+    second = runner.invoke(sankofa, ["ingest", "ecb"])
+    assert "41 documents, 0 new; nothing new" in second.output
 
 
 def test_an_unknown_source_is_refused_with_the_list_of_sources() -> None:

@@ -66,28 +66,28 @@ def test_the_list_counts_by_source_and_reason(ingested: None) -> None:
 
 def test_an_entry_shows_its_location_its_bytes_and_the_text_there(ingested: None) -> None:
     (rate,) = reasons_listed("--source", "ecb")
-    shown = json.loads(run("quarantine", "show", rate["example"][:10], "--json").stdout)
+    entry = json.loads(run("quarantine", "show", rate["example"][:10], "--json").stdout)
     (document,) = Landing(read_settings(os.environ).landing).documents("ecb")
-    assert shown["sha256"] == document.sha256 and shown["address"] == document.url
-    assert shown["location"] == f"{document.url}#line 3"
-    assert shown["reason"] == rate["reason"]
-    assert shown["excerpt"] == RATE.format(3, "oops")
+    assert entry["sha256"] == document.sha256 and entry["address"] == document.url
+    assert entry["location"] == f"{document.url}#line 3"
+    assert entry["reason"] == rate["reason"]
+    assert entry["excerpt"] == RATE.format(3, "oops")
 
 
 def test_of_a_document_that_can_name_people_only_the_location_is_shown(ingested: None) -> None:
     (tender,) = reasons_listed("--source", "ke-ppip")
-    shown = run("quarantine", "show", tender["example"], "--json").stdout
-    assert "can hold personal data" in shown and "/releases/0" in shown
-    assert "A. Person" not in shown + run("quarantine", "show", tender["example"]).output
+    entry = run("quarantine", "show", tender["example"], "--json").stdout
+    assert "can hold personal data" in entry and "/releases/0" in entry
+    assert "A. Person" not in entry + run("quarantine", "show", tender["example"]).output
 
 
 def test_a_row_refused_again_stays_open_and_is_stored_once(ingested: None) -> None:
     (rate,) = reasons_listed("--source", "ecb")
-    again = json.loads(run("quarantine", "retry", rate["example"], "--json").stdout)
-    assert again == {"chosen": 1, "became": {"ecb": {"refused again": 1}}}
+    retried = json.loads(run("quarantine", "retry", rate["example"], "--json").stdout)
+    assert retried == {"chosen": 1, "became": {"ecb": {"refused again": 1}}}
     assert reasons_listed("--source", "ecb") == [rate]
-    shown = json.loads(run("quarantine", "show", rate["example"], "--json").stdout)
-    assert shown["became"] == "refused again"
+    entry = json.loads(run("quarantine", "show", rate["example"], "--json").stdout)
+    assert entry["became"] == "refused again"
 
 
 def test_a_document_that_is_no_longer_landed_is_reported(ingested: None, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Back to an older build: only to one that can be read, and the other can be taken away."""
+"""Rollback: only to a readable build, and the newer build can be removed."""
 
 import sqlite3
 from pathlib import Path
