@@ -72,15 +72,15 @@ def reckoned(
 ) -> dict[model.Key, model.Answer]:
     answers = model.by_tender(processes, month) | model.by_first_award(processes, month, first)
     panels = {"awards": "award-concentration", "buyers": "buyer-supplier-concentration"}
-    for (measure, currency), answer in model.concentrated(processes, month, first).items():
-        answers[panels["awards"], measure, "all", currency] = answer
+    for (measure, currency), figure in model.concentrated(processes, month, first).items():
+        answers[panels["awards"], measure, "all", currency] = figure
     for buyer in {process.buyer for process in processes if process.buyer}:
         if buyer.startswith("withheld:"):
             continue
-        for (measure, currency), answer in model.concentrated(
+        for (measure, currency), figure in model.concentrated(
             processes, month, first, buyer
         ).items():
-            answers[panels["buyers"], measure, buyer, currency] = answer
+            answers[panels["buyers"], measure, buyer, currency] = figure
     for panel, measure, answer in (
         ("procurement-demand", "momentum_3m_yoy", model.momentum(processes, month, first)),
         (
