@@ -17,7 +17,7 @@ from typing import IO
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[IO[str]]:
-    """Wait for the lock on a file and hold it; yield the file, open at its start."""
+    """Wait for the lock on a file and take it; yield the file, open at its start."""
     with _open(path) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
@@ -26,7 +26,7 @@ def file_lock(path: Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def try_file_lock(path: Path) -> Iterator[bool]:
-    """Hold the lock on a file if it is free; yield False at once if another process holds it."""
+    """Take the lock on a file if it is free; yield False at once if another process has it."""
     with _open(path) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -383,9 +383,9 @@ class Settings:
     from_environment: frozenset[str] = frozenset()
 
     def explicit(self, field_name: str) -> Any:
-        """Return a setting that the environment gives; None if it has its default."""
-        is_given = SETTINGS[field_name].name in self.from_environment
-        return getattr(self, field_name) if is_given else None
+        """Return a setting that the environment sets; None if it has its default."""
+        is_set = SETTINGS[field_name].name in self.from_environment
+        return getattr(self, field_name) if is_set else None
 
     @property
     def sample(self) -> Path:

@@ -131,7 +131,7 @@ class Day:
 
 @dataclass(frozen=True)
 class YearOrDay:
-    """A date or a year, kept as text: which day a year means depends on the mode."""
+    """A date or a year, returned as text: which day a year means depends on the mode."""
 
     expected: str = "a date YYYY-MM-DD, or in annual mode a year"
 

@@ -56,7 +56,7 @@ class FileStore:
             return []
         entries = self.files.ls(self.path(), detail=True)
         paths = [entry["name"] for entry in entries if entry["type"] == "directory"]
-        # Some object stores end the name of a folder with a slash.
+        # Some file systems of fsspec end the name of a folder with a slash.
         names = [str(path).rstrip("/") for path in paths]
         return sorted(name.rsplit("/", 1)[-1] for name in names)
 

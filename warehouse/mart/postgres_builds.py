@@ -105,7 +105,7 @@ class PostgresBuilds:
 
     @contextmanager
     def publishing_lock(self) -> Iterator[None]:
-        """Hold the publishing lock, and drop schemas that are not in the list of builds."""
+        """Take the publishing lock, and drop schemas that are not in the list of builds."""
         with self._connected() as sql:
             # A session lock: the server releases it if this process dies.
             sql.execute("SELECT pg_advisory_lock(%s)", (_PUBLISHING_LOCK,))

@@ -54,7 +54,7 @@ class SqliteBuilds:
 
     @contextmanager
     def publishing_lock(self) -> Iterator[None]:
-        """Hold the publishing lock, and delete the partial files of a killed publisher."""
+        """Take the publishing lock, and delete the partial files of a killed publisher."""
         with file_lock(self.path / "publish.lock"):
             # Whoever has the lock is the only publisher: no partial file is still being written.
             for partial in self.path.glob("*.partial"):

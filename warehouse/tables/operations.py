@@ -46,7 +46,8 @@ class QuarantineEntry(SQLModel):
         "Document and location of the row.", "https://example.org/facts.json#/facts/3"
     )
     reason: str = column(
-        "Why it was not accepted.", "period_end: 2922-12-31 is not a date we can believe"
+        "Why it was not accepted.",
+        "period_end: 2922-12-31 is not a date between 1800-01-01 and 2199-12-31",
     )
     load_id: str = column("The first load that read it.", "20261114T021000-3f9a")
     quarantined_at: datetime = column("When it was quarantined, in UTC.", "2026-11-14T02:10:04Z")
