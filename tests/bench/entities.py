@@ -109,15 +109,15 @@ def equi_join(folder: str) -> Work:
         record.relation(name) for name in ("tender_parties", "identifiers", "entities")
     )
     statement = f"""
-        WITH asked AS (
+        WITH parties_to_match AS (
             SELECT DISTINCT source, country, party_key, name, identifier_scheme, identifier_id
             FROM {parties}
         )
-        SELECT asked.*, coalesce(numbered.service_id, named.service_id) AS service_id
-        FROM asked
+        SELECT parties_to_match.*, coalesce(numbered.service_id, named.service_id) AS service_id
+        FROM parties_to_match
         LEFT JOIN {identifiers} AS numbered
           ON numbered.id_value = identifier_id AND numbered.id_type = 'registry'
-        LEFT JOIN {entities} AS named ON upper(named.legal_name) = asked.name
+        LEFT JOIN {entities} AS named ON upper(named.legal_name) = parties_to_match.name
     """
     record.query("SELECT 1")
     return lambda: f"{len(record.query(statement)):,} rows"

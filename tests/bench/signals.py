@@ -53,13 +53,13 @@ _TENDER_PARTIES = f"""
 SELECT {_SHARED}
     CASE WHEN role = 'buyer' THEN concat('buyer-', CAST(sqrt(z % 9000000) AS INTEGER))
         WHEN role = 'supplier' THEN concat('firm-', supplier)
-        ELSE concat('firm-', (y // 7 + place * 17) % 20000) END AS party_key,
+        ELSE concat('firm-', (y // 7 + party_position * 17) % 20000) END AS party_key,
     role, CASE WHEN role = 'supplier' AND supplier % 11 = 0 THEN NULL ELSE party_key END AS name,
     CASE WHEN name IS NULL THEN NULL ELSE 'legal_form:ltd' END AS org_evidence,
     1 AS vintage, CAST(NULL AS DATE) AS superseded_at, TRUE AS latest
 FROM numbered, (
     SELECT unnest(['buyer', 'supplier', 'tenderer', 'tenderer']) AS role,
-        unnest([0, 1, 2, 3]) AS place)
+        unnest([0, 1, 2, 3]) AS party_position)
 WHERE stage = 1 OR role = 'buyer'
 """
 _EMPTY = {

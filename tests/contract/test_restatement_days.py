@@ -75,7 +75,7 @@ class PublishedSample:
         """Return the rows of an exported file by its own as_of statement."""
         exports = PublishedExports(settings_of(self.home).exports)
         manifest = exports.manifest()
-        (artifact,) = [found for found in manifest.artifacts if found.key == artifact_key]
+        (artifact,) = [entry for entry in manifest.artifacts if entry.key == artifact_key]
         assert artifact.sql_as_of is not None
         path = (
             Path(settings_of(self.home).exports) / manifest.data_version / f"{artifact_key}.parquet"
@@ -107,10 +107,10 @@ def expected_on(
     columns: tuple[str, ...],
     where: Callable[[Row], bool] = lambda row: True,
 ) -> set[Key]:
-    known = (history.latest_on(day) for history in histories)
+    latest = (history.latest_on(day) for history in histories)
     return {
         _key({**row, "vintage": number}, columns)
-        for number, row in (vintage for vintage in known if vintage is not None)
+        for number, row in (vintage for vintage in latest if vintage is not None)
         if where(row)
     }
 
@@ -284,7 +284,7 @@ def test_signals_change_on_the_day_a_month_is_revised_and_not_before(
         FigureHistory(sorted(vintages, key=lambda row: int(row["vintage"])))
         for vintages in by_key.values()
     ):
-        known = {
+        expected = {
             (*key, _plain(max(published, key=lambda row: int(row["vintage"]))["vintage"]))
             for key, vintages in by_key.items()
             if (published := [row for row in vintages if _opened_by(row, day)])
@@ -292,7 +292,7 @@ def test_signals_change_on_the_day_a_month_is_revised_and_not_before(
         page = panel(sample.mart, signal_key, as_of=day)
         assert page is not None
         open_rows = [row for row in _decode(page) if row["license_class"] in OPEN_CLASSES]
-        assert served(open_rows, (*columns, "vintage")) == known, day
+        assert served(open_rows, (*columns, "vintage")) == expected, day
 
 
 def test_rest_changes_on_the_day_of_a_restatement_and_not_before(

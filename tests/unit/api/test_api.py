@@ -258,11 +258,11 @@ def test_an_altered_or_borrowed_cursor_is_400(service: PublishedService) -> None
     cursor = service.get("/v1/tenders?limit=5").json["next_cursor"]
     last = "A" if cursor[-1] != "A" else "B"
     altered = [cursor[:-1] + last, "x" + cursor[1:], cursor[:40], cursor + "=", "!", "a" * 5000]
-    for place in range(0, len(cursor), 7):
-        other = "A" if cursor[place] != "A" else "B"
-        altered.append(cursor[:place] + other + cursor[place + 1 :])
-    for each in altered:
-        problem(service.get(f"/v1/tenders?limit=5&cursor={each}"), 400, "cursor_invalid")
+    for position in range(0, len(cursor), 7):
+        other = "A" if cursor[position] != "A" else "B"
+        altered.append(cursor[:position] + other + cursor[position + 1 :])
+    for altered_cursor in altered:
+        problem(service.get(f"/v1/tenders?limit=5&cursor={altered_cursor}"), 400, "cursor_invalid")
     borrowed = service.get(f"/v1/tenders?country=KE&cursor={cursor}")
     assert problem(borrowed, 400, "cursor_invalid")["parameter"] == "cursor"
 
@@ -275,9 +275,9 @@ def test_head_is_answered_wherever_get_is(service: PublishedService) -> None:
 
 
 def test_a_valid_request_id_is_kept_and_another_replaced(service: PublishedService) -> None:
-    kept = service.get(FACTS, X_Request_Id="mine-1.2")
+    response = service.get(FACTS, X_Request_Id="mine-1.2")
     replaced = service.get(FACTS, X_Request_Id="no spaces allowed")
-    assert kept.headers["x-request-id"] == "mine-1.2"
+    assert response.headers["x-request-id"] == "mine-1.2"
     assert replaced.headers["x-request-id"] != "no spaces allowed"
 
 
@@ -296,7 +296,7 @@ def test_health_and_status_need_no_key(service: PublishedService) -> None:
     body = service.client.simulate_get("/v1/status").json
     assert (body["status"], body["degraded"]) == ("ok", [])
     assert set(body["checks"]) == {"datastore", "key_store"}
-    assert all(each["latency_ms"] >= 0 for each in body["checks"].values())
+    assert all(check["latency_ms"] >= 0 for check in body["checks"].values())
     assert body["data_version"] == service.get(FACTS).json["data_version"]
 
 

@@ -58,7 +58,7 @@ def test_every_endpoint_of_the_contract_is_described_with_its_errors() -> None:
     assert set(DOCUMENT["paths"]) == set(LISTED)
     for path, statuses in LISTED.items():
         described = DOCUMENT["paths"][path]["get"]["responses"]
-        assert {str(each) for each in (200, *statuses)} <= set(described), path
+        assert {str(status) for status in (200, *statuses)} <= set(described), path
 
 
 def test_both_ways_to_send_a_key_are_described() -> None:
@@ -66,8 +66,8 @@ def test_both_ways_to_send_a_key_are_described() -> None:
     assert schemes["ApiKey"] == {"type": "apiKey", "in": "header", "name": "X-API-Key"}
     assert schemes["Bearer"] == {"type": "http", "scheme": "bearer"}
     for endpoint in ENDPOINTS:
-        said = DOCUMENT["paths"][endpoint.path]["get"]["security"]
-        assert said == ([{"ApiKey": []}, {"Bearer": []}] if endpoint.needs_key else [])
+        security = DOCUMENT["paths"][endpoint.path]["get"]["security"]
+        assert security == ([{"ApiKey": []}, {"Bearer": []}] if endpoint.needs_key else [])
 
 
 @pytest.mark.parametrize("path", LISTED)
@@ -103,8 +103,8 @@ def test_the_manifest_is_described_member_by_member() -> None:
 
 @pytest.mark.parametrize(
     "parameter",
-    [each for endpoint in ENDPOINTS for each in endpoint.parameters],
-    ids=lambda each: each.name,
+    [parameter for endpoint in ENDPOINTS for parameter in endpoint.parameters],
+    ids=lambda parameter: parameter.name,
 )
 def test_what_is_described_is_what_is_read(parameter: Parameter) -> None:
     kind: ParameterType = parameter.kind
