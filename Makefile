@@ -15,9 +15,9 @@ run: $(STAMP)
 test: check
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-## test-fast: the unit tests
+## test-fast: the unit tests, without those of real files and the slow ones
 test-fast: $(STAMP)
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -q tests/unit
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not shared and not slow" tests/unit
 
 ## check: style, types
 check: $(STAMP)
