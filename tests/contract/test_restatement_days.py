@@ -1,16 +1,18 @@
 """The day before, of and after a restatement, on every path that takes ``as_of``.
 
-What must come back is computed from the sightings of the record by ``tests.models.vintages``,
-never by the code under test.
+What must come back is computed from the sightings of the record by ``tests.models``, never by the
+code under test. The sample world has few restatements; the random world that agents are served
+has one on most of its days.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import duckdb
@@ -18,9 +20,14 @@ import pytest
 
 from tests.helpers.contract_client import Contract
 from tests.helpers.installation import copy_of, sample_home, settings_of
+from tests.helpers.mcp_service import call
+from tests.helpers.mcp_world import Agents
+from tests.helpers.random_world import derived_of
+from tests.models import signals_model
 from tests.models.metric_model import PLANS, Issuer, figures_of
-from tests.models.vintages import FigureHistory, boundary_days, histories_of
+from tests.models.vintages import FigureHistory, boundary_days, histories_of, with_ends
 from warehouse.exports.published import PublishedExports
+from warehouse.keys.store import KeyStore, create_key
 from warehouse.methodology.signals import PANELS
 from warehouse.read.fundamentals import facts_known
 from warehouse.read.macro import series_known
@@ -30,13 +37,21 @@ from warehouse.read.rows import RowPage
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel
 from warehouse.record.store import Record
-from warehouse.record.tables import FUNDAMENTALS, MACRO_SERIES, TENDER_RELEASES, RecordTable
+from warehouse.record.tables import (
+    FUNDAMENTALS,
+    MACRO_SERIES,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+    RecordTable,
+)
 from warehouse.tables import OPEN_CLASSES
 
 Row = dict[str, Any]
 # (issuer, line item, unit, basis, period, vintage, available_at, value)
 Key = tuple[Any, ...]
 FACT_COLUMNS = (*FUNDAMENTALS.identity, "vintage", "available_at", "value_reported")
+# Metrics by which issuers are ranked here: all of them would take the model ten seconds.
+RANKED = ("net_margin", "return_on_average_equity", "current_ratio", "revenue_growth")
 SERIES_COLUMNS = (*MACRO_SERIES.identity[1:], "vintage", "available_at", "value")
 
 
@@ -62,6 +77,15 @@ class PublishedSample:
             owner = organisation.get(service_id, service_id)
             by_organisation.setdefault(owner, []).append(history)
         return by_organisation
+
+    @cached_property
+    def metric_models(self) -> dict[str, Issuer]:
+        """Issuers by service id, each with the figures of the record."""
+        sightings = self.record.query(f"FROM {self.record.relation('fundamentals')}").to_pylist()
+        by_id: dict[str, list[Row]] = {}
+        for sighting in sightings:
+            by_id.setdefault(sighting["service_id"], []).append(sighting)
+        return {service_id: Issuer(figures_of(rows)) for service_id, rows in by_id.items()}
 
     def histories(self, table: RecordTable) -> list[FigureHistory]:
         return histories_of(self.record, table)
@@ -164,8 +188,8 @@ def test_figures_change_on_the_day_of_their_restatement_and_not_before(
                 histories, day, FACT_COLUMNS, of("line_item", *line_items)
             )
             restated += 1
-    # Two days on which figures were restated, and their neighbours.
-    assert restated == 6
+    # Three days on which figures were restated, and their neighbours.
+    assert restated == 9
 
 
 def test_shared_facts_change_on_the_day_of_their_restatement_and_not_before(
@@ -231,33 +255,38 @@ def test_tender_values_change_on_the_day_a_release_is_edited_and_not_before(
     assert days
 
 
+def expected_metrics(
+    sample: PublishedSample,
+    service_ids: set[str],
+    day: date,
+    metric_names: Iterable[str] = tuple(PLANS),
+) -> dict[tuple[str, str], Decimal]:
+    """Return the values that were computable on a day, by service id and metric."""
+    answers = {
+        (service_id, metric): sample.metric_models[service_id].answer(metric, day)
+        for service_id in service_ids
+        for metric in metric_names
+    }
+    return {
+        key: answer[2]
+        for key, answer in answers.items()
+        if answer is not None and answer[0] == "value" and answer[2] is not None
+    }
+
+
 def test_metrics_change_on_the_day_an_input_is_restated_and_not_before(
     sample: PublishedSample,
 ) -> None:
-    sightings = sample.record.query(f"FROM {sample.record.relation('fundamentals')}").to_pylist()
-    by_id: dict[str, list[Row]] = {}
-    for sighting in sightings:
-        by_id.setdefault(sighting["service_id"], []).append(sighting)
     changed = 0
     for issuer, histories, days in sample.restated_issuers():
         ids = {history.vintages[0]["service_id"] for history in histories}
-        models = {service_id: Issuer(figures_of(by_id[service_id])) for service_id in ids}
         previous: dict[tuple[str, str], Decimal] = {}
         for day in days:
             values = {
                 (row["service_id"], row["metric"]): Decimal(str(row["value"]))
                 for row in _decode(metrics(sample.mart, issuer, as_of=day))
             }
-            answers = {
-                (service_id, metric): model.answer(metric, day)
-                for service_id, model in models.items()
-                for metric in PLANS
-            }
-            expected = {
-                key: answer[2]
-                for key, answer in answers.items()
-                if answer is not None and answer[0] == "value"
-            }
+            expected = expected_metrics(sample, ids, day)
             assert values == expected, (issuer, day)
             changed += values != previous
             previous = values
@@ -311,9 +340,236 @@ def test_rest_changes_on_the_day_of_a_restatement_and_not_before(
                 expected = expected_on(histories, day, FACT_COLUMNS, where)
                 assert served(answer.rows, FACT_COLUMNS) == expected, (issuer, day, query)
                 compared += 1
-    assert compared == 18
+    assert compared == 27
     series = sample.histories(MACRO_SERIES)
     for day in boundary_days(series)[:9]:
         answer = api.get(f"/v1/macro?as_of={day}")
         expected = expected_on(series, day, SERIES_COLUMNS)
         assert served(answer.rows, SERIES_COLUMNS) == expected, day
+
+
+def _number(value: Any) -> Decimal:
+    return Decimal(str(value))
+
+
+def test_rest_serves_the_metrics_and_the_ranking_of_the_day(
+    api: Contract, sample: PublishedSample
+) -> None:
+    changed = 0
+    for issuer, histories, days in sample.restated_issuers():
+        ids = {history.vintages[0]["service_id"] for history in histories}
+        previous: dict[tuple[str, str], Decimal] = {}
+        for day in days:
+            rows = api.get(f"/v1/metrics/{issuer}?as_of={day}&limit=1000").rows
+            values = {(row["service_id"], row["metric"]): _number(row["value"]) for row in rows}
+            assert {row["as_of"] for row in rows} <= {str(day)}
+            assert values == expected_metrics(sample, ids, day), (issuer, day)
+            changed += values != previous
+            previous = values
+            ranked_by = expected_metrics(sample, set(sample.metric_models), day, RANKED)
+            for metric in RANKED:
+                ranked = api.get(f"/v1/screen?metric={metric}&as_of={day}&limit=1000").rows
+                ranking = {row["service_id"]: _number(row["value"]) for row in ranked}
+                assert ranking == {
+                    service_id: value
+                    for (service_id, name), value in ranked_by.items()
+                    if name == metric
+                }, (metric, day)
+                assert list(ranking.values()) == sorted(ranking.values(), reverse=True)
+    assert changed >= 4
+
+
+# Panels that the model computes for a whole country; the others are grouped further.
+NATIONAL = {
+    *("single-bid-rate", "cancellation-rate", "submission-window", "value-revision"),
+    *("procurement-method-mix", "bidder-participation", "procurement-demand"),
+    *("time-to-award", "award-to-estimate"),
+}
+REVISED_MONTHS = 37
+
+
+@dataclass(frozen=True)
+class CountrySignals:
+    """The signals of a country as the model computes them from the sightings of the record."""
+
+    releases: list[Row]
+    parties: list[Row]
+
+    def at(self, closing: date) -> dict[Key, signals_model.Answer]:
+        """Return the values of the months that a closing revises, by month and signal."""
+        first = signals_model.month_of(min(row["available_at"] for row in self.releases))
+        processes = signals_model.processes(self.releases, self.parties, closing)
+        last = signals_model.month_of(closing - timedelta(days=5))
+        answers: dict[Key, signals_model.Answer] = {}
+        for back in range(REVISED_MONTHS):
+            month = signals_model.shifted(last, -back)
+            if month < first:
+                break
+            of_month = signals_model.by_tender(processes, month)
+            of_month |= signals_model.by_first_award(processes, month, first)
+            momentum = signals_model.momentum(processes, month, first)
+            if momentum is not None:
+                of_month["procurement-demand", "momentum_3m_yoy", "all", None] = momentum
+            answers |= {(month, *key): answer for key, answer in of_month.items()}
+        return answers
+
+
+def last_closing(day: date) -> date:
+    """Return the latest day by ``day`` on which panels were computed: the fifth of a month."""
+    if day.day >= 5:
+        return day.replace(day=5)
+    return signals_model.shifted(signals_model.month_of(day), -1).replace(day=5)
+
+
+def signals_served(rows: list[Row], months: set[date]) -> dict[Key, signals_model.Answer]:
+    """Return the national values of some months that have one, by month and signal."""
+    return {
+        (
+            date.fromisoformat(row["month"]),
+            *(row[name] for name in ("signal_key", "measure", "dimension_value", "currency")),
+        ): (_number(row["value"]), row["n_eligible"], row["n_observed"], row["n_withheld"])
+        for row in rows
+        if date.fromisoformat(row["month"]) in months
+        # A share of nothing is served as zero, and is not in the model.
+        and row["value"]
+        # Of measures by category the model computes the shares only.
+        and (row["dimension"] != "category" or row["measure"].startswith("category_share"))
+        and row["measure"] != "named_buyer_share"
+    }
+
+
+@pytest.mark.parametrize("country", ["ZA", "KE", "CO"])
+def test_signals_are_those_of_the_releases_known_at_the_last_closing(
+    api: Contract, sample: PublishedSample, country: str
+) -> None:
+    """Computed from the releases alone; not from rows that the build exported."""
+    model = CountrySignals(
+        *(
+            [row for row in with_ends(sample.histories(table)) if row["country"] == country]
+            for table in (TENDER_RELEASES, TENDER_PARTIES)
+        )
+    )
+    revised = 0
+    # The releases of the sample world were edited on 2 March 2026.
+    for closing in (date(2023, 1, 5), date(2024, 7, 5), date(2026, 3, 5)):
+        answers_at = {day: model.at(day) for day in (last_closing(closing - timedelta(1)), closing)}
+        for day in (closing - timedelta(1), closing, closing + timedelta(1)):
+            answers = answers_at[last_closing(day)]
+            months = {key[0] for key in answers}
+            expected = {key: answer for key, answer in answers.items() if answer[0]}
+            pages = [
+                page
+                for signal_key in NATIONAL
+                if (page := panel(sample.mart, signal_key, country, as_of=day)) is not None
+            ]
+            rows = [row for page in pages for row in _decode(page)]
+            assert signals_served(rows, months) == expected, (country, day)
+            query = f"country={country}&as_of={day}&from={min(months)}&limit=1000"
+            answer = api.get(f"/v1/signals/procurement-demand?{query}")
+            assert not answer.body["truncated"]
+            assert signals_served(answer.rows, months) == {
+                key: value for key, value in expected.items() if key[1] == "procurement-demand"
+            }, (country, day)
+        before, after = answers_at.values()
+        revised += sum(after[key] != before[key] for key in before.keys() & after.keys())
+    assert revised
+
+
+@pytest.fixture(scope="module")
+def agents_key(agents: Agents) -> str:
+    return create_key(KeyStore(agents.world.keys), "professional")
+
+
+def rest_rows(agents: Agents, key: str, path: str, **parameters: Any) -> list[Row]:
+    body = json.loads(agents.get(path, key, **parameters))
+    assert not body["truncated"]
+    return list(body["observations" if "observations" in body else "data"])
+
+
+def mcp_rows(agents: Agents, key: str, tool: str, **arguments: Any) -> list[Row]:
+    body = call(agents.server, key, tool, arguments).result["structuredContent"]
+    assert not body["truncated"]
+    return list(body["data"])
+
+
+def test_agents_and_rest_get_the_figures_of_the_day_in_a_random_world(
+    agents: Agents, agents_key: str
+) -> None:
+    record = Record(str(agents.world.root / "record"))
+    by_issuer: dict[str, list[FigureHistory]] = {}
+    for history in histories_of(record, FUNDAMENTALS):
+        by_issuer.setdefault(history.vintages[0]["service_id"], []).append(history)
+    compared = 0
+    for issuer, histories in by_issuer.items():
+        for day in boundary_days(histories):
+            expected = expected_on(histories, day, FACT_COLUMNS)
+            path = f"/v1/fundamentals/{issuer}"
+            rows = rest_rows(agents, agents_key, path, as_of=str(day))
+            assert served(rows, FACT_COLUMNS) == expected, (issuer, day)
+            query = {"service_id": issuer, "as_of": str(day), "limit": 1000}
+            rows = mcp_rows(agents, agents_key, "get_fundamentals", **query)
+            assert served(rows, FACT_COLUMNS) == expected, (issuer, day)
+            compared += 1
+    assert compared > 30
+    series = histories_of(record, MACRO_SERIES)
+    days = boundary_days(series)
+    for day in days:
+        expected = expected_on(series, day, SERIES_COLUMNS)
+        query = {"as_of": str(day), "limit": 1000}
+        rows = rest_rows(agents, agents_key, "/v1/macro", **query)
+        assert served(rows, SERIES_COLUMNS) == expected, day
+        rows = mcp_rows(agents, agents_key, "get_macro", **query)
+        assert served(rows, SERIES_COLUMNS) == expected, day
+    assert len(days) > 6
+
+
+def test_rest_serves_the_tender_values_of_the_day_in_a_random_world(
+    agents: Agents, agents_key: str
+) -> None:
+    record = Record(str(agents.world.root / "record"))
+    histories = [
+        history
+        for history in histories_of(record, TENDER_RELEASES)
+        if history.vintages[0]["country"] == "ZA"
+    ]
+    # A value belongs to one release of this world: it identifies the release.
+    columns = ("tender_value", "tender_currency", "vintage", "available_at")
+    fact_columns = ("value", "unit", "vintage", "available_at")
+    query = {"country": "ZAF", "dataset": "AF-TENDER", "limit": 1000}
+    days = boundary_days(history for history in histories if history.vintages[0]["tender_value"])
+    for day in days:
+        rows = rest_rows(agents, agents_key, "/v1/shared/facts", **query, as_of=str(day))
+        expected = expected_on(histories, day, columns, lambda row: row["tender_value"] is not None)
+        assert served(rows, fact_columns) == expected, day
+    assert len(days) > 15
+
+
+def test_rest_serves_the_metrics_and_signals_of_the_day_in_a_random_world(
+    agents: Agents, agents_key: str
+) -> None:
+    derived = {name: table.to_pylist() for name, table in derived_of(Random(1)).items()}
+    metrics_of_build, signals_of_build = derived["metrics"], derived["signals"]
+    changes = {row["answers_until"] for row in metrics_of_build if row["answers_until"]}
+    for day in sorted(day + timedelta(shift) for day in changes for shift in (-1, 0, 1)):
+        current = {
+            row["service_id"]: (_number(row["value"]), str(row["period_end"]))
+            for row in metrics_of_build
+            if row["answers_from"] <= day
+            and (not row["answers_until"] or day < row["answers_until"])
+        }
+        rows = rest_rows(agents, agents_key, "/v1/screen", metric="net_margin", as_of=str(day))
+        for service_id in current:
+            rows += rest_rows(agents, agents_key, f"/v1/metrics/{service_id}", as_of=str(day))
+        assert len(rows) == 2 * len(current)
+        values = {row["service_id"]: (_number(row["value"]), row["period_end"]) for row in rows}
+        assert values == current, day
+    changes = {row["superseded_at"] for row in signals_of_build if row["superseded_at"]}
+    for day in sorted(day + timedelta(shift) for day in changes for shift in (-1, 0, 1)):
+        path, query = "/v1/signals/procurement-demand", {"as_of": str(day)}
+        rows = rest_rows(agents, agents_key, path, **query)
+        assert {(row["month"], row["vintage"]): _number(row["value"]) for row in rows} == {
+            (str(row["month"]), row["vintage"]): _number(row["value"])
+            for row in signals_of_build
+            if row["available_at"] <= day
+            and (row["superseded_at"] is None or day < row["superseded_at"])
+        }, day

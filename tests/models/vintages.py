@@ -48,11 +48,20 @@ def _changes(sightings: list[Row], table: RecordTable) -> list[Row]:
 
 
 def boundary_days(histories: Iterable[FigureHistory]) -> list[date]:
-    """Return the day before, the day of and the day after every second vintage."""
+    """Return the day before, the day of and the day after every vintage but the first."""
     days = {
-        history.vintages[1]["available_at"] + timedelta(shift)
+        vintage["available_at"] + timedelta(shift)
         for history in histories
-        if len(history.vintages) > 1
+        for vintage in history.vintages[1:]
         for shift in (-1, 0, 1)
     }
     return sorted(days)
+
+
+def with_ends(histories: Iterable[FigureHistory]) -> list[Row]:
+    """Return every vintage with the day on which the next one replaced it."""
+    return [
+        {**vintage, "superseded_at": following and following["available_at"]}
+        for history in histories
+        for vintage, following in zip(history.vintages, [*history.vintages[1:], None], strict=True)
+    ]
