@@ -1,15 +1,23 @@
 """Floors at their exact boundary: equal passes, one step beyond fails, unmeasured stays so."""
 
+import json
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from falcon import testing
 
+from api.app import create_app
+from quality.audit import audit
 from quality.floors import FLOORS, Floor, measure
 from tests.helpers.audited import MOMENT, audited, staged
 from tests.helpers.facts import fact, facts
+from warehouse.keys.store import KeyStore, create_key
+from warehouse.mart.build import publish
+from warehouse.mart.snapshot import DerivedTables, Snapshot
+from warehouse.read.mart import Mart
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
@@ -19,10 +27,10 @@ STEP = Decimal("0.0000000001")
 NOT_MEASURED = "SELECT 'x' AS scope, 0 AS n_checked, 0 AS n_passed, NULL AS value WHERE false"
 
 
-def with_value(floor: Floor, value: Decimal) -> Floor:
+def with_value(floor: Floor, value: Decimal, scope: str = "x") -> Floor:
     """Return the floor with a measurement that finds a given value."""
     measured = f"CAST('{value}' AS DECIMAL(30, 10))"
-    statement = f"SELECT 'x' AS scope, {measured} AS value, 1 AS n_checked, NULL AS n_passed"
+    statement = f"SELECT '{scope}' AS scope, {measured} AS value, 1 AS n_checked, NULL AS n_passed"
     return replace(floor, statement=statement)
 
 
@@ -95,3 +103,44 @@ def test_the_report_of_a_publication_says_so_at_the_boundary(
     assert any("accounting_identity" in str(failure) for failure in report.failures) == (
         status == "FAIL"
     )
+
+
+def test_the_published_build_serves_the_status_at_the_boundary(
+    record: Record, tmp_path: Path
+) -> None:
+    append(record, FUNDAMENTALS, facts(fact()), Load("test", ()))
+    floors: list[Floor] = []
+    expected: dict[str, dict[tuple[str, str], tuple[str, Decimal | str]]] = {}
+    for floor in FLOORS:
+        beyond = floor.floor + (STEP if floor.is_maximum else -STEP)
+        unmeasured = f"{floor.scope} without rows"
+        floors += [
+            with_value(floor, floor.floor, f"{floor.scope} at the floor"),
+            with_value(floor, beyond, f"{floor.scope} beyond it"),
+            replace(floor, statement=NOT_MEASURED, scope=unmeasured),
+        ]
+        expected.setdefault(floor.sku, {}).update(
+            {
+                (floor.metric, f"{floor.scope} at the floor"): ("PASS", floor.floor),
+                (floor.metric, f"{floor.scope} beyond it"): ("FAIL", beyond),
+                (floor.metric, unmeasured): ("UNMEASURED", "UNMEASURED"),
+            }
+        )
+
+    def measure_only(snapshot: Snapshot, _: str | None) -> DerivedTables:
+        # A floor that blocks would stop a real publication; here all that is measured is served.
+        audit(snapshot, measured_at=MOMENT, floors=floors, suites=())
+        return {}
+
+    publish(record, tmp_path / "marts", audit=measure_only, work=tmp_path / "work")
+    keys, mart = KeyStore(tmp_path / "keys.sqlite"), Mart(tmp_path / "marts")
+    client = testing.TestClient(create_app(mart, keys))
+    headers = {"X-API-Key": create_key(keys, "sample")}
+    for sku, measurements in expected.items():
+        answer = client.simulate_get(f"/v1/quality-metrics/{sku}", headers=headers)
+        rows = json.loads(answer.text, parse_float=Decimal, parse_int=Decimal)["data"]
+        assert {
+            (row["metric"], row["scope"]): (row["status"], row["value"]) for row in rows
+        } == measurements
+        assert len(rows) == len(measurements)
+    mart.close()
