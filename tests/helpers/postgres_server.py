@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from tests.helpers.processes import children_of, is_running
 from tests.helpers.waiting import wait_until
 
 _NUMBERS = count(1)
@@ -56,7 +56,7 @@ class Postgres:
         """End every process at once, without a checkpoint and without closing connections."""
         ended = self._processes()
         os.kill(ended[0], signal.SIGQUIT)
-        wait_until(lambda: not any(map(_runs, ended)), timeout=20, every=0.02)
+        wait_until(lambda: not any(map(is_running, ended)), timeout=20, every=0.02)
 
     def start(self) -> None:
         """Start it again with its data."""
@@ -74,13 +74,4 @@ class Postgres:
 
     def _processes(self) -> list[int]:
         first = int(self._server.get_pid())
-        children = Path(f"/proc/{first}/task/{first}/children").read_text()
-        return [first, *map(int, children.split())]
-
-
-def _runs(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
+        return [first, *children_of(first)]

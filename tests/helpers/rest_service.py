@@ -20,6 +20,7 @@ from waitress.server import create_server
 from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
 from tests.helpers.paths import ROOT
+from tests.helpers.processes import children_of
 from tests.helpers.random_world import derived_of, everything
 from tests.helpers.record_rows import load
 from tests.helpers.waiting import wait_until
@@ -135,8 +136,7 @@ class Served(RunningServer):
 
     def children(self) -> list[int]:
         """Return the ids of the worker processes."""
-        pid = self.process.pid
-        return [int(part) for part in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return children_of(self.process.pid)
 
 
 @contextmanager
