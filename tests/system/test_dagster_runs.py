@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import threading
-import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -19,10 +18,12 @@ from dagster._daemon.backfill import execute_backfill_iteration
 from dagster._daemon.run_coordinator import QueuedRunCoordinatorDaemon
 
 from assets.filings.fetch import BATCHES, ISSUERS, batch_of
+from pipelines.dagster_home import create_dagster_home
 from pipelines.definitions import definitions
 from pipelines.jobs import instance, run_job
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
+from tests.helpers.waiting import wait_until
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
@@ -31,6 +32,14 @@ from warehouse.settings import Settings, read_settings
 RATES = b"""KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS
 EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-02,20.4,A
 EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-03,oops,A
+"""
+# Neither the server that loads the code nor a process that copies output outlasts a test.
+NOTHING_LEFT_RUNNING = """\
+code_servers:
+  wait_for_local_processes_on_shutdown: true
+compute_logs:
+  module: dagster._core.storage.noop_compute_log_manager
+  class: NoOpComputeLogManager
 """
 
 
@@ -48,7 +57,11 @@ def settings(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv(f"SANKOFA_BASE_{key}", server.base)
     monkeypatch.setenv("SANKOFA_ECB_KEYS", "D.ZAR.EUR.SP00.A")
     monkeypatch.setenv("SANKOFA_H10_CADENCES", "monthly")
-    return read_settings(os.environ)
+    settings = read_settings(os.environ)
+    create_dagster_home(settings)
+    with (settings.dagster / "dagster.yaml").open("a") as configuration:
+        configuration.write(NOTHING_LEFT_RUNNING)
+    return settings
 
 
 def span(first: str, last: str) -> dict[str, str]:
@@ -109,11 +122,15 @@ def test_a_backfill_that_the_daemon_launches_fills_its_range(
             run_config=None,
         )
         dagster_instance.add_backfill(backfill)
-        while backfill.status == BulkActionStatus.REQUESTED:
+
+        def finished_backfill() -> PartitionBackfill | None:
             list(execute_backfill_iteration(workspace, log))
             list(queue.run_iteration(workspace))
-            time.sleep(0.1)
-            backfill = dagster_instance.get_backfill("backfill") or backfill
+            current = dagster_instance.get_backfill("backfill")
+            requested = current is None or current.status == BulkActionStatus.REQUESTED
+            return None if requested else current
+
+        backfill = wait_until(finished_backfill, 250, every=0.1)
         [run] = dagster_instance.get_runs()
         filled = dagster_instance.get_materialized_partitions(key)
 
@@ -164,9 +181,7 @@ def test_a_source_is_fetched_by_one_run_at_a_time(settings: Settings, server: Re
             assert first_request.wait(60)
             second.start()
             pool = dagster_instance.event_log_storage
-            while not pool.get_concurrency_info("ecb").pending_step_count:
-                assert len(server.requests) == 1
-                time.sleep(0.05)
+            wait_until(lambda: pool.get_concurrency_info("ecb").pending_step_count, 120)
             assert pool.get_concurrency_info("ecb").slot_count == 1
             assert len(server.requests) == 1
         finally:
