@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -31,6 +30,7 @@ from tests.helpers.record_rows import (
     restated,
     series_row,
 )
+from tests.helpers.waiting import wait_until
 from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.builds import SAMPLE_NOTICE
@@ -423,15 +423,14 @@ def test_a_served_process_ends_cleanly_when_it_is_told_to(service: PublishedServ
 
 
 def _answers(port: int) -> int:
-    until = time.monotonic() + 20
-    while True:
+    def status() -> int | None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
         try:
             connection.request("GET", "/health")
             return connection.getresponse().status
         except ConnectionRefusedError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.05)
+            return None
         finally:
             connection.close()
+
+    return wait_until(status, 20)

@@ -2,13 +2,13 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World, served
+from tests.helpers.waiting import wait_until
 from warehouse.keys.store import KeyStore, create_key
 from warehouse.mart.build import publish
 from warehouse.read.mart import Mart
@@ -86,6 +86,5 @@ def test_each_release_of_the_walks_data_version_is_met_exactly_once(tmp_path: Pa
 def _is_overtaken(marts: Path, version: str, done: threading.Event) -> bool:
     """Wait, in the middle of a walk, until another build is published or none will be."""
     mart = Mart(marts)
-    while mart.build().data_version == version and not done.is_set():
-        time.sleep(0.02)
+    wait_until(lambda: mart.build().data_version != version or done.is_set(), 120, every=0.02)
     return mart.build().data_version != version

@@ -77,6 +77,7 @@ async def settled(pipe: Pipe) -> None:
     before = -1
     while before != len(pipe.ran) or not pipe.ran:
         before = len(pipe.ran)
+        # That nothing more happens is no event: it is looked at for a while.
         await anyio.sleep(0.2)
 
 
@@ -109,6 +110,7 @@ def test_calls_that_are_given_up_leave_room_for_others(agents: Agents, mode: str
         async with piped(agents, mode) as pipe:
             for number in range(1, 2 * MAX_PENDING):
                 await pipe.ask(number, "search_tenders", {"query": "road"})
+                # Calls are given up at different stages of their work.
                 await anyio.sleep(0.001 * (number % 4))
                 gone = {"requestId": number, "reason": "no longer wanted"}
                 cancelled = {"method": "notifications/cancelled", "params": gone}

@@ -137,6 +137,7 @@ def test_a_key_that_is_revoked_in_the_middle_of_a_session_is_refused(agents: Age
     async def work(client: Any) -> None:
         assert not (await client.call_tool("get_entity", {"service_id": "DCA1"})).is_error
         revoke_key(store, key[:12])
+        # A server may use what it read of a key for a second, and not longer.
         time.sleep(1)
         with pytest.raises(Exception, match="error response"):
             await client.call_tool("get_entity", {"service_id": "DCA1"})

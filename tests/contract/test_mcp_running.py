@@ -101,7 +101,8 @@ def test_a_head_that_never_ends_is_not_waited_for(
         server, bound = uvicorn.Server(config), config.bind_socket()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [bound])
-            # A good request first: between requests a connection may rest.
+            # A good request first: between requests a connection may rest, here for longer than a
+            # request may take.
             stream = await anyio.connect_tcp("127.0.0.1", bound.getsockname()[1])
             await stream.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             assert b"204" in await stream.receive()

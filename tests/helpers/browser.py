@@ -5,13 +5,14 @@ import itertools
 import json
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
+
+from tests.helpers.waiting import wait_until
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -45,11 +46,9 @@ class Page:
 
     def wait_for(self, script: str) -> Any:
         """Run a script until its value is truthy; return the value."""
-        until = time.monotonic() + 60
-        while not (value := self.evaluate(script)):
-            assert time.monotonic() < until, (script, self.errors)
-            time.sleep(0.05)
-        return value
+        return wait_until(
+            lambda: self.evaluate(script), 60, failure=lambda: f"{script}: {self.errors}"
+        )
 
     def look(self, width: int, scheme: str) -> None:
         """Set the width of the screen and its colour scheme, ``light`` or ``dark``."""
@@ -129,10 +128,11 @@ def browser(folder: Path) -> Iterator[Page]:
 
 def _devtools(process: subprocess.Popen[bytes], folder: Path) -> str:
     port_file = folder / "profile" / "DevToolsActivePort"
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
+
+    def announced_address() -> str | None:
         if port_file.is_file() and len(lines := port_file.read_text().split()) == 2:
             return f"ws://127.0.0.1:{lines[0]}{lines[1]}"
         assert process.poll() is None, (folder / "browser.log").read_text()
-        time.sleep(0.05)
-    raise AssertionError("the browser does not answer")
+        return None
+
+    return wait_until(announced_address, 60)

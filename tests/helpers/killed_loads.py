@@ -53,6 +53,7 @@ def kill_after(folder: str, seconds: float) -> bool:
     if not child:
         load_all(folder)
         os._exit(0)
+    # The kill comes after a random delay, at whatever step the load has reached.
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)

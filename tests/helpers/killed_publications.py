@@ -22,6 +22,7 @@ from tests.helpers.facts import fact
 from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.random_world import ISSUERS, everything
 from tests.helpers.record_rows import load
+from tests.helpers.waiting import wait_until
 from warehouse.mart.builds import builds_at
 from warehouse.read.fundamentals import facts_known
 from warehouse.read.macro import series_known
@@ -66,11 +67,12 @@ def exporting(home: Path, child: int) -> bool:
     """Wait until a child has begun to export; return False if it ended before."""
     exports = Path(settings_of(home).exports)
     before = _folders(exports)
-    while _folders(exports) <= before:
-        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-            return False
-        time.sleep(0.002)
-    return True
+
+    def has_ended() -> bool:
+        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    wait_until(lambda: not _folders(exports) <= before or has_ended(), 250, every=0.002)
+    return not _folders(exports) <= before
 
 
 def _folders(exports: Path) -> set[str]:
@@ -82,6 +84,7 @@ def killed(home: Path, marts: str, seconds: float, *, in_export: bool) -> bool:
     child = begin("publish", home, marts)
     if in_export:
         exporting(home, child)
+    # The kill comes after a random delay, at whatever step the publication has reached.
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
     return not ended(child)

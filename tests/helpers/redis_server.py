@@ -5,10 +5,11 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+
+from tests.helpers.waiting import wait_until
 
 
 class Redis:
@@ -49,18 +50,15 @@ class Redis:
             ],
             stdout=subprocess.DEVNULL,
         )
-        until = time.monotonic() + 20
-        while True:
-            try:
-                with socket.create_connection(("127.0.0.1", self.port), 1) as connection:
-                    connection.sendall(b"PING\r\n")
-                    if connection.recv(7) == b"+PONG\r\n":
-                        return
-            except OSError:
-                pass
-            if time.monotonic() > until:
-                raise RuntimeError("the Redis does not listen")
-            time.sleep(0.02)
+        wait_until(self._answers, 20, every=0.02, failure=lambda: "the Redis does not answer")
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 1) as connection:
+                connection.sendall(b"PING\r\n")
+                return connection.recv(7) == b"+PONG\r\n"
+        except OSError:
+            return False
 
     def kill(self) -> None:
         """Kill it at once, as a failing machine would."""

@@ -121,6 +121,7 @@ def _handler_of(replay: Replay) -> type[BaseHTTPRequestHandler]:
                 self.send_header("Connection", "close")
             self.end_headers()
             for start in range(0, len(reply.body[: reply.drop_after]), reply.piece):
+                # A source that answers slowly, as a test asks for.
                 time.sleep(reply.pause)
                 self.wfile.write(reply.body[: reply.drop_after][start : start + reply.piece])
                 self.wfile.flush()

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from tests.helpers.doc_pages import (
 )
 from tests.helpers.installation import copy_of, sample_home
 from tests.helpers.paths import ROOT
+from tests.helpers.waiting import wait_until
 
 NAMES = [str(page.relative_to(ROOT)) for page in pages()]
 PAGES_TO_RUN = [name for name in NAMES if any(block.is_run for block in blocks(ROOT / name))]
@@ -77,11 +77,12 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
             stderr=file,
         )
     try:
-        until = time.monotonic() + 120
-        while "Stop with Ctrl-C" not in log.read_text() and time.monotonic() < until:
+
+        def is_up() -> bool:
             assert process.poll() is None, log.read_text()
-            time.sleep(0.1)
-        assert "Stop with Ctrl-C" in log.read_text(), log.read_text()
+            return "Stop with Ctrl-C" in log.read_text()
+
+        wait_until(is_up, 120, every=0.1, failure=log.read_text)
         yield Running(home, live, log.read_text())
     finally:
         process.send_signal(signal.SIGINT)

@@ -5,7 +5,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
@@ -23,6 +22,7 @@ from assets.exports.export import AlreadyExported, export, switch_latest
 from assets.exports.signing import BadSigningKey, SigningKey, verify_export
 from tests.helpers.exports import NOW, fact_row, load, release_row, signals, staged
 from tests.helpers.paths import ROOT
+from tests.helpers.waiting import wait_until
 from warehouse.errors import NothingPublished, UnknownVersion
 from warehouse.exports.file_store import FileStore
 from warehouse.exports.published import Manifest, PublishedExports
@@ -372,9 +372,12 @@ def test_after_a_killed_export_latest_stays_and_the_next_run_succeeds(
     command = [sys.executable, "-m", "tests.helpers.exports", str(tmp_path), SECOND]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
     if killed_at == "first file":
-        while not list((Path(folder) / SECOND).glob("*.parquet")):
+
+        def has_a_file() -> bool:
             assert child.poll() is None
-            time.sleep(0.005)
+            return any((Path(folder) / SECOND).glob("*.parquet"))
+
+        wait_until(has_a_file, every=0.005)
     else:
         assert child.stdout is not None and child.stdout.readline() == b"signing\n"
     child.send_signal(signal.SIGKILL)

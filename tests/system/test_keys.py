@@ -60,6 +60,7 @@ def store(request: pytest.FixtureRequest) -> KeyStore:
 
 def is_accepted(store: KeyStore, key: str) -> bool:
     """Return whether a service that has cached the key still accepts it a second later."""
+    # The second for which a key may be cached is what is tested.
     time.sleep(0.95)
     return find_key(store, key) is not None
 
@@ -204,6 +205,7 @@ def test_a_rotated_key_keeps_working_for_the_stated_time(store: KeyStore) -> Non
     new = rotate_key(store, key[:12], overlap=timedelta(seconds=1))
 
     assert find_key(store, key) is not None and find_key(store, new) is not None
+    # The overlap that was asked for passes.
     time.sleep(1)
     assert not is_accepted(store, key)
     assert find_key(store, new) is not None
@@ -243,6 +245,7 @@ def test_a_redis_that_was_killed_is_unavailable_and_comes_back(tmp_path: Path) -
         server.kill()
         with pytest.raises(KeyStoreUnavailable):
             check_key_store(store)
+        # Until then the key may be answered from the cache.
         time.sleep(0.95)
         with pytest.raises(KeyStoreUnavailable):
             find_key(store, key)

@@ -222,6 +222,7 @@ def test_a_revoked_or_rotated_key_is_401_within_a_second(service: LimitedService
     assert service.get(ENTITY, service.starter).status_code == 200
     revoke_key(service.keys, service.sample[:12])
     fresh = rotate_key(service.keys, service.starter[:12])
+    # The second for which a key may be cached is what is tested.
     time.sleep(0.95)
 
     assert service.get(ENTITY, service.sample).json["code"] == "key_invalid"
@@ -243,6 +244,7 @@ def test_no_key_is_in_a_log_or_an_answer(
         for path in (ENTITY, f"{ENTITY}?x={service.sample}", f"/v1/{service.sample}"):
             texts.append(service.get(path, service.starter).text)
         stores.end(0)
+        # Until then keys are answered from the cache, and nothing is logged of the lost store.
         time.sleep(0.85)
         texts.append(service.get(ENTITY, service.starter).text)
         answer = service.get(ENTITY, service.starter, X_Request_Id=service.sample)

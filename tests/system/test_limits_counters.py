@@ -283,6 +283,7 @@ def test_a_process_killed_while_counting_blocks_nobody(tmp_path: Path) -> None:
     for _ in range(3):
         victim = asking(usage_url, 10**9)
         assert victim.stdout is not None and victim.stdout.readline() == "asking\n"
+        # Long enough that the kill meets it while it counts.
         time.sleep(0.2)
         os.kill(victim.pid, signal.SIGKILL)
         ended(victim)
@@ -317,6 +318,7 @@ def test_without_its_store_every_process_enforces_the_minute_by_itself(tmp_path:
             usage.check()
         server.start()
         usage.check()
+        # A store that failed is tried again after a second.
         time.sleep(1.05)
         assert remaining(usage.take(key("r"), None)) == {"burst": 1, "monthly": 3}
         assert usage.used("r", month) == 2
@@ -340,6 +342,7 @@ def test_a_file_that_cannot_be_used_is_unavailable_until_it_is_replaced(tmp_path
         if path.is_dir():
             path.rmdir()
         usage.check() if harm == "a folder" else None
+    # A store that failed is tried again after a second.
     time.sleep(1.05)
     assert remaining(usage.take(key(), None)) == {"burst": 2, "monthly": 4}
 

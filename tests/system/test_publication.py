@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -25,6 +24,7 @@ from tests.helpers.installation import (
     sankofa,
     settings_of,
 )
+from tests.helpers.waiting import wait_until
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Snapshot
@@ -211,9 +211,12 @@ def _killed(home: Path) -> None:
     """Kill the command as soon as it has begun to write the snapshot."""
     work = settings_of(home).work
     with sankofa(home, "publish", "--confirm-loss", WHY) as command:
-        while not any(path.name != "failed" for path in work.iterdir()):
+
+        def is_staging() -> bool:
             assert command.poll() is None
-            time.sleep(0.01)
+            return any(path.name != "failed" for path in work.iterdir())
+
+        wait_until(is_staging, 200, every=0.01)
         command.send_signal(signal.SIGKILL)
 
 

@@ -88,6 +88,7 @@ class Visitors:
             code = json.loads(answer.read()).get("code")
             counted = "monthly" in (answer.headers["RateLimit"] or "")
             self.met.append((answer.status, code, counted))
+            # Paced: the key has a limit per minute.
             time.sleep(0.01)
         connection.close()
 
@@ -96,6 +97,7 @@ class Visitors:
 
         def settled() -> bool | None:
             begin = len(self.met)
+            # That nothing else is met is no event: it is looked at for a while.
             time.sleep(0.3)
             return True if set(self.met[begin:]) == {expected} else None
 
@@ -146,6 +148,7 @@ def test_a_store_that_hangs_is_named_within_the_deadline_of_status(
         # The Redis client gives up before the deadline; the database is cut off by it.
         assert checked["status"] == "failed"
         assert name != "datastore" or checked["latency_ms"] == 1000
+        # Until then the key may be answered from the cache.
         time.sleep(1)
         response = server.get(ENTITY, world.paid)
         assert response[0] == (503 if name in CODES else 200)
