@@ -76,12 +76,25 @@ def url(host: str, port: int) -> str:
 def holder(port: int) -> Holder | None:
     """Return the process that listens on a port; None where there is no ``/proc`` (macOS)."""
     sockets = {f"socket:[{inode}]" for inode in _inodes(port)}
-    for process in Path("/proc").glob("[0-9]*") if sockets else ():
-        if not sockets.isdisjoint(_opened(process)):
-            words = (process / "cmdline").read_bytes().split(b"\0")
-            command = b" ".join(words).decode("utf-8", "replace")
-            return Holder(int(process.name), " ".join(command.split()))
+    processes = {
+        process.name: process
+        for process in (Path("/proc").glob("[0-9]*") if sockets else ())
+        if not sockets.isdisjoint(_opened(process))
+    }
+    for process in processes.values():
+        with suppress(OSError):
+            # Workers inherit the socket. The server is the one that no other of them started: the
+            # lowest id may be a worker's, since ids start again once the highest is used.
+            if _parent(process) not in processes:
+                words = (process / "cmdline").read_bytes().split(b"\0")
+                command = b" ".join(words).decode("utf-8", "replace")
+                return Holder(int(process.name), " ".join(command.split()))
     return None
+
+
+def _parent(process: Path) -> str:
+    # The name, in parentheses, may contain spaces and parentheses; after it: state, parent's id.
+    return (process / "stat").read_text().rpartition(")")[2].split()[1]
 
 
 def _opened(process: Path) -> Iterator[str]:
