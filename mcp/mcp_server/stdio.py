@@ -48,7 +48,7 @@ async def serve_streams(
 
 
 @dataclass
-class _Slot:
+class _ReplySlot:
     """The slot of a request; freed once, when its response is written or it is cancelled."""
 
     call: Call
@@ -62,7 +62,7 @@ class _Slot:
 
 
 # The SDK runs a request and sends its response in one task, so a context variable connects them.
-_SLOT: ContextVar[_Slot] = ContextVar("slot")
+_SLOT: ContextVar[_ReplySlot] = ContextVar("slot")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class _AdmissionMiddleware:
             return await call_next(ctx)
         call = Call(is_tool=ctx.method == "tools/call")
         await self.slots.acquire()
-        slot = _Slot(call, self.slots)
+        slot = _ReplySlot(call, self.slots)
         STDIO_CALL.set(call)
         _SLOT.set(slot)
         try:

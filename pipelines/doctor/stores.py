@@ -38,7 +38,7 @@ class _Store:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether this looks like a URL, but has no supported scheme and is no existing path."""
+        """True if this looks like a URL but has no supported scheme and is no existing path."""
         supported = bool(self.schemes) and self.location.startswith(self.schemes)
         looks_like_url = _LIKE_URL.match(self.location) is not None
         return looks_like_url and not supported and not Path(self.location).exists()

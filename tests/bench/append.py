@@ -23,7 +23,7 @@ Work = Callable[[], object]
 
 
 def fill(folder: Path, rows: int, step: int = 500_000) -> None:
-    """Hold so many facts."""
+    """Fill a record with a number of facts."""
     record = Record(str(folder))
     for start in range(0, rows, step):
         batch = facts(np.arange(start, min(rows, start + step)))

@@ -148,7 +148,7 @@ def bare(folder: str) -> object:
 
 
 def _worked(path: Path) -> str:
-    """Say how large a file became and how long the processors worked."""
+    """Return the size of the file and the CPU seconds used."""
     return f"{path.stat().st_size >> 20} {time.process_time() - _BEGUN:.2f}"
 
 

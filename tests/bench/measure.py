@@ -36,7 +36,7 @@ def measured(module: str, way: str, *arguments: str, runs: int = 3) -> Measured:
 
 
 def _peak_mb() -> float:
-    """Give the most memory this process had; what it inherited at its start does not count."""
+    """Return the peak memory of this process, without what it inherited at its start."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024

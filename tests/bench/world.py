@@ -17,7 +17,7 @@ Numbers = npt.NDArray[np.int64]
 def facts(
     rows: Numbers, vintage: int = 1, changed: npt.NDArray[np.bool_] | None = None
 ) -> pa.Table:
-    """Give the facts numbered ``rows``: issuer, then item, then year; each has its own value.
+    """Return the facts numbered ``rows``: issuer, then item, then year; each has its own value.
 
     A later vintage has another value, but of one figure in five every second repeats.
     ``changed`` marks rows with another value than the first reading had, in a publication

@@ -9,15 +9,17 @@ DAY = "2024-06-30"
 
 
 def bearer(api: Contract, id_type: str) -> tuple[str, str]:
-    """Give an organisation with an identifier of a kind, and that identifier."""
-    statement = "SELECT organisation, id_match FROM identifiers WHERE id_type = ? ORDER BY row_number"
+    """Return an organisation with an identifier of a type, and that identifier."""
+    statement = (
+        "SELECT organisation, id_match FROM identifiers WHERE id_type = ? ORDER BY row_number"
+    )
     service_id, value = api.mart.build().query(statement, id_type)[0]
     return str(service_id), str(value)
 
 
 @pytest.fixture
 def issuer(api: Contract) -> str:
-    """Give an issuer with metrics."""
+    """Return an issuer with metrics."""
     return str(api.mart.build().query("SELECT service_id FROM metrics ORDER BY 1")[0][0])
 
 

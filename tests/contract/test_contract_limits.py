@@ -31,7 +31,7 @@ STANDING = re.compile(r'"burst";r=(\d+);t=(\d+), "monthly";r=(\d+);t=(\d+)')
 
 
 def used_up(api: Contract) -> str:
-    """Give a key of the sample tier that has asked as often as it may in a minute.
+    """Return a sample key that has used up its minute.
 
     A usage store that is too slow for a moment does not count a request; then another key asks.
     """

@@ -12,7 +12,7 @@ DAY = "2024-06-30"
 
 @pytest.fixture
 def restated(api: Contract) -> str:
-    """Give the issuer of which the most figures were restated."""
+    """Return the issuer with the most restated figures."""
     most = (
         "SELECT service_id FROM fundamentals WHERE vintage = 2 GROUP BY 1 ORDER BY count(*) DESC, 1"
     )
@@ -142,7 +142,7 @@ def test_tenders_cursor_gives_the_next_page_and_an_altered_one_400(api: Contract
 
 @pytest.fixture
 def winner(api: Contract) -> str:
-    """Give an issuer that won awards."""
+    """Return an issuer that won awards."""
     return str(api.mart.build().query("SELECT service_id FROM award_facts ORDER BY 1")[0][0])
 
 

@@ -21,7 +21,7 @@ ADDED = 7
 
 
 def expected(build: int) -> dict[str, int]:
-    """Give the vintage of each release that a build holds: every build edited one."""
+    """Return the vintage of each release in a build: every build edited one."""
     ocids = [release_row(number)["ocid"] for number in range(RELEASES + ADDED * build)]
     return {ocid: 2 if 1 <= number <= build else 1 for number, ocid in enumerate(ocids)}
 
@@ -37,7 +37,7 @@ def publish_build(record: Record, marts: Path, build: int) -> str:
 
 
 def pages(server: Served, key: str) -> Iterator[dict[str, Any]]:
-    """Give every page of one walk."""
+    """Yield every page of one walk."""
     cursor = ""
     while cursor is not None:
         status, headers, raw = server.get(

@@ -22,7 +22,7 @@ SEVENTEEN = " ".join(f"w{number}" for number in range(17))
 
 @pytest.fixture(autouse=True)
 def no_traceback(agents: Agents) -> Any:
-    """Hold the server to its word: whatever is asked, nothing unforeseen is logged."""
+    """Check that nothing unforeseen is logged, whatever is requested."""
     before = len(agents.server.log.read_text())
     yield
     log = agents.server.log.read_text()[before:]

@@ -30,7 +30,7 @@ def server(world: World) -> Iterator[Served]:
 
 
 def addresses() -> list[str]:
-    """Give one address of every endpoint of the description, and of the pages."""
+    """Return one URL of every described endpoint, and of the pages."""
     described = [
         endpoint.path.format(service_id="DCA1", signal_key="procurement-demand", sku="AF-FUND")
         for endpoint in ENDPOINTS

@@ -27,7 +27,7 @@ _PERSON = re.compile(
 
 
 def names_a_person(text: bytes) -> bool:
-    """Tell whether a person of the sample world is named, or how to reach one."""
+    """Return whether a person of the sample world, or a contact, is named."""
     small = text.lower()
     return any(mark in small for mark in _MARKS) and _PERSON.search(small) is not None
 
@@ -42,7 +42,7 @@ class Judge:
         self._cursors = {cursor: filters for filters, cursor in inputs.cursors.items()}
 
     def wrong(self, request: Request, answer: FuzzResponse) -> list[str]:
-        """Give every rule that the answer breaks."""
+        """Return every rule that the response breaks."""
         if answer.status not in EXPECTED:
             return [f"status {answer.status}"]
         rules = [_wrong_problem, self._wrong_rows]
@@ -122,7 +122,7 @@ def _seen_by_sample(request: Request, rows: list[dict[str, Any]]) -> list[dict[s
 
 
 def _uncapped(request: Request) -> bool:
-    """Tell whether an endpoint takes no limit and answers with all it has."""
+    """Return whether an endpoint takes no limit and returns all rows."""
     return request.path.startswith(("/v1/quality-metrics/", "/v1/export", "/v1/crosswalk/"))
 
 

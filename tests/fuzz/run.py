@@ -18,7 +18,7 @@ class Run:
 
 
 def run(home: Path, inputs: FuzzInputs, seed: int, requests: int) -> Run:
-    """Ask and judge; an error that leaves the app is wrong too."""
+    """Send and judge requests; an error that escapes the app is wrong too."""
     service, done = FuzzedService(home), Run()
     maker, judge = Maker(seed, inputs), Judge(service, inputs)
     for _ in range(requests):

@@ -80,7 +80,7 @@ class FuzzedService:
         self._app = create_app(self._mart, self._keys, exports=self._published, usage=usage)
 
     def ask(self, request: Request) -> FuzzResponse:
-        """Ask as a server would."""
+        """Call the app as a server would."""
         started: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start(status: str, headers: list[tuple[str, str]], error: object = None, /) -> Any:
@@ -130,7 +130,7 @@ class FuzzedService:
         }
 
     def _cursors(self, key: str) -> dict[str, str]:
-        """Give cursors by the filters they are valid for, as a query."""
+        """Return cursors by the query of filters they are valid for."""
         cursors = {}
         for filters in ("country=ZA", "country=KE", "country=CO", "country=ZA&from=2024-01-01"):
             answer = self.ask(Request("/v1/tenders", f"{filters}&limit=3", key))

@@ -44,7 +44,7 @@ def supplier(key: str = "s1", at: date | None = FIRST, **others: Any) -> dict[st
 
 
 def matched(owners: Mapping[str, str]) -> Derivation:
-    """Say who the parties of some keys are, whatever they are called."""
+    """Resolve the parties of some keys, whatever their names."""
 
     def derive(snapshot: Snapshot) -> Mapping[str, pa.Table]:
         parties = snapshot.read(

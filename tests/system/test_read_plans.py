@@ -98,7 +98,7 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
-    """Give a build without rows: of few rows SQLite knows that reading them all is as good."""
+    """Return a build without rows: for a few rows SQLite rightly prefers a full scan."""
     root = tmp_path_factory.mktemp("bare")
     publish(Record(f"{root}/record"), root / "mart")
     mart = Mart(root / "mart")

@@ -33,7 +33,7 @@ class Contender:
 
 
 def peers_at(data: Data) -> Path:
-    """Give the environment of the peers, made the first time; ``SANKOFA_BENCH_PEERS`` names one."""
+    """Return the peers' virtual environment, created on first use (``SANKOFA_BENCH_PEERS``)."""
     venv = Path(os.environ.get("SANKOFA_BENCH_PEERS") or data.folder.parent / "peers")
     if not (venv / "bin" / "datasette").exists():
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)

@@ -146,7 +146,7 @@ class Data:
 
 
 def at(scale: float) -> Data:
-    """Give the data of a scale, made where it is not held; ``SANKOFA_BENCH_DATA`` names where."""
+    """Return the data of a scale, created on first use in ``SANKOFA_BENCH_DATA``."""
     configured = os.environ.get("SANKOFA_BENCH_DATA")
     root = Path(configured) if configured else Path(tempfile.gettempdir(), "sankofa-bench-serve")
     data = Data(root / f"{scale}-{MART_SCHEMA_VERSION}", Size(scale))

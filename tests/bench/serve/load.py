@@ -40,7 +40,7 @@ class LoadResult:
 def load(
     port: int, requests: list[str], seconds: int, core: int, key: str = "", method: str = "GET"
 ) -> LoadResult:
-    """Ask what is given, one after the other, over connections that stay open."""
+    """Send the requests one after another over connections that stay open."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "requests")
         path.write_text("\n".join(requests))

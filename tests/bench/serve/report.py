@@ -45,7 +45,7 @@ def _cores() -> tuple[int, int]:
 
 
 def _sizes(dataset: data.Data, queries: dict[str, list[Question]], core: int) -> dict[str, int]:
-    """Ask ourselves, to know how large the answers are."""
+    """Return the size of our own responses."""
     sizes = {}
     with ours(dataset, core) as contender:
         for case, some in queries.items():
@@ -107,7 +107,7 @@ def _print_case(
 
 
 def _cpu(pid: int) -> float:
-    """Give the seconds of processors that a process and its children have used.
+    """Return the CPU seconds that a process and its children have used.
 
     On a machine that others use too, compare these: who has more threads is given more turns.
     """
@@ -118,7 +118,7 @@ def _cpu(pid: int) -> float:
 
 
 def _memory(pid: int) -> tuple[int, int]:
-    """Give what a process has for itself, and with the files that it has mapped, in MB."""
+    """Return a process's private memory, and its memory with mapped files, in MB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     fields = dict(line.split(":", 1) for line in lines)
     return tuple(int(fields[name].split()[0]) // 1024 for name in ("RssAnon", "VmRSS"))  # type: ignore[return-value]

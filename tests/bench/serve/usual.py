@@ -60,7 +60,7 @@ def envelope(row: type[BaseModel]) -> type[BaseModel]:
 
 
 def opened() -> Iterator[Session]:
-    """Give a session for a request."""
+    """Yield a session for a request."""
     with Session(engine) as session:
         yield session
 
@@ -71,7 +71,7 @@ app = FastAPI()
 
 @app.get("/fundamentals/{service_id}", response_model=envelope(Fact))
 def fundamentals(service_id: str, as_of: str, session: Opened) -> Any:
-    """Give the facts of an issuer as they were known."""
+    """Return the facts of an issuer as they were known."""
     statement = (
         select(Facts)
         .where(Facts.service_id == service_id, Facts.available_at <= as_of)
@@ -84,7 +84,7 @@ def fundamentals(service_id: str, as_of: str, session: Opened) -> Any:
 
 @app.get("/macro", response_model=envelope(Observation))
 def macro(series: str, as_of: str, session: Opened) -> Any:
-    """Give a series as it was known."""
+    """Return a series as it was known."""
     statement = (
         select(Macro)
         .where(Macro.series == series, Macro.available_at <= as_of, Macro.superseded_at > as_of)
@@ -96,7 +96,7 @@ def macro(series: str, as_of: str, session: Opened) -> Any:
 
 @app.get("/tenders", response_model=envelope(Release))
 def tenders(country: str, after: int, session: Opened) -> Any:
-    """Give a page of releases."""
+    """Return a page of releases."""
     statement = (
         select(Releases)
         .where(Releases.country == country, Releases.position > after)
@@ -112,7 +112,7 @@ def tenders(country: str, after: int, session: Opened) -> Any:
 
 @app.get("/entities/{service_id}", response_model=envelope(Entity))
 def entity(service_id: str, session: Opened) -> Any:
-    """Give an organisation."""
+    """Return an organisation."""
     row = session.get(Entities, service_id)
     if row is None:
         raise HTTPException(404)
