@@ -24,7 +24,7 @@ Work = Callable[[], object]
 
 
 def fill(folder: Path) -> None:
-    """Fill a snapshot with the line items that formulas need; one in ten is restated a year later."""
+    """Fill a snapshot with the line items that formulas need; a tenth is restated later."""
     issuers = FACTS // (len(LINES) * YEARS) + 1
     rows = np.arange(issuers * ITEMS * YEARS)
     rows = rows[_item(rows) < len(LINES)][:FACTS]

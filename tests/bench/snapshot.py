@@ -24,7 +24,7 @@ Work = Callable[[], object]
 
 
 def fill(folder: Path) -> None:
-    """Fill a record with five vintages of each figure; for one figure in five, every second repeats."""
+    """Fill a record with five vintages of each figure; a fifth of them repeat."""
     record = Record(str(folder))
     for vintage in range(1, VINTAGES + 1):
         for start in range(0, FIGURES, 500_000):
