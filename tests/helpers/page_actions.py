@@ -11,7 +11,7 @@ from tests.helpers.browser import Page
 
 SETTLED = """
 document.readyState === 'complete' &&
-!(document.getElementById('said')?.textContent || '').match(/Loading|Asking/) &&
+!(document.getElementById('status')?.textContent || '').match(/Loading/) &&
 [...document.querySelectorAll('.plot')].every((plot) => plot.dataset.drawn)
 """
 DRAWN = """

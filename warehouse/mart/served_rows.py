@@ -144,6 +144,8 @@ of_organisations AS (
 SELECT * FROM of_organisations
 QUALIFY row_number() OVER (
     PARTITION BY organisation, id_type, id_match, CASE WHEN id_type <> 'lei' THEN issuer END
-    ORDER BY service_id <> organisation, issuer IS NULL, available_at DESC NULLS LAST, source
+    -- source_ref makes the order total: which of two equal mappings is served must not be chance
+    ORDER BY service_id <> organisation, issuer IS NULL, available_at DESC NULLS LAST, source,
+        source_ref
 ) = 1
 """.strip()
