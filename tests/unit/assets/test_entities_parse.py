@@ -282,6 +282,7 @@ def test_only_the_line_with_broken_bytes_is_rejected() -> None:
     assert parsed.rejected["entities"][0].reason == "bytes that are no UTF-8"
 
 
+@pytest.mark.slow
 def test_memory_stays_flat_however_long_the_copy_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gleif, "RECORDS_PER_PART", 200)
 

@@ -351,6 +351,7 @@ PARTIES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(PARTIES, IDENTIFIERS, ENTITIES, st.randoms())
 def test_resolution_does_not_depend_on_order(
@@ -367,6 +368,7 @@ def test_resolution_does_not_depend_on_order(
     assert match_parties(parties[::-1], identifiers, entities)[::-1] == matches
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(IDENTIFIERS, ENTITIES)
 def test_the_sql_prefilter_loses_no_duplicate(

@@ -194,6 +194,7 @@ class EndlessBody(io.RawIOBase):
         return next(self._chunks, b"")
 
 
+@pytest.mark.slow
 def test_memory_is_flat_however_long_the_body_is() -> None:
     release = BASE | {"tender": {"description": "water " * 300}}
     line = json.dumps(release).encode() + b"\n"

@@ -183,6 +183,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
+@pytest.mark.slow
 def test_a_large_body_lands_in_constant_memory(tmp_path: Path) -> None:
     size = 200 << 20
     process = subprocess.run(
