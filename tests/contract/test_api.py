@@ -256,8 +256,9 @@ def test_walking_all_tenders_by_cursor_gives_each_release_once(service: Publishe
 
 def test_an_altered_or_borrowed_cursor_is_400(service: PublishedService) -> None:
     cursor = service.get("/v1/tenders?limit=5").json["next_cursor"]
-    last = "A" if cursor[-1] != "A" else "B"
-    altered = [cursor[:-1] + last, "x" + cursor[1:], cursor[:40], cursor + "=", "!", "a" * 5000]
+    # A letter is replaced by another one: a cursor begins with any letter.
+    first, last = ("A" if letter != "A" else "B" for letter in (cursor[0], cursor[-1]))
+    altered = [cursor[:-1] + last, first + cursor[1:], cursor[:40], cursor + "=", "!", "a" * 5000]
     for position in range(0, len(cursor), 7):
         other = "A" if cursor[position] != "A" else "B"
         altered.append(cursor[:position] + other + cursor[position + 1 :])
