@@ -7,8 +7,8 @@ from pathlib import Path
 
 from api.app import UPGRADE_URL
 from api.serve import ServeOptions, serve
-from api.server.workers import available_cores
 from warehouse.errors import SankofaError
+from warehouse.server_options import add_store_options, available_cores
 from warehouse.settings import Settings, read_settings
 from warehouse.tiers import configured_tiers
 
@@ -46,21 +46,7 @@ def _parser(settings: Settings) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m api", description="Serve published builds over REST."
     )
-    # Options may come from the environment too: a URL can contain a password, and everyone on a
-    # machine can read the arguments of its processes.
-    for name, what in {
-        "marts": "folder or PostgreSQL URL of the builds",
-        "keys": "file or Redis URL of the key store",
-    }.items():
-        default = settings.explicit(name)
-        help_ = f"{what} (default: SANKOFA_{name.upper()})"
-        parser.add_argument(f"--{name}", default=default, required=default is None, help=help_)
-    parser.add_argument(
-        "--usage",
-        default=settings.explicit("usage"),
-        help="file or Redis URL of the usage store (default: SANKOFA_USAGE); without it, requests "
-        "are neither counted nor limited",
-    )
+    add_store_options(parser, settings)
     parser.add_argument(
         "--exports", help="folder or URL of the exports; without it, none are served"
     )

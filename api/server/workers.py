@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from warehouse.server_options import available_cores
+
 _LOG = logging.getLogger("sankofa.serve")
 _POLL_SECONDS = 0.1
 # A worker that dies at start would die again: wait before starting another.
@@ -21,14 +23,6 @@ _RESTART_DELAY = 1.0
 _SHUTDOWN_SECONDS = 15.0
 # Parameter numbers of glibc's mallopt.
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
-
-
-def available_cores() -> list[int]:
-    """Return the numbers of the cores that this process may use."""
-    # Linux only; macOS has no CPU affinity.
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 def keep_freed_memory() -> None:

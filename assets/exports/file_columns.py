@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 from sqlmodel import SQLModel
 
+from warehouse.mart.row_json import PROVENANCE
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import (
     Fundamental,
@@ -27,13 +28,8 @@ from warehouse.tables import (
 )
 from warehouse.tables.sighting import column
 
-PROVENANCE = (
-    "source_ref",
-    "license_class",
-    "observed_at",
-    "method",
-    "extraction_confidence",
-)
+# The provenance of the mart; an id in a file has a meaning of its own, see ``ExportOnlyColumns``.
+_PROVENANCE = tuple(name for name in PROVENANCE if name != "provenance_id")
 
 
 @dataclass(frozen=True)
@@ -122,7 +118,7 @@ def columns(
 
 def provenance() -> tuple[FileColumn, ...]:
     """Return the provenance columns."""
-    return columns(Sighting, PROVENANCE) + columns(ExportOnlyColumns, ("provenance_id",))
+    return columns(Sighting, _PROVENANCE) + columns(ExportOnlyColumns, ("provenance_id",))
 
 
 def vintages() -> tuple[FileColumn, ...]:

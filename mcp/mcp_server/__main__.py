@@ -16,6 +16,7 @@ from mcp_server import http, stdio
 from mcp_server.worker import TimedConnection, configure_logging, worker_app
 from warehouse.contract.problems import UPGRADE_URL, Problem
 from warehouse.errors import SankofaError
+from warehouse.server_options import add_store_options, available_cores
 from warehouse.settings import Settings, read_settings
 
 _LOG = logging.getLogger("sankofa.mcp")
@@ -46,7 +47,7 @@ def main() -> None:
         hosts=tuple(arguments.allowed_host),
         origins=tuple(arguments.allowed_origin),
         proxies=tuple(arguments.trusted_proxy),
-        workers=arguments.workers or _available_cores(),
+        workers=arguments.workers or len(available_cores()),
     )
     try:
         if arguments.stdio:
@@ -59,13 +60,6 @@ def main() -> None:
         sys.exit(
             f"cannot serve at {arguments.host}:{arguments.port}: {error}; choose another --port"
         )
-
-
-def _available_cores() -> int:
-    # Linux only; macOS has no CPU affinity.
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _serve_http(options: http.Options, host: str, port: int) -> None:
@@ -115,19 +109,7 @@ def _serve_stdio(options: http.Options, key: str) -> None:
 
 def _parser(settings: Settings) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mcp_server", description=__doc__)
-    # A URL with a password belongs in the environment: command lines show in lists of processes.
-    for name, meaning in {
-        "marts": "folder or database of the builds",
-        "keys": "file or Redis of the key store",
-    }.items():
-        default = settings.explicit(name)
-        help_ = f"{meaning}; default: SANKOFA_{name.upper()}"
-        parser.add_argument(f"--{name}", default=default, required=default is None, help=help_)
-    parser.add_argument(
-        "--usage",
-        default=settings.explicit("usage"),
-        help="file or Redis of the usage store; default: SANKOFA_USAGE, else nothing is counted",
-    )
+    add_store_options(parser, settings)
     parser.add_argument(
         "--stdio", action="store_true", help=f"serve one local agent; its key is in {_KEY}"
     )

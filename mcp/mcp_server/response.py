@@ -9,12 +9,12 @@ import msgspec
 from starlette.types import Message, Scope, Send
 
 from mcp_server.service import REFUSED_CODE, Call, Service
+from warehouse.contract import API_VERSION
 from warehouse.contract.limits import rate_limit_headers
 from warehouse.contract.problems import Problem
 from warehouse.json_encoding import encode
 from warehouse.keys.store import redact_keys
 
-API_VERSION = "1.0.0"
 Settle = Callable[[Call], Awaitable[None]]
 
 

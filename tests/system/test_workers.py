@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from api.server.workers import available_cores, keep_freed_memory, run_workers
+from api.server.workers import keep_freed_memory, run_workers
+from warehouse.server_options import available_cores
 
 
 @pytest.fixture

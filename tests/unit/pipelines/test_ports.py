@@ -5,10 +5,10 @@ import socket
 from pathlib import Path
 
 import pytest
-from mcp_server.__main__ import _available_cores
 
 from pipelines import ports
 from warehouse.errors import SankofaError
+from warehouse.server_options import available_cores
 
 
 def test_without_proc_a_port_in_use_is_refused_without_naming_the_process(
@@ -42,4 +42,4 @@ def test_the_server_is_named_and_not_its_worker_with_a_lower_id(
 def test_without_cpu_affinity_all_cores_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
 
-    assert _available_cores() == (os.cpu_count() or 1)
+    assert len(available_cores()) == (os.cpu_count() or 1)
