@@ -3,8 +3,9 @@
 The sources themselves are declared in ``sources.py`` of their subject.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import IO, Literal
 
 from assets.fetching.client import FetchError
@@ -19,8 +20,32 @@ from warehouse.tables import LicenseClass
 Parse = Callable[[Document, bytes], Parsed]
 Stream = Callable[[Document, IO[bytes]], Iterator[Parsed]]
 Cadence = Literal["daily", "monthly", "by issuer"]
+# Fictional sources have the same keys and parsers as the real ones; a home has one or the other.
+World = Literal["real", "fictional"]
 # Makes the parsers of a source that hashes withheld parties, given the secret to hash under.
 BindKey = Callable[[bytes], tuple[Parse, Stream]]
+
+
+@dataclass(frozen=True)
+class Parser:
+    """How the documents of a source are read.
+
+    Raise ``version`` whenever the same document gives other rows or rejections than before: its
+    documents are then read again. ``stream`` reads a large body in parts, so that memory stays
+    flat.
+    """
+
+    version: int
+    parse: Parse
+    stream: Stream | None = None
+    bind_key: BindKey | None = None
+
+    def with_withheld_key(self, key: str) -> "Parser":
+        """Return the parser that hashes withheld parties under ``key``."""
+        if self.bind_key is None:
+            return self
+        parse, stream = self.bind_key(key.encode())
+        return replace(self, parse=parse, stream=stream)
 
 
 @dataclass(frozen=True)
@@ -30,10 +55,12 @@ class Source:
     ``complete``: every URL always shows all it has, and nothing moves from one URL to another, so
     what a URL no longer shows was withdrawn. A URL that shows a page or a diff is not complete.
     The identity columns of its tables must then include the source: no source withdraws for
-    another. ``stream`` reads a large body in parts, so that memory stays flat.
+    another.
 
-    A source without ``fetch`` can only be read from a folder. ``cadence`` says by which parts a
-    source can be fetched, of days or of issuers; without it every fetch gets everything.
+    A source without ``fetch`` can only be read from recordings. ``requests`` are the URLs that it
+    is asked, as patterns. ``cadence`` says by which parts a source can be fetched, of days or of
+    issuers; without it every fetch gets everything. ``rates`` are the most requests per second
+    that a domain allows. ``tried`` is the day on which somebody last fetched it live with success.
     """
 
     key: str
@@ -41,21 +68,21 @@ class Source:
     title: str
     license_class: LicenseClass
     license_name: str
-    parse: Parse
+    parser: Parser
     tables: tuple[RecordTable, ...]
     complete: bool = False
-    stream: Stream | None = None
     base_url: str | None = None
     fetch: Fetch | None = None
+    requests: tuple[str, ...] = ()
     cadence: Cadence | None = None
-    bind_key: BindKey | None = None
+    rates: Mapping[str, float] = field(default_factory=dict)
+    license_url: str | None = None
+    world: World = "real"
+    tried: date | None = None
 
     def with_withheld_key(self, key: str) -> "Source":
         """Return the source with parsers that hash withheld parties under ``key``."""
-        if self.bind_key is None:
-            return self
-        parse, stream = self.bind_key(key.encode())
-        return replace(self, parse=parse, stream=stream)
+        return replace(self, parser=self.parser.with_withheld_key(key))
 
     @property
     def permitted(self) -> bool:

@@ -9,10 +9,9 @@ from datetime import UTC, date, datetime
 from functools import partial
 
 from assets.fetching import fetchers
-from assets.fetching.client import Client, FetchError
-from assets.fetching.fetchers import Window
+from assets.fetching.client import FetchError
+from assets.fetching.fetchers import FetchTask
 from warehouse.record.landing import FetchedResponse
-from warehouse.settings import Settings
 
 COUNTRIES = ("ZA", "NG", "KE", "EG", "GH", "MA", "MU", "TN", "CI", "ZM", "BW", "NA", "TZ", "UG")
 ISINS = ("ZAE000018123", "ZAE000042164", "KE1000001402", "NGDANGCEM008")
@@ -26,56 +25,46 @@ _JOBS = 10
 _JOBS_WITH_KEY = 100
 
 
-def gleif(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def gleif(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the golden copy of LEI records, or its changes since a day.
 
     Deltas reach back a month; for an earlier day the whole copy is fetched.
     """
-    path = f"api/v2/golden-copies/publishes/lei2/latest.{settings.gleif_form}"
-    delta = _delta(window.from_, datetime.now(UTC).date())
-    url = fetchers.build_url(base, path, {"delta": delta} if delta else {})
-    return fetchers.download_file(client, "gleif", "cc0", url, "zip")
+    path = f"api/v2/golden-copies/publishes/lei2/latest.{task.settings.gleif_form}"
+    delta = _delta(task.window.from_, datetime.now(UTC).date())
+    url = task.url(path, {"delta": delta} if delta else {})
+    return task.download(url, "zip")
 
 
-def gleif_api(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def gleif_api(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the LEI records of each country, page by page.
 
     The API shows only the first 10,000 records: a country with more is an error.
     """
-    names = settings.gleif_countries or COUNTRIES
-    return fetchers.fetch_all("gleif-api", names, partial(_country, client, base))
+    names = task.settings.gleif_countries or COUNTRIES
+    return fetchers.fetch_all(task.source, names, partial(_country, task))
 
 
-def isin_lei(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def isin_lei(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the latest file of LEIs and ISINs; nothing if it has not changed."""
-    return _mapping(client, base, "isin-lei")
+    return _mapping(task)
 
 
-def oc_lei(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def oc_lei(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the latest file of LEIs and OpenCorporates ids."""
-    return _mapping(client, base, "oc-lei")
+    return _mapping(task)
 
 
-def openfigi(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def openfigi(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the FIGIs of ISINs; the header ``x-jobs`` says which ISIN each answer is for.
 
     With a key in ``SANKOFA_OPENFIGI_KEY`` one request may contain more ISINs.
     """
-    names = settings.isins or ISINS
-    key = settings.openfigi_key
+    names = task.settings.isins or ISINS
+    key = task.settings.openfigi_key
     size = _JOBS_WITH_KEY if key else _JOBS
     batches = [",".join(names[start : start + size]) for start in range(0, len(names), size)]
-    return fetchers.fetch_all("openfigi", batches, partial(_figis, client, base, key))
+    return fetchers.fetch_all(task.source, batches, partial(_figis, task, key))
 
 
 def _delta(since: date | None, today: date) -> str | None:
@@ -84,13 +73,12 @@ def _delta(since: date | None, today: date) -> str | None:
     return next((name for days, name in _DELTAS if (today - since).days <= days), None)
 
 
-def _mapping(client: Client, base: str, name: str) -> Iterator[FetchedResponse]:
-    return fetchers.download_file(
-        client, name, "cc0", f"{base}/api/v2/{name}/latest/download", "zip"
-    )
+def _mapping(task: FetchTask) -> Iterator[FetchedResponse]:
+    # GLEIF names its mapping files as our sources are named.
+    return task.download(task.url(f"api/v2/{task.source}/latest/download"), "zip")
 
 
-def _country(client: Client, base: str, country: str) -> Iterator[FetchedResponse]:
+def _country(task: FetchTask, country: str) -> Iterator[FetchedResponse]:
     page, last = 1, 1
     while page <= last:
         query: dict[str, str | int] = {
@@ -98,7 +86,7 @@ def _country(client: Client, base: str, country: str) -> Iterator[FetchedRespons
             "page[size]": _PAGE_SIZE,
             "page[number]": page,
         }
-        answer = client.get(fetchers.build_url(base, "api/v1/lei-records", query), "json")
+        answer = task.client.get(task.url("api/v1/lei-records", query), "json")
         pagination = fetchers.json_member(fetchers.response_json(answer), "meta", "pagination")
         last, total = (
             fetchers.json_member(pagination, "lastPage"),
@@ -112,18 +100,16 @@ def _country(client: Client, base: str, country: str) -> Iterator[FetchedRespons
             raise FetchError(
                 f"{country} has {total} records, more than the API shows: fetch the golden copy"
             )
-        yield fetchers.fetched_response("gleif-api", "cc0", answer)
+        yield task.landable(answer)
         page += 1
 
 
-def _figis(client: Client, base: str, key: str, isins: str) -> Iterator[FetchedResponse]:
+def _figis(task: FetchTask, key: str, isins: str) -> Iterator[FetchedResponse]:
     jobs = [{"idType": "ID_ISIN", "idValue": isin} for isin in isins.split(",")]
     headers = {"Content-Type": "application/json"} | ({"X-OPENFIGI-APIKEY": key} if key else {})
     body = json.dumps(jobs).encode()
-    answer = client.post(f"{base}/v3/mapping", body, headers)
+    answer = task.client.post(f"{task.base_url}/v3/mapping", body, headers)
     results = fetchers.response_json(answer)
     if not isinstance(results, list) or len(results) != len(jobs):
         raise FetchError(f"{answer.url}: not one answer for each of {len(jobs)} jobs; try again")
-    yield fetchers.fetched_response(
-        "openfigi", "open-attribution", answer, {"x-jobs": body.decode()}
-    )
+    yield task.landable(answer, {"x-jobs": body.decode()})

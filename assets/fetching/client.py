@@ -27,7 +27,7 @@ from assets.fetching.http_bodies import (
     receive,
     refuse_status,
 )
-from assets.fetching.rate_limit import LOOPBACK, RATES, RateLimiter
+from assets.fetching.rate_limit import LOOPBACK, RateLimiter
 from assets.fetching.url_secrets import log_without_secrets, secrets_in, without_secrets
 from warehouse.errors import SankofaError
 
@@ -112,7 +112,7 @@ class Client:
         contact: str,
         rate_folder: Path,
         *,
-        rates: Mapping[str, float] = RATES,
+        rates: Mapping[str, float] | None = None,
         limits: BodyLimits | None = None,
         timeouts: Timeouts | None = None,
         attempts: int = 5,
@@ -129,7 +129,7 @@ class Client:
         self._backoff = tenacity.wait_exponential_jitter(initial=1, max=longest_wait, jitter=2)
         self._stored_headers, self._progress = stored_headers, progress
         self._clock, self._sleep = clock, sleep
-        self._rate_limiter = RateLimiter(rates, clock, sleep, rate_folder)
+        self._rate_limiter = RateLimiter(rates or {}, clock, sleep, rate_folder)
         logging.getLogger("httpx2").addFilter(log_without_secrets)
         self._http = httpx2.Client(
             verify=verify,

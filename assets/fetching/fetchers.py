@@ -38,31 +38,63 @@ class Window:
             raise SankofaError(f"the window begins on {self.from_}, after its end on {self.to}")
 
 
-Fetch = Callable[[Client, str, Window, Settings], Iterator[FetchedResponse]]
+@dataclass(frozen=True)
+class FetchTask:
+    """One fetch: the source and its licence, the URL it is fetched from, and what to fetch."""
+
+    client: Client
+    source: str
+    license_class: LicenseClass
+    base_url: str
+    window: Window
+    settings: Settings
+
+    def url(self, path: str, parameters: Mapping[str, str | int] | None = None) -> str:
+        """Return a URL of the source."""
+        return build_url(self.base_url, path, parameters)
+
+    def landable(
+        self, response: SourceResponse, extra_headers: Mapping[str, str] | None = None
+    ) -> FetchedResponse:
+        """Convert a response for landing; ``extra_headers`` are needed by its parser."""
+        return FetchedResponse(
+            source=self.source,
+            url=response.url,
+            body=response.body,
+            license_class=self.license_class,
+            observed_at=response.observed_at,
+            status=response.status,
+            headers=response.headers | dict(extra_headers or {}),
+        )
+
+    def download(self, url: str, expects: ExpectedFormat) -> Iterator[FetchedResponse]:
+        """Download a large file to a temporary one; yield nothing if it has not changed.
+
+        The temporary file is deleted when the caller asks for the next document.
+        """
+        # Unnamed: the kernel frees it even if the process is killed.
+        with tempfile.TemporaryFile() as body:
+            response = self.client.download(url, body, expects)
+            if response.changed:
+                body.seek(0)
+                yield FetchedResponse(
+                    self.source,
+                    response.url,
+                    body,
+                    self.license_class,
+                    response.observed_at,
+                    200,
+                    response.headers,
+                )
+
+
+Fetch = Callable[[FetchTask], Iterator[FetchedResponse]]
 
 
 def build_url(base: str, path: str, parameters: Mapping[str, str | int] | None = None) -> str:
     """Join base, path and query string."""
     query = urlencode(parameters or {}, safe=":")
     return f"{base}/{path}?{query}" if query else f"{base}/{path}"
-
-
-def fetched_response(
-    source: str,
-    license_class: LicenseClass,
-    response: SourceResponse,
-    extra_headers: Mapping[str, str] | None = None,
-) -> FetchedResponse:
-    """Convert a response for landing; ``extra_headers`` are needed by its parser."""
-    return FetchedResponse(
-        source=source,
-        url=response.url,
-        body=response.body,
-        license_class=license_class,
-        observed_at=response.observed_at,
-        status=response.status,
-        headers=response.headers | dict(extra_headers or {}),
-    )
 
 
 def response_json(response: SourceResponse) -> Any:
@@ -108,30 +140,3 @@ def fetch_all(
         raise FetchError(
             f"{source} did not arrive complete. " + ". ".join(failures), retryable=retryable
         )
-
-
-def download_file(
-    client: Client,
-    source: str,
-    license_class: LicenseClass,
-    url: str,
-    expects: ExpectedFormat,
-) -> Iterator[FetchedResponse]:
-    """Download a large file to a temporary one; yield nothing if it has not changed.
-
-    The temporary file is deleted when the caller asks for the next document.
-    """
-    # Unnamed: the kernel frees it even if the process is killed.
-    with tempfile.TemporaryFile() as body:
-        response = client.download(url, body, expects)
-        if response.changed:
-            body.seek(0)
-            yield FetchedResponse(
-                source,
-                response.url,
-                body,
-                license_class,
-                response.observed_at,
-                200,
-                response.headers,
-            )

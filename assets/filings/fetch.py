@@ -6,10 +6,9 @@ from functools import partial
 from typing import Any
 
 from assets.fetching import fetchers
-from assets.fetching.client import Client, FetchError
-from assets.fetching.fetchers import Window
+from assets.fetching.client import FetchError
+from assets.fetching.fetchers import FetchTask
 from warehouse.record.landing import FetchedResponse
-from warehouse.settings import Settings
 
 # CIK -> name; the default unless the settings list others.
 ISSUERS: dict[str, str] = {
@@ -32,28 +31,22 @@ _PAGE = 100
 _OLDER_PAGE = re.compile(r"CIK[0-9]{10}-submissions-[0-9]+\.json")
 
 
-def submissions(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def submissions(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the list of filings of every issuer, with the older pages it names.
 
     The source cannot be queried by date; an issuer whose list has not changed yields nothing.
     """
-    names = _issuers(window, settings)
-    return fetchers.fetch_all("sec-submissions", names, partial(_submissions, client, base))
+    names = _issuers(task)
+    return fetchers.fetch_all(task.source, names, partial(_submissions, task))
 
 
-def companyfacts(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def companyfacts(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch all facts of every issuer; the source cannot be queried by date."""
-    names = _issuers(window, settings)
-    return fetchers.fetch_all("sec-companyfacts", names, partial(_companyfacts, client, base))
+    names = _issuers(task)
+    return fetchers.fetch_all(task.source, names, partial(_companyfacts, task))
 
 
-def companyfacts_bulk(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def companyfacts_bulk(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the nightly zip of all issuers' facts in one download.
 
     It is landed as one body: a zip with one ``CIK##########.json`` per issuer, like a single
@@ -61,24 +54,20 @@ def companyfacts_bulk(
     its end, so the stream copies the body to a temporary file first, then parses member by
     member; memory stays that of one issuer.
     """
-    url = f"{base}/xbrl/companyfacts.zip"
-    return fetchers.download_file(client, "sec-companyfacts-bulk", "public-domain", url, "zip")
+    url = f"{task.base_url}/xbrl/companyfacts.zip"
+    return task.download(url, "zip")
 
 
-def submissions_bulk(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def submissions_bulk(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the nightly zip of all filers' lists; it is read like the zip of facts."""
-    url = f"{base}/bulkdata/submissions.zip"
-    return fetchers.download_file(client, "sec-submissions-bulk", "public-domain", url, "zip")
+    url = f"{task.base_url}/bulkdata/submissions.zip"
+    return task.download(url, "zip")
 
 
-def xbrl_filings(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def xbrl_filings(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the reports that were added to the index in the window, with their dates and ids."""
-    names = settings.xbrl_countries or COUNTRIES
-    return fetchers.fetch_all("xbrl-filings", names, partial(_country, client, base, window))
+    names = task.settings.xbrl_countries or COUNTRIES
+    return fetchers.fetch_all(task.source, names, partial(_country, task))
 
 
 def batch_of(cik: str) -> str:
@@ -86,11 +75,11 @@ def batch_of(cik: str) -> str:
     return BATCHES[int(_padded(cik)) % len(BATCHES)]
 
 
-def _issuers(window: Window, settings: Settings) -> tuple[str, ...]:
-    names = settings.ciks or tuple(ISSUERS)
-    if not window.batches:
+def _issuers(task: FetchTask) -> tuple[str, ...]:
+    names = task.settings.ciks or tuple(ISSUERS)
+    if not task.window.batches:
         return names
-    return tuple(name for name in names if batch_of(name) in window.batches)
+    return tuple(name for name in names if batch_of(name) in task.window.batches)
 
 
 def _padded(cik: str) -> str:
@@ -99,17 +88,19 @@ def _padded(cik: str) -> str:
     return cik.zfill(10)
 
 
-def _submissions(client: Client, base: str, cik: str) -> Iterator[FetchedResponse]:
-    response = client.get(f"{base}/submissions/CIK{_padded(cik)}.json", "json", conditional=True)
+def _submissions(task: FetchTask, cik: str) -> Iterator[FetchedResponse]:
+    response = task.client.get(
+        f"{task.base_url}/submissions/CIK{_padded(cik)}.json", "json", conditional=True
+    )
     if not response.changed:
         return
     # The list names only the recent filings; older ones are in files beside it.
     older = [
-        client.get(f"{base}/submissions/{name}", "json")
+        task.client.get(f"{task.base_url}/submissions/{name}", "json")
         for name in _older_pages(fetchers.response_json(response))
     ]
     for page in (response, *older):
-        yield fetchers.fetched_response("sec-submissions", "public-domain", page)
+        yield task.landable(page)
 
 
 def _older_pages(filer: Any) -> list[str]:
@@ -123,32 +114,34 @@ def _older_pages(filer: Any) -> list[str]:
     return names
 
 
-def _companyfacts(client: Client, base: str, cik: str) -> Iterator[FetchedResponse]:
-    url = f"{base}/api/xbrl/companyfacts/CIK{_padded(cik)}.json"
-    response = client.get(url, "json", conditional=True)
+def _companyfacts(task: FetchTask, cik: str) -> Iterator[FetchedResponse]:
+    url = f"{task.base_url}/api/xbrl/companyfacts/CIK{_padded(cik)}.json"
+    response = task.client.get(url, "json", conditional=True)
     if response.changed:
-        yield fetchers.fetched_response("sec-companyfacts", "public-domain", response)
+        yield task.landable(response)
 
 
-def _country(client: Client, base: str, window: Window, country: str) -> Iterator[FetchedResponse]:
-    for filing in _index(client, base, window, country):
+def _country(task: FetchTask, country: str) -> Iterator[FetchedResponse]:
+    for filing in _index(task, country):
         path, added = (
             fetchers.json_member(filing, "json_url"),
             str(fetchers.json_member(filing, "date_added")),
         )
         # A filing without a JSON report is one that the index could not convert.
-        if not path or (window.to and added[:10] > str(window.to)):
+        if not path or (task.window.to and added[:10] > str(task.window.to)):
             continue
-        response = client.get(f"{base}/{str(path).lstrip('/')}", "json", conditional=True)
+        response = task.client.get(
+            f"{task.base_url}/{str(path).lstrip('/')}", "json", conditional=True
+        )
         if response.changed:
             # The report states neither: its parser reads them from the landed headers.
             report_id = str(fetchers.json_member(filing, "fxo_id"))
             extra_headers = {"x-date-added": added, "x-fxo-id": report_id}
-            yield fetchers.fetched_response("xbrl-filings", "restricted", response, extra_headers)
+            yield task.landable(response, extra_headers)
 
 
-def _index(client: Client, base: str, window: Window, country: str) -> Iterator[Any]:
-    """Yield the filings of a country, newest first, back to the first day of the window."""
+def _index(task: FetchTask, country: str) -> Iterator[Any]:
+    """Yield the filings of a country, newest first, back to the first day of the task.window."""
     query: dict[str, str | int] = {
         "filter[country]": country,
         "page[size]": _PAGE,
@@ -156,9 +149,7 @@ def _index(client: Client, base: str, window: Window, country: str) -> Iterator[
     }
     seen, count, page = 0, 1, 1
     while seen < count:
-        response = client.get(
-            fetchers.build_url(base, "api/filings", query | {"page[number]": page}), "json"
-        )
+        response = task.client.get(task.url("api/filings", query | {"page[number]": page}), "json")
         index = fetchers.response_json(response)
         filings, count = (
             fetchers.json_member(index, "data"),
@@ -171,8 +162,8 @@ def _index(client: Client, base: str, window: Window, country: str) -> Iterator[
             raise FetchError(f"{country}: page {page} is empty after {seen} of {count}; try again")
         for filing in filings:
             attributes = fetchers.json_member(filing, "attributes")
-            if window.from_ and str(fetchers.json_member(attributes, "date_added"))[:10] < str(
-                window.from_
+            if task.window.from_ and str(fetchers.json_member(attributes, "date_added"))[:10] < str(
+                task.window.from_
             ):
                 return
             yield attributes

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time
 from pathlib import Path
 
 from assets.fetching.client import Client, FetchError, Progress, StoredHeaders
-from assets.fetching.fetchers import Window
+from assets.fetching.fetchers import FetchTask, Window
 from assets.source import Source, base_url_of, refuse_restricted
 from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse, Landing
@@ -32,10 +32,12 @@ def land_live(
     with Client(
         settings.contact,
         settings.turns,
+        rates=source.rates,
         stored_headers=stored_headers(landing, source.key),
         progress=progress,
     ) as client:
-        return land_all(landing, source.fetch(client, base_url, window, settings))
+        task = FetchTask(client, source.key, source.license_class, base_url, window, settings)
+        return land_all(landing, source.fetch(task))
 
 
 def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int, int]:

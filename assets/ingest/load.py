@@ -61,8 +61,9 @@ def load_source(
         load = Load(
             source.key, tuple(document.key for document in batch), quarantine_ids=reread.refused
         )
-        if source.stream is not None and batch[0].size > LARGE:
-            entries += _load_stream(record, landing, source, source.stream, batch[0], load)
+        stream = source.parser.stream
+        if stream is not None and batch[0].size > LARGE:
+            entries += _load_stream(record, landing, source, stream, batch[0], load)
         else:
             entries += _load(record, landing, source, batch, first_read, is_reread, load)
         done += len(batch)
@@ -97,7 +98,7 @@ def _batches(
     """Group documents; one that is large or may withdraw something gets its own batch."""
     batch: list[Document] = []
     for document in pending:
-        large = source.stream is not None and document.size > LARGE
+        large = source.parser.stream is not None and document.size > LARGE
         own_batch = large or _may_withdraw(source, document, first_read)
         if batch and (own_batch or len(batch) == BATCH):
             yield batch
@@ -181,7 +182,7 @@ def _complete_address(source: Source, document: Document) -> CompleteScope:
 def _parsed(landing: Landing, source: Source, document: Document) -> Parsed:
     body = landing.read(document)
     try:
-        return source.parse(document, body)
+        return source.parser.parse(document, body)
     except Exception as error:
         # A parser must not raise. If it does, quarantine its document and go on with the others.
         _log.exception("%s: the parser failed", document.url)

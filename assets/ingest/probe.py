@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import IO, Any
 
 from assets.fetching.client import Client, FetchError, SourceResponse, Timeouts
-from assets.fetching.fetchers import Window
+from assets.fetching.fetchers import FetchTask, Window
 from assets.source import Source, base_url_of, refuse_restricted
 from warehouse.settings import Settings
 
@@ -45,8 +45,10 @@ def probe(client: Prober, source: Source, settings: Settings) -> None:
     base_url = base_url_of(source, settings)
     if source.fetch is None:
         raise FetchError(f"{source.key} cannot be fetched: read it from a folder")
+    window = Window(yesterday, yesterday)
+    task = FetchTask(client, source.key, source.license_class, base_url, window, settings)
     try:
-        for _ in source.fetch(client, base_url, Window(yesterday, yesterday), settings):
+        for _ in source.fetch(task):
             return
     except _Responded:
         return

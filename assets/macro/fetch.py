@@ -5,11 +5,10 @@ from functools import partial
 from typing import Any
 
 from assets.fetching import fetchers
-from assets.fetching.client import Client, FetchError, SourceResponse
-from assets.fetching.fetchers import Window
+from assets.fetching.client import FetchError, SourceResponse
+from assets.fetching.fetchers import FetchTask
 from assets.macro.worldbank import missing_pages
 from warehouse.record.landing import FetchedResponse
-from warehouse.settings import Settings
 
 INDICATORS = (
     "NY.GDP.MKTP.CD",
@@ -35,40 +34,36 @@ _PAGE_SIZE = 20_000
 _Query = dict[str, str | int]
 
 
-def worldbank(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def worldbank(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch all pages of each indicator; nothing of an indicator with a missing page.
 
     The source does not say what was published when: every window is fetched whole.
     """
-    codes = settings.indicators or INDICATORS
-    return fetchers.fetch_all("worldbank", codes, partial(_indicator, client, base))
+    codes = task.settings.indicators or INDICATORS
+    return fetchers.fetch_all(task.source, codes, partial(_indicator, task))
 
 
-def ecb(client: Client, base: str, window: Window, settings: Settings) -> Iterator[FetchedResponse]:
+def ecb(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch exchange rates with all their versions; from a day on, only the changes."""
-    keys = settings.ecb_keys or RATES
-    return fetchers.fetch_all("ecb", keys, partial(_exchange_rate, client, base, window))
+    keys = task.settings.ecb_keys or RATES
+    return fetchers.fetch_all(task.source, keys, partial(_exchange_rate, task))
 
 
-def h10(client: Client, base: str, window: Window, settings: Settings) -> Iterator[FetchedResponse]:
+def h10(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch the long files of H.10, collected from FRED's series; always whole."""
-    return fetchers.fetch_all("h10", settings.h10_cadences, partial(_h10_file, client, base))
+    return fetchers.fetch_all(task.source, task.settings.h10_cadences, partial(_h10_file, task))
 
 
-def _indicator(client: Client, base: str, code: str) -> Iterator[FetchedResponse]:
+def _indicator(task: FetchTask, code: str) -> Iterator[FetchedResponse]:
     # All pages are fetched before the first is landed: an indicator is taken whole or not at all.
     query: _Query = {"format": "json", "per_page": _PAGE_SIZE}
     path = f"v2/country/all/indicator/{code}"
-    first = client.get(fetchers.build_url(base, path, query | {"page": 1}), "json")
+    first = task.client.get(task.url(path, query | {"page": 1}), "json")
     answers, metas = [first], [_meta(first)]
     pages = int(metas[0]["pages"])
     for page in range(2, pages + 1):
         try:
-            answers.append(
-                client.get(fetchers.build_url(base, path, query | {"page": page}), "json")
-            )
+            answers.append(task.client.get(task.url(path, query | {"page": page}), "json"))
         except FetchError as error:
             raise FetchError(
                 f"page {page} of {pages} did not arrive, so nothing of {code} is taken: {error}",
@@ -76,7 +71,7 @@ def _indicator(client: Client, base: str, code: str) -> Iterator[FetchedResponse
             ) from None
         metas.append(_meta(answers[-1]))
     _refuse_gaps(code, metas)
-    yield from (fetchers.fetched_response("worldbank", "cc-by", answer) for answer in answers)
+    yield from (task.landable(answer) for answer in answers)
 
 
 def _meta(answer: SourceResponse) -> dict[str, Any]:
@@ -100,26 +95,24 @@ def _refuse_gaps(code: str, metas: list[dict[str, Any]]) -> None:
         raise FetchError(f"{code} was updated while it was fetched; try again")
 
 
-def _exchange_rate(
-    client: Client, base: str, window: Window, key: str
-) -> Iterator[FetchedResponse]:
+def _exchange_rate(task: FetchTask, key: str) -> Iterator[FetchedResponse]:
     # includeHistory adds VALID_FROM and VALID_TO, without which a revision has no day.
     query: _Query = {"format": "csvdata", "includeHistory": "true"}
-    if window.from_:
-        query["updatedAfter"] = f"{window.from_}T00:00:00+00:00"
-    url = fetchers.build_url(base, f"service/data/EXR/{key}", query)
+    if task.window.from_:
+        query["updatedAfter"] = f"{task.window.from_}T00:00:00+00:00"
+    url = task.url(f"service/data/EXR/{key}", query)
     try:
-        answer = client.get(url, "csv", conditional=True)
+        answer = task.client.get(url, "csv", conditional=True)
     except FetchError as error:
         # The ECB answers 404 if nothing has changed.
-        if error.status == 404 and window.from_:
+        if error.status == 404 and task.window.from_:
             return
         raise
     if answer.changed:
-        yield fetchers.fetched_response("ecb", "open-attribution", answer)
+        yield task.landable(answer)
 
 
-def _h10_file(client: Client, base: str, cadence: str) -> Iterator[FetchedResponse]:
-    answer = client.get(f"{base}/{cadence}.csv", "csv", conditional=True)
+def _h10_file(task: FetchTask, cadence: str) -> Iterator[FetchedResponse]:
+    answer = task.client.get(f"{task.base_url}/{cadence}.csv", "csv", conditional=True)
     if answer.changed:
-        yield fetchers.fetched_response("h10", "public-domain", answer, {"frequency": cadence})
+        yield task.landable(answer, {"frequency": cadence})

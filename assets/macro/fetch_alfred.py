@@ -2,17 +2,16 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
 from assets.fetching import fetchers
-from assets.fetching.client import Client, FetchError, SourceResponse
-from assets.fetching.fetchers import Window
+from assets.fetching.client import FetchError, SourceResponse
+from assets.fetching.fetchers import FetchTask
 from assets.macro.alfred import FREQUENCIES, VERSIONS_HEADER
 from warehouse.record.landing import FetchedResponse
-from warehouse.settings import Settings
 
 BASE_URL = "https://api.stlouisfed.org"
 
@@ -33,45 +32,37 @@ _DESCRIPTION_MEMBERS = (
 )
 
 _Query = dict[str, str | int]
-_UrlFor = Callable[[str, _Query], str]
 _Span = tuple[date, date]
 
 _log = logging.getLogger(__name__)
 
 
-def alfred(
-    client: Client, base: str, window: Window, settings: Settings
-) -> Iterator[FetchedResponse]:
+def alfred(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch each series with every value it ever had; the key is ``SANKOFA_FRED_KEY``."""
-    key = settings.fred_key
+    key = task.settings.fred_key
     # A mirror or a recording needs no key.
-    if not key and base == BASE_URL:
+    if not key and task.base_url == BASE_URL:
         raise FetchError(
             "FRED answers only with a key: get one at https://fred.stlouisfed.org/docs/api/ "
             "free of charge, and set SANKOFA_FRED_KEY"
         )
-    names = settings.fred_series or SERIES
-    return fetchers.fetch_all("alfred", names, partial(_series, client, base, window, key))
+    names = task.settings.fred_series or SERIES
+    return fetchers.fetch_all(task.source, names, partial(_series, task, key))
 
 
-def _series(
-    client: Client, base: str, window: Window, key: str, name: str
-) -> Iterator[FetchedResponse]:
+def _series(task: FetchTask, key: str, name: str) -> Iterator[FetchedResponse]:
     secret = {"api_key": key} if key else {}
     query: _Query = {"series_id": name, **secret, "file_type": "json"}
     # Without a span FRED answers with today's values only.
-    span = (window.from_ or _FIRST_DAY, window.to or _LAST_DAY)
-    url = fetchers.build_url(base, "fred/series", _within(query, span))
-    descriptions = _descriptions(client.get(url, "json"))
+    span = (task.window.from_ or _FIRST_DAY, task.window.to or _LAST_DAY)
+    url = task.url("fred/series", _within(query, span))
+    descriptions = _descriptions(task.client.get(url, "json"))
     # Such series belong to a third party, and may not be redistributed.
     if any("copyright" in version.get("notes", "").lower() for version in descriptions):
         _log.warning("alfred, %s: left out, its notes claim a copyright", name)
         return
-    pages = _answers_for_span(client, partial(fetchers.build_url, base), query, span)
-    yield from (
-        fetchers.fetched_response("alfred", "public-domain", page, _headers(descriptions))
-        for page in pages
-    )
+    pages = _answers_for_span(task, query, span)
+    yield from (task.landable(page, _headers(descriptions)) for page in pages)
 
 
 def _descriptions(answer: SourceResponse) -> list[dict[str, str]]:
@@ -109,22 +100,18 @@ def _headers(descriptions: list[dict[str, str]]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if value}
 
 
-def _answers_for_span(
-    client: Client, url_for: _UrlFor, query: _Query, span: _Span
-) -> list[SourceResponse]:
+def _answers_for_span(task: FetchTask, query: _Query, span: _Span) -> list[SourceResponse]:
     """Fetch what was published in a span, in parts if FRED refuses it as too long."""
     try:
-        return _pages_of(client, url_for, query, span)
+        return _pages_of(task, query, span)
     except FetchError as error:
         if not _has_too_many_vintages(error):
             raise
-    dates = _vintage_dates(client, url_for, query, span)
-    return _halves(client, url_for, query, span, dates)
+    dates = _vintage_dates(task, query, span)
+    return _halves(task, query, span, dates)
 
 
-def _halves(
-    client: Client, url_for: _UrlFor, query: _Query, span: _Span, dates: list[date]
-) -> list[SourceResponse]:
+def _halves(task: FetchTask, query: _Query, span: _Span, dates: list[date]) -> list[SourceResponse]:
     """Fetch each half of the vintages of a span, and halve again what is still too long.
 
     A value that was current on both sides of a cut comes twice, the second time from the day of
@@ -138,11 +125,11 @@ def _halves(
     )
     for half, half_dates in halves:
         try:
-            pages += _pages_of(client, url_for, query, half)
+            pages += _pages_of(task, query, half)
         except FetchError as error:
             if not _has_too_many_vintages(error) or len(half_dates) < 2:
                 raise
-            pages += _halves(client, url_for, query, half, half_dates)
+            pages += _halves(task, query, half, half_dates)
     return pages
 
 
@@ -151,10 +138,10 @@ def _has_too_many_vintages(error: FetchError) -> bool:
     return error.status == 400 and "vintage" in str(error).lower()
 
 
-def _vintage_dates(client: Client, url_for: _UrlFor, query: _Query, span: _Span) -> list[date]:
+def _vintage_dates(task: FetchTask, query: _Query, span: _Span) -> list[date]:
     """Return the days in a span on which the series changed."""
     answers = _pages(
-        client, url_for("fred/series/vintagedates", _within(query, span)), "vintage_dates"
+        task, task.url("fred/series/vintagedates", _within(query, span)), "vintage_dates"
     )
     try:
         dates = [date.fromisoformat(day) for _, days in answers for day in days]
@@ -165,9 +152,9 @@ def _vintage_dates(client: Client, url_for: _UrlFor, query: _Query, span: _Span)
     return sorted(dates)
 
 
-def _pages_of(client: Client, url_for: _UrlFor, query: _Query, span: _Span) -> list[SourceResponse]:
-    url = url_for("fred/series/observations", _within(query, span))
-    return [answer for answer, _ in _pages(client, url, "observations")]
+def _pages_of(task: FetchTask, query: _Query, span: _Span) -> list[SourceResponse]:
+    url = task.url("fred/series/observations", _within(query, span))
+    return [answer for answer, _ in _pages(task, url, "observations")]
 
 
 def _within(query: _Query, span: _Span) -> _Query:
@@ -175,11 +162,11 @@ def _within(query: _Query, span: _Span) -> _Query:
     return query | {"realtime_start": str(first), "realtime_end": str(last)}
 
 
-def _pages(client: Client, url: str, name: str) -> Iterator[tuple[SourceResponse, list[Any]]]:
+def _pages(task: FetchTask, url: str, name: str) -> Iterator[tuple[SourceResponse, list[Any]]]:
     """Fetch pages until as many ``name`` arrived as the source counts."""
     offset, count = 0, 1
     while offset < count:
-        answer = client.get(f"{url}&limit={_PAGE_SIZES[name]}&offset={offset}", "json")
+        answer = task.client.get(f"{url}&limit={_PAGE_SIZES[name]}&offset={offset}", "json")
         page = fetchers.response_json(answer)
         rows, count = fetchers.json_member(page, name), fetchers.json_member(page, "count")
         if not isinstance(rows, list) or not isinstance(count, int):

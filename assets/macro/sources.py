@@ -1,7 +1,7 @@
 """The sources of macroeconomic figures."""
 
 from assets.macro import alfred, fetch, fetch_alfred, h10, sdmx_csv, worldbank
-from assets.source import Source
+from assets.source import Parser, Source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
 SOURCES = (
@@ -11,10 +11,13 @@ SOURCES = (
         "World Bank, World Development Indicators",
         "cc-by",
         "Creative Commons Attribution 4.0",
-        worldbank.parse,
+        Parser(1, worldbank.parse),
         (MACRO_ANNUAL,),
         base_url="https://api.worldbank.org",
         fetch=fetch.worldbank,
+        requests=("/v2/country/all/indicator/{indicator}?format=json&per_page=20000&page={page}",),
+        rates={"worldbank.org": 2.0},
+        license_url="https://datacatalog.worldbank.org/public-licenses#cc-by",
     ),
     Source(
         "ecb",
@@ -22,11 +25,15 @@ SOURCES = (
         "European Central Bank, reference exchange rates",
         "open-attribution",
         "Free reuse with attribution",
-        sdmx_csv.parse,
+        Parser(1, sdmx_csv.parse),
         (MACRO_SERIES,),
         base_url="https://data-api.ecb.europa.eu",
         fetch=fetch.ecb,
         cadence="monthly",
+        requests=(
+            "/service/data/EXR/{series}?format=csvdata&includeHistory=true&updatedAfter={day}",
+        ),
+        license_url="https://www.ecb.europa.eu/services/using-our-site/disclaimer/html/index.en.html",
     ),
     Source(
         "alfred",
@@ -34,10 +41,17 @@ SOURCES = (
         "Federal Reserve Bank of St. Louis, ALFRED",
         "public-domain",
         "United States government series, public domain",
-        alfred.parse,
+        Parser(1, alfred.parse),
         (MACRO_SERIES,),
         base_url=fetch_alfred.BASE_URL,
         fetch=fetch_alfred.alfred,
+        requests=(
+            "/fred/series?series_id={series}",
+            "/fred/series/observations?series_id={series}&realtime_start={day}&realtime_end={day}",
+            "/fred/series/vintagedates?series_id={series}",
+        ),
+        rates={"stlouisfed.org": 2.0},
+        license_url="https://fred.stlouisfed.org/legal/",
     ),
     Source(
         "h10",
@@ -45,9 +59,11 @@ SOURCES = (
         "Federal Reserve, H.10 foreign exchange rates",
         "public-domain",
         "United States government work, public domain",
-        h10.parse,
+        Parser(1, h10.parse),
         (MACRO_SERIES,),
         base_url="https://raw.githubusercontent.com/datasets/exchange-rates/main/data",
         fetch=fetch.h10,
+        requests=("/{cadence}.csv",),
+        license_url="https://www.federalreserve.gov/disclaimer.htm",
     ),
 )

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from assets.source import Parse, Source, Stream
+from assets.source import Parse, Parser, Source, Stream
 from assets.tenders import fetch
 from assets.tenders.parse import parse
 from assets.tenders.portals import PORTALS
@@ -19,7 +19,7 @@ def _parsers(withheld_key: bytes) -> tuple[Parse, Stream]:
     return partial(parse, key=withheld_key), partial(stream, key=withheld_key)
 
 
-_development_parse, _development_stream = _parsers(DEVELOPMENT_WITHHELD_KEY.encode())
+_PARSER = Parser(1, *_parsers(DEVELOPMENT_WITHHELD_KEY.encode()), bind_key=_parsers)
 
 
 def _source(key: str, license_name: str, **live: Any) -> Source:
@@ -30,11 +30,9 @@ def _source(key: str, license_name: str, **live: Any) -> Source:
         title=portal.title,
         license_class=portal.license_class or "licensed",
         license_name=license_name,
-        parse=_development_parse,
+        parser=_PARSER,
         tables=(TENDER_RELEASES, TENDER_PARTIES),
         complete=portal.complete_addresses,
-        stream=_development_stream,
-        bind_key=_parsers,
         **live,
     )
 
@@ -46,6 +44,7 @@ SOURCES = (
         base_url="https://ocds-api.etenders.gov.za",
         fetch=fetch.south_africa,
         cadence="daily",
+        requests=("/api/OCDSReleases?dateFrom={day}&dateTo={day}&PageNumber={page}&PageSize=1000",),
     ),
     _source(
         "ke-ppip",
@@ -53,17 +52,20 @@ SOURCES = (
         base_url="https://tenders.go.ke",
         fetch=fetch.kenya,
         cadence="monthly",
+        requests=("/api/ocds/tenders?fy={year}",),
     ),
     _source(
         "co-secop",
         _PDDL,
         base_url=_REGISTRY,
-        fetch=partial(fetch.registry, portal="co-secop"),
+        fetch=fetch.registry,
+        requests=("/en/publication/{number}/download?name={year}.jsonl.gz",),
     ),
     _source(
         "ng-budget",
         "As each package states",
         base_url=_REGISTRY,
-        fetch=partial(fetch.registry, portal="ng-budget"),
+        fetch=fetch.registry,
+        requests=("/en/publication/{number}/download?name={year}.jsonl.gz",),
     ),
 )

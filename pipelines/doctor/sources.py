@@ -6,7 +6,7 @@ from contextlib import closing
 from urllib.parse import urlsplit
 
 from assets.fetching.client import FetchError
-from assets.fetching.fetchers import Window
+from assets.fetching.fetchers import FetchTask, Window
 from assets.fetching.rate_limit import LOOPBACK
 from assets.ingest.probe import Prober, probe
 from assets.ingest.sources import SOURCES
@@ -37,7 +37,11 @@ def _check_source(context: CheckContext, source: Source, client: Prober) -> Find
         return ok(source.key, f"read from a folder; {landed}")
     try:
         # Not iterated: a fetcher checks its settings when called and sends its first request later.
-        source.fetch(client, base_url_of(source, context.settings), Window(), context.settings)
+        base_url = base_url_of(source, context.settings)
+        task = FetchTask(
+            client, source.key, source.license_class, base_url, Window(), context.settings
+        )
+        source.fetch(task)
     except SankofaError as error:
         report = fault if context.live else note
         do = "set it, or name the sources you want: `sankofa ingest SOURCE --live`"

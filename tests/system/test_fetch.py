@@ -13,16 +13,14 @@ from typing import Any
 
 import pytest
 
-from assets.entities import fetch as entities
 from assets.fetching.client import Client, FetchError
-from assets.fetching.fetchers import Window, fetch_all
+from assets.fetching.fetchers import FetchTask, Window, fetch_all
 from assets.filings import fetch as filings
 from assets.ingest.land import land_all, stored_headers
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from assets.macro import alfred as alfred_parser
 from assets.macro import fetch as macro
-from assets.macro import fetch_alfred
 from assets.macro import worldbank as worldbank_parser
 from assets.source import base_url_of
 from tests.helpers.http_client import http_client
@@ -36,13 +34,23 @@ from warehouse.settings import Settings, read_settings
 
 JSON = {"Content-Type": "application/json"}
 ALWAYS = Window()
-FETCH = {source.key: source.fetch for source in SOURCES if source.fetch is not None}
+SOURCE = {source.key: source for source in SOURCES}
+FETCHED = {source.key for source in SOURCES if source.fetch is not None}
 LIVE = {source.key: source.base_url for source in SOURCES if source.base_url is not None}
 
 
 def configured(**values: str) -> Settings:
     """Return the settings of the environment with some of them replaced."""
     return read_settings({**os.environ, **{f"SANKOFA_{name}": v for name, v in values.items()}})
+
+
+def fetch(
+    key: str, client: Client, base_url: str, window: Window, settings: Settings
+) -> Iterator[FetchedResponse]:
+    """Fetch a source from a URL."""
+    source = SOURCE[key]
+    assert source.fetch is not None
+    return source.fetch(FetchTask(client, key, source.license_class, base_url, window, settings))
 
 
 @pytest.fixture
@@ -92,11 +100,11 @@ def bytes_of(document: FetchedResponse) -> bytes:
 
 
 def test_every_source_with_a_live_address_has_a_fetcher_and_vice_versa() -> None:
-    assert set(LIVE) == set(FETCH)
+    assert set(LIVE) == FETCHED
 
 
 def test_everything_that_can_be_fetched_is_a_source_with_a_parser() -> None:
-    assert set(FETCH) <= {source.key for source in SOURCES}
+    assert set(SOURCE) >= FETCHED
 
 
 def test_each_source_is_fetched_under_its_own_licence(
@@ -111,7 +119,7 @@ def test_each_source_is_fetched_under_its_own_licence(
     monkeypatch.setattr(macro, "RATES", ("D.ZAR.EUR.SP00.A",))
     monkeypatch.setattr(filings, "ISSUERS", {"1172724": ""})
     for key in ("worldbank", "ecb", "isin-lei", "sec-submissions"):
-        (document,) = FETCH[key](client, server.base, ALWAYS, configured())
+        (document,) = fetch(key, client, server.base, ALWAYS, configured())
         assert (document.source, document.license_class) == (key, stated[key])
 
 
@@ -150,7 +158,7 @@ def test_only_a_failure_that_may_pass_is_worth_another_run(
     server.on("/monthly.csv", Reply(b"", status))
 
     with pytest.raises(FetchError) as failed:
-        list(macro.h10(client, server.base, ALWAYS, configured(H10_CADENCES="monthly")))
+        list(fetch("h10", client, server.base, ALWAYS, configured(H10_CADENCES="monthly")))
 
     assert failed.value.retryable is retryable
 
@@ -177,7 +185,7 @@ def test_all_pages_of_an_indicator_arrive_and_are_read(
     server.answer("/v2/country/all/indicator/A", world_bank(3))
     landing = Landing(str(tmp_path))
 
-    for document in macro.worldbank(client, server.base, ALWAYS, configured(INDICATORS="A")):
+    for document in fetch("worldbank", client, server.base, ALWAYS, configured(INDICATORS="A")):
         landing.land(document)
 
     documents = landing.documents("worldbank")
@@ -195,7 +203,7 @@ def test_an_indicator_with_a_missing_page_is_not_accepted(server: Replay, client
     server.answer("/v2/country/all/indicator/B", world_bank(1))
 
     documents, words = documents_and_error(
-        macro.worldbank(client, server.base, ALWAYS, configured(INDICATORS="A B"))
+        fetch("worldbank", client, server.base, ALWAYS, configured(INDICATORS="A B"))
     )
 
     assert [document.url.split("?")[0][-1] for document in documents] == ["B"]
@@ -210,7 +218,7 @@ def test_pages_of_two_updates_are_not_put_together(server: Replay, client: Clien
     server.answer("/v2/country/all/indicator/A", updated)
 
     documents, words = documents_and_error(
-        macro.worldbank(client, server.base, ALWAYS, configured(INDICATORS="A"))
+        fetch("worldbank", client, server.base, ALWAYS, configured(INDICATORS="A"))
     )
 
     assert documents == []
@@ -224,7 +232,7 @@ def test_an_error_of_the_world_bank_with_status_200_is_an_error(
     server.on("/v2/country/all/indicator/A", reply(message))
 
     documents, words = documents_and_error(
-        macro.worldbank(client, server.base, ALWAYS, configured(INDICATORS="A"))
+        fetch("worldbank", client, server.base, ALWAYS, configured(INDICATORS="A"))
     )
 
     assert documents == []
@@ -236,8 +244,12 @@ def test_increments_of_the_ecb_ask_for_what_was_updated_with_its_history(
 ) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(b"KEY,TIME_PERIOD\n"))
 
-    (document,) = macro.ecb(
-        client, server.base, Window(date(2024, 1, 1)), configured(ECB_KEYS="D.ZAR.EUR.SP00.A")
+    (document,) = fetch(
+        "ecb",
+        client,
+        server.base,
+        Window(date(2024, 1, 1)),
+        configured(ECB_KEYS="D.ZAR.EUR.SP00.A"),
     )
 
     assert server.requests[0].query == {
@@ -254,8 +266,12 @@ def test_nothing_updated_is_no_failure_but_an_unknown_series_is(
     server.on("/service/data/EXR/D.XXX.EUR.SP00.A", Reply(b"No results found.", 404))
 
     assert documents_and_error(
-        macro.ecb(
-            client, server.base, Window(date(2024, 1, 1)), configured(ECB_KEYS="D.XXX.EUR.SP00.A")
+        fetch(
+            "ecb",
+            client,
+            server.base,
+            Window(date(2024, 1, 1)),
+            configured(ECB_KEYS="D.XXX.EUR.SP00.A"),
         )
     ) == (
         [],
@@ -264,7 +280,7 @@ def test_nothing_updated_is_no_failure_but_an_unknown_series_is(
     assert (
         "No results found"
         in documents_and_error(
-            macro.ecb(client, server.base, ALWAYS, configured(ECB_KEYS="D.XXX.EUR.SP00.A"))
+            fetch("ecb", client, server.base, ALWAYS, configured(ECB_KEYS="D.XXX.EUR.SP00.A"))
         )[1]
     )
 
@@ -282,7 +298,7 @@ def test_what_landed_and_has_not_changed_is_not_fetched_again(
     for _ in range(2):
         with http_client(stored_headers=stored_headers(landing, "ecb")) as client:
             documents = list(
-                macro.ecb(client, server.base, ALWAYS, configured(ECB_KEYS="D.ZAR.EUR.SP00.A"))
+                fetch("ecb", client, server.base, ALWAYS, configured(ECB_KEYS="D.ZAR.EUR.SP00.A"))
             )
         document_counts.append(len(documents))
         for document in documents:
@@ -313,9 +329,7 @@ def test_all_observations_of_a_series_arrive_with_what_its_parser_needs(
     server.answer("/fred/series/observations", fred_page)
     landing = Landing(str(tmp_path))
 
-    documents = list(
-        fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))
-    )
+    documents = list(fetch("alfred", client, server.base, ALWAYS, configured(FRED_SERIES="NEW")))
     landed = [landing.land(document)[0] for document in documents]
 
     assert server.requests[1].query["api_key"] == "5ecre7"
@@ -336,7 +350,7 @@ def test_fewer_observations_than_announced_are_not_accepted(server: Replay, clie
     )
 
     documents, words = documents_and_error(
-        fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))
+        fetch("alfred", client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))
     )
 
     assert documents == []
@@ -374,9 +388,7 @@ def test_a_series_with_more_vintages_than_one_answer_holds_comes_in_parts(
     landing = Landing(str(tmp_path / "landing"))
     [source] = [source for source in SOURCES if source.key == "alfred"]
 
-    land_all(
-        landing, fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))
-    )
+    land_all(landing, fetch("alfred", client, server.base, ALWAYS, configured(FRED_SERIES="NEW")))
     load_source(record, landing, source)
 
     every = vintages_query(MACRO_SERIES, record.relation("macro_series"), vintages="all")
@@ -391,7 +403,7 @@ def test_a_request_that_fred_refuses_for_another_reason_is_not_split(
     server.on("/fred/series/observations", Reply(b'{"error_message": "no such series"}', 400))
 
     _, words = documents_and_error(
-        fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))
+        fetch("alfred", client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))
     )
 
     assert "no such series" in words
@@ -401,9 +413,7 @@ def test_a_request_that_fred_refuses_for_another_reason_is_not_split(
 def test_a_series_under_copyright_is_left_out(server: Replay, client: Client) -> None:
     server.on("/fred/series", fred_series("Copyright, 2016, OECD."))
 
-    assert (
-        list(fetch_alfred.alfred(client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))) == []
-    )
+    assert list(fetch("alfred", client, server.base, ALWAYS, configured(FRED_SERIES="NEW"))) == []
     assert len(server.requests) == 1
 
 
@@ -412,13 +422,13 @@ def test_without_a_key_fred_is_not_contacted_and_the_error_says_how_to_get_one(
 ) -> None:
     monkeypatch.delenv("SANKOFA_FRED_KEY", raising=False)
     with pytest.raises(FetchError, match="set SANKOFA_FRED_KEY"):
-        fetch_alfred.alfred(client, LIVE["alfred"], ALWAYS, configured())
+        fetch("alfred", client, LIVE["alfred"], ALWAYS, configured())
 
 
 def test_the_files_of_h10_carry_their_frequency(server: Replay, client: Client) -> None:
     server.on("/monthly.csv", Reply(b"Date,Country,Exchange rate\n"))
 
-    (document,) = macro.h10(client, server.base, ALWAYS, configured(H10_CADENCES="monthly"))
+    (document,) = fetch("h10", client, server.base, ALWAYS, configured(H10_CADENCES="monthly"))
 
     assert document.headers["frequency"] == "monthly"
 
@@ -429,7 +439,9 @@ def test_the_older_pages_of_an_issuer_arrive_with_its_list(server: Replay, clien
     server.on("/submissions/CIK0001172724.json", reply(filer))
     server.on(f"/submissions/{older}", reply({"accessionNumber": []}))
 
-    documents = list(filings.submissions(client, server.base, ALWAYS, configured(CIKS="1172724")))
+    documents = list(
+        fetch("sec-submissions", client, server.base, ALWAYS, configured(CIKS="1172724"))
+    )
 
     assert [document.url.rpartition("/")[2] for document in documents] == [
         "CIK0001172724.json",
@@ -444,7 +456,7 @@ def test_an_older_page_named_to_lead_elsewhere_is_refused(server: Replay, client
     assert (
         "not the name of an older page"
         in documents_and_error(
-            filings.submissions(client, server.base, ALWAYS, configured(CIKS="1"))
+            fetch("sec-submissions", client, server.base, ALWAYS, configured(CIKS="1"))
         )[1]
     )
 
@@ -453,7 +465,7 @@ def test_an_issuer_that_fails_does_not_stop_the_others(server: Replay, client: C
     server.on("/api/xbrl/companyfacts/CIK0000000002.json", reply({"cik": 2}))
 
     documents, words = documents_and_error(
-        filings.companyfacts(client, server.base, ALWAYS, configured(CIKS="1 2 x"))
+        fetch("sec-companyfacts", client, server.base, ALWAYS, configured(CIKS="1 2 x"))
     )
 
     assert [document.url[-6:] for document in documents] == ["2.json"]
@@ -465,7 +477,7 @@ def test_the_nightly_zip_arrives_whole_in_one_download(server: Replay, client: C
     body = zipped(**{"CIK0000000001.json": "{}"})
     server.on("/xbrl/companyfacts.zip", Reply(body, drop_after=50), Reply(body))
 
-    (document,) = read(filings.companyfacts_bulk(client, server.base, ALWAYS, configured()))
+    (document,) = read(fetch("sec-companyfacts-bulk", client, server.base, ALWAYS, configured()))
 
     assert (document.source, document.body) == ("sec-companyfacts-bulk", body)
 
@@ -476,7 +488,7 @@ def test_a_zip_cut_before_its_table_of_contents_is_refused(server: Replay, clien
     assert (
         "its zip ends in the middle"
         in documents_and_error(
-            filings.companyfacts_bulk(client, server.base, ALWAYS, configured())
+            fetch("sec-companyfacts-bulk", client, server.base, ALWAYS, configured())
         )[1]
     )
 
@@ -517,7 +529,7 @@ def test_reports_of_a_window_arrive_with_the_day_they_were_added(
         server.on(f"/{number}.json", reply({"documentInfo": {}}))
 
     documents = list(
-        filings.xbrl_filings(client, server.base, window, configured(XBRL_COUNTRIES="UA"))
+        fetch("xbrl-filings", client, server.base, window, configured(XBRL_COUNTRIES="UA"))
     )
 
     assert [document.headers["x-fxo-id"] for document in documents] == [f"X-{n}" for n in numbers]
@@ -529,7 +541,7 @@ def test_an_index_that_ends_before_its_count_is_a_failure(server: Replay, client
     server.on("/api/filings", reply({"data": [], "meta": {"count": 9}}))
 
     _, words = documents_and_error(
-        filings.xbrl_filings(client, server.base, ALWAYS, configured(XBRL_COUNTRIES="UA"))
+        fetch("xbrl-filings", client, server.base, ALWAYS, configured(XBRL_COUNTRIES="UA"))
     )
 
     assert "page 1 is empty after 0 of 9" in words
@@ -549,7 +561,7 @@ def test_each_day_of_the_south_african_portal_arrives_with_all_its_pages(
     server.answer("/api/OCDSReleases", za_page)
     window = Window(date(2026, 8, 14), date(2026, 8, 16))
 
-    documents = list(FETCH["za-etenders"](client, server.base, window, configured()))
+    documents = list(fetch("za-etenders", client, server.base, window, configured()))
 
     assert [json.loads(bytes_of(document))["releases"][0]["ocid"] for document in documents] == [
         "2026-08-14-1",
@@ -571,7 +583,7 @@ def test_a_day_with_a_missing_page_is_not_accepted(server: Replay, client: Clien
     day = date(2026, 8, 14)
 
     documents, words = documents_and_error(
-        FETCH["za-etenders"](client, server.base, Window(day, day), configured())
+        fetch("za-etenders", client, server.base, Window(day, day), configured())
     )
 
     assert documents == []
@@ -582,8 +594,12 @@ def test_kenya_is_fetched_by_financial_year(server: Replay, client: Client) -> N
     server.on("/api/ocds/tenders", reply({"releases": []}))
 
     list(
-        FETCH["ke-ppip"](
-            client, server.base, Window(date(2025, 6, 30), date(2026, 7, 1)), configured()
+        fetch(
+            "ke-ppip",
+            client,
+            server.base,
+            Window(date(2025, 6, 30), date(2026, 7, 1)),
+            configured(),
         )
     )
 
@@ -599,8 +615,8 @@ def test_the_registry_gives_a_publisher_whole_or_by_year(server: Replay, client:
     server.on("/en/publication/64/download", Reply(body))
     window = Window(date(2023, 5, 1), date(2024, 1, 1))
 
-    (whole,) = read(FETCH["ng-budget"](client, server.base, ALWAYS, configured()))
-    years = list(FETCH["ng-budget"](client, server.base, window, configured()))
+    (whole,) = read(fetch("ng-budget", client, server.base, ALWAYS, configured()))
+    years = list(fetch("ng-budget", client, server.base, window, configured()))
 
     assert whole.body == body
     assert [document.url.rpartition("=")[2] for document in (whole, *years)] == [
@@ -612,7 +628,7 @@ def test_the_registry_gives_a_publisher_whole_or_by_year(server: Replay, client:
 
 def test_a_publisher_without_a_number_is_a_failure_that_says_what_to_set(client: Client) -> None:
     with pytest.raises(FetchError, match="set SANKOFA_PUBLICATION_CO_SECOP"):
-        FETCH["co-secop"](client, LIVE["co-secop"], ALWAYS, configured())
+        fetch("co-secop", client, LIVE["co-secop"], ALWAYS, configured())
 
 
 def test_any_address_and_any_file_can_be_a_portals_document(
@@ -624,7 +640,7 @@ def test_any_address_and_any_file_can_be_a_portals_document(
     monkeypatch.setenv("SANKOFA_ADDRESSES_CO_SECOP", f"{url}, {path} {tmp_path}/nothing.json")
 
     documents, words = documents_and_error(
-        FETCH["co-secop"](client, server.base, ALWAYS, configured())
+        fetch("co-secop", client, server.base, ALWAYS, configured())
     )
 
     assert [(document.url, document.body) for document in documents] == [
@@ -640,7 +656,7 @@ def test_the_link_to_the_golden_copy_is_followed(server: Replay, client: Client)
     path = "/api/v2/golden-copies/publishes/lei2/latest.json"
     server.on(path, Reply(b"", 302, {"Location": "/storage/lei2.json.zip"}))
 
-    (document,) = read(entities.gleif(client, server.base, ALWAYS, configured()))
+    (document,) = read(fetch("gleif", client, server.base, ALWAYS, configured()))
 
     assert (document.url, document.body) == (server.base + path, body)
 
@@ -652,7 +668,7 @@ def test_since_a_day_only_the_difference_of_the_golden_copy_is_asked_for(
     server.on("/api/v2/golden-copies/publishes/lei2/latest.csv", Reply(zipped(a="")))
     since = datetime.now(UTC).date() - timedelta(days=days)
 
-    list(entities.gleif(client, server.base, Window(since), configured(GLEIF_FORM="csv")))
+    list(fetch("gleif", client, server.base, Window(since), configured(GLEIF_FORM="csv")))
 
     assert server.requests[0].query.get("delta") == delta
 
@@ -666,7 +682,7 @@ def test_all_lei_records_of_a_country_arrive(server: Replay, client: Client) -> 
     server.answer("/api/v1/lei-records", lei_page)
 
     documents = list(
-        entities.gleif_api(client, server.base, ALWAYS, configured(GLEIF_COUNTRIES="MU"))
+        fetch("gleif-api", client, server.base, ALWAYS, configured(GLEIF_COUNTRIES="MU"))
     )
 
     assert [json.loads(bytes_of(document))["data"][0]["id"] for document in documents] == [1, 2]
@@ -681,7 +697,7 @@ def test_a_country_with_more_records_than_the_api_shows_is_a_failure(
     )
 
     documents, words = documents_and_error(
-        entities.gleif_api(client, server.base, ALWAYS, configured(GLEIF_COUNTRIES="ZA"))
+        fetch("gleif-api", client, server.base, ALWAYS, configured(GLEIF_COUNTRIES="ZA"))
     )
 
     assert documents == []
@@ -698,8 +714,12 @@ def test_openfigi_is_asked_in_batches_as_large_as_the_key_permits(
     )
 
     documents = list(
-        entities.openfigi(
-            client, server.base, ALWAYS, configured(ISINS=" ".join(f"ZA{n}" for n in range(12)))
+        fetch(
+            "openfigi",
+            client,
+            server.base,
+            ALWAYS,
+            configured(ISINS=" ".join(f"ZA{n}" for n in range(12))),
         )
     )
 

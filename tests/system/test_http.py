@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from assets.fetching.client import REDIRECTS, Client, FetchError, SourceResponse, Timeouts
 from assets.fetching.http_bodies import BodyLimits
-from assets.fetching.rate_limit import RATES, HostRateLimit, RateLimiter, retry_after
+from assets.fetching.rate_limit import HostRateLimit, RateLimiter, retry_after
 from assets.fetching.url_secrets import without_secrets
 from tests.helpers.http_client import http_client
 from tests.helpers.paths import ROOT
@@ -472,7 +472,7 @@ def test_threads_share_the_rate_limit_of_a_host(tmp_path: Path) -> None:
 
 def test_hosts_of_one_owner_share_a_rate_limit_and_others_do_not(tmp_path: Path) -> None:
     clock = SleepingClock()
-    limiter = RateLimiter(RATES, clock, clock.sleep, tmp_path)
+    limiter = RateLimiter({"sec.gov": 8.0}, clock, clock.sleep, tmp_path)
     for host in ("data.sec.gov", "www.sec.gov", "data.sec.gov", "example.org", "example.net"):
         limiter.wait(host)
 

@@ -14,7 +14,7 @@ from assets.ingest.load import load_source
 from assets.ingest.quarantine import retry
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed
-from assets.source import Source
+from assets.source import Parser, Source
 from pipelines.commands.main import sankofa
 from warehouse.record.landing import Document, FetchedResponse, Landing
 from warehouse.record.quarantine import quarantined_rows
@@ -102,7 +102,7 @@ def older(source: Source) -> Source:
     """Return a source whose parser, like an older version, rejects values above 18."""
 
     def parse(document: Document, body: bytes) -> Parsed:
-        parsed = source.parse(document, body)
+        parsed = source.parser.parse(document, body)
         rows = parsed.rows.pop(source.tables[0].name, [])
         for row in rows:
             if row["value"] > 18:
@@ -111,7 +111,7 @@ def older(source: Source) -> Source:
                 parsed.add(source.tables[0], [row])
         return parsed
 
-    return replace(source, parse=parse)
+    return replace(source, parser=Parser(1, parse))
 
 
 def land_days(landing: Landing) -> None:
@@ -168,6 +168,8 @@ def test_a_row_refused_for_another_reason_is_reported_as_such(tmp_path: Path) ->
     def broken(document: Document, body: bytes) -> Parsed:
         raise ValueError("a fault of today")
 
-    (became,) = retry(record, landing, replace(H10, parse=broken), quarantined_rows(record, "h10"))
+    (became,) = retry(
+        record, landing, replace(H10, parser=Parser(1, broken)), quarantined_rows(record, "h10")
+    )
 
     assert became.became == "refused otherwise"

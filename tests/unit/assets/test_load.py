@@ -12,7 +12,7 @@ import pytest
 from assets.ingest.land import land_all
 from assets.ingest.load import load_source
 from assets.parsing.parsed import Parsed, provenance
-from assets.source import Source
+from assets.source import Parser, Source
 from warehouse.record import ledger
 from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import Document, FetchedResponse, Landing
@@ -52,7 +52,9 @@ def row(document: Document, location: str, item: str, value: str) -> dict[str, o
     }
 
 
-SOURCE = Source("test", "macro", "Test", "cc0", "CC0", parse, (MACRO_SERIES,), complete=True)
+SOURCE = Source(
+    "test", "macro", "Test", "cc0", "CC0", Parser(1, parse), (MACRO_SERIES,), complete=True
+)
 
 
 class MonthlyPortal:
@@ -63,7 +65,7 @@ class MonthlyPortal:
         self.record = Record(str(folder / "record"))
         self.available_at: date | None = date(2019, 3, 29)
         self.corrections: dict[str, object] = {}
-        self.source = replace(SOURCE, parse=self.parse)
+        self.source = replace(SOURCE, parser=Parser(1, self.parse))
 
     def parse(self, document: Document, body: bytes) -> Parsed:
         parsed = parse(document, body)
