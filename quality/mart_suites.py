@@ -253,4 +253,14 @@ MART_SUITES = (
         ),
         satisfies("n_passed is not greater than n_checked", "n_passed", "n_passed <= n_checked"),
     ),
+    _suite(
+        "left_out",
+        ("table_name", "rule", "source"),
+        "concat_ws(' ', table_name, source, rule)",
+        satisfies(
+            "no more rows are left out than are stored",
+            "rows_left_out",
+            "rows_left_out BETWEEN 1 AND rows_stored",
+        ),
+    ),
 )

@@ -70,6 +70,7 @@ def publish(
             snapshot.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
             for derivation in derivations:
                 snapshot.add(derivation.derive(snapshot))
+            snapshot.add({"left_out": snapshot.left_out()})
             snapshot.add(audit(snapshot, before))
             refuse_unservable_rows(snapshot.sql)
             metadata = {"notice": notice, "made_from": made_from(snapshot.loads, rules)}

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from sqlmodel import SQLModel
 
 from warehouse.errors import BadTable
+from warehouse.mart.left_out import ROW_IDS, create_left_out, list_rows, remaining, summary
 from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, record_schema
@@ -56,6 +57,7 @@ class Snapshot:
         version = self.data_version.replace("'", "''")
         # For the SQL in ``tables.py``, which is written before there is a data_version.
         self.sql.execute(f"CREATE MACRO this_version() AS '{version}'")
+        create_left_out(self.sql)
 
     def __enter__(self) -> Self:
         return self
@@ -70,9 +72,35 @@ class Snapshot:
     def copy_record(self) -> None:
         """Write every vintage of every record table."""
         for table in RECORD_TABLES:
-            relation = self.record.relation(table.name)
-            loads = self.loads[table.name]
-            self.write(table.name, all_vintages(table, relation, loads), ORDERS.get(table.name, ()))
+            self._copy(table)
+
+    def _copy(self, table: RecordTable) -> None:
+        stored = remaining(self.sql, table, self._stored(table.name))
+        vintages = all_vintages(table, stored, self.loads[table.name])
+        self.write(table.name, vintages, ORDERS.get(table.name, ()))
+
+    def _stored(self, table: str) -> str:
+        """Return the relation of all rows of a table that belong to the data_version."""
+        relation = self.record.relation(table)
+        return f"(SELECT * FROM {relation} WHERE load_seq <= {int(self.loads[table])})"
+
+    def leave_out(self, table: RecordTable, rules: Mapping[str, str]) -> int:
+        """Leave rows out as if they had never been loaded; return how many are new.
+
+        ``rules`` maps the words of each rule to the SQL condition of the rows it leaves out. A
+        condition is about one stored row, ``stored``: all its columns, ``row_id`` and
+        ``provenance_id``. A row that meets several is counted for the first. A table that has been
+        copied is computed again, so that an older reading may appear, which may have to be left
+        out as well: repeat until nothing is new. Derive nothing before that.
+        """
+        left_out = list_rows(self.sql, table, self._stored(table.name), rules)
+        if left_out and self.path(table.name).exists():
+            self._copy(table)
+        return left_out
+
+    def left_out(self) -> pa.Table:
+        """Return what was left out, counted by table, rule and source (``LeftOut`` rows)."""
+        return summary(self.sql, self._stored)
 
     def write(self, name: str, statement: str, order: Sequence[str] = ()) -> None:
         """Write the result of a statement as a table; the file's metadata has its sort order."""
@@ -126,11 +154,9 @@ def all_vintages(table: RecordTable, relation: str, load_seq: int) -> str:
     columns = record_schema(table).names
     vintages = vintages_query(table, relation, vintages="all", load_seq=load_seq, columns=columns)
     return f"""
--- row_id leaves out the content: a corrected reading of a publication keeps its id.
 SELECT *,
     vintage = max(vintage) OVER (PARTITION BY figure, figure_check) AND NOT withdrawn AS latest,
-    md5(concat_ws('/', figure, figure_check, sighting, available_at)) AS row_id,
-    md5(concat_ws('#', document, source_ref)) AS provenance_id
+    {ROW_IDS}
 FROM ({vintages})
 """.strip()
 

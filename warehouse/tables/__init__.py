@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from sqlmodel import SQLModel
 
-from warehouse.tables.derived import Metric, MetricAbsent, PartyMatch, SameAs, Signal
+from warehouse.tables.derived import LeftOut, Metric, MetricAbsent, PartyMatch, SameAs, Signal
 from warehouse.tables.entities import Entity, EntityIdentifier
 from warehouse.tables.fundamentals import Fundamental
 from warehouse.tables.macro import MacroAnnual, MacroSeries
@@ -35,6 +35,7 @@ DERIVED: Mapping[str, type[SQLModel]] = {
     "metrics_absent": MetricAbsent,
     "signals": Signal,
     "quality": QualityMetric,
+    "left_out": LeftOut,
 }
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Entity",
     "EntityIdentifier",
     "Fundamental",
+    "LeftOut",
     "LicenseClass",
     "LoadEntry",
     "MacroAnnual",

@@ -182,3 +182,17 @@ class Signal(SQLModel):
         "Identifies the panel, country, month, vintage and releases.",
         "9f86d081884c7d659a2feaa0c55ad015",
     )
+
+
+class LeftOut(SQLModel):
+    """Stored rows that a build leaves out, by table, rule and source."""
+
+    table_name: str = column("Table of the record.", "tender_releases")
+    rule: str = column("The rule that they fail, in words.", "currencies are three-letter codes")
+    source: str = column("Key of their source.", "ke-ppip")
+    rows_left_out: int = column("Rows left out.", 3)
+    rows_stored: int = column("Rows of the table in the record, of all sources.", 48211)
+    example: str = column(
+        "Document and location of one of them, with its row_id.",
+        "https://example.org/releases.json#/releases/7 (row 9f86d081884c7d659a2feaa0c55ad015)",
+    )

@@ -1,0 +1,114 @@
+"""Rows of the record that a snapshot leaves out, as if they had never been loaded.
+
+A stored row is one reading of a figure in a publication. Leaving one out can bring an older
+reading back, renumber the vintages and end other intervals, so that nothing is patched: the
+stored rows are filtered, and the vintages are computed from what remains.
+"""
+
+from collections.abc import Callable, Mapping
+
+import duckdb
+import pyarrow as pa
+
+from warehouse.record.store import sql_text
+from warehouse.record.tables import RecordTable, arrow_schema
+from warehouse.tables import LeftOut
+
+# What identifies a stored row; a sighting may be stored several times.
+_STORED_ROW = ("sighting", "figure_check", "load_seq", "observed_at", "content")
+_SAME_ROW = " AND ".join(f"gone.{name} = stored.{name}" for name in _STORED_ROW)
+_ROWS = "left_out_rows"
+_COLUMNS = ("rule", "source", "source_ref", "row_id", "figure", *_STORED_ROW)
+
+# As they are called in a snapshot. row_id leaves out the content: a corrected reading of a
+# publication keeps its id.
+ROW_IDS = """md5(concat_ws('/', figure, figure_check, sighting, available_at)) AS row_id,
+    md5(concat_ws('#', document, source_ref)) AS provenance_id"""
+
+
+def create_left_out(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create the empty list of stored rows that are left out."""
+    sql.execute(f"""
+CREATE TABLE {_ROWS} (
+    table_name VARCHAR, rule VARCHAR, source VARCHAR, source_ref VARCHAR, row_id VARCHAR,
+    figure BIGINT, sighting BIGINT, figure_check INTEGER, load_seq BIGINT,
+    observed_at TIMESTAMPTZ, content BIGINT
+)""")
+
+
+def remaining(sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: str) -> str:
+    """Return the relation of the stored rows that are not left out; as it was if none is."""
+    if not _count(sql, table):
+        return stored
+    return f"""(
+    SELECT stored.* FROM {stored} AS stored
+    ANTI JOIN (FROM {_ROWS} WHERE table_name = {sql_text(table.name)}) AS gone ON {_SAME_ROW}
+)"""
+
+
+def list_rows(
+    sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: str, rules: Mapping[str, str]
+) -> int:
+    """List the rows of ``stored`` that meet a condition of ``rules``; return how many are new.
+
+    A withdrawal takes back what was shown before it: if nothing of that remains, it is left out
+    too, under the same rule.
+    """
+    stored = f"(SELECT *, {ROW_IDS} FROM {remaining(sql, table, stored)})"
+    cases = " ".join(f"WHEN {condition} THEN {sql_text(rule)}" for rule, condition in rules.items())
+    failing = f"SELECT *, CASE {cases} END AS rule FROM {stored} AS stored"
+    # The usual case first, which reads only the columns that the conditions name.
+    if not sql.execute(f"SELECT 1 FROM ({failing}) WHERE rule IS NOT NULL LIMIT 1").fetchall():
+        return 0
+    before = _count(sql, table)
+    _insert(sql, table, f"FROM ({failing}) WHERE rule IS NOT NULL")
+    _insert(sql, table, _withdrawals_of_nothing(sql, table, stored))
+    return _count(sql, table) - before
+
+
+def _withdrawals_of_nothing(sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: str) -> str:
+    left = remaining(sql, table, stored)
+    return f"""
+SELECT stored.*, gone.rule FROM {left} AS stored
+JOIN (
+    SELECT figure, figure_check, min(rule) AS rule FROM {_ROWS}
+    WHERE table_name = {sql_text(table.name)} GROUP BY ALL
+) AS gone USING (figure, figure_check)
+ANTI JOIN (FROM {left} WHERE NOT withdrawn) AS shown
+  ON shown.figure = stored.figure AND shown.figure_check = stored.figure_check
+ AND shown.observed_at < stored.observed_at
+WHERE stored.withdrawn
+"""
+
+
+def _insert(sql: duckdb.DuckDBPyConnection, table: RecordTable, rows: str) -> None:
+    columns = ", ".join(_COLUMNS)
+    sql.execute(
+        f"INSERT INTO {_ROWS} (table_name, {columns}) "
+        f"SELECT {sql_text(table.name)}, {columns} FROM ({rows})"
+    )
+
+
+def _count(sql: duckdb.DuckDBPyConnection, table: RecordTable) -> int:
+    counted = sql.execute(f"SELECT count(*) FROM {_ROWS} WHERE table_name = ?", [table.name])
+    return int(counted.fetchall()[0][0])
+
+
+def summary(sql: duckdb.DuckDBPyConnection, stored: Callable[[str], str]) -> pa.Table:
+    """Return what is left out by table, rule and source: how many rows, and the first of them.
+
+    ``stored`` returns the relation of a table; it is only read if something of it is left out.
+    """
+    names = [name for (name,) in sql.execute(f"SELECT DISTINCT table_name FROM {_ROWS}").fetchall()]
+    if not names:
+        return arrow_schema(LeftOut).empty_table()
+    totals = " UNION ALL ".join(
+        f"SELECT {sql_text(name)} AS table_name, count(*) AS rows_stored FROM {stored(name)}"
+        for name in names
+    )
+    return sql.sql(f"""
+SELECT table_name, rule, source, count(*) AS rows_left_out, any_value(rows_stored) AS rows_stored,
+    min(concat(source_ref, ' (row ', row_id, ')')) AS example
+FROM {_ROWS} JOIN ({totals}) USING (table_name)
+GROUP BY table_name, rule, source ORDER BY table_name, rule, source
+""").to_arrow_table()
