@@ -14,11 +14,12 @@ from pipelines.commands.keys import keys
 from pipelines.commands.quality import quality
 from pipelines.commands.quarantine import quarantine
 from pipelines.commands.serving import demo, mcp, serve, up
+from pipelines.commands.sources import sources
 from warehouse.errors import SankofaError
 
 SECTIONS = {
     "Start": ("up", "doctor", "completion"),
-    "Ingest": ("sample", "ingest", "quarantine"),
+    "Ingest": ("sample", "sources", "ingest", "quarantine"),
     "Publish": ("publish", "builds", "rollback", "quality"),
     "Serve": ("serve", "mcp", "keys"),
 }
@@ -110,6 +111,7 @@ for command in (
     doctor,
     completion,
     sample,
+    sources,
     ingest,
     quarantine,
     publish,

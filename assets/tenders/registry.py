@@ -1,0 +1,198 @@
+"""The data registry of the Open Contracting Partnership: its publishers, and an entry for each.
+
+The registry re-publishes the releases of most portals as files by year. Its list of publications
+states no licence; the page of each publication does.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pycountry
+
+from assets.fetching.client import Client, FetchError
+from assets.fetching.fetchers import response_json
+from assets.tenders.portals import license_of
+from warehouse.errors import SankofaError
+from warehouse.settings import Settings
+
+KEY = "registry"
+URL = "https://data.open-contracting.org"
+_LIST = "/en/publications.json"
+_JSON_LD = re.compile(
+    r"<script[^>]*application/ld\+json[^>]*>(.*?)</script>", re.IGNORECASE | re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Publication:
+    """One publication of the registry, as its list describes it."""
+
+    id: str
+    title: str
+    country: str
+    source_id: str
+    date_from: str
+    date_to: str
+    last_retrieved: str
+    region: str = ""
+    update_frequency: str = ""
+    source_url: str = ""
+    frozen: bool = False
+
+    @property
+    def country_code(self) -> str | None:
+        """The ISO 3166 code of the country; None if its name is not recognised."""
+        # Kosovo has no code of ISO 3166, and everybody uses this one.
+        if self.country.casefold() == "kosovo":
+            return "XK"
+        try:
+            return str(pycountry.countries.lookup(self.country).alpha_2)
+        except LookupError:
+            return None
+
+
+def registry_url(settings: Settings) -> str:
+    """Return the URL of the registry; ``SANKOFA_BASE_REGISTRY`` overrides it."""
+    return settings.source_urls.get(KEY, URL)
+
+
+def read_publications(settings: Settings, recording: Path | None = None) -> list[Publication]:
+    """Return all publications: from the registry, or from a saved copy of its list."""
+    if recording is not None:
+        return list(_publications(_recorded(recording), str(recording)))
+    url = registry_url(settings) + _LIST
+    with Client(settings.contact, settings.turns) as client:
+        return list(_publications(response_json(client.get(url, "json")), url))
+
+
+def read_licence(settings: Settings, publication_id: str) -> str | None:
+    """Return the licence on the page of a publication; None if the page cannot be read."""
+    with Client(settings.contact, settings.turns) as client:
+        try:
+            page = client.get(publication_page(settings, publication_id))
+        except FetchError:
+            return None
+    return licence_in(page.body.decode("utf-8", "replace"))
+
+
+def publication_page(settings: Settings, publication_id: str) -> str:
+    """Return the URL of the page of a publication."""
+    return f"{registry_url(settings)}/en/publication/{publication_id}"
+
+
+def matching(
+    publications: Iterable[Publication], country: str | None, words: str | None
+) -> list[Publication]:
+    """Return the publications of a country that contain every word, in any case."""
+    wanted = (words or "").casefold().split()
+    return [
+        publication
+        for publication in publications
+        if (country is None or _is_of(publication, country))
+        and all(word in _searched(publication) for word in wanted)
+    ]
+
+
+def licence_in(page: str) -> str | None:
+    """Return the member ``license`` of the JSON-LD in a page."""
+    for block in _JSON_LD.findall(page):
+        try:
+            described = json.loads(block)
+        except ValueError:
+            continue
+        for item in described if isinstance(described, list) else [described]:
+            licence = item.get("license") if isinstance(item, dict) else None
+            if isinstance(licence, dict):
+                licence = licence.get("url") or licence.get("name")
+            if isinstance(licence, str) and licence.strip():
+                return licence.strip()
+    return None
+
+
+def portal_entry(publication: Publication, licence: str | None, page: str) -> str:
+    """Return the entry of a publication for a file of portals, ready to save."""
+    code = publication.country_code
+    license_class = license_of(licence) if licence else None
+    key = re.sub(r"[^a-z0-9]+", "-", publication.source_id.lower()).strip("-")
+    name = licence or "Not found on the page of the publication"
+    lines = [
+        f"[{code.lower() + '-' if code else ''}registry-{key or publication.id}]",
+        f"country = {_quoted(code or '')}" + ("" if code else "  # its ISO 3166 code"),
+        f"title = {_quoted(publication.title)}",
+        f"base_url = {_quoted(URL)}",
+        f"notes = {_quoted(_note(publication))}",
+        "",
+        "licence.class = "
+        + (
+            _quoted(license_class)
+            if license_class
+            else '"per-package"  # not recognised: see docs/add-a-portal.md'
+        ),
+        f"licence.name = {_quoted(name)}",
+        f"licence.stated_at = {_quoted(page)}",
+        "",
+        'request.shape = "files"',
+        f'request.address = "/en/publication/{publication.id}/download?name={{year}}.jsonl.gz"',
+        f'request.whole = "/en/publication/{publication.id}/download?name=full.jsonl.gz"',
+        'request.period = "year"',
+        'request.format = "gzip"',
+        "request.ends_on = [404]",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _note(publication: Publication) -> str:
+    span = f"{publication.date_from or 'unknown'} to {publication.date_to or 'unknown'}"
+    return f"Publication {publication.id} of the data registry; releases of {span}."
+
+
+def _quoted(text: str) -> str:
+    # A JSON string is a TOML basic string, as long as it escapes no slash and no surrogate.
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _recorded(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise SankofaError(f"{path}: not JSON ({error}); save {URL}{_LIST} again") from None
+
+
+def _publications(listed: Any, address: str) -> Iterator[Publication]:
+    if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
+        raise SankofaError(f"{address}: not a list of publications; report it")
+    for item in listed:
+        if item.get("id") is None:
+            raise SankofaError(f"{address}: a publication without an id; report it")
+        yield Publication(
+            id=str(item["id"]),
+            title=_text(item, "title"),
+            country=_text(item, "country"),
+            source_id=_text(item, "source_id"),
+            date_from=_text(item, "date_from"),
+            date_to=_text(item, "date_to"),
+            last_retrieved=_text(item, "last_retrieved"),
+            region=_text(item, "region"),
+            update_frequency=_text(item, "update_frequency"),
+            source_url=_text(item, "source_url"),
+            frozen=item.get("frozen") is True,
+        )
+
+
+def _text(item: dict[str, Any], member: str) -> str:
+    value = item.get(member)
+    return "" if value is None else " ".join(str(value).split())
+
+
+def _is_of(publication: Publication, country: str) -> bool:
+    return country.casefold() == publication.country.casefold() or (
+        len(country) == 2 and publication.country_code == country.upper()
+    )
+
+
+def _searched(publication: Publication) -> str:
+    return f"{publication.title} {publication.country} {publication.source_id}".casefold()
