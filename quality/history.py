@@ -17,8 +17,9 @@ _NAME = "quality"
 
 def history(record: Record) -> pa.Table:
     """Return the measurements of all publications so far."""
-    rows = record.table(_NAME).to_pyarrow_table()
-    return rows.select(arrow_schema(QualityMetric).names).cast(arrow_schema(QualityMetric))
+    schema = arrow_schema(QualityMetric)
+    rows = record.query(f"SELECT {', '.join(schema.names)} FROM {record.relation(_NAME)}")
+    return rows.cast(schema)
 
 
 def append_history(record: Record, rows: Sequence[QualityMetric]) -> None:

@@ -20,6 +20,10 @@ class BadTable(SankofaError):
     """An Arrow table does not have the columns or the types of the record."""
 
 
+class ColumnsChanged(SankofaError):
+    """A row class no longer fits the columns that a table of the record has stored."""
+
+
 class WriteConflict(SankofaError):
     """Other writers kept committing first; nothing of this load was written."""
 

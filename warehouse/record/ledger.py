@@ -12,7 +12,14 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from warehouse.errors import WriteConflict
-from warehouse.record.store import COMMIT_ATTEMPTS, Record, last_transaction, try_commit_entries
+from warehouse.record.store import (
+    COMMIT_ATTEMPTS,
+    Record,
+    commit_entries,
+    last_transaction,
+    sql_text,
+    try_commit_entries,
+)
 from warehouse.record.tables import RecordTable
 from warehouse.tables import LoadEntry
 
@@ -24,9 +31,8 @@ def add_entry(record: Record, table: RecordTable, entry: LoadEntry) -> None:
     """Add the entry of a load, after any missing entries of loads before it."""
     write_missing_entries(record, table)
     # A load that appended has just been entered from its own commit; one that did not has none.
-    # Without a transaction number its entry cannot conflict with anything, so it needs no retry.
     if not entry.appended + entry.withdrawn:
-        try_commit_entries(record.table("loads"), [entry], {})
+        commit_entries(record, "loads", [entry])
     record.compact_if_fragmented("loads")
 
 
@@ -48,11 +54,9 @@ def write_missing_entries(record: Record, table: RecordTable) -> None:
 
 def loaded_documents(record: Record, source: str, table: RecordTable) -> tuple[set[str], set[str]]:
     """Return the documents loaded into a table by this version of the code, and by any."""
-    ledger = record.table("loads").to_pyarrow_table(
-        columns=["documents", "source", "table_name", "code_version"]
-    )
-    entries = ledger.filter(
-        pc.and_(pc.equal(ledger["source"], source), pc.equal(ledger["table_name"], table.name))
+    entries = record.query(
+        f"SELECT documents, code_version FROM {record.relation('loads')} "
+        f"WHERE source = {sql_text(source)} AND table_name = {sql_text(table.name)}"
     )
     by_this_code = entries.filter(pc.equal(entries["code_version"], code_version()))
     this_code, any_code = (
@@ -72,10 +76,12 @@ def _entries_between(delta: DeltaTable, entered: int, newest: int) -> list[LoadE
     # Compactions are commits as well, so the history is read further back until every load is
     # found or the history ends.
     limit = 2 * (newest - entered) + 4
+    absent = dict.fromkeys(LoadEntry.model_fields)
     while True:
         history = delta.history(limit)
         in_commits = [
-            LoadEntry.model_validate(json.loads(commit[ENTRY_KEY]))
+            # A commit made before a column was added says nothing of it.
+            LoadEntry.model_validate(absent | json.loads(commit[ENTRY_KEY]))
             for commit in history
             if ENTRY_KEY in commit
         ]

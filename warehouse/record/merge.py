@@ -24,7 +24,7 @@ from warehouse.record.as_of import vintages_query
 from warehouse.record.index import FileIndex, IntArray, column_as_numpy
 from warehouse.record.parallel import parallel_map
 from warehouse.record.row_hashes import content_hashes
-from warehouse.record.store import DataFile, Record, parquet_relation, sql_text
+from warehouse.record.store import DataFile, Record, sql_text
 from warehouse.record.tables import RecordTable, unstamped_schema
 
 
@@ -72,7 +72,7 @@ def merge(
     if not len(undecided):
         return MergeResult(first_readings, [])
     rows = incoming.take(pa.array(undecided)).append_column("row", pa.array(undecided))
-    relation = parquet_relation(table.name, files)
+    relation = record.relation(table.name, delta, files)
     compared = tuple(table.row.model_fields) if reread else ()
     changed, contradictions = _compare_readings(record, relation, rows, compared)
     return MergeResult(pa.concat_tables([first_readings, changed]), contradictions)
@@ -269,7 +269,7 @@ def withdrawals(
     not_identity = set(complete.scope) - set(table.identity)
     if not_identity:
         raise BadTable(f"{table.name}: {sorted(not_identity)[0]!r} does not identify a figure")
-    relation = parquet_relation(table.name, record.files(table.name, delta))
+    relation = record.relation(table.name, delta)
     observed_at = f"TIMESTAMPTZ '{complete.observed_at.astimezone(UTC).isoformat()}'"
     read_before = f"(SELECT * FROM {relation} WHERE observed_at < {observed_at})"
     scope = " AND ".join(f"{name} = {sql_text(value)}" for name, value in complete.scope.items())

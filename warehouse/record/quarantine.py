@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from warehouse.record.incoming import RejectedRow
 from warehouse.record.store import (
     COMMIT_ATTEMPTS,
     Record,
+    commit_entries,
     last_transaction,
     sql_text,
     try_commit_entries,
@@ -90,9 +91,7 @@ def add_to_quarantine(
 def add_retries(record: Record, retries: Sequence[RetryEntry]) -> None:
     """Record what became of quarantined rows whose documents were read again."""
     if retries:
-        # An append without a transaction number cannot conflict with another.
-        try_commit_entries(record.table("retries"), retries, {})
-        record.compact_if_fragmented("retries")
+        commit_entries(record, "retries", retries)
 
 
 def quarantine_groups(
@@ -137,8 +136,9 @@ def quarantined_row(record: Record, id_prefix: str) -> QuarantinedRow:
 
 
 def _select_rows(record: Record, condition: str) -> list[QuarantinedRow]:
+    columns = ", ".join(field.name for field in fields(QuarantinedRow))
     rows = record.query(f"""
-        SELECT * FROM {_quarantine_relation(record)} WHERE {condition}
+        SELECT {columns} FROM {_quarantine_relation(record)} WHERE {condition}
         ORDER BY quarantined_at, quarantine_id
     """)
     return [QuarantinedRow(**row) for row in rows.to_pylist()]

@@ -5,9 +5,9 @@ deletes and overwrites. Deciding which rows to write belongs to ``append``, ``le
 ``quarantine`` and ``versions``.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from threading import RLock
@@ -27,8 +27,15 @@ from deltalake import (
 from deltalake.exceptions import CommitFailedError
 from sqlmodel import SQLModel
 
-from warehouse.errors import SankofaError
+from warehouse.errors import SankofaError, WriteConflict
 from warehouse.locks import try_file_lock
+from warehouse.record.evolution import (
+    add_columns,
+    added_columns,
+    has_uniform_files,
+    require_same_types,
+    stored_columns,
+)
 from warehouse.record.index import delete_stale_indexes
 from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, record_schema
 from warehouse.tables import LoadEntry, QualityMetric, QuarantineEntry, RetryEntry, VersionEntry
@@ -41,7 +48,7 @@ _OPERATIONS: dict[str, type[SQLModel]] = {
     "versions": VersionEntry,
     "quality": QualityMetric,
 }
-_SCHEMAS: dict[str, pa.Schema] = {
+SCHEMAS: Mapping[str, pa.Schema] = {
     **{table.name: record_schema(table) for table in RECORD_TABLES},
     **{name: arrow_schema(row) for name, row in _OPERATIONS.items()},
 }
@@ -83,10 +90,15 @@ class DataFile:
 class Record:
     """The append-only record in one folder.
 
-    Open it in spawned processes, not in forked ones: deltalake refuses to run after a fork.
+    ``schemas`` are the declared columns of each table. A writer adds those that the stored table
+    has not; a reader never writes, and reads them as null. Open a record in spawned processes, not
+    in forked ones: deltalake refuses to run after a fork.
     """
 
     root: str
+    schemas: Mapping[str, pa.Schema] = field(
+        default_factory=lambda: SCHEMAS, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         # DuckDB would read some of these as wildcards, Delta others as parts of a URL.
@@ -118,28 +130,56 @@ class Record:
         return {}
 
     def table(self, name: str) -> DeltaTable:
-        """Return a table in its current state; create it if there is none."""
+        """Return a table in its current state, to write to it.
+
+        It is created if there is none, and gains the columns that its row class has gained.
+        """
+        with self.write_lock:
+            delta = self.stored_table(name)
+            if delta is None:
+                delta = self._tables[name] = self._create(name)
+            self._add_columns(name, delta)
+            return delta
+
+    def stored_table(self, name: str) -> DeltaTable | None:
+        """Return a table in its current state, to read it; None if there is none yet."""
+        path = f"{self.root}/{name}"
         with self.write_lock:
             if name in self._tables:
                 self._tables[name].update_incremental()
-            else:
-                self._tables[name] = self._open(name)
-            return self._tables[name]
+            elif DeltaTable.is_deltatable(path):
+                self._tables[name] = DeltaTable(path)
+            return self._tables.get(name)
 
-    def _open(self, name: str) -> DeltaTable:
+    def _create(self, name: str) -> DeltaTable:
         path = f"{self.root}/{name}"
-        if not DeltaTable.is_deltatable(path):
-            Path(path).mkdir(parents=True, exist_ok=True)
-            # Of several processes that create it at once one wins; the others open its table.
-            with suppress(CommitFailedError):
-                DeltaTable.create(
-                    path, _SCHEMAS[name], mode="ignore", name=name, configuration=_CONFIGURATION
-                )
+        Path(path).mkdir(parents=True, exist_ok=True)
+        # Of several processes that create it at once one wins; the others open its table.
+        with suppress(CommitFailedError):
+            DeltaTable.create(
+                path, self.schemas[name], mode="ignore", name=name, configuration=_CONFIGURATION
+            )
         return DeltaTable(path)
+
+    def _add_columns(self, name: str, delta: DeltaTable) -> None:
+        for _ in range(COMMIT_ATTEMPTS):
+            new = added_columns(name, stored_columns(delta), self.schemas[name])
+            if not new:
+                return
+            # If another process adds columns at the same time, compare again with what it added.
+            with suppress(CommitFailedError):
+                add_columns(delta, new)
+            delta.update_incremental()
+        raise WriteConflict(
+            f"{name}: other writers kept changing its columns; nothing was written, try again"
+        )
 
     def files(self, name: str, delta: DeltaTable | None = None) -> list[DataFile]:
         """Return the data files of a table as it is now, or as ``delta`` was opened."""
-        actions = pa.table((delta or self.table(name)).get_add_actions(flatten=True))
+        delta = delta or self.stored_table(name)
+        if delta is None:
+            return []
+        actions = pa.table(delta.get_add_actions(flatten=True))
         return [
             DataFile(
                 f"{self.root}/{name}/{log_entry['path']}",
@@ -150,9 +190,20 @@ class Record:
             for log_entry in actions.to_pylist()
         ]
 
-    def relation(self, name: str) -> str:
-        """Return the SQL relation of a table as it is now."""
-        return parquet_relation(name, self.files(name))
+    def relation(
+        self, name: str, delta: DeltaTable | None = None, files: Iterable[DataFile] | None = None
+    ) -> str:
+        """Return the SQL relation of a table, as it is now or as ``delta`` was opened.
+
+        It has every declared column. With ``files``, it has the rows of these files only.
+        """
+        delta = delta or self.stored_table(name)
+        if delta is None:
+            return _empty_relation(self.schemas[name])
+        declared, stored = self.schemas[name], stored_columns(delta)
+        require_same_types(name, stored, declared)
+        paths = [file.path for file in (self.files(name, delta) if files is None else files)]
+        return parquet_relation(declared, paths, uniform=has_uniform_files(stored, declared))
 
     def query(self, statement: str) -> pa.Table:
         """Run one statement and return its result."""
@@ -165,7 +216,8 @@ class Record:
 
     def load_seq(self, table: RecordTable) -> int:
         """Return the number of the last load that appended to the table."""
-        return last_transaction(self.table(table.name))
+        delta = self.stored_table(table.name)
+        return 0 if delta is None else last_transaction(delta)
 
     def index_folder(self, name: str) -> Path:
         """Return the folder of the indexes of a table's files."""
@@ -194,15 +246,27 @@ class Record:
                 )
 
 
-def parquet_relation(name: str, files: Iterable[DataFile]) -> str:
-    """Return the SQL relation over files of a table; without files, an empty one."""
-    paths = ", ".join(f"'{_escaped_path(file.path)}'" for file in files)
+def parquet_relation(schema: pa.Schema, paths: Sequence[str], *, uniform: bool) -> str:
+    """Return the SQL relation over files of a table; without files, an empty one.
+
+    Unless the files are ``uniform``, some may lack columns of the schema: those are null.
+    """
     if not paths:
-        columns = ", ".join(
-            f"NULL::{_sql_type(field.type)} AS {field.name}" for field in _SCHEMAS[name]
-        )
-        return f"(SELECT {columns} WHERE FALSE)"
-    return f"read_parquet([{paths}])"
+        return _empty_relation(schema)
+    escaped = ", ".join(f"'{_escaped_path(path)}'" for path in paths)
+    if uniform:
+        return f"read_parquet([{escaped}])"
+    # DuckDB has to read the footer of every file first. The empty relation adds the columns that
+    # none of these files has, with their types.
+    return (
+        f"(SELECT {', '.join(schema.names)} FROM ({_empty_relation(schema)} UNION ALL BY NAME "
+        f"SELECT * FROM read_parquet([{escaped}], union_by_name = true)))"
+    )
+
+
+def _empty_relation(schema: pa.Schema) -> str:
+    columns = ", ".join(f"NULL::{_sql_type(column.type)} AS {column.name}" for column in schema)
+    return f"(SELECT {columns} WHERE FALSE)"
 
 
 def last_transaction(delta: DeltaTable, writer: str = "append") -> int:
@@ -245,6 +309,15 @@ def try_commit_entries(
     except CommitFailedError:
         return False
     return True
+
+
+def commit_entries(record: Record, name: str, entries: Sequence[SQLModel]) -> None:
+    """Append entries that need no transaction number: only a change of columns can conflict."""
+    for _ in range(COMMIT_ATTEMPTS):
+        if try_commit_entries(record.table(name), entries, {}):
+            record.compact_if_fragmented(name)
+            return
+    raise WriteConflict(f"{name}: other writers kept committing first; nothing was written")
 
 
 def sql_text(value: str) -> str:

@@ -2,10 +2,14 @@
 
 from datetime import UTC, datetime
 
-import pyarrow.compute as pc
-
 from warehouse.errors import UnknownVersion, WriteConflict
-from warehouse.record.store import COMMIT_ATTEMPTS, Record, last_transaction, try_commit_entries
+from warehouse.record.store import (
+    COMMIT_ATTEMPTS,
+    Record,
+    last_transaction,
+    sql_text,
+    try_commit_entries,
+)
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.tables import VersionEntry
 
@@ -36,8 +40,10 @@ def name_version(record: Record, now: datetime | None = None) -> str:
 
 def load_seqs_of(record: Record, data_version: str) -> dict[str, int]:
     """Return the number of the last load of each table that a version includes."""
-    versions = record.table("versions").to_pyarrow_table()
-    rows = versions.filter(pc.equal(versions["data_version"], data_version)).to_pylist()
+    rows = record.query(
+        f"SELECT table_name, load_seq FROM {record.relation('versions')} "
+        f"WHERE data_version = {sql_text(data_version)}"
+    ).to_pylist()
     if not rows:
         raise UnknownVersion(f"{data_version!r} was never published; see `sankofa builds`")
     return {row["table_name"]: row["load_seq"] for row in rows}

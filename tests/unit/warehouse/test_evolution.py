@@ -1,0 +1,333 @@
+"""A row class gains a column: tables follow by a commit of metadata, stored rows read as null."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.helpers.evolution import opened, wider_table, with_columns
+from tests.helpers.facts import fact, facts
+from tests.helpers.record_rows import FIRST, SECOND, load, restated, sighting
+from warehouse.errors import ColumnsChanged
+from warehouse.record import ledger
+from warehouse.record.append import Load, append
+from warehouse.record.as_of import vintages_query
+from warehouse.record.incoming import to_arrow
+from warehouse.record.merge import CompleteScope
+from warehouse.record.quarantine import quarantined_rows
+from warehouse.record.store import SCHEMAS, Record, commit_entries
+from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, RecordTable, arrow_schema
+from warehouse.record.versions import load_seqs_of, name_version
+from warehouse.tables import LoadEntry
+
+WIDER = wider_table(FUNDAMENTALS, note=str | None)
+EVERY_TYPE: dict[str, tuple[Any, Any]] = {
+    "text": (str | None, "a"),
+    "number": (int | None, 3),
+    "flag": (bool | None, True),
+    "day": (date | None, date(2020, 1, 1)),
+    "moment": (datetime | None, datetime(2020, 1, 1, tzinfo=UTC)),
+    "amount": (Decimal | None, Decimal("1.000000000000000001")),
+    "texts": (list[str] | None, ["a", "b"]),
+}
+
+
+def rows_of(record: Record, table: RecordTable, **options: Any) -> list[dict[str, Any]]:
+    statement = vintages_query(table, record.relation(table.name), vintages="all", **options)
+    rows = record.query(statement).to_pylist()
+    return sorted(rows, key=lambda row: (row["period_end"], row["vintage"]))
+
+
+def versions(record: Record, name: str) -> int:
+    delta = record.stored_table(name)
+    assert delta is not None
+    return delta.version()
+
+
+def test_rows_stored_before_read_as_null_and_new_rows_have_their_value(record: Record) -> None:
+    restated(record)
+    before = rows_of(record, FUNDAMENTALS)
+    newer = opened(record, WIDER)
+    load(newer, WIDER, fact("3", year=2019, note="stated"))
+    after = rows_of(newer, WIDER)
+    assert [row["note"] for row in after] == [None, None, "stated"]
+    assert rows_of(newer, WIDER, load_seq=1, columns=tuple(FUNDAMENTALS.row.model_fields)) == before
+
+
+@pytest.mark.parametrize("name", EVERY_TYPE)
+def test_a_column_of_every_type_can_be_added(record: Record, name: str) -> None:
+    kind, value = EVERY_TYPE[name]
+    table = wider_table(FUNDAMENTALS, **{name: kind})
+    restated(record)
+    newer = opened(record, table)
+    load(newer, table, fact("3", year=2019, **{name: value}))
+    assert [row[name] for row in rows_of(newer, table)] == [None, None, value]
+    # Opened afresh, by a process that only reads.
+    assert [row[name] for row in rows_of(opened(record, table), table)] == [None, None, value]
+
+
+@pytest.mark.parametrize("table", RECORD_TABLES, ids=lambda table: table.name)
+def test_every_table_of_sightings_gains_a_column(record: Record, table: RecordTable) -> None:
+    record.table(table.name)
+    wider = wider_table(table, note=str | None)
+    newer = opened(record, wider)
+    assert newer.query(f"SELECT note FROM {newer.relation(table.name)}").to_pylist() == []
+    assert "note" in [field.name for field in newer.table(table.name).schema().fields]
+
+
+def test_a_reader_writes_nothing_and_reads_the_column_as_null(record: Record) -> None:
+    restated(record)
+    version = versions(record, "fundamentals")
+    reader = opened(record, WIDER)
+    assert [row["note"] for row in rows_of(reader, WIDER)] == [None, None]
+    assert versions(record, "fundamentals") == version
+
+
+def test_a_reader_creates_no_table(tmp_path: Path) -> None:
+    reader = Record(str(tmp_path / "record"))
+    for name in SCHEMAS:
+        assert len(reader.query(f"FROM {reader.relation(name)}")) == 0
+    assert [reader.load_seq(table) for table in RECORD_TABLES] == [0] * len(RECORD_TABLES)
+    assert not (tmp_path / "record").exists()
+
+
+def test_the_column_is_added_once_and_rewrites_no_file(record: Record) -> None:
+    restated(record)
+    files, version = record.files("fundamentals"), versions(record, "fundamentals")
+    for _ in range(3):
+        opened(record, WIDER).table("fundamentals")
+    assert versions(record, "fundamentals") == version + 1
+    assert [file.path for file in record.files("fundamentals")] == [file.path for file in files]
+
+
+def test_loading_the_same_rows_again_appends_nothing(record: Record) -> None:
+    restated(record)
+    newer = opened(record, WIDER)
+    rows, _ = to_arrow(WIDER, [fact("10", available_at=FIRST, publication="a-1")])
+    entry = append(newer, WIDER, rows, Load("test", ("d",)))
+    assert (entry.appended, entry.held) == (0, 1)
+    # Nor if other code has read the document before: a null is what was stored.
+    entry = append(newer, WIDER, rows, Load("test", ("d",)), reread=True)
+    assert (entry.appended, entry.held) == (0, 1)
+
+
+def test_reading_a_document_again_fills_the_column_of_stored_rows(record: Record) -> None:
+    restated(record)
+    newer = opened(record, WIDER)
+    read_again = [
+        fact("10", available_at=FIRST, publication="a-1", note="first"),
+        fact("12.50", available_at=SECOND, publication="a-2", document="d1", note="second"),
+    ]
+    rows, _ = to_arrow(WIDER, read_again)
+    assert append(newer, WIDER, rows, Load("test", ("d",)), reread=True).appended == 2
+    assert [(row["note"], row["vintage"]) for row in rows_of(newer, WIDER)] == [
+        ("first", 1),
+        ("second", 2),
+    ]
+    # What was pinned before has no such value, and has the vintages it had.
+    assert [row["note"] for row in rows_of(newer, WIDER, load_seq=1)] == [None, None]
+
+
+def test_a_withdrawal_of_a_row_without_the_column_is_stored(record: Record) -> None:
+    load(record, FUNDAMENTALS, fact("1", year=2018), fact("2", year=2019))
+    newer = opened(record, WIDER)
+    scope = CompleteScope(
+        {"service_id": "DCTEST1"}, datetime(2026, 2, 1, tzinfo=UTC), "d9", "d9#", None
+    )
+    rows, _ = to_arrow(WIDER, [fact("1", year=2018, document="d9", observed_at=scope.observed_at)])
+    assert append(newer, WIDER, rows, Load("test", ("d9",)), complete=scope).withdrawn == 1
+    assert [row["withdrawn"] for row in rows_of(newer, WIDER)] == [False, False, True]
+
+
+def test_compaction_and_clustering_keep_every_value(record: Record) -> None:
+    restated(record)
+    newer = opened(record, WIDER)
+    load(newer, WIDER, fact("3", year=2019, note="stated"))
+    before = rows_of(newer, WIDER)
+    newer.compact_if_fragmented("fundamentals", max_small_files=1)
+    assert len(newer.files("fundamentals")) == 1
+    assert rows_of(newer, WIDER) == before
+    newer.cluster(WIDER)
+    assert rows_of(newer, WIDER) == before
+    rows, _ = to_arrow(WIDER, [fact("3", year=2019, note="stated")])
+    assert append(newer, WIDER, rows, Load("test", ("d",)), reread=True).held == 1
+
+
+def test_columns_are_added_one_after_the_other(record: Record) -> None:
+    restated(record)
+    widest = wider_table(WIDER, rank=int | None)
+    load(opened(record, WIDER), WIDER, fact("3", year=2019, note="stated"))
+    load(opened(record, widest), widest, fact("4", year=2020, note="again", rank=7))
+    rows = rows_of(opened(record, widest), widest)
+    assert [(row["note"], row["rank"]) for row in rows] == [
+        *[(None, None)] * 2,
+        ("stated", None),
+        ("again", 7),
+    ]
+
+
+def test_tables_without_added_columns_are_read_without_comparing_their_files(
+    record: Record,
+) -> None:
+    """Reading the footer of every file first costs time that an unchanged table need not pay."""
+    restated(record)
+    assert "union_by_name" not in record.relation("fundamentals")
+    load(opened(record, WIDER), WIDER, fact("3", year=2019, note="stated"))
+    assert "union_by_name" in opened(record, WIDER).relation("fundamentals")
+
+
+def test_writers_that_add_a_column_at_once_all_succeed(record: Record) -> None:
+    restated(record)
+
+    def write(number: int) -> int:
+        rows, _ = to_arrow(WIDER, [fact("1", year=1950 + number, note=f"n{number}")])
+        # A record of its own: as in another process, only the commits order the writers.
+        return append(opened(record, WIDER), WIDER, rows, Load("test", (f"{number}",))).appended
+
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(write, range(6))) == [1] * 6
+    rows = rows_of(opened(record, WIDER), WIDER)
+    assert [row["note"] for row in rows] == [*(f"n{number}" for number in range(6)), None, None]
+
+
+def test_a_writer_that_opened_the_table_before_the_column_was_added_goes_on(record: Record) -> None:
+    older = opened(record, WIDER)
+    older.table("loads")
+    entry = LoadEntry(
+        load_id="l",
+        table_name="fundamentals",
+        load_seq=1,
+        source="test",
+        documents=["d"],
+        read=1,
+        appended=0,
+        held=1,
+        quarantined=0,
+        withdrawn=0,
+        code_version="0",
+        loaded_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    wider = with_columns(LoadEntry, note=str | None)
+    newer = opened(record, loads=arrow_schema(wider))
+    commit_entries(newer, "loads", [wider(**entry.model_dump(), note="n")])
+    # The class of a running process does not change, so it is told that it is too old.
+    with pytest.raises(ColumnsChanged, match=r"'note'.*newer version"):
+        commit_entries(older, "loads", [entry])
+    notes = newer.query(f"SELECT note FROM {newer.relation('loads')}")["note"].to_pylist()
+    assert notes == ["n"]
+
+
+def test_the_ledger_is_completed_from_commits_made_before_a_column_was_added(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as killed:
+        killed.setattr(ledger, "write_missing_entries", lambda *_: None)
+        restated(record)
+    wider = with_columns(LoadEntry, note=str | None)
+    wider.model_fields["note"].default = ...
+    monkeypatch.setattr(ledger, "LoadEntry", wider)
+    newer = opened(record, loads=arrow_schema(wider))
+    ledger.write_missing_entries(newer, FUNDAMENTALS)
+    loads = newer.query(f"SELECT load_seq, note FROM {newer.relation('loads')}").to_pylist()
+    assert loads == [{"load_seq": 1, "note": None}]
+
+
+def test_versions_and_quarantine_are_read_from_tables_that_lack_a_column(record: Record) -> None:
+    rows, _ = to_arrow(FUNDAMENTALS, [fact("1", license_class="restricted"), fact("2", year=2019)])
+    append(record, FUNDAMENTALS, rows, Load("test", ("d",)))
+    name = name_version(record)
+    wider = {
+        table: pa.schema([*SCHEMAS[table], pa.field("note", pa.string())])
+        for table in ("quarantine", "retries", "versions", "loads", "quality")
+    }
+    newer = opened(record, **wider)
+    assert load_seqs_of(newer, name)["fundamentals"] == 1
+    assert [row.reason for row in quarantined_rows(newer)] == [
+        "row 0, license_class: 'restricted' may not be served"
+    ]
+    assert [len(documents) for documents in ledger.loaded_documents(newer, "test", FUNDAMENTALS)]
+    for table in wider:
+        newer.table(table)
+    assert load_seqs_of(newer, name)["fundamentals"] == 1
+    assert len(quarantined_rows(newer)) == 1
+
+
+def narrowed(*dropped: str, **added: pa.DataType) -> pa.Schema:
+    schema = SCHEMAS["fundamentals"]
+    kept = [field for field in schema if field.name not in dropped]
+    return pa.schema([*kept, *(pa.field(name, kind) for name, kind in added.items())])
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (narrowed("fiscal_label"), "fundamentals: column 'fiscal_label' is stored as string and "),
+        (
+            narrowed("fiscal_label", year_label=pa.string()),
+            r"'fiscal_label'.*\(is 'year_label' its new name\?\)",
+        ),
+        (
+            narrowed("fiscal_label", fiscal_label=pa.int64()),
+            "column 'fiscal_label' is stored as string and declared as int64; .*add a nullable ",
+        ),
+        (
+            narrowed("unit", unit=pa.string()),
+            "column 'unit' is stored as string not null and declared as string;",
+        ),
+        (
+            pa.schema([*SCHEMAS["fundamentals"], pa.field("rank", pa.int64(), nullable=False)]),
+            r"column 'rank' is new and required \(int64 not null\).*declare it as nullable",
+        ),
+    ],
+    ids=["removed", "renamed", "another type", "nullable", "required"],
+)
+def test_any_other_change_of_columns_is_refused_with_its_name(
+    record: Record, schema: pa.Schema, words: str
+) -> None:
+    restated(record)
+    version = versions(record, "fundamentals")
+    changed = opened(record, fundamentals=schema)
+    with pytest.raises(ColumnsChanged, match=words):
+        changed.table("fundamentals")
+    with pytest.raises(ColumnsChanged, match=words):
+        append(changed, FUNDAMENTALS, facts(fact("2", year=2020)), Load("test", ("d",)))
+    assert versions(record, "fundamentals") == version
+    assert len(rows_of(record, FUNDAMENTALS)) == 2
+
+
+def test_a_reader_refuses_another_type_and_reads_past_a_column_it_does_not_know(
+    record: Record,
+) -> None:
+    restated(record)
+    with pytest.raises(ColumnsChanged, match="'fiscal_label' is stored as string"):
+        opened(record, fundamentals=narrowed("fiscal_label", fiscal_label=pa.int64())).relation(
+            "fundamentals"
+        )
+    # A column of a newer version: the rows can be read, and nothing can be written.
+    load(opened(record, WIDER), WIDER, fact("3", year=2019, note="stated"))
+    assert len(rows_of(record, FUNDAMENTALS)) == 3
+    with pytest.raises(ColumnsChanged, match="newer version"):
+        load(record, FUNDAMENTALS, fact("4", year=2020))
+
+
+def test_sightings_of_every_table_have_the_writers_columns_after_a_column_was_added(
+    record: Record,
+) -> None:
+    """The writer's columns are found by name: an added column stands after them."""
+    table = next(table for table in RECORD_TABLES if table.name == "identifiers")
+    row: dict[str, Any] = {
+        "service_id": "DCTEST1",
+        "id_type": "lei",
+        "id_value": "x",
+        "issuer": None,
+    }
+    load(record, table, sighting(**row, status="a"))
+    wider = wider_table(table, note=str | None)
+    newer = opened(record, wider)
+    load(newer, wider, sighting(**(row | {"id_value": "y"}), status="a", note="n"))
+    stored = newer.table(table.name).to_pyarrow_table().to_pylist()
+    assert sorted((row["load_seq"], row["note"]) for row in stored) == [(1, None), (2, "n")]
