@@ -3,41 +3,55 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 from pydantic import TypeAdapter
 
-from assets.entities.derive import derivation
+from assets.entities import derive as entities
 from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
 from assets.metrics import derive as metrics
-from assets.pages.site import VERSION as PAGES
-from assets.pages.site import write_site
+from assets.pages.site import PAGE_FILES, write_site
 from assets.signals import derive as signals
 from pipelines.builds import COUNTS, MEASURED, clear_unpublished
 from quality.audit import audit
 from quality.data_docs import write_docs
 from quality.history import append_history
 from quality.report import Report
+from warehouse.code_version import code_version
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
+from warehouse.methodology.metrics import METRIC_SET
+from warehouse.methodology.signals import SIGNAL_SET
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record
 from warehouse.tables import QualityMetric
 
-DERIVATIONS = (
-    derivation(),
-    Derivation(metrics.VERSION, metrics.metrics),
-    Derivation(signals.VERSION, signals.signals),
-    Derivation(PAGES, lambda _: {}),
-)
 CONFIRMED = "confirmed_losses"
 _MEASUREMENTS = TypeAdapter(list[QualityMetric])
+
+
+@cache
+def derivations() -> tuple[Derivation, ...]:
+    """Return what is derived from a snapshot, under versions made from the code that does it.
+
+    The last two derive no table: a build is also made again if the code of its files, its mart
+    or its pages changes.
+    """
+    files = code_version("files", "assets.exports.export", "warehouse.mart.write")
+    return (
+        entities.derivation(),
+        Derivation(code_version(METRIC_SET, "assets.metrics.derive"), metrics.metrics),
+        Derivation(code_version(SIGNAL_SET, "assets.signals.derive"), signals.signals),
+        Derivation(files, lambda _: {}),
+        Derivation(code_version("pages", "assets.pages.site", files=PAGE_FILES), lambda _: {}),
+    )
 
 
 @dataclass
@@ -62,7 +76,7 @@ class Publication:
             record,
             self.marts,
             self.notice,
-            derivations=[self._recorded(derivation) for derivation in DERIVATIONS],
+            derivations=[self._recorded(derivation) for derivation in derivations()],
             audit=self._audit,
             export=self._export,
             work=self.work,

@@ -22,7 +22,7 @@ class ServerUrls:
 
 def is_ready(settings: Settings) -> bool:
     """Return whether a build of the current schema and rules is published."""
-    from pipelines.publication import DERIVATIONS
+    from pipelines.publication import derivations
     from warehouse.mart.builds import builds_at
     from warehouse.mart.tables import MART_SCHEMA_VERSION
 
@@ -31,7 +31,7 @@ def is_ready(settings: Settings) -> bool:
     if current is None:
         return False
     made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
-    ours = MART_SCHEMA_VERSION, [derivation.version for derivation in DERIVATIONS]
+    ours = MART_SCHEMA_VERSION, [derivation.version for derivation in derivations()]
     return (made_from.get("layout"), made_from.get("rules")) == ours
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from assets.entities.duplicate_ids import same_as_table
 from assets.entities.resolve_parties import PARTY_COLUMNS, resolve_parties
+from warehouse.code_version import code_version
 from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
-from warehouse.record.ledger import code_version
 
 # Only what the rules read: the tables have millions of rows.
 _COLUMNS = {
@@ -44,7 +44,7 @@ def derive(snapshot: Snapshot) -> DerivedTables:
 
 def derivation() -> Derivation:
     """Return the derivation of organisations, under the version of this code."""
-    return Derivation(f"entities {code_version()}", derive)
+    return Derivation(code_version("entities", "assets.entities.derive"), derive)
 
 
 def same_as_counts(same_as: pa.Table) -> dict[str, int]:

@@ -16,12 +16,9 @@ from assets.metrics import chosen_statements, yearly_inputs
 from assets.metrics.chosen_statements import ABSENT, TABLES_READ_LATER
 from assets.metrics.values import compute_values, metric_rows, read_inputs
 from warehouse.mart.snapshot import Snapshot
-from warehouse.methodology.metrics import METRIC_SET
-from warehouse.record.ledger import code_version
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import Metric, MetricAbsent
 
-VERSION = f"{METRIC_SET} {code_version()}"
 # Facts per batch of issuers.
 BATCH_FACTS = 100_000
 

@@ -32,11 +32,11 @@ from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.metrics import FORMULAS
 from warehouse.tiers import TIERS
 
-# Bump it to publish an unchanged record again with changed pages.
-VERSION = "pages-2"
-
 _HERE = Path(__file__).parent
 _STATIC = _HERE / "static"
+_TEMPLATES = _HERE / "templates"
+# What pages are made of beside the code of this package.
+PAGE_FILES = (_STATIC, _TEMPLATES)
 # Replaced by the script of a page, which knows its own address and the sandbox key.
 _PLACEHOLDERS = re.compile("|".join(re.escape(name) for name in (API, MCP, KEY, OWN_KEY)))
 
@@ -117,7 +117,7 @@ class PageWriter:
         self._templates = Environment(
             # StrictUndefined: a misspelt variable must fail the build and not leave a gap in a
             # page.
-            loader=FileSystemLoader(_HERE / "templates"),
+            loader=FileSystemLoader(_TEMPLATES),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,

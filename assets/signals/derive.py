@@ -19,12 +19,9 @@ from assets.signals.raw_measures import create_coverages, create_quotients, crea
 from assets.signals.suppliers import add_newcomers
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.signals import PANELS, SIGNAL_SET
-from warehouse.record.ledger import code_version
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import LICENSE_CLASSES
 from warehouse.tables.derived import Signal
-
-VERSION = f"{SIGNAL_SET} {code_version()}"
 
 # What a row was made from: the sources of the releases, their dataset in the manifest, and the day
 # of the closing. The measure of listed issuers also uses their revenue.

@@ -1,0 +1,53 @@
+"""Changed code of metrics, signals, organisations, files or pages is published by itself."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assets.pages.site import PAGE_FILES
+from pipelines import publication
+from tests.helpers.paths import ROOT
+from warehouse import code_version
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the packages, to change; versions are made from it."""
+    for package in code_version.PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
+    monkeypatch.setattr(code_version, "ROOT", tmp_path)
+    pages = [tmp_path / folder.relative_to(ROOT) for folder in PAGE_FILES]
+    monkeypatch.setattr(publication, "PAGE_FILES", pages)
+    return tmp_path
+
+
+def versions() -> dict[str, str]:
+    """Return the version of each derivation by name, as the next command would compute it."""
+    made = publication.derivations.__wrapped__()
+    return dict(derivation.version.rsplit(" ", 1) for derivation in made)
+
+
+ALL = {"entities", "metrics-v1", "signals-v1", "files", "pages"}
+CHANGES = (
+    ("assets/metrics/values.py", {"metrics-v1"}, {"metrics-v1"}),
+    ("assets/signals/rates.py", {"signals-v1"}, {"signals-v1"}),
+    ("assets/entities/resolve_parties.py", {"entities"}, {"entities"}),
+    ("assets/pages/cards.py", {"pages"}, {"pages"}),
+    ("assets/exports/parquet.py", {"files"}, {"files", "pages"}),
+    ("warehouse/methodology/metrics.py", {"metrics-v1"}, ALL),
+    ("assets/pages/static/site.css", {"pages"}, {"pages"}),
+    ("assets/pages/templates/base.html", {"pages"}, {"pages"}),
+)
+
+
+def test_a_change_takes_effect_in_what_is_made_from_it(checkout: Path) -> None:
+    before = versions()
+    assert set(before) == ALL
+    for path, least, most in CHANGES:
+        with (checkout / path).open("a") as file:
+            file.write("\nCHANGED = True\n")
+        after = versions()
+        assert least <= {name for name in ALL if before[name] != after[name]} <= most, path
+        before = after

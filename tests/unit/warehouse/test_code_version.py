@@ -1,0 +1,113 @@
+"""Versions made from code: they change with what the code does, and with nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from warehouse.code_version import code_hash, imported_modules
+from warehouse.methodology import metrics
+
+READER = '''"""Read documents."""
+
+from assets import numbers
+from assets.words.split import parts
+
+
+def read(body: str) -> list[int]:
+    """Return the numbers of a body."""
+    # One a line.
+    return [numbers.number(part) for part in parts(body)]
+'''
+NUMBERS = "def number(text):\n    return int(text)\n"
+SPLIT = "def parts(body):\n    return body.split()\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A package of a reader, two modules that it imports, and one that it does not."""
+    write(tmp_path, "assets/__init__.py", "")
+    write(tmp_path, "assets/reader.py", READER)
+    write(tmp_path, "assets/numbers.py", NUMBERS)
+    write(tmp_path, "assets/words/__init__.py", '"""Words."""\n')
+    write(tmp_path, "assets/words/split.py", SPLIT)
+    write(tmp_path, "assets/other.py", "LIMIT = 1\n")
+    write(tmp_path, "assets/page.html", "<p>one</p>")
+    return tmp_path
+
+
+def write(tree: Path, path: str, text: str) -> None:
+    (tree / path).parent.mkdir(parents=True, exist_ok=True)
+    (tree / path).write_text(text, "utf-8")
+
+
+def of(tree: Path) -> str:
+    return code_hash("assets.reader", root=tree)
+
+
+def test_a_version_covers_a_module_and_all_it_imports(tree: Path) -> None:
+    modules = imported_modules(["assets.reader"], root=tree)
+    assert modules == [
+        "assets",
+        "assets.numbers",
+        "assets.reader",
+        "assets.words.split",
+    ]
+    assert imported_modules(["assets.reader"], without=("assets.words",), root=tree) == [
+        "assets",
+        "assets.numbers",
+        "assets.reader",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("assets/reader.py", READER.replace("numbers.number(part)", "numbers.number(part) + 1")),
+        ("assets/numbers.py", NUMBERS.replace("int(text)", "int(text, 16)")),
+        ("assets/words/split.py", SPLIT.replace("split()", "split(',')")),
+        ("assets/words/split.py", SPLIT.replace("(body)", "(body, limit=None)")),
+    ],
+)
+def test_changed_code_has_another_version(tree: Path, path: str, text: str) -> None:
+    before = of(tree)
+    write(tree, path, text)
+    assert of(tree) != before
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("assets/reader.py", READER.replace("# One a line.", "# One a word, of any length.")),
+        ("assets/reader.py", READER.replace("Return the numbers", "Give every number")),
+        ("assets/reader.py", READER.replace("[numbers", "[\n        numbers")),
+        ("assets/other.py", "LIMIT = 2\n"),
+        ("assets/page.html", "<p>two</p>"),
+    ],
+)
+def test_comments_layout_and_other_code_do_not_count(tree: Path, path: str, text: str) -> None:
+    before = of(tree)
+    write(tree, path, text)
+    assert of(tree) == before
+
+
+def test_a_text_that_is_no_docstring_counts(tree: Path) -> None:
+    write(tree, "assets/numbers.py", "UNIT = 'a'\n")
+    before = of(tree)
+    write(tree, "assets/numbers.py", "UNIT = 'b'\n")
+    assert of(tree) != before
+
+
+def test_the_bytes_of_named_files_count_and_so_do_their_names(tree: Path) -> None:
+    def version() -> str:
+        return code_hash("assets.reader", files=[tree / "assets" / "templates"], root=tree)
+
+    write(tree, "assets/templates/page.html", "<p>one</p>")
+    first = version()
+    write(tree, "assets/templates/page.html", "<p>two</p>")
+    second = version()
+    (tree / "assets/templates/page.html").rename(tree / "assets/templates/other.html")
+    assert len({of(tree), first, second, version()}) == 4
+
+
+def test_the_formulas_belong_to_the_code_of_the_metrics() -> None:
+    assert metrics.__name__ in imported_modules(["assets.metrics.derive"])

@@ -1,0 +1,140 @@
+"""Versions of code made from its content: other code, another version.
+
+The version of a piece of code is a hash over the syntax trees of its modules and of those they
+import from this repository. Comments, docstrings and formatting do not count. Which code a version
+covers is decided where it is used: see ``assets/parser_versions.py`` and ``pipelines``.
+"""
+
+import ast
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+# The folder that contains the packages.
+ROOT = Path(__file__).parents[1]
+# Everything from which a build is made.
+PACKAGES = ("warehouse", "quality", "assets")
+
+# These fields are empty, follow from the others, or differ between versions of Python.
+_IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment"})
+_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def release() -> str:
+    """Return the version of the installed release."""
+    return version("sankofa")
+
+
+def code_hash(
+    *modules: str,
+    files: Iterable[Path] = (),
+    within: Iterable[str] = PACKAGES,
+    without: Iterable[str] = (),
+    root: Path | None = None,
+) -> str:
+    """Return a SHA-256 of modules, of all they import, and of the bytes of ``files``.
+
+    Imports are followed into modules and packages ``within`` and not ``without``. A file may be a
+    folder: then every file below it counts.
+    """
+    root, digest = root or ROOT, hashlib.sha256()
+    for module in imported_modules(modules, tuple(within), tuple(without), root):
+        digest.update(f"{module} {_module(_path(root, module))[0]}\n".encode())
+    for path in sorted(_all_files(files)):
+        name = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{name.as_posix()} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def code_version(name: str, *modules: str, files: Iterable[Path] = ()) -> str:
+    """Return a name with the first digits of the hash of its code: ``metrics-v1 3f9a0c12``."""
+    return f"{name} {code_hash(*modules, files=files)[:8]}"
+
+
+def imported_modules(
+    modules: Iterable[str],
+    within: tuple[str, ...] = PACKAGES,
+    without: tuple[str, ...] = (),
+    root: Path | None = None,
+) -> list[str]:
+    """Return modules and all they import, directly or not, sorted by name."""
+    root = root or ROOT
+    found: set[str] = set()
+    unseen = list(modules)
+    while unseen:
+        name = unseen.pop()
+        if name in found or not _is_below(name, within) or _is_below(name, without):
+            continue
+        found.add(name)
+        for imported, members in _module(_path(root, name))[1]:
+            # ``from package import name``: the name may be a module or something within one.
+            submodules = [f"{imported}.{member}" for member in members]
+            unseen += [submodule for submodule in submodules if _is_module(root, submodule)]
+            unseen += [imported] if _is_module(root, imported) else []
+    return sorted(found)
+
+
+def _is_below(name: str, packages: tuple[str, ...]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def _path(root: Path, name: str) -> Path:
+    path = root.joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _is_module(root: Path, name: str) -> bool:
+    return _path(root, name).is_file()
+
+
+def _module(path: Path) -> tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]:
+    """Return the hash of a module's code, and what it imports."""
+    status = path.stat()
+    return _parsed(path, status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _parsed(path: Path, _: int, __: int) -> tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]:
+    tree = ast.parse(path.read_bytes())
+    text = "".join(_tokens(tree))
+    return hashlib.sha256(text.encode()).hexdigest(), tuple(_imports(tree))
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, ()) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module, tuple(alias.name for alias in node.names)
+
+
+# Our own, because ``ast.dump`` writes the same code differently in each version of Python.
+def _tokens(node: object) -> Iterator[str]:
+    """Yield the text of a syntax tree, without docstrings."""
+    if isinstance(node, ast.AST):
+        yield f"{type(node).__name__}("
+        for name, value in ast.iter_fields(node):
+            if name == "body" and isinstance(node, _WITH_DOCSTRING):
+                value = value[1:] if ast.get_docstring(node, clean=False) is not None else value
+            if value is not None and value != [] and name not in _IGNORED_FIELDS:
+                yield f"{name}="
+                yield from _tokens(value)
+        yield ")"
+    elif isinstance(node, list):
+        yield "["
+        for item in node:
+            yield from _tokens(item)
+        yield "]"
+    else:
+        yield f"{node!a},"
+
+
+def _all_files(files: Iterable[Path]) -> Iterator[Path]:
+    for path in files:
+        if path.is_dir():
+            yield from (below for below in path.rglob("*") if below.is_file())
+        else:
+            yield path
