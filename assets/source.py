@@ -8,20 +8,20 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import IO, Literal
 
-from assets.fetching.client import FetchError
-from assets.fetching.fetchers import Fetch
+from assets.fetching.client import Client, FetchError, Mirror
+from assets.fetching.fetchers import Fetch, FetchTask, Window
 from assets.parsing.parsed import Parsed
 from warehouse.errors import LicenceError
-from warehouse.record.landing import Document
+from warehouse.public_urls import FICTIONAL_URL
+from warehouse.record.landing import Document, World
 from warehouse.record.tables import RecordTable
-from warehouse.settings import Settings, variable_of
+from warehouse.settings import Settings
 from warehouse.tables import LicenseClass
 
 Parse = Callable[[Document, bytes], Parsed]
 Stream = Callable[[Document, IO[bytes]], Iterator[Parsed]]
 Cadence = Literal["daily", "monthly", "by issuer"]
-# Fictional sources have the same keys and parsers as the real ones; a home has one or the other.
-World = Literal["real", "fictional"]
+Archive = Literal["zip", "gzip"]
 # Makes the parsers of a source that hashes withheld parties, given the secret to hash under.
 BindKey = Callable[[bytes], tuple[Parse, Stream]]
 
@@ -61,6 +61,10 @@ class Source:
     is asked, as patterns. ``cadence`` says by which parts a source can be fetched, of days or of
     issuers; without it every fetch gets everything. ``rates`` are the most requests per second
     that a domain allows. ``tried`` is the day on which somebody last fetched it live with success.
+
+    ``archives`` are the formats of archives that are themselves documents of the source, and that
+    its parser opens; any other zip or gzip of a recording is unpacked. ``other_hosts`` publish
+    documents of the source beside the host of ``base_url``.
     """
 
     key: str
@@ -79,6 +83,8 @@ class Source:
     license_url: str | None = None
     world: World = "real"
     tried: date | None = None
+    archives: frozenset[Archive] = frozenset()
+    other_hosts: tuple[str, ...] = ()
 
     def with_withheld_key(self, key: str) -> "Source":
         """Return the source with parsers that hash withheld parties under ``key``."""
@@ -90,15 +96,52 @@ class Source:
         return self.license_class != "restricted"
 
 
-def base_url_of(source: Source, settings: Settings) -> str:
-    """Return the URL a source is fetched from; ``SANKOFA_BASE_<SOURCE>`` overrides it."""
-    base_url = settings.source_urls.get(source.key, source.base_url)
-    if base_url is None:
-        setting = variable_of("SANKOFA_BASE_", source.key)
-        raise FetchError(
-            f"{source.key} has no live address: set {setting}, or read it from a folder"
-        )
-    return base_url
+def fictional(source: Source) -> Source:
+    """Return the fictional variant of a source: same key and parser, no live address."""
+    return replace(
+        source,
+        world="fictional",
+        base_url=f"{FICTIONAL_URL}/{source.key}",
+        fetch=None,
+        requests=(),
+        rates={},
+        license_url=None,
+        tried=None,
+        other_hosts=(),
+    )
+
+
+def require_base_url(source: Source) -> str:
+    """Return the address that a source is published at; raise FetchError if it has none."""
+    if source.base_url is None:
+        raise FetchError(f"{source.key} has no live address: read it from a recording")
+    return source.base_url
+
+
+def mirror_of(source: Source, settings: Settings) -> Mirror | None:
+    """Return the address in ``SANKOFA_BASE_<SOURCE>`` that is asked in place of the publisher."""
+    replacement = settings.source_urls.get(source.key)
+    if replacement is None:
+        return None
+    return Mirror(require_base_url(source), replacement)
+
+
+def asked_url_of(source: Source, settings: Settings) -> str:
+    """Return the address that requests for a source are sent to."""
+    mirror = mirror_of(source, settings)
+    return require_base_url(source) if mirror is None else mirror.replacement
+
+
+def fetch_task(client: Client, source: Source, window: Window, settings: Settings) -> FetchTask:
+    """Return the task of fetching a window of a source, through its mirror if one is set."""
+    return FetchTask(
+        client.through(mirror_of(source, settings)),
+        source.key,
+        source.license_class,
+        require_base_url(source),
+        window,
+        settings,
+    )
 
 
 def refuse_restricted(source: Source) -> None:

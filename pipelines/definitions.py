@@ -5,7 +5,6 @@ import os
 import dagster as dg
 
 from assets.ingest.assets import landed_key, source_assets
-from assets.ingest.land import SAMPLE_URL
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from pipelines.publish import Publishing, published_build
@@ -32,7 +31,6 @@ def definitions(settings: Settings) -> dg.Definitions:
     )
     storage = IngestResource(
         documents=str(settings.sample),
-        base_url=SAMPLE_URL,
         landing_url=settings.landing,
         record_url=settings.record,
     )

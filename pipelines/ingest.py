@@ -7,7 +7,7 @@ from datetime import date
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from assets.fetching.fetchers import Window
-from assets.ingest.land import SAMPLE_URL, fetch_folder, land_all, land_live
+from assets.ingest.land import land_live, land_sample
 from assets.ingest.load import load_source
 from assets.ingest.metadata import counts_in_words, total_counts
 from assets.ingest.sources import SOURCES
@@ -78,8 +78,7 @@ def _ingest_source(settings: Settings, source: Source, live: bool, window: Windo
                 lambda done, total: bar.update(step, completed=done, total=total),
             )
         else:
-            files = fetch_folder(settings.sample, SAMPLE_URL, source)
-            documents, new = land_all(landing, files)
+            documents, new = land_sample(landing, settings.sample, source)
         loading = bar.add_task(f"{source.key}: loading", total=None)
         entries = load_source(
             record,

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from warehouse.read.mart import Mart
+from warehouse.record.landing import Landing
 from warehouse.settings import Settings
 
 Say = Callable[[str], object]
@@ -41,7 +41,8 @@ def prepare(settings: Settings, say: Say) -> None:
     from assets.sample.world import write_world
     from pipelines.jobs import run_job
 
-    if not any(Path(settings.landing).glob("documents/*")) and "://" not in settings.landing:
+    # An object store may be reached by others who are about to land something.
+    if "://" not in settings.landing and Landing(settings.landing).world() is None:
         say("Writing sample data: fictional issuers, portals, series and registers")
         write_world(settings.sample)
     say("Running the pipeline through Dagster")

@@ -12,6 +12,10 @@ class LandingError(SankofaError):
     """A landed body is missing, or is no longer the bytes that were fetched."""
 
 
+class MixedWorlds(SankofaError):
+    """Documents of fictional and of real sources must not meet in one home."""
+
+
 class LicenceError(SankofaError):
     """The licence of a source forbids redistribution."""
 

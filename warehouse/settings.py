@@ -280,7 +280,8 @@ class Settings:
         Setting(
             "SANKOFA_BASE_<SOURCE>",
             _URL,
-            "Replaces the URL of a source, by a mirror or a test server.",
+            "Fetches a source from a mirror or a test server; documents keep the publisher's "
+            "address.",
             default_meaning="see [sources.md](sources.md)",
         ),
     ]
@@ -370,14 +371,6 @@ class Settings:
             _TEXT,
             "Number of a portal at data.open-contracting.org. *Required* for `co-secop`.",
             default_meaning="built in for `ng-budget`",
-        ),
-    ]
-    addresses: Annotated[
-        Mapping[str, tuple[str, ...]],
-        Setting(
-            "SANKOFA_ADDRESSES_<PORTAL>",
-            _LIST,
-            "URLs or files to read instead of the portal's publication.",
         ),
     ]
     from_environment: frozenset[str] = frozenset()

@@ -5,11 +5,12 @@ log or the record.
 """
 
 import contextlib
+import copy
 import io
 import logging
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,6 +81,30 @@ class SourceResponse:
 
 
 @dataclass(frozen=True)
+class Mirror:
+    """Where the bytes of a publisher come from: ``replacement`` is asked, ``published`` is kept.
+
+    Documents keep the publisher's address, also where the mirror writes its own into links.
+    """
+
+    published: str
+    replacement: str
+
+    def asked(self, url: str) -> str:
+        """Return the address that a request for a published address is sent to."""
+        return _rebased(url, self.published, self.replacement)
+
+    def published_url(self, url: str) -> str:
+        """Return the published address of an address of the mirror."""
+        return _rebased(url, self.replacement, self.published)
+
+
+def _rebased(url: str, old: str, new: str) -> str:
+    rest = url.removeprefix(old)
+    return new + rest if rest != url and (not rest or rest[0] in "/?#") else url
+
+
+@dataclass(frozen=True)
 class Timeouts:
     """Seconds to connect, between two chunks, for a whole response, for a download."""
 
@@ -128,6 +153,7 @@ class Client:
         self._attempts, self._longest = attempts, longest_wait
         self._backoff = tenacity.wait_exponential_jitter(initial=1, max=longest_wait, jitter=2)
         self._stored_headers, self._progress = stored_headers, progress
+        self._mirror: Mirror | None = None
         self._clock, self._sleep = clock, sleep
         self._rate_limiter = RateLimiter(rates or {}, clock, sleep, rate_folder)
         logging.getLogger("httpx2").addFilter(log_without_secrets)
@@ -150,10 +176,22 @@ class Client:
         """Close the connections."""
         self._http.close()
 
+    def through(self, mirror: Mirror | None) -> Self:
+        """Return this client, its connections and rate limits, asking a mirror."""
+        client = copy.copy(self)
+        client._mirror = mirror
+        return client
+
+    @property
+    def is_mirrored(self) -> bool:
+        """True if a mirror is asked in place of the publisher."""
+        return self._mirror is not None
+
     def get(
         self, url: str, expects: ExpectedFormat = "any", *, conditional: bool = False
     ) -> SourceResponse:
         """GET a URL; with ``conditional``, an unchanged document has no body."""
+        url = self._published(url)
         headers = self._conditions(url) if conditional else {}
         return self._whole(
             _RequestSpec("GET", url, expects, self._limits, self._times.whole, headers)
@@ -163,6 +201,7 @@ class Client:
         self, url: str, content: bytes, headers: Mapping[str, str], expects: ExpectedFormat = "json"
     ) -> SourceResponse:
         """POST a query; it must change nothing at the source, because it may be retried."""
+        url = self._published(url)
         spec = _RequestSpec(
             "POST", url, expects, self._limits, self._times.whole, dict(headers), content
         )
@@ -176,10 +215,17 @@ class Client:
         limits: BodyLimits = LARGE,
     ) -> SourceResponse:
         """Write a body of any size to an empty file; the returned response carries none."""
+        url = self._published(url)
         headers = self._conditions(url)
         return self._fetch(
             _RequestSpec("GET", url, expects, limits, self._times.download, headers), target
         )
+
+    def _published(self, url: str) -> str:
+        return url if self._mirror is None else self._mirror.published_url(url)
+
+    def _asked(self, url: str) -> str:
+        return url if self._mirror is None else self._mirror.asked(url)
 
     def _conditions(self, url: str) -> dict[str, str]:
         lookup = self._stored_headers
@@ -206,10 +252,10 @@ class Client:
         except AttemptFailed as failed:
             attempts = retrying.statistics["attempt_number"]
             # "from None": the cause may carry the URL with its API key
-            raise _error(spec.url, failed, attempts) from None
+            raise _error(spec.url, self._asked(spec.url), failed, attempts) from None
 
     def _refuse_address(self, url: str) -> None:
-        parts = urlsplit(url)
+        parts = urlsplit(self._asked(url))
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise FetchError(
                 f"{without_secrets(url)!r} is not a web address: use one with https://"
@@ -253,7 +299,7 @@ class Client:
     def _send(self, spec: _RequestSpec) -> httpx2.Response:
         """Send the request and follow safe redirects; each hop counts against the rate limit."""
         request = self._http.build_request(
-            spec.method, spec.url, headers=spec.headers, content=spec.content
+            spec.method, self._asked(spec.url), headers=spec.headers, content=spec.content
         )
         for _ in range(REDIRECTS + 1):
             # Per host, as a redirect may lead to another one.
@@ -263,25 +309,39 @@ class Client:
                 return response
             # The body of a redirect is not read; closing frees the connection.
             response.close()
-            request = _redirected(request, response.next_request, spec)
+            request = self._through_mirror(_redirected(request, response.next_request, spec))
         raise AttemptFailed(f"it redirects more than {REDIRECTS} times", "check the address")
+
+    def _through_mirror(self, request: httpx2.Request) -> httpx2.Request:
+        """Send to the mirror what redirects to the publisher."""
+        url = self._asked(str(request.url))
+        if url == str(request.url):
+            return request
+        headers = [(name, value) for name, value in request.headers.items() if name != "host"]
+        return self._http.build_request(request.method, url, headers=headers)
+
+
+def landed_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the headers that are landed with a body: those that say something of the document."""
+    lowercase = ((name.lower(), value) for name, value in headers)
+    return {name: value for name, value in lowercase if name not in _UNSTORED_HEADERS}
 
 
 def _source_response(spec: _RequestSpec, response: httpx2.Response) -> SourceResponse:
-    lowercase = ((name.lower(), value) for name, value in response.headers.items())
-    headers = {name: value for name, value in lowercase if name not in _UNSTORED_HEADERS}
+    headers = landed_headers(response.headers.items())
     return SourceResponse(
         without_secrets(spec.url), response.status_code, headers, b"", datetime.now(UTC)
     )
 
 
-def _error(url: str, failed: AttemptFailed, attempts: int) -> FetchError:
+def _error(url: str, asked: str, failed: AttemptFailed, attempts: int) -> FetchError:
     why = failed.why
     # A source may quote the URL in its answer, with the key.
     for key in secrets_in(url):
         why = why.replace(key, "…")
     times = "once" if attempts == 1 else f"{attempts} times"
-    words = f"{without_secrets(url)}: {why} (tried {times}); {failed.advice}"
+    through = "" if asked == url else f", asked at {without_secrets(asked)}"
+    words = f"{without_secrets(url)}{through}: {why} (tried {times}); {failed.advice}"
     return FetchError(words, failed.status, failed.retryable)
 
 

@@ -13,13 +13,12 @@ from pathlib import Path
 import dagster as dg
 
 from assets.fetching.fetchers import Window
-from assets.fetching.url_secrets import without_secrets
 from assets.filings.fetch import BATCHES
-from assets.ingest.land import fetch_folder, land_all, land_live
+from assets.ingest.land import land_live, land_sample
 from assets.ingest.load import load_source
 from assets.ingest.metadata import column_metadata, load_metadata
 from assets.ingest.resources import IngestResource
-from assets.source import Source, base_url_of
+from assets.source import Source, require_base_url
 from warehouse.errors import SankofaError, WriteConflict
 from warehouse.record.tables import RecordTable
 from warehouse.settings import Settings
@@ -71,7 +70,7 @@ def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
         kinds={"http"},
         tags=_tags(source),
         metadata={
-            "address": dg.MetadataValue.url(without_secrets(base_url_of(source, settings))),
+            "address": dg.MetadataValue.url(require_base_url(source)),
             "licence": source.license_name,
         },
     )
@@ -120,8 +119,7 @@ def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
     ) -> Iterator[dg.MaterializeResult[None]]:
         landing, record = storage.landing(), storage.record()
         with _dagster_failures():
-            files = fetch_folder(Path(storage.documents), storage.base_url, source)
-            documents, documents_new = land_all(landing, files)
+            documents, documents_new = land_sample(landing, Path(storage.documents), source)
             entries = load_source(record, landing, source)
         for table in source.tables:
             counts = {"documents": documents, "documents_new": documents_new}

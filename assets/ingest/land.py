@@ -1,17 +1,17 @@
-"""Documents into the landing: fetched live, or read from a folder.
+"""Documents into the landing: fetched live, or of the sample world. Recordings: ``recordings.py``.
 
-The folder is ``<source>/<day we read it>/<path at the source>``. Response headers that a parser
-needs are in a JSON file beside the document, named like it plus ``.headers.json``.
+The sample world is a folder ``<source>/<day it was read>/<path at the source>``.
 """
 
-import json
 from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime, time
+from datetime import date
 from pathlib import Path
 
 from assets.fetching.client import Client, FetchError, Progress, StoredHeaders
-from assets.fetching.fetchers import FetchTask, Window
-from assets.source import Source, base_url_of, refuse_restricted
+from assets.fetching.containers import container_url
+from assets.fetching.fetchers import Window
+from assets.ingest.recorded_files import headers_beside, is_document, start_of_reading
+from assets.source import Source, fetch_task, fictional, refuse_restricted
 from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.settings import Settings
@@ -26,9 +26,10 @@ def land_live(
 ) -> tuple[int, int]:
     """Fetch a window of a source and land it; return how many documents came and were new."""
     refuse_restricted(source)
-    base_url = base_url_of(source, settings)
     if source.fetch is None:
-        raise FetchError(f"{source.key} cannot be fetched: read it from a folder")
+        raise FetchError(f"{source.key} cannot be fetched: read it from a recording")
+    # Before the first request: what came could not be kept.
+    landing.refuse_other_world(source.world)
     with Client(
         settings.contact,
         settings.turns,
@@ -36,8 +37,7 @@ def land_live(
         stored_headers=stored_headers(landing, source.key),
         progress=progress,
     ) as client:
-        task = FetchTask(client, source.key, source.license_class, base_url, window, settings)
-        return land_all(landing, source.fetch(task))
+        return land_all(landing, source.fetch(fetch_task(client, source, window, settings)))
 
 
 def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int, int]:
@@ -49,44 +49,35 @@ def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int,
 def stored_headers(landing: Landing, source: str) -> StoredHeaders:
     """Return a lookup: the headers landed with the latest document of a URL."""
     # Documents come in the order they were observed, so that the last of a URL wins.
-    latest = {document.url: document.headers for document in landing.documents(source)}
+    # What came in a container is asked for by the address of that.
+    documents = landing.documents(source)
+    latest = {container_url(document.url): document.headers for document in documents}
     return latest.get
 
 
-# Base URL of the sample documents: a host name that can never exist.
-SAMPLE_URL = "https://fictional.example"
-_HEADERS = ".headers.json"
+def land_sample(landing: Landing, folder: Path, source: Source) -> tuple[int, int]:
+    """Land the documents of a source in the sample world, unless the landing holds real ones."""
+    if landing.world() == "real":
+        return 0, 0
+    return land_all(landing, fetch_sample(folder, source))
 
 
-def fetch_folder(folder: Path, base: str, source: Source) -> Iterator[FetchedResponse]:
-    """Yield the documents of a source in a folder, in the order in which they were read."""
+def fetch_sample(folder: Path, source: Source) -> Iterator[FetchedResponse]:
+    """Yield the documents of the fictional variant of a source, in the order they were read."""
+    source = fictional(source)
     for day_folder in sorted(path for path in (folder / source.key).glob("*") if path.is_dir()):
-        # The folder names only a day; a fixed hour keeps documents and their keys reproducible.
-        observed_at = datetime.combine(_day(day_folder), time(6), UTC)
-        for path in sorted(path for path in day_folder.rglob("*") if path.is_file()):
-            if path.name.endswith(_HEADERS):
-                continue
+        observed_at = start_of_reading(_day(day_folder))
+        for path in sorted(path for path in day_folder.rglob("*") if is_document(path)):
             with path.open("rb") as body:
                 yield FetchedResponse(
                     source=source.key,
-                    url=f"{base}/{source.key}/{path.relative_to(day_folder).as_posix()}",
+                    url=f"{source.base_url}/{path.relative_to(day_folder).as_posix()}",
                     body=body,
                     license_class=source.license_class,
                     observed_at=observed_at,
-                    headers=_headers(path.with_name(path.name + _HEADERS)),
+                    headers=headers_beside(path),
+                    world=source.world,
                 )
-
-
-def _headers(path: Path) -> dict[str, str]:
-    try:
-        headers = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise SankofaError(f"{path}: not JSON ({error}); correct it or remove it") from None
-    if not isinstance(headers, dict):
-        raise SankofaError(f"{path}: write one JSON object of header names and values")
-    return {str(name).lower(): str(value) for name, value in headers.items()}
 
 
 def _day(folder: Path) -> date:

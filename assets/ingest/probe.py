@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import IO, Any
 
 from assets.fetching.client import Client, FetchError, SourceResponse, Timeouts
-from assets.fetching.fetchers import FetchTask, Window
-from assets.source import Source, base_url_of, refuse_restricted
+from assets.fetching.fetchers import Window
+from assets.source import Source, fetch_task, refuse_restricted
 from warehouse.settings import Settings
 
 _TIMES = Timeouts(connect=5.0, read=10.0, whole=20.0, download=20.0)
@@ -42,11 +42,9 @@ def probe(client: Prober, source: Source, settings: Settings) -> None:
     """Send the first request of a source's fetcher; raise FetchError unless it succeeds."""
     refuse_restricted(source)
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
-    base_url = base_url_of(source, settings)
     if source.fetch is None:
-        raise FetchError(f"{source.key} cannot be fetched: read it from a folder")
-    window = Window(yesterday, yesterday)
-    task = FetchTask(client, source.key, source.license_class, base_url, window, settings)
+        raise FetchError(f"{source.key} cannot be fetched: read it from a recording")
+    task = fetch_task(client, source, Window(yesterday, yesterday), settings)
     try:
         for _ in source.fetch(task):
             return

@@ -9,10 +9,9 @@ from warehouse.record.store import Record
 
 
 class IngestResource(dg.ConfigurableResource[Any]):
-    """Folder of sample documents, and storage URLs of landing and record."""
+    """Folder of the sample world, and storage URLs of landing and record."""
 
     documents: str
-    base_url: str
     landing_url: str
     record_url: str
 

@@ -40,8 +40,8 @@ _log = logging.getLogger(__name__)
 def alfred(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch each series with every value it ever had; the key is ``SANKOFA_FRED_KEY``."""
     key = task.settings.fred_key
-    # A mirror or a recording needs no key.
-    if not key and task.base_url == BASE_URL:
+    # A mirror needs no key.
+    if not key and not task.client.is_mirrored:
         raise FetchError(
             "FRED answers only with a key: get one at https://fred.stlouisfed.org/docs/api/ "
             "free of charge, and set SANKOFA_FRED_KEY"

@@ -1,4 +1,4 @@
-"""Fetch tenders: from portals' own APIs, the data registry, or any URL or file.
+"""Fetch tenders: from portals' own APIs or the data registry.
 
 URLs are landed as requested, so that fetching one again shows what was edited.
 """
@@ -6,7 +6,6 @@ URLs are landed as requested, so that fetching one again shows what was edited.
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from pathlib import Path
 
 from assets.fetching import fetchers
 from assets.fetching.client import FetchError, SourceResponse
@@ -46,20 +45,13 @@ def kenya(task: FetchTask) -> Iterator[FetchedResponse]:
 
 
 def registry(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch a publisher's bulk ``jsonl.gz``: by year in a window, else all of it.
-
-    URLs or files in ``SANKOFA_ADDRESSES_<PORTAL>`` are fetched instead.
-    """
-    addresses = task.settings.addresses.get(task.source)
-    if addresses is not None:
-        return fetchers.fetch_all(task.source, addresses, partial(_url_or_file, task))
+    """Fetch a publisher's bulk ``jsonl.gz``: by year in a window, else all of it."""
     number = task.settings.publications.get(task.source, PUBLICATIONS.get(task.source))
     if not number:
         raise FetchError(
             f"{task.source}: which publication of the registry it is, is not set: set "
             f"{variable_of('SANKOFA_PUBLICATION_', task.source)} to its number at "
-            f"https://data.open-contracting.org, or "
-            f"{variable_of('SANKOFA_ADDRESSES_', task.source)}"
+            "https://data.open-contracting.org"
         )
     names = [f"{name}.jsonl.gz" for name in _years(task.window) or ["full"]]
     return fetchers.fetch_all(task.source, names, partial(_bulk, task, number))
@@ -106,17 +98,3 @@ def _years(window: Window) -> list[str]:
 
 def _bulk(task: FetchTask, number: str, name: str) -> Iterator[FetchedResponse]:
     return task.download(task.url(f"en/publication/{number}/download", {"name": name}), "gzip")
-
-
-def _url_or_file(task: FetchTask, location: str) -> Iterator[FetchedResponse]:
-    if "://" in location:
-        yield from task.download(location, "any")
-        return
-    path = Path(location)
-    try:
-        body = path.open("rb")
-    except OSError as error:
-        raise FetchError(f"{location} cannot be read ({error.strerror}): check the path") from None
-    with body:
-        url, observed_at = path.resolve().as_uri(), datetime.now(UTC)
-        yield FetchedResponse(task.source, url, body, task.license_class, observed_at)

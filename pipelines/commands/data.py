@@ -21,8 +21,13 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 def sample(scale: int, seed: int, folder: Path | None, as_json: bool) -> None:
     """Write sample data: fictional documents in the formats of the real sources."""
     from assets.sample.world import write_world
+    from warehouse.record.landing import Landing
 
-    target = folder or read_settings(os.environ).sample
+    settings = read_settings(os.environ)
+    if folder is None:
+        # Whoever writes it into the home is going to ingest it there.
+        Landing(settings.landing).refuse_other_world("fictional")
+    target = folder or settings.sample
     counts = write_world(target, scale, seed)
     if as_json:
         print_json({"folder": target, "written": counts})

@@ -6,11 +6,11 @@ from contextlib import closing
 from urllib.parse import urlsplit
 
 from assets.fetching.client import FetchError
-from assets.fetching.fetchers import FetchTask, Window
+from assets.fetching.fetchers import Window
 from assets.fetching.rate_limit import LOOPBACK
 from assets.ingest.probe import Prober, probe
 from assets.ingest.sources import SOURCES
-from assets.source import Source, base_url_of
+from assets.source import Source, asked_url_of, fetch_task
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
@@ -34,14 +34,10 @@ def _check_source(context: CheckContext, source: Source, client: Prober) -> Find
             "once it is cleared, give the source its licence class in sources.py",
         )
     if source.fetch is None:
-        return ok(source.key, f"read from a folder; {landed}")
+        return ok(source.key, f"read from recordings; {landed}")
     try:
         # Not iterated: a fetcher checks its settings when called and sends its first request later.
-        base_url = base_url_of(source, context.settings)
-        task = FetchTask(
-            client, source.key, source.license_class, base_url, Window(), context.settings
-        )
-        source.fetch(task)
+        source.fetch(fetch_task(client, source, Window(), context.settings))
     except SankofaError as error:
         report = fault if context.live else note
         do = "set it, or name the sources you want: `sankofa ingest SOURCE --live`"
@@ -52,7 +48,7 @@ def _check_source(context: CheckContext, source: Source, client: Prober) -> Find
 
 
 def _probe_source(context: CheckContext, client: Prober, source: Source, landed: str) -> Finding:
-    host = urlsplit(base_url_of(source, context.settings)).hostname
+    host = urlsplit(asked_url_of(source, context.settings)).hostname
     if not context.settings.contact and host not in LOOPBACK:
         return note(source.key, "not probed, because no contact is set: see Keys and settings")
     try:

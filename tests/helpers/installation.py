@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.ingest.land import SAMPLE_URL, fetch_folder, land_all
+from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from assets.sample.world import write_world
@@ -74,7 +74,7 @@ def load_sample(home: Path, *keys: str) -> Record:
     landing, record = Landing(settings.landing), Record(settings.record)
     for source in SOURCES:
         if source.permitted and (not keys or source.key in keys):
-            land_all(landing, fetch_folder(settings.sample, SAMPLE_URL, source))
+            land_sample(landing, settings.sample, source)
             load_source(record, landing, source)
     return record
 

@@ -205,7 +205,8 @@ def test_the_metadata_counts_resolved_parties_and_the_reasons_of_the_others(
     load(record, ENTITIES, entity_row(service_id="DCA"))
     named = party_row(name="Ubuntu Fictional Mining Ltd", party_key="k2")
     load(record, TENDER_PARTIES, party_row(), named)
-    storage = IngestResource(documents="", base_url="", landing_url="", record_url=record.root)
+    landing_url = str(folder.parent / "landing")
+    storage = IngestResource(documents="", landing_url=landing_url, record_url=record.root)
 
     def run() -> dict[str, dict[str, Any]]:
         paths = {name: str(folder.parent / name) for name in ("work", "exports", "docs", "key")}

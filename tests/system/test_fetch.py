@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from assets.fetching.client import Client, FetchError
+from assets.fetching.client import Client, FetchError, Mirror
 from assets.fetching.fetchers import FetchTask, Window, fetch_all
 from assets.filings import fetch as filings
 from assets.ingest.land import land_all, stored_headers
@@ -22,7 +22,7 @@ from assets.ingest.sources import SOURCES
 from assets.macro import alfred as alfred_parser
 from assets.macro import fetch as macro
 from assets.macro import worldbank as worldbank_parser
-from assets.source import base_url_of
+from assets.source import asked_url_of
 from tests.helpers.http_client import http_client
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from warehouse.errors import SankofaError
@@ -47,10 +47,12 @@ def configured(**values: str) -> Settings:
 def fetch(
     key: str, client: Client, base_url: str, window: Window, settings: Settings
 ) -> Iterator[FetchedResponse]:
-    """Fetch a source from a URL."""
+    """Fetch a source from a server that stands for its publisher."""
     source = SOURCE[key]
     assert source.fetch is not None
-    return source.fetch(FetchTask(client, key, source.license_class, base_url, window, settings))
+    if base_url != LIVE[key]:
+        client = client.through(Mirror(LIVE[key], base_url))
+    return source.fetch(FetchTask(client, key, source.license_class, LIVE[key], window, settings))
 
 
 @pytest.fixture
@@ -125,11 +127,11 @@ def test_each_source_is_fetched_under_its_own_licence(
 
 def test_a_base_address_is_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     by_key = {source.key: source for source in SOURCES}
-    assert base_url_of(by_key["za-etenders"], configured()) == LIVE["za-etenders"]
+    assert asked_url_of(by_key["za-etenders"], configured()) == LIVE["za-etenders"]
     monkeypatch.setenv("SANKOFA_BASE_ZA_ETENDERS", "http://127.0.0.1:8/")
-    assert base_url_of(by_key["za-etenders"], configured()) == "http://127.0.0.1:8"
-    with pytest.raises(FetchError, match="SANKOFA_BASE_LISTINGS"):
-        base_url_of(by_key["listings"], configured())
+    assert asked_url_of(by_key["za-etenders"], configured()) == "http://127.0.0.1:8"
+    with pytest.raises(FetchError, match="listings has no live address: read it from a recording"):
+        asked_url_of(by_key["listings"], configured())
 
 
 def test_a_window_that_ends_before_it_begins_is_refused() -> None:
@@ -570,7 +572,7 @@ def test_each_day_of_the_south_african_portal_arrives_with_all_its_pages(
         "2026-08-16-2",
     ]
     assert documents[0].url == (
-        f"{server.base}/api/OCDSReleases"
+        f"{LIVE['za-etenders']}/api/OCDSReleases"
         "?PageNumber=1&PageSize=1000&dateFrom=2026-08-14&dateTo=2026-08-14"
     )
 
@@ -631,25 +633,6 @@ def test_a_publisher_without_a_number_is_a_failure_that_says_what_to_set(client:
         fetch("co-secop", client, LIVE["co-secop"], ALWAYS, configured())
 
 
-def test_any_address_and_any_file_can_be_a_portals_document(
-    server: Replay, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = server.on("/all.json", reply([]))
-    path = tmp_path / "releases.jsonl"
-    path.write_bytes(b"{}\n")
-    monkeypatch.setenv("SANKOFA_ADDRESSES_CO_SECOP", f"{url}, {path} {tmp_path}/nothing.json")
-
-    documents, words = documents_and_error(
-        fetch("co-secop", client, server.base, ALWAYS, configured())
-    )
-
-    assert [(document.url, document.body) for document in documents] == [
-        (url, b"[]"),
-        (path.as_uri(), b"{}\n"),
-    ]
-    assert "nothing.json cannot be read (No such file or directory)" in words
-
-
 def test_the_link_to_the_golden_copy_is_followed(server: Replay, client: Client) -> None:
     body = zipped(**{"lei2.json": '{"records": []}'})
     server.on("/storage/lei2.json.zip", Reply(body))
@@ -658,7 +641,7 @@ def test_the_link_to_the_golden_copy_is_followed(server: Replay, client: Client)
 
     (document,) = read(fetch("gleif", client, server.base, ALWAYS, configured()))
 
-    assert (document.url, document.body) == (server.base + path, body)
+    assert (document.url, document.body) == (LIVE["gleif"] + path, body)
 
 
 @pytest.mark.parametrize(("days", "delta"), [(1, "LastDay"), (20, "LastMonth"), (400, None)])

@@ -13,6 +13,7 @@ from assets.ingest.sources import SOURCES
 from pipelines.commands.main import sankofa
 from pipelines.definitions import definitions
 from tests.helpers.replay_server import Replay, Reply
+from warehouse.record.landing import Landing
 from warehouse.settings import read_settings
 
 
@@ -95,7 +96,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Replay]:
 H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
 
 
-def test_h10_is_ingested_live_and_from_a_folder(
+def test_a_home_of_real_documents_does_not_read_the_sample_world(
     home: Path, server: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SANKOFA_H10_CADENCES", "monthly")
@@ -104,10 +105,28 @@ def test_h10_is_ingested_live_and_from_a_folder(
     document = home / "sample" / "h10" / "2024-03-01" / "annual.csv"
     document.parent.mkdir(parents=True)
     document.write_bytes(H10)
-    folder = CliRunner().invoke(sankofa, ["ingest", "h10"])
+    again = CliRunner().invoke(sankofa, ["ingest", "h10"])
+    sample = CliRunner().invoke(sankofa, ["sample"])
 
     assert "1 documents, 1 new; 1 read, 1 appended" in live.output
-    assert "1 documents, 1 new; 2 read, 1 appended, 1 already stored" in folder.output
+    assert "0 documents, 0 new; nothing new" in again.output
+    assert sample.exit_code == 1
+    assert "set SANKOFA_HOME to another folder for the sample world" in sample.output
+    (document_landed,) = Landing(str(home / "landing")).documents("h10")
+    assert document_landed.url.startswith("https://raw.githubusercontent.com/datasets/")
+
+
+def test_the_sample_world_is_not_mixed_with_live_documents(home: Path, server: Replay) -> None:
+    document = home / "sample" / "h10" / "2024-03-01" / "annual.csv"
+    document.parent.mkdir(parents=True)
+    document.write_bytes(H10)
+    sample = CliRunner().invoke(sankofa, ["ingest", "h10"])
+    live = CliRunner().invoke(sankofa, ["ingest", "h10", "--live"])
+
+    assert "1 documents, 1 new; 1 read, 1 appended" in sample.output
+    assert "this home holds the sample world, which is fictional" in live.output
+    assert live.exit_code == 1
+    assert server.requests == []
 
 
 def test_lei_records_are_ingested_from_the_api(

@@ -10,21 +10,26 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import IO, cast
+from typing import IO, Literal, cast
 from uuid import uuid4
 
 import pyarrow as pa
 from pyarrow import fs
 
-from warehouse.errors import LandingError, LicenceError
+from warehouse.errors import LandingError, LicenceError, MixedWorlds
+from warehouse.public_urls import is_fictional, why_not_public
 from warehouse.tables import LICENSE_CLASSES, LicenseClass
 
+# Fictional sources have the same keys and parsers as the real ones; a home has one or the other.
+World = Literal["real", "fictional"]
+
 _CHUNK = 1 << 20
+_WORLDS: dict[str, World] = {"real": "real", "fictional": "fictional"}
 
 
 @dataclass(frozen=True)
 class FetchedResponse:
-    """One response of a source, unchanged.
+    """One response of a source, unchanged; ``url`` is the publisher's, however it came here.
 
     A large body is an open, seekable file; it must stay open until it is landed.
     """
@@ -36,6 +41,7 @@ class FetchedResponse:
     observed_at: datetime
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    world: World = "real"
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,35 @@ class Landing:
             self._files, self._root = fs.FileSystem.from_uri(url)
         else:
             self._files, self._root = fs.LocalFileSystem(), url
+        self._entered: World | None = None
+
+    def world(self) -> World | None:
+        """Return of which world the landed documents are; None if there are none."""
+        path = self._world_path
+        if not self._exists(path):
+            # A landing that was written before there were marks.
+            return self._world_of_documents()
+        with self._files.open_input_file(path) as stream:
+            mark = stream.read().decode("utf-8", "replace").strip()
+        if mark not in _WORLDS:
+            raise LandingError(f"{path} is damaged: write real or fictional into it")
+        return _WORLDS[mark]
+
+    def enter(self, world: World) -> None:
+        """Mark the landing as of a world; raise MixedWorlds if it is of the other."""
+        if self._entered is None:
+            self.refuse_other_world(world)
+            if not self._exists(self._world_path):
+                self._write(self._world_path, [f"{world}\n".encode()])
+            self._entered = world
+        elif self._entered != world:
+            raise _mixed(self._entered)
+
+    def refuse_other_world(self, world: World) -> None:
+        """Raise MixedWorlds if documents of the other world are landed here."""
+        landed = self.world()
+        if landed not in (None, world):
+            raise _mixed(landed)
 
     def land(self, response: FetchedResponse) -> tuple[Document, bool]:
         """Store a response; return its document and whether that is new.
@@ -73,6 +108,8 @@ class Landing:
         returned earlier, that is a new document, whose body is stored already.
         """
         _require_redistributable(response)
+        _require_publishers_address(response)
+        self.enter(response.world)
         body = io.BytesIO(response.body) if isinstance(response.body, bytes) else response.body
         digest, size = _hash_and_size(body)
         # The body goes first, so that no metadata ever names a body that is missing. Two processes
@@ -157,6 +194,30 @@ class Landing:
         with self._files.open_input_stream(path, compression="zstd") as stream:
             yield cast(IO[bytes], stream)
 
+    @property
+    def _world_path(self) -> str:
+        return f"{self._root}/world"
+
+    def _world_of_documents(self) -> World | None:
+        """Judge by the address of one document of each source; one fictional one decides."""
+        worlds = {
+            "fictional" if is_fictional(self._document(path).url) else "real"
+            for folder in self._children(f"{self._root}/documents")
+            if (path := self._any_metadata(folder)) is not None
+        }
+        return _WORLDS[min(worlds)] if worlds else None
+
+    def _any_metadata(self, source_folder: str) -> str | None:
+        for folder in self._children(source_folder):
+            for path in self._children(folder):
+                if path.endswith(".json"):
+                    return path
+        return None
+
+    def _children(self, folder: str) -> list[str]:
+        below = fs.FileSelector(folder, allow_not_found=True)
+        return sorted(info.path for info in self._files.get_file_info(below))
+
     def _body_path(self, digest: str) -> str:
         return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
 
@@ -227,6 +288,32 @@ def _require_redistributable(response: FetchedResponse) -> None:
             f"{response.source}: the licence of {response.url} forbids redistribution; "
             "nothing of it is kept"
         )
+
+
+def _require_publishers_address(response: FetchedResponse) -> None:
+    fictional = is_fictional(response.url)
+    why = why_not_public(response.url)
+    if fictional and response.world == "real":
+        why = "it is an address of the sample world"
+    elif not fictional and response.world == "fictional":
+        why = "a fictional source has none but addresses of the sample world"
+    if why is not None:
+        raise LandingError(
+            f"{response.source}: {response.url!r:.200} cannot be the address of a document: "
+            f"{why}. Give the address at which its publisher publishes it"
+        )
+
+
+def _mixed(landed: World | None) -> MixedWorlds:
+    if landed == "fictional":
+        return MixedWorlds(
+            "this home holds the sample world, which is fictional, and real documents must not be "
+            "mixed with it: set SANKOFA_HOME to another folder for them"
+        )
+    return MixedWorlds(
+        "this home holds real documents, and the fictional ones of the sample world must not be "
+        "mixed with them: set SANKOFA_HOME to another folder for the sample world"
+    )
 
 
 def _missing(path: str, document: Document) -> LandingError:

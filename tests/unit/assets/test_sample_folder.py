@@ -1,4 +1,4 @@
-"""Documents read from a folder are like those fetched from their source, with their headers."""
+"""Documents of the sample world are like those fetched from a source, with their headers."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.ingest.land import fetch_folder
+from assets.ingest.land import fetch_sample
 from assets.macro.sources import SOURCES
 from assets.source import Source
 from warehouse.errors import SankofaError
@@ -26,13 +26,11 @@ def test_documents_are_yielded_in_the_order_in_which_they_were_read(tmp_path: Pa
     put(tmp_path, "2026-02-01", "a.json", "2")
     put(tmp_path, "2026-01-01", "a.json", "1")
 
-    fetched = [
-        (response.url, response.observed_at) for response in fetch_folder(tmp_path, "base:", SOURCE)
-    ]
+    fetched = [(response.url, response.observed_at) for response in fetch_sample(tmp_path, SOURCE)]
 
     assert fetched == [
-        ("base:/test/a.json", datetime(2026, 1, 1, 6, tzinfo=UTC)),
-        ("base:/test/a.json", datetime(2026, 2, 1, 6, tzinfo=UTC)),
+        ("https://fictional.example/test/a.json", datetime(2026, 1, 1, 6, tzinfo=UTC)),
+        ("https://fictional.example/test/a.json", datetime(2026, 2, 1, 6, tzinfo=UTC)),
     ]
 
 
@@ -41,7 +39,7 @@ def test_the_headers_file_beside_a_document_is_landed_as_its_headers(tmp_path: P
     put(tmp_path, "2026-01-01", "a.json.headers.json", json.dumps({"X-Jobs": "ISIN"}))
     landing = Landing(str(tmp_path / "landing"))
 
-    for response in fetch_folder(tmp_path, "base:", SOURCE):
+    for response in fetch_sample(tmp_path, SOURCE):
         landing.land(response)
 
     [document] = landing.documents("test")
@@ -56,4 +54,4 @@ def test_an_unreadable_headers_file_is_named_in_the_error(
     put(tmp_path, "2026-01-01", "a.json", "[]")
     put(tmp_path, "2026-01-01", "a.json.headers.json", headers)
     with pytest.raises(SankofaError, match=rf"a\.json\.headers\.json: .*{reason}"):
-        list(fetch_folder(tmp_path, "base:", SOURCE))
+        list(fetch_sample(tmp_path, SOURCE))

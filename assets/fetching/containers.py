@@ -1,0 +1,147 @@
+"""Archives that carry documents: the members of a zip, the content of a gzip.
+
+A zip is a container if its members are the documents; its own address is then part of theirs. A
+zip that is itself the document a source publishes is landed as it is and does not come here.
+"""
+
+import gzip
+import io
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import IO
+from urllib.parse import quote
+
+from assets.parsing.zips import UNREADABLE, zip_members
+from warehouse.errors import SankofaError
+from warehouse.record.landing import FetchedResponse
+
+OnError = Callable[[SankofaError], None]
+
+_CHUNK = 1 << 20
+# Smaller members are decompressed once and kept in memory; larger ones whenever they are read.
+_IN_MEMORY = 16 << 20
+# Between the address of a container and the name of a member, as in the addresses of Java.
+_SEPARATOR = "!/"
+
+
+class ContainerError(SankofaError):
+    """An archive is damaged, encrypted, or larger than we accept."""
+
+
+@dataclass(frozen=True)
+class ContainerLimits:
+    """Most members, and most bytes when decompressed: of one member and of all together."""
+
+    members: int = 2_000_000
+    member: int = 2 << 30
+    total: int = 64 << 30
+
+
+def member_url(url: str, name: str) -> str:
+    """Return the address of a member: ``<address of the container>!/<name>``."""
+    return f"{url}{_SEPARATOR}{quote(name)}"
+
+
+def container_url(url: str) -> str:
+    """Return the address of the container that a document came in; else its own."""
+    return url.partition(_SEPARATOR)[0]
+
+
+def expanded(
+    container: FetchedResponse,
+    wanted: Callable[[str], bool] = lambda name: True,
+    on_error: OnError | None = None,
+    limits: ContainerLimits | None = None,
+) -> Iterator[FetchedResponse]:
+    """Yield the members of a fetched zip as if each had been fetched, with flat memory.
+
+    ``wanted`` chooses by name. The body of a response is open until the next one is asked for.
+    """
+    zipped = container.body
+    body = io.BytesIO(zipped) if isinstance(zipped, bytes) else zipped
+    for name, member in zip_documents(body, wanted, on_error, limits):
+        yield replace(container, url=member_url(container.url, name), body=member)
+
+
+def zip_documents(
+    body: IO[bytes],
+    wanted: Callable[[str], bool] = lambda name: True,
+    on_error: OnError | None = None,
+    limits: ContainerLimits | None = None,
+) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield name and content of the members of a zip; raise ContainerError for a bad one.
+
+    With ``on_error`` a member that cannot be read is reported to it, and the others follow.
+    """
+    limits = limits or ContainerLimits()
+    try:
+        archive = zipfile.ZipFile(body)
+    except UNREADABLE as error:
+        raise ContainerError(f"the zip is damaged ({error}); get it again") from None
+    with archive:
+        chosen = [info for info in zip_members(archive) if wanted(info.filename)]
+        _refuse_bombs(chosen, limits)
+        for info in chosen:
+            try:
+                member = _verified(archive, info)
+            except ContainerError as error:
+                if on_error is None:
+                    raise
+                on_error(error)
+                continue
+            with member:
+                yield info.filename, member
+
+
+@contextmanager
+def gunzipped(body: IO[bytes], limits: ContainerLimits | None = None) -> Iterator[IO[bytes]]:
+    """Open the content of a gzip, copied to a temporary file: memory stays flat."""
+    limits = limits or ContainerLimits()
+    with tempfile.TemporaryFile() as content:
+        try:
+            with gzip.GzipFile(fileobj=body) as packed:
+                while chunk := packed.read(_CHUNK):
+                    content.write(chunk)
+                    if content.tell() > limits.member:
+                        raise ContainerError(_too_large("the gzip", limits.member))
+        except (EOFError, OSError, zlib.error) as error:
+            raise ContainerError(f"the gzip is damaged ({error}); get it again") from None
+        content.seek(0)
+        yield content
+
+
+def _verified(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """Open a member that was read to its end, where its checksum is compared."""
+    try:
+        with archive.open(info) as member:
+            if info.file_size <= _IN_MEMORY:
+                return io.BytesIO(member.read())
+            while member.read(_CHUNK):
+                pass
+        return archive.open(info)
+    except UNREADABLE as error:
+        words = str(error) or type(error).__name__
+        raise ContainerError(f"{info.filename} in the zip cannot be read ({words})") from None
+
+
+def _refuse_bombs(chosen: list[zipfile.ZipInfo], limits: ContainerLimits) -> None:
+    """Refuse by the sizes that the directory states: no more than those are ever read."""
+    if len(chosen) > limits.members:
+        raise ContainerError(f"the zip has {len(chosen):,} members; {limits.members:,} are allowed")
+    names: set[str] = set()
+    for info in chosen:
+        if info.file_size > limits.member:
+            raise ContainerError(_too_large(info.filename, limits.member))
+        if info.filename in names:
+            raise ContainerError(f"the zip has two members called {info.filename}; give one")
+        names.add(info.filename)
+    if sum(info.file_size for info in chosen) > limits.total:
+        raise ContainerError(_too_large("the zip", limits.total))
+
+
+def _too_large(what: str, limit: int) -> str:
+    return f"{what} decompresses to more than {limit:,} bytes, which is not accepted"
