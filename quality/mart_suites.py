@@ -24,6 +24,8 @@ from quality.rules import (
 )
 from warehouse.mart.tables import MART_TABLES
 from warehouse.methodology.metrics import AbsentReason
+from warehouse.tables import Metric, MetricAbsent, PartyMatch, QualityMetric, Signal
+from warehouse.tables.column import identity_of
 
 _MART_ROWS = {table.name: table.rows for table in MART_TABLES}
 _ABSENT_REASONS = get_args(AbsentReason)
@@ -46,10 +48,7 @@ FROM (
 -- empty intervals answer for no day, so they overlap with nothing
 ) WHERE answers_from < answers_until
 """
-_SIGNAL_KEY = (
-    *("signal_key", "country", "month", "dimension", "dimension_value", "measure", "currency"),
-    "service_id",
-)
+_SIGNAL_KEY = identity_of(Signal)
 _SIGNAL_VINTAGES = (
     "SELECT min(vintage) AS first, max(vintage) AS last, count(*) AS vintages, "
     f"min({{row_reference}}) AS row_reference FROM signals GROUP BY {', '.join(_SIGNAL_KEY)}"
@@ -68,7 +67,6 @@ def _suite(name: str, key: Iterable[str], row_reference: str, *rules: Rule) -> S
     return Suite(f"served.{name}", name, relation, row_reference, all_rules)
 
 
-_MATCH_KEY = ("source", "country", "party_key", "name", "identifier_scheme", "identifier_id")
 _SIGNAL_REFERENCE = (
     "concat_ws(' ', signal_key, country, month, dimension, dimension_value, measure, currency, "
     "'vintage', vintage)"
@@ -145,7 +143,7 @@ MART_SUITES = (
     ),
     _suite(
         "party_matches",
-        _MATCH_KEY,
+        identity_of(PartyMatch),
         "concat(source, ' ', party_key)",
         _SERVICE_ID_RULE,
         one_of(
@@ -162,7 +160,7 @@ MART_SUITES = (
     ),
     _suite(
         "metrics",
-        ("service_id", "metric", "basis", "currency", "period_start", "period_end"),
+        identity_of(Metric),
         "concat(service_id, ' ', metric, ' ', period_end, ' from ', source_ref)",
         *_SOURCE_RULES,
         _SERVICE_ID_RULE,
@@ -188,7 +186,7 @@ MART_SUITES = (
     ),
     _suite(
         "metrics_absent",
-        ("service_id", "metric", "period_end", "reason", "holds_from"),
+        identity_of(MetricAbsent),
         "concat(service_id, ' ', metric, ' ', period_end)",
         one_of("reason is one of its allowed values", "reason", _ABSENT_REASONS),
         satisfies("no interval ends before it starts", "holds_until", "holds_until >= holds_from"),
@@ -243,7 +241,7 @@ MART_SUITES = (
     ),
     _suite(
         "quality",
-        ("data_version", "sku", "dimension", "metric", "scope"),
+        identity_of(QualityMetric),
         "concat_ws(' ', data_version, sku, metric, scope)",
         one_of("status is one of its allowed values", "status", ("PASS", "FAIL", "UNMEASURED")),
         satisfies(

@@ -20,6 +20,8 @@ from quality.contact_in_name import has_contact
 from quality.free_text import remove_contacts
 from quality.persons import Evidence, Verdict, Withheld, judge_name, personal_name_rule
 from warehouse.mart.snapshot import Snapshot
+from warehouse.tables import TenderRelease
+from warehouse.tables.column import columns_of
 
 _COUNTRIES = tuple(country.alpha_2 for country in pycountry.countries)
 # The rules whose verdict depends on the country, since a party may come from another one.
@@ -175,21 +177,26 @@ _CANDIDATES = (
     r"|contact person|enquir|" + "|".join(f'"{member}"' for member in _FORBIDDEN_MEMBERS)
 )
 _BATCH_ROWS = 10_000
+# Columns of a release that people write, besides the texts inside its JSON.
+_FREE_TEXTS = tuple(name for name, column in columns_of(TenderRelease).items() if column.free_text)
 
 
 def find_contacts(snapshot: Snapshot) -> None:
     """Create ``releases_with_contact``: the row ids of releases in which a contact is left."""
     pattern = _CANDIDATES.replace("'", "''")
     # DuckDB looks for rough marks over all releases; only what it finds is parsed in Python.
+    searched = ("release", *_FREE_TEXTS)
+    matches = " OR ".join(f"regexp_matches({name}, '{pattern}')" for name in searched)
     candidates = snapshot.read(
-        f"SELECT row_id, release FROM tender_releases "
-        f"WHERE release IS NOT NULL AND regexp_matches(release, '{pattern}')"
+        f"SELECT row_id, {', '.join(searched)} FROM tender_releases WHERE {matches}"
     )
     row_ids = [
         row["row_id"]
         for batch in candidates.to_batches(_BATCH_ROWS)
         for row in batch.to_pylist()
-        if release_has_contact(json.loads(row["release"]))
+        if release_has_contact(
+            [json.loads(row["release"] or "null"), {name: row[name] for name in _FREE_TEXTS}]
+        )
     ]
     snapshot.sql.register("contact_rows", pa.table({"row_id": pa.array(row_ids, pa.string())}))
     snapshot.sql.execute("CREATE OR REPLACE TABLE releases_with_contact AS FROM contact_rows")

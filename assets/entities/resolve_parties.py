@@ -14,8 +14,10 @@ from assets.entities.comparison_keys import (
     has_digits_sql,
     normalised_number_sql,
 )
+from warehouse.tables import PartyMatch
+from warehouse.tables.column import identity_of
 
-PARTY_COLUMNS = ("source", "country", "party_key", "name", "identifier_scheme", "identifier_id")
+PARTY_COLUMNS = identity_of(PartyMatch)
 
 # A jurisdiction may be a subdivision, as in ``US-DE``: its first two letters are the country.
 _COUNTRY = "nullif(upper(left(trim({}), 2)), '')"

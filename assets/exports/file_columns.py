@@ -4,7 +4,7 @@ Types and meanings are those of the row class a column comes from; the few colum
 files have are described here. Names are those of the records that the API serves.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 from sqlmodel import SQLModel
 
-from warehouse.mart.row_json import PROVENANCE
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import (
     Fundamental,
@@ -26,10 +25,7 @@ from warehouse.tables import (
     TenderParty,
     TenderRelease,
 )
-from warehouse.tables.sighting import column
-
-# The provenance of the mart; an id in a file has a meaning of its own, see ``ExportOnlyColumns``.
-_PROVENANCE = tuple(name for name in PROVENANCE if name != "provenance_id")
+from warehouse.tables.column import Part, column, identity_of, shown_columns
 
 
 @dataclass(frozen=True)
@@ -45,6 +41,9 @@ class FileColumn:
     def name(self) -> str:
         """The name in the file."""
         return str(self.field.name)
+
+
+Columns = tuple[FileColumn, ...]
 
 
 class ExportOnlyColumns(SQLModel):
@@ -97,45 +96,54 @@ class Award(SQLModel):
 
 
 def columns(
-    row: type[SQLModel], names: tuple[str, ...], sql: Mapping[str, str] | None = None
-) -> tuple[FileColumn, ...]:
-    """Return columns of a row class; the name ``new=old`` renames one."""
-    schema, expressions = arrow_schema(row), sql or {}
+    row: type[SQLModel], names: Iterable[str], sql: Mapping[str, str] | None = None
+) -> Columns:
+    """Return columns of a row class under the names that they have in files."""
+    schema, shown, expressions = arrow_schema(row), shown_columns(row, "file"), sql or {}
     selected = []
-    for renamed in names:
-        name, _, old = renamed.partition("=")
-        field, info = schema.field(old or name), row.model_fields[old or name]
+    for name in names:
+        info = row.model_fields[name]
         selected.append(
             FileColumn(
-                field.with_name(name),
+                schema.field(name).with_name(shown.get(name, name)),
                 str(info.description),
                 info.examples[0] if info.examples else None,
-                expressions.get(name, old or name),
+                expressions.get(name, name),
             )
         )
     return tuple(selected)
 
 
-def provenance() -> tuple[FileColumn, ...]:
+def parts(row: type[SQLModel], *names: Part) -> Columns:
+    """Return the columns of these parts of a row that appear in files; all without parts."""
+    return columns(row, shown_columns(row, "file", *names))
+
+
+def provenance() -> Columns:
     """Return the provenance columns."""
-    return columns(Sighting, _PROVENANCE) + columns(ExportOnlyColumns, ("provenance_id",))
+    return parts(Sighting, "provenance") + columns(ExportOnlyColumns, ("provenance_id",))
 
 
-def vintages() -> tuple[FileColumn, ...]:
+def vintages() -> Columns:
     """Return the columns that make any as_of a single filter."""
     return (
         columns(ExportOnlyColumns, ("vintage",))
-        + columns(Sighting, ("available_at", "withdrawn"))
+        + parts(Sighting, "time")
         + columns(ExportOnlyColumns, ("superseded_at", "latest"))
     )
 
 
-def record_id(sql: str = "row_id", name: str = "record_id") -> tuple[FileColumn, ...]:
+def record_id(sql: str = "row_id", name: str = "record_id") -> Columns:
     """Return the primary key column, computed by ``sql``."""
     return columns(ExportOnlyColumns, (name,), {name: sql})
 
 
-_OBSERVED = ("period_start", "period_end", "value", "unit", "base_period", "obs_status")
+def _dated(row: type[SQLModel], own: Columns | None = None) -> Columns:
+    """Return the columns of a row with vintages; ``own`` if they are not those of its class."""
+    own = parts(row, "own") if own is None else own
+    return own + parts(row, "origin") + vintages() + provenance()
+
+
 # Parts of an id are separated by a control character that no published text contains.
 _HASHED_ID = "md5(concat_ws(chr(31), {}))"
 _SIGNAL_ID = (
@@ -143,94 +151,34 @@ _SIGNAL_ID = (
     "coalesce(currency, ''), vintage"
 )
 
-FACT = (
-    record_id(name="fact_id")
-    + columns(
-        Fundamental,
-        (
-            "service_id",
-            "line_item",
-            "statement",
-            "value_reported",
-            "currency_reported",
-            "unit",
-            "period_type",
-            "period_start",
-            "period_end",
-            "fiscal_label",
-            "basis",
-            "accounting_standard",
-        ),
-    )
-    + vintages()
-    + provenance()
-)
-RELEASE = (
-    record_id()
-    + columns(
-        TenderRelease,
-        (
-            "ocid",
-            "release_id",
-            "date=released_on",
-            "tag",
-            "country",
-            "category",
-            "tender_status",
-            "procurement_method",
-            "tender_value",
-            "tender_currency",
-            "tender_start",
-            "tender_end",
-            "number_of_tenderers",
-            "release",
-            "parties_withheld",
-            "source",
-            "source_url",
-        ),
-    )
-    + vintages()
-    + provenance()
-)
+
+# What every row of an award repeats of its release.
+AWARDED_IN = columns(TenderRelease, ("ocid", "release_id", "country"))
+AWARD_ORIGIN = columns(TenderRelease, ("parties_withheld",)) + parts(TenderRelease, "origin")
+_NAMED_IN = ("ocid", "release_id", "country")
+_NAMED = tuple(name for name in shown_columns(TenderParty, "file", "own") if name not in _NAMED_IN)
+
+FACT = record_id(name="fact_id") + _dated(Fundamental)
+RELEASE = record_id() + _dated(TenderRelease)
 AWARD = (
-    record_id("award_row_id")
-    + columns(TenderRelease, ("ocid", "release_id", "country"))
-    + columns(Award, tuple(Award.model_fields))
-    + columns(TenderRelease, ("parties_withheld", "source", "source_url"))
-    + vintages()
-    + provenance()
+    record_id("award_row_id") + AWARDED_IN + parts(Award) + AWARD_ORIGIN + vintages() + provenance()
 )
-PARTY = (
-    record_id()
-    + columns(TenderParty, ("ocid", "release_id", "country"))
+PARTY = record_id() + _dated(
+    TenderParty,
+    columns(TenderParty, _NAMED_IN)
     + columns(ExportOnlyColumns, ("party_id",))
     + columns(PartyMatch, ("service_id", "match_method"))
-    + columns(
-        TenderParty,
-        ("role", "name", "identifier_scheme", "identifier_id", "org_evidence", "released_on"),
-    )
-    + columns(TenderParty, ("source",))
-    + vintages()
-    + provenance()
+    + columns(TenderParty, _NAMED),
 )
-_SERIES = columns(
-    MacroSeries, ("country", "country_iso3", "series", "series_type", "frequency", *_OBSERVED)
-)
-SERIES = record_id() + _SERIES + columns(MacroSeries, ("source",)) + vintages() + provenance()
+SERIES = record_id() + _dated(MacroSeries)
 SERIES_NOW = (
     record_id()
-    + _SERIES
-    + columns(MacroSeries, ("source", "available_at"))
+    + parts(MacroSeries, "own")
+    + parts(MacroSeries, "origin")
+    + columns(MacroSeries, ("available_at",))
     + columns(ExportOnlyColumns, ("vintage",))
     + provenance()
 )
-ANNUAL = (
-    record_id()
-    + columns(MacroAnnual, ("country", "country_iso3", "indicator", *_OBSERVED, "source"))
-    + vintages()
-    + provenance()
-)
-SIGNAL = record_id(_HASHED_ID.format(_SIGNAL_ID)) + columns(Signal, tuple(Signal.model_fields))
-QUALITY = record_id(_HASHED_ID.format("data_version, sku, dimension, metric, scope")) + columns(
-    QualityMetric, tuple(QualityMetric.model_fields)
-)
+ANNUAL = record_id() + _dated(MacroAnnual)
+SIGNAL = record_id(_HASHED_ID.format(_SIGNAL_ID)) + parts(Signal)
+QUALITY = record_id(_HASHED_ID.format(", ".join(identity_of(QualityMetric)))) + parts(QualityMetric)

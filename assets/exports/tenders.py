@@ -11,35 +11,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from assets.exports.file_columns import columns, provenance, record_id, vintages
+from assets.exports.file_columns import (
+    AWARD_ORIGIN,
+    AWARDED_IN,
+    Award,
+    provenance,
+    record_id,
+    vintages,
+)
 from assets.exports.parquet import Reader
 from warehouse.mart.awards import NO_VALUE, award_day, exact_amount, parse_awards
 from warehouse.mart.served_rows import PARTY_ID, SAME_PARTY
 from warehouse.mart.snapshot import Snapshot
-from warehouse.record.tables import DECIMAL
-from warehouse.tables import TenderRelease
+from warehouse.record.tables import DECIMAL, arrow_schema
 
 # Table of the snapshot with the awards as they are parsed.
 AWARDS_TABLE = "awards_read"
-_RELEASE_COLUMNS = (
-    record_id()
-    + columns(
-        TenderRelease,
-        ("ocid", "release_id", "country", "parties_withheld", "source", "source_url"),
-    )
-    + vintages()
-    + provenance()
-)
+_RELEASE_COLUMNS = record_id() + AWARDED_IN + AWARD_ORIGIN + vintages() + provenance()
+# Columns of an award that its release does not state.
+_RESOLVED = ("service_id", "supplier_service_ids")
 _AWARD_SCHEMA = pa.schema(
     [
-        ("award_index", pa.int64()),
-        ("award_id", pa.string()),
-        ("award_date", pa.date32()),
-        ("award_status", pa.string()),
-        ("amount", DECIMAL),
-        ("currency", pa.string()),
-        ("supplier_name", pa.string()),
-        ("suppliers", pa.list_(pa.string())),
+        pa.field("award_index", pa.int64()),
+        *(field for field in arrow_schema(Award) if field.name not in _RESOLVED),
     ]
 )
 _SCHEMA = pa.schema([*(column.field for column in _RELEASE_COLUMNS), *_AWARD_SCHEMA])

@@ -11,7 +11,8 @@ from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
-_FIGURE = ("line_item", "unit", "basis", "period_start", "period_end", "publication")
+# A figure of an issuer in a filing.
+_FIGURE = (*(name for name in FUNDAMENTALS.identity if name != "service_id"), "publication")
 
 
 @dataclass(frozen=True)

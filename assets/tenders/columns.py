@@ -4,8 +4,7 @@ A party row copies columns from its release and from its party. They are copied 
 Arrow's ``take``: building a Python object for each value takes ten times as long.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,47 +14,16 @@ from warehouse.record.incoming import MISFITS
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES, incoming_schema
 
 _RELEASES, _PARTIES = incoming_schema(TENDER_RELEASES), incoming_schema(TENDER_PARTIES)
-# Column of a party row -> position in the Party tuple.
-_PARTY_FIELDS = {
-    "party_key": 0,
-    "name": 1,
-    "identifier_scheme": 2,
-    "identifier_id": 3,
-    "org_evidence": 4,
-}
-
-
-class ReleaseRow(NamedTuple):
-    """The columns of a release row that differ from row to row."""
-
-    source_ref: str
-    license_class: str
-    available_at: Any
-    publication: str
-    ocid: str
-    release_id: str
-    released_on: Any
-    tag: str | None
-    category: str | None
-    tender_status: str | None
-    procurement_method: str | None
-    buyer_key: str | None
-    tender_value: Any
-    tender_currency: str | None
-    tender_start: Any
-    tender_end: Any
-    number_of_tenderers: int | None
-    parties_withheld: int
-    source_url: str | None
+# The columns of a release that differ from row to row; the parser names them.
+ReleaseRow = dict[str, Any]
 
 
 class ReleaseColumns:
     """Collects rows of releases and their parties until ``flush`` makes tables of them."""
 
     def __init__(self, common: dict[str, Any]) -> None:
-        self._common = {
-            name: value for name, value in common.items() if name not in ReleaseRow._fields
-        }
+        """Take the columns that all rows have in common; a row may have its own value of one."""
+        self._common = common
         self._clear()
 
     def _clear(self) -> None:
@@ -98,48 +66,55 @@ class ReleaseColumns:
         self._clear()
 
     def _release_table(self) -> pa.Table:
-        values_by_column: dict[str, Sequence[Any]] = {"release": self._release_json}
-        values_by_column |= zip(ReleaseRow._fields, zip(*self._releases, strict=True), strict=True)
-        count = len(self._releases)
-        arrays = [
-            pa.array(values_by_column[field.name], field.type)
-            if field.name in values_by_column
-            else pa.repeat(pa.scalar(self._common[field.name], field.type), count)
-            for field in _RELEASES
-        ]
-        return pa.Table.from_arrays(arrays, schema=_RELEASES)
+        # All rows have the same columns: they come from one place in the parser.
+        stated = self._releases[0].keys()
+        unknown = stated - set(_RELEASES.names)
+        if unknown:
+            raise KeyError(f"{TENDER_RELEASES.name} has no column {sorted(unknown)[0]!r}")
+
+        def column(field: pa.Field) -> pa.Array:
+            name = field.name
+            if name == "release":
+                return pa.array(self._release_json, field.type)
+            if name in stated:
+                return pa.array([row[name] for row in self._releases], field.type)
+            return self._repeated(field, len(self._releases))
+
+        return pa.Table.from_arrays([column(field) for field in _RELEASES], schema=_RELEASES)
+
+    def _repeated(self, field: pa.Field, count: int) -> pa.Array:
+        """Return the value that all rows have in common; null if the parser reads none."""
+        return pa.repeat(pa.scalar(self._common.get(field.name), field.type), count)
 
     def _party_table(self, releases: pa.Table) -> pa.Table:
         release_index = pa.array(self._release_numbers, pa.int32())
         party_index = pa.array(self._party_numbers, pa.int32())
-        parties = list(zip(*self._party_number, strict=True))
+        parties = [party.columns() for party in self._party_number]
 
         def column(field: pa.Field) -> pa.Array | pa.ChunkedArray:
-            if field.name == "role":
+            name = field.name
+            if name == "role":
                 return pa.array(self._roles, field.type)
-            if field.name in _PARTY_FIELDS:
-                return pa.array(parties[_PARTY_FIELDS[field.name]], field.type).take(party_index)
-            if field.name in self._common:
-                common = pa.scalar(self._common[field.name], field.type)
-                return pa.repeat(common, len(release_index))
-            return releases[field.name].take(release_index)
+            if name in parties[0]:
+                return pa.array([party[name] for party in parties], field.type).take(party_index)
+            if name in self._releases[0]:
+                return releases[name].take(release_index)
+            return self._repeated(field, len(release_index))
 
         return pa.Table.from_arrays([column(field) for field in _PARTIES], schema=_PARTIES)
 
     def _flush_plain_rows(self, parsed: Parsed) -> None:
         releases = [
-            self._common | row._asdict() | {"release": release_json}
+            self._common | row | {"release": release_json}
             for row, release_json in zip(self._releases, self._release_json, strict=True)
         ]
         shared = [{name: row[name] for name in _PARTIES.names if name in row} for row in releases]
-        parties: Sequence[Party] = list(self._party_number)
+        parties = [party.columns() for party in self._party_number]
         parsed.add(TENDER_RELEASES, releases)
         parsed.add(
             TENDER_PARTIES,
             (
-                shared[release]
-                | {"role": role}
-                | {name: parties[party][position] for name, position in _PARTY_FIELDS.items()}
+                shared[release] | {"role": role} | parties[party]
                 for release, party, role in zip(
                     self._release_numbers, self._party_numbers, self._roles, strict=True
                 )

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assets.parsing.parsed import Parsed, provenance, source_ref
-from assets.tenders.columns import ReleaseColumns, ReleaseRow
+from assets.tenders.columns import ReleaseColumns
 from assets.tenders.json_values import Unreadable
 from assets.tenders.ocds import OcdsMoney, OcdsPeriod, OcdsTender, PublicRelease
 from assets.tenders.parties import Parties, PartyChecker
@@ -95,28 +95,28 @@ class ReleaseReader:
         body, texts = self._redactor.redact(release, parties)
         tender = body.tender or _NO_TENDER
         value, period = tender.value or _NO_MONEY, tender.tenderPeriod or _NO_PERIOD
-        row = ReleaseRow(
-            source_ref=source_ref(self._document, item.location),
-            license_class=license_class,
+        row = {
+            "source_ref": source_ref(self._document, item.location),
+            "license_class": license_class,
             # Never after the day it was read: it was public then.
-            available_at=min(released_on or self._observed_on, self._observed_on),
-            publication=release_id,
-            ocid=ocid,
-            release_id=release_id,
-            released_on=released_on,
-            tag=self._tag(release.tag),
-            category=tender.mainProcurementCategory,
-            tender_status=tender.status,
-            procurement_method=tender.procurementMethod,
-            buyer_key=parties.buyer and parties.buyer.key,
-            tender_value=fitting(value.amount, "tender.value.amount"),
-            tender_currency=value.currency,
-            tender_start=self._day(period.startDate),
-            tender_end=self._day(period.endDate),
-            number_of_tenderers=count(tenderers, "tender.numberOfTenderers"),
-            parties_withheld=parties.withheld(),
-            source_url=self._release_url(ocid),
-        )
+            "available_at": min(released_on or self._observed_on, self._observed_on),
+            "publication": release_id,
+            "ocid": ocid,
+            "release_id": release_id,
+            "released_on": released_on,
+            "tag": self._tag(release.tag),
+            "category": tender.mainProcurementCategory,
+            "tender_status": tender.status,
+            "procurement_method": tender.procurementMethod,
+            "buyer_key": parties.buyer and parties.buyer.key,
+            "tender_value": fitting(value.amount, "tender.value.amount"),
+            "tender_currency": value.currency,
+            "tender_start": self._day(period.startDate),
+            "tender_end": self._day(period.endDate),
+            "number_of_tenderers": count(tenderers, "tender.numberOfTenderers"),
+            "parties_withheld": parties.withheld(),
+            "source_url": self._release_url(ocid),
+        }
         self._columns.add(row, parties.roles)
         self._bodies.append(body)
         self._texts.append(texts)

@@ -35,6 +35,16 @@ class Party(NamedTuple):
     identifier: str | None
     evidence: str | None
 
+    def columns(self) -> dict[str, str | None]:
+        """Return the columns of a party row that it fills."""
+        return {
+            "party_key": self.key,
+            "name": self.name,
+            "identifier_scheme": self.scheme,
+            "identifier_id": self.identifier,
+            "org_evidence": self.evidence,
+        }
+
 
 @dataclass(eq=False, slots=True)
 class WrittenParty:

@@ -1,6 +1,6 @@
 """JSON Schemas built from types and from the columns of row classes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from types import NoneType, UnionType
@@ -62,12 +62,14 @@ def array_schema(items: Schema, meaning: str, example: list[Any], null: bool = F
     return {"type": kind, "items": items, "description": meaning, "examples": [example]}
 
 
-def object_schema(properties: Mapping[str, Schema], meaning: str = "") -> Schema:
-    """Describe an object that has all of these members and no others."""
+def object_schema(
+    properties: Mapping[str, Schema], meaning: str = "", optional: Collection[str] = ()
+) -> Schema:
+    """Describe an object that has all of these members, but for the optional, and no others."""
     schema: Schema = {
         "type": "object",
         "properties": dict(properties),
-        "required": list(properties),
+        "required": [name for name in properties if name not in optional],
         # Closed, so that the contract tests notice a member that nobody declared.
         "additionalProperties": False,
     }

@@ -25,10 +25,13 @@ from warehouse.tables import (
     Metric,
     PartyMatch,
     QualityMetric,
+    SharedFact,
+    Sighting,
     Signal,
     TenderParty,
     TenderRelease,
 )
+from warehouse.tables.column import columns_of, shown_columns
 
 _MEMBERS = {table.name: (*table.members, *table.inside) for table in MART_TABLES}
 _TEXT: Schema = {"type": "string"}
@@ -60,16 +63,30 @@ def _row(
     table: str, models: Sequence[type[SQLModel]], own: Mapping[str, Schema], meaning: str
 ) -> Schema:
     """Describe the rows of a table: columns of its models, and members of its own."""
+    columns = {
+        member: (model, name)
+        # The first of the models describes a member that several have.
+        for model in reversed(models)
+        for name, member in shown_columns(model, "api").items()
+    }
     members: dict[str, Schema] = {}
+    optional: set[str] = set()
     for name in _MEMBERS[table]:
-        model = next((model for model in models if name in model.model_fields), None)
-        if name in own:
-            members[name] = own[name]
-        elif model is not None:
-            members[name] = field_schema(model, name)
+        model, column = columns.get(name, (None, name))
+        if name in own or model is None:
+            members[name] = own.get(name) or _COMMON[name]
         else:
-            members[name] = _COMMON[name]
-    return object_schema(members, meaning)
+            members[name] = field_schema(model, column)
+        # Builds made before a column was added lack the member.
+        if model is not None and columns_of(model)[column].since:
+            optional.add(name)
+    return object_schema(members, meaning, optional)
+
+
+def _preceded(members: Mapping[str, Schema], row: Schema, meaning: str) -> Schema:
+    """Describe a row with further members before its own."""
+    optional = row["properties"].keys() - row["required"]
+    return object_schema({**members, **row["properties"]}, meaning, optional)
 
 
 FACT = _row(
@@ -82,7 +99,6 @@ RELEASE = _row(
     "tender_releases",
     [TenderRelease],
     {
-        "date": field_schema(TenderRelease, "released_on"),
         "tag": array_schema(_TEXT, "OCDS release tags.", ["tender"], null=True),
         "buyer": _ORGANISATION,
         "tender": _ocds("object", "OCDS tender, a whitelist of members.", {"title": "Road works"}),
@@ -109,19 +125,8 @@ PARTY = _row(
 )
 SHARED_FACT = _row(
     "award_facts",
-    [Fundamental],
-    {
-        "fact_id": member_schema(str, "Identifies the fact.", _MD5),
-        "entity_id": member_schema(str | None, "Issuer id, or country code.", "ZAF"),
-        "entity_name": member_schema(str | None, "Its name.", "South Africa"),
-        "country_iso3": member_schema(str | None, "ISO 3166-1 alpha-3 code.", "ZAF"),
-        "dataset": member_schema(str, "Dataset the fact belongs to.", "AF-MACRO"),
-        "measure": member_schema(str, "What is measured.", "FX.EUR.ZAR"),
-        "value": member_schema(Decimal | None, "The value, digit for digit.", Decimal("20.1234")),
-        "unit": member_schema(str | None, "Its unit.", "ZAR"),
-        "period_end": member_schema(date | None, "Last day of the period.", "2024-06-28"),
-        "period_type": member_schema(str, "Cadence, or frequency of a series.", "daily"),
-    },
+    [SharedFact, Sighting],
+    {},
     "A fact of an entity with its provenance.",
 )
 MACRO_SERIES = _row("macro_series", [MacroSeries], {}, "One observation of a series.")
@@ -164,27 +169,29 @@ _INPUT = object_schema(
 _VALUE = member_schema(
     Decimal, "Ten significant digits, rounded half to even.", Decimal("0.1234567891")
 )
-METRIC = object_schema(
+_METRIC = _row(
+    "metrics",
+    [Metric],
+    {
+        "legal_name": member_schema(str | None, "Name of the issuer.", _NAME),
+        "country": member_schema(str | None, "Its country, alpha-2.", "ZA"),
+        "value": _VALUE,
+        "inputs": array_schema(_INPUT, "The figures it was computed from.", []),
+    },
+    "",
+)
+METRIC = _preceded(
     {
         "as_of": member_schema(
             date | None, "The requested day; null if none was sent.", "2024-06-30"
-        ),
-        **_row(
-            "metrics",
-            [Metric],
-            {
-                "legal_name": member_schema(str | None, "Name of the issuer.", _NAME),
-                "country": member_schema(str | None, "Its country, alpha-2.", "ZA"),
-                "value": _VALUE,
-                "inputs": array_schema(_INPUT, "The figures it was computed from.", []),
-            },
-            "",
-        )["properties"],
+        )
     },
+    _METRIC,
     "One metric of one issuer for one full year.",
 )
-RANKED = object_schema(
-    {"rank": member_schema(int, "Position by size, not a rating.", 1), **METRIC["properties"]},
+RANKED = _preceded(
+    {"rank": member_schema(int, "Position by size, not a rating.", 1)},
+    METRIC,
     "One metric of one issuer, with its rank among all.",
 )
 SIGNAL = _row("signals", [Signal], {}, "One measure of a panel.")

@@ -7,6 +7,8 @@ digits, dates and timestamps are ISO 8601, and JSON is taken as it is; null is `
 from collections.abc import Mapping, Sequence
 
 from warehouse.errors import BadTable
+from warehouse.tables import Sighting
+from warehouse.tables.column import members_of
 
 # DuckDB types by column name, as DESCRIBE returns them.
 ColumnTypes = Mapping[str, str]
@@ -19,14 +21,7 @@ LATEST_DAY = NEVER_DAY + 1
 _END_DATES = ("available_at", "superseded_at", "answers_until", "holds_until")
 _INTEGER_TYPES = ("BIGINT", "INTEGER", "SMALLINT", "HUGEINT", "UBIGINT", "BOOLEAN")
 
-PROVENANCE = (
-    "source_ref",
-    "license_class",
-    "observed_at",
-    "method",
-    "extraction_confidence",
-    "provenance_id",
-)
+PROVENANCE = (*members_of(Sighting, "provenance"), "provenance_id")
 
 
 def row_json_sql(types: ColumnTypes, members: Sequence[str], inside: Sequence[str] = ()) -> str:

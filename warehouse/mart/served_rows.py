@@ -4,21 +4,20 @@ Only SQL: the surfaces load this module through ``tables``.
 """
 
 from warehouse.mart.row_json import PROVENANCE
+from warehouse.tables import PartyMatch, TenderParty
+from warehouse.tables.column import content_of, identity_of, members_of
 
 # What a release states about a party; two statements that agree in all of it are one party.
-_STATED = ("source", "country", "party_key", "name", "identifier_scheme", "identifier_id")
-SAME_PARTY = " AND ".join(f"matched.{name} IS NOT DISTINCT FROM party.{name}" for name in _STATED)
+SAME_PARTY = " AND ".join(
+    f"matched.{name} IS NOT DISTINCT FROM party.{name}" for name in identity_of(PartyMatch)
+)
 PARTY_ID = "md5(concat_ws('/', source, country, party_key, role, coalesce(service_id, '-')))"
 
-# Members taken from the newest release that names the party.
-_SHOWN = (
-    "name",
-    "identifier_scheme",
-    "identifier_id",
-    "match_method",
-    "org_evidence",
-    *PROVENANCE,
-)
+# A row of a party is about all releases that name it in a role.
+_PARTY = ("source", "country", "party_key", "role", "service_id")
+# Columns taken from the newest release that names the party.
+_SHOWN = (*content_of(TenderParty), *members_of(TenderParty, "own"), "match_method", *PROVENANCE)
+_NEWEST = ", ".join(f"'{name}': {name}" for name in dict.fromkeys(_SHOWN) if name not in _PARTY)
 
 # Each named party of the latest releases with its organisation, where that is resolved. The
 # resolution is that of the data_version; it does not depend on ``as_of``. Withheld parties have
@@ -32,19 +31,19 @@ WHERE party.latest AND party.name IS NOT NULL
 # One row for each party, role and organisation.
 PARTIES = f"""
 WITH grouped AS (
-    SELECT source, country, party_key, role, service_id, count(*) AS releases,
+    SELECT {", ".join(_PARTY)}, count(*) AS releases,
         min(released_on) AS first_release, max(released_on) AS last_release,
         -- One struct, so that all members come from one release: arg_max of a single column would
         -- skip its nulls.
         arg_max(
-            {{{", ".join(f"'{name}': {name}" for name in _SHOWN)}}},
+            {{{_NEWEST}}},
             concat_ws('/', coalesce(released_on, DATE '0001-01-01'), ocid, release_id)
         ) AS newest
     FROM ({RESOLVED}) GROUP BY ALL
 )
 SELECT
     {PARTY_ID} AS party_id,
-    source, country, party_key, role, service_id, releases, first_release, last_release,
+    {", ".join(_PARTY)}, releases, first_release, last_release,
     unnest(newest),
     CASE WHEN newest.identifier_id IS NOT NULL
         THEN {{'scheme': newest.identifier_scheme, 'id': newest.identifier_id}}
@@ -123,9 +122,7 @@ QUALIFY row_number() OVER (
 # of its own record if no mapping file has it.
 CURRENT_IDENTIFIERS = f"""
 WITH all_identifiers AS (
-    SELECT service_id, id_type, id_value, issuer, status, available_at, source, source_ref,
-        license_class, observed_at
-    FROM identifiers WHERE latest
+    SELECT * FROM identifiers WHERE latest
     UNION ALL BY NAME
     SELECT service_id, 'lei' AS id_type, lei AS id_value, lei_status AS status, available_at,
         source, source_ref, license_class, observed_at

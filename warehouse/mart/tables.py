@@ -8,6 +8,8 @@ Rows are stored in the order in which they are served, so that rows read togethe
 from dataclasses import dataclass
 from typing import Literal
 
+from sqlmodel import SQLModel
+
 from warehouse.mart.award_facts import AWARD_FACTS
 from warehouse.mart.row_json import PROVENANCE
 from warehouse.mart.served_rows import (
@@ -17,6 +19,20 @@ from warehouse.mart.served_rows import (
     RELEASES,
     RELEASES_ORDER,
 )
+from warehouse.tables import (
+    Entity,
+    EntityIdentifier,
+    Fundamental,
+    MacroAnnual,
+    MacroSeries,
+    Metric,
+    QualityMetric,
+    SharedFact,
+    Signal,
+    TenderParty,
+    TenderRelease,
+)
+from warehouse.tables.column import members_of
 
 _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
 # `organisation` is the id under which all rows of an organisation are found: the one that its
@@ -25,15 +41,31 @@ _WITH_ORGANISATION = (
     "SELECT facts.*, coalesce(pointing.same_as, facts.service_id) AS organisation "
     "FROM ({}) AS facts LEFT JOIN same_as AS pointing ON pointing.service_id = facts.service_id"
 )
-_OBSERVED = (
-    *("period_start", "period_end", "value", "unit", "base_period", "obs_status"),
-    *("vintage", "available_at"),
-    *PROVENANCE,
+# Members that a row of a party has besides the columns of its class.
+_PARTY = (
+    *("party_id", "service_id", "name", "role", "country", "identifier", "releases"),
+    *("first_release", "last_release", "match_method", "org_evidence"),
 )
 
 
-# Mart schema version. Readers refuse other versions; bump it to force a rebuild.
+def _dated(own: tuple[str, ...], row: type[SQLModel]) -> tuple[str, ...]:
+    """Return the members of a row with vintages, whose own columns are given."""
+    times, origins = members_of(row, "time"), members_of(row, "origin")
+    return (*own, "vintage", *times, *origins, *PROVENANCE)
+
+
+def _insert(members: tuple[str, ...], after: str, *new: str) -> tuple[str, ...]:
+    """Return the members with new ones that the mart adds to the columns of a class."""
+    place = members.index(after) + 1
+    return (*members[:place], *new, *members[place:])
+
+
+# Mart schema version. Bump it if builds get tables, keys or packs that readers do not know yet. A
+# new member of a row is no reason: rows are served as they were written.
 MART_SCHEMA_VERSION = 7
+# The versions that readers can read. Keep an older one as long as its builds can be answered: a
+# pin to a build of any other version is refused.
+READABLE_SCHEMA_VERSIONS = (7,)
 
 # Column types of the mart tables, as both engines have them.
 ColumnKind = Literal["text", "integer", "bytes"]
@@ -86,12 +118,7 @@ MART_TABLES = (
         "vintage",
         ("organisation", "service_id", "period_type", "line_item", *_VINTAGE),
         ("(organisation, row_number)",),
-        (
-            *("fact_id", "service_id", "line_item", "statement", "value_reported"),
-            *("currency_reported", "unit", "period_type", "period_start", "period_end"),
-            *("fiscal_label", "basis", "accounting_standard", "vintage", "available_at"),
-            *PROVENANCE,
-        ),
+        _dated(("fact_id", *members_of(Fundamental, "own")), Fundamental),
         packed=Packing("organisation", 1_000),
     ),
     MartTable(
@@ -109,10 +136,7 @@ MART_TABLES = (
             "(country, buyer_id, released_on DESC, row_number) WHERE buyer_id <> ''",
             "(country, released_on DESC, row_number) WHERE tender_value <> ''",
         ),
-        (
-            *("ocid", "release_id", "date", "tag", "country", "category", "parties_withheld"),
-            *("vintage", "available_at", "source_url", *PROVENANCE),
-        ),
+        _dated(members_of(TenderRelease, "own"), TenderRelease),
         ("buyer", "tender", "awards", "contracts"),
         packed=Packing("country", 100),
     ),
@@ -126,8 +150,8 @@ MART_TABLES = (
             "(organisation, row_number)",
         ),
         (
-            *("party_id", "service_id", "name", "role", "country", "identifier", "releases"),
-            *("first_release", "last_release", "match_method", "org_evidence", *PROVENANCE),
+            *dict.fromkeys((*_PARTY, *members_of(TenderParty, "own"))),
+            *PROVENANCE,
         ),
     ),
     MartTable(
@@ -136,11 +160,7 @@ MART_TABLES = (
         "organisation, released_on DESC, fact_id, vintage",
         ("organisation", "service_id", "measure", *_VINTAGE),
         ("(organisation, row_number)",),
-        (
-            *("fact_id", "entity_id", "entity_name", "country_iso3", "dataset", "measure"),
-            *("value", "unit", "period_end", "period_type", "available_at", "vintage"),
-            *PROVENANCE,
-        ),
+        (*members_of(SharedFact), "available_at", "vintage", *PROVENANCE),
     ),
     MartTable(
         "macro_annual",
@@ -148,7 +168,10 @@ MART_TABLES = (
         "indicator, country_iso3, source, unit, base_period, period_end DESC, vintage",
         ("country", "country_iso3", "indicator", "period_end", "row_id", *_VINTAGE),
         ("(indicator, row_number)", "(country, row_number)", "(country_iso3, row_number)"),
-        ("country", "country_iso3", "indicator", "series_type", "frequency", *_OBSERVED),
+        _dated(
+            _insert(members_of(MacroAnnual, "own"), "indicator", "series_type", "frequency"),
+            MacroAnnual,
+        ),
     ),
     MartTable(
         "macro_series",
@@ -162,7 +185,7 @@ MART_TABLES = (
             *("(series, row_number)", "(country, row_number)", "(country_iso3, row_number)"),
             "(series_type, row_number)",
         ),
-        ("country", "country_iso3", "series", "series_type", "frequency", *_OBSERVED),
+        _dated(members_of(MacroSeries, "own"), MacroSeries),
         packed=Packing("series", 1_000),
     ),
     MartTable(
@@ -171,11 +194,7 @@ MART_TABLES = (
         "service_id",
         ("service_id", "legal_name", "jurisdiction", "country", "country_iso3"),
         ("(service_id)",),
-        (
-            *("service_id", "legal_name", "other_names", "jurisdiction", "country"),
-            *("entity_type", "status", "lei", "lei_status", "same_as", "listings", "datasets"),
-            *PROVENANCE,
-        ),
+        (*members_of(Entity, "own"), "listings", "datasets", *PROVENANCE),
     ),
     MartTable(
         "identifiers",
@@ -183,7 +202,8 @@ MART_TABLES = (
         "organisation, id_type, id_value, issuer, source",
         ("organisation", "id_type", "id_match", "issuer"),
         ("(organisation, row_number)", "(id_match, id_type, row_number)"),
-        ("id_type", "id_value", "issuer", "status", "source_ref", "license_class", "observed_at"),
+        # Only the source, the licence and the time of its provenance.
+        (*members_of(EntityIdentifier, "own"), *PROVENANCE[:3]),
     ),
     MartTable(
         "same_as",
@@ -210,9 +230,8 @@ MART_TABLES = (
         ("metric", "organisation", "service_id", "country", "answers_from", "answers_until"),
         ("(metric, row_number)", "(organisation, row_number)"),
         (
-            *("service_id", "legal_name", "country", "metric", "value", "unit", "period_type"),
-            *("period_start", "period_end", "published_at", "available_at", "methodology_ref"),
-            *("inputs", *PROVENANCE),
+            *_insert(members_of(Metric, "own"), "service_id", "legal_name", "country"),
+            *PROVENANCE,
         ),
     ),
     MartTable(
@@ -233,12 +252,7 @@ MART_TABLES = (
             *("available_at", "superseded_at"),
         ),
         ("(signal_key, country, row_number)", "(signal_key, row_number)"),
-        (
-            *("signal_key", "country", "month", "closed_at", "dimension", "dimension_value"),
-            *("service_id", "measure", "value", "unit", "currency", "n_eligible", "n_observed"),
-            *("coverage", "n_withheld", "vintage", "available_at", "methodology_ref"),
-            *PROVENANCE,
-        ),
+        (*members_of(Signal, "own"), *PROVENANCE),
     ),
     MartTable(
         "quality",
@@ -250,9 +264,6 @@ MART_TABLES = (
         "sku, dimension, metric, scope, unit, measured_at",
         ("sku",),
         ("(sku, row_number)",),
-        (
-            *("sku", "dimension", "metric", "scope", "value", "unit", "floor", "status"),
-            *("n_checked", "n_passed", "measured_at", "data_version"),
-        ),
+        members_of(QualityMetric),
     ),
 )

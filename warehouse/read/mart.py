@@ -12,10 +12,11 @@ from pathlib import Path
 
 from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.mart.builds import is_postgres_url, sqlite_folder
-from warehouse.mart.tables import MART_SCHEMA_VERSION
+from warehouse.mart.tables import READABLE_SCHEMA_VERSIONS
 from warehouse.read.engines import Engine, RunQuery, SqliteEngine, SqlRows
 
 _MAX_CACHED_METADATA = 16
+_READABLE = {str(version) for version in READABLE_SCHEMA_VERSIONS}
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Mart:
         metadata = self._metadata.get(data_version)
         if metadata is None:
             metadata = dict(run("SELECT name, value FROM about", ()))
-            if metadata.get("layout") != str(MART_SCHEMA_VERSION):
+            if metadata.get("layout") not in _READABLE:
                 raise self._wrong_schema(data_version)
             while len(self._metadata) >= _MAX_CACHED_METADATA:
                 self._metadata.pop(next(iter(self._metadata)), None)

@@ -5,7 +5,7 @@ stored before read as null. Every other change of columns is refused, because ro
 cannot follow it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from deltalake.schema import Field
 
 from warehouse.errors import ColumnsChanged
+from warehouse.tables.column import Column
 
 # Metadata of a column of a Delta table that was added after the table had been created: only then
 # can the table have files without it.
@@ -24,7 +25,9 @@ def stored_columns(delta: DeltaTable) -> pa.Schema:
     return pa.schema(delta.schema().to_arrow())
 
 
-def added_columns(name: str, stored: pa.Schema, declared: pa.Schema) -> list[pa.Field]:
+def added_columns(
+    name: str, stored: pa.Schema, declared: pa.Schema, roles: Mapping[str, Column]
+) -> list[pa.Field]:
     """Return the declared columns that the table has not yet; refuse every other difference."""
     new = [field for field in declared if field.name not in stored.names]
     for field in stored:
@@ -39,7 +42,26 @@ def added_columns(name: str, stored: pa.Schema, declared: pa.Schema) -> list[pa.
                 f"is new and required ({_type(field)}), but the stored rows have no value for it; "
                 "declare it as nullable (`| None`)",
             )
+        _require_stable_hashes(name, field.name, roles.get(field.name, Column()))
     return new
+
+
+def _require_stable_hashes(name: str, column: str, role: Column) -> None:
+    """Refuse a column with which stored rows would have other hashes than they have."""
+    if role.identity is not None:
+        _refuse(
+            name,
+            column,
+            "is new and declared as identity, but stored rows are identified without it; "
+            "declare it without identity, or load into a new home",
+        )
+    if role.content and role.since is None:
+        _refuse(
+            name,
+            column,
+            "is new and declared as content; declare with since=… in which version it was "
+            "added, so that rows stored before keep their hashes",
+        )
 
 
 def require_same_types(name: str, stored: pa.Schema, declared: pa.Schema) -> None:

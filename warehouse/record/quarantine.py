@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -26,18 +26,9 @@ from warehouse.tables import QuarantineEntry, RetryEntry, RetryOutcome
 _SHORTEST_PREFIX = 6
 
 
-@dataclass(frozen=True)
-class QuarantinedRow:
+class QuarantinedRow(QuarantineEntry):
     """One quarantined row; ``became`` is None until its document is read again."""
 
-    quarantine_id: str
-    source: str
-    table_name: str
-    document: str
-    source_ref: str
-    reason: str
-    load_id: str
-    quarantined_at: datetime
     became: RetryOutcome | None
     retried_at: datetime | None
 
@@ -136,7 +127,7 @@ def quarantined_row(record: Record, id_prefix: str) -> QuarantinedRow:
 
 
 def _select_rows(record: Record, condition: str) -> list[QuarantinedRow]:
-    columns = ", ".join(field.name for field in fields(QuarantinedRow))
+    columns = ", ".join(QuarantinedRow.model_fields)
     rows = record.query(f"""
         SELECT {columns} FROM {_quarantine_relation(record)} WHERE {condition}
         ORDER BY quarantined_at, quarantine_id

@@ -4,7 +4,9 @@ A figure has a hash of 96 bits in two columns, ``figure`` and ``figure_check``, 
 it from every other. A ``sighting`` (a figure in one publication) and a ``content`` have 64 bits
 each. Comparing and sorting by hashes costs a tenth of doing so by the columns themselves.
 
-The definition is frozen: hashes are stored in every record.
+The definition is frozen: hashes are stored in every record. A content column that was added later
+(``since`` in its declaration) counts only where it has a value, so that rows stored before it have
+the hash that they would have today.
 """
 
 from typing import Any
@@ -17,6 +19,7 @@ from xxhash import xxh3_128_digest
 
 from warehouse.record.parallel import parallel_map
 from warehouse.record.tables import RecordTable
+from warehouse.tables.column import columns_of
 
 Words = npt.NDArray[np.uint64]
 
@@ -47,8 +50,18 @@ def add_row_hashes(table: RecordTable, rows: pa.Table) -> pa.Table:
 
 def content_hashes(table: RecordTable, rows: pa.Table) -> pa.Array:
     """Return the hash of each row's content; a withdrawal is a content of its own."""
-    columns = _hash_columns(rows, (*table.content, "withdrawn"))
-    return pa.array(_combined([first for first, _ in columns]).view(np.int64))
+    declared = columns_of(table.row)
+    first_columns = [name for name in table.content if declared[name].since is None]
+    # In alphabetical order: their order in the class may change when another one is added.
+    later_columns = sorted(set(table.content) - set(first_columns))
+    columns = _hash_columns(rows, (*first_columns, "withdrawn"))
+    words = _combined([first for first, _ in columns])
+    for name in later_columns:
+        # With the hash of its name: two columns may have the same value.
+        salt = np.frombuffer(xxh3_128_digest(name.encode())[:8], dtype="<u8")
+        added = _combined([words, _hash_column(rows[name])[0] ^ salt])
+        words = np.where(rows[name].is_valid().to_numpy(), added, words)
+    return pa.array(words.view(np.int64))
 
 
 def _hash_columns(rows: pa.Table, names: tuple[str, ...]) -> list[tuple[Words, Words]]:

@@ -37,8 +37,9 @@ from warehouse.record.evolution import (
     stored_columns,
 )
 from warehouse.record.index import delete_stale_indexes
-from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, record_schema
+from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, stored_schema
 from warehouse.tables import LoadEntry, QualityMetric, QuarantineEntry, RetryEntry, VersionEntry
+from warehouse.tables.column import columns_of
 
 # What the record keeps about itself, beside the tables of sightings.
 _OPERATIONS: dict[str, type[SQLModel]] = {
@@ -48,9 +49,10 @@ _OPERATIONS: dict[str, type[SQLModel]] = {
     "versions": VersionEntry,
     "quality": QualityMetric,
 }
-SCHEMAS: Mapping[str, pa.Schema] = {
-    **{table.name: record_schema(table) for table in RECORD_TABLES},
-    **{name: arrow_schema(row) for name, row in _OPERATIONS.items()},
+# The row class of every table.
+ROWS: Mapping[str, type[SQLModel]] = {
+    **{table.name: table.row for table in RECORD_TABLES},
+    **_OPERATIONS,
 }
 _CONFIGURATION = {
     "delta.appendOnly": "true",
@@ -90,14 +92,14 @@ class DataFile:
 class Record:
     """The append-only record in one folder.
 
-    ``schemas`` are the declared columns of each table. A writer adds those that the stored table
-    has not; a reader never writes, and reads them as null. Open a record in spawned processes, not
-    in forked ones: deltalake refuses to run after a fork.
+    ``rows`` is the row class of each table. A writer adds the columns that the stored table has
+    not; a reader never writes, and reads them as null. Open a record in spawned processes, not in
+    forked ones: deltalake refuses to run after a fork.
     """
 
     root: str
-    schemas: Mapping[str, pa.Schema] = field(
-        default_factory=lambda: SCHEMAS, repr=False, compare=False
+    rows: Mapping[str, type[SQLModel]] = field(
+        default_factory=lambda: ROWS, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
@@ -117,6 +119,11 @@ class Record:
         # vintages_query casts timestamps to days, and those are days in UTC.
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         return connection
+
+    @cached_property
+    def schemas(self) -> Mapping[str, pa.Schema]:
+        """The declared columns of each table."""
+        return {name: stored_schema(row) for name, row in self.rows.items()}
 
     @cached_property
     def write_lock(self) -> RLock:
@@ -163,7 +170,9 @@ class Record:
 
     def _add_columns(self, name: str, delta: DeltaTable) -> None:
         for _ in range(COMMIT_ATTEMPTS):
-            new = added_columns(name, stored_columns(delta), self.schemas[name])
+            new = added_columns(
+                name, stored_columns(delta), self.schemas[name], columns_of(self.rows[name])
+            )
             if not new:
                 return
             # If another process adds columns at the same time, compare again with what it added.

@@ -1,12 +1,13 @@
 """The tables of the record as data, and their Arrow schemas.
 
-Columns and types come from the row classes in ``warehouse.tables``. A table here adds which columns
-identify a figure and which are its content.
+Columns, types, and which columns identify a figure or are its content come from the row classes
+in ``warehouse.tables``.
 """
 
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -19,97 +20,43 @@ from warehouse.tables import (
     Fundamental,
     MacroAnnual,
     MacroSeries,
+    Sighting,
     TenderParty,
     TenderRelease,
 )
+from warehouse.tables.column import content_of, identity_of
 
 
 @dataclass(frozen=True)
 class RecordTable:
     """One table of sightings.
 
-    Two sightings with the same ``identity`` are of the same figure. A change of any ``content``
-    column is a new vintage. Files are sorted by ``cluster``, the column whose values arrive
-    together, so that a load reads only the files it touches.
+    Files are sorted by ``cluster``, the column whose values arrive together, so that a load reads
+    only the files it touches.
     """
 
     name: str
     row: type[SQLModel]
-    identity: tuple[str, ...]
-    content: tuple[str, ...]
     cluster: str
 
+    @cached_property
+    def identity(self) -> tuple[str, ...]:
+        """The columns that identify a figure: two sightings with the same values are of one."""
+        return identity_of(self.row)
 
-# Unit, basis and base period identify a figure: the same value in another currency or with another
-# base year is another figure, not a restatement.
-FUNDAMENTALS = RecordTable(
-    "fundamentals",
-    Fundamental,
-    ("service_id", "line_item", "unit", "basis", "period_start", "period_end"),
-    ("value_reported",),
-    "service_id",
-)
-TENDER_RELEASES = RecordTable(
-    "tender_releases",
-    TenderRelease,
-    ("source", "ocid", "release_id"),
-    ("released_on", "tag", "release"),
-    "ocid",
-)
-TENDER_PARTIES = RecordTable(
-    "tender_parties",
-    TenderParty,
-    ("source", "ocid", "release_id", "party_key", "role"),
-    ("name", "identifier_scheme", "identifier_id", "org_evidence"),
-    "ocid",
-)
-MACRO_ANNUAL = RecordTable(
-    "macro_annual",
-    MacroAnnual,
-    ("source", "country_iso3", "indicator", "period_start", "period_end", "unit", "base_period"),
-    ("value", "obs_status"),
-    "indicator",
-)
-MACRO_SERIES = RecordTable(
-    "macro_series",
-    MacroSeries,
-    (
-        "source",
-        "series",
-        "country_iso3",
-        "frequency",
-        "period_start",
-        "period_end",
-        "unit",
-        "base_period",
-    ),
-    ("value", "obs_status"),
-    "series",
-)
-ENTITIES = RecordTable(
-    "entities",
-    Entity,
-    ("source", "service_id"),
-    (
-        "legal_name",
-        "other_names",
-        "jurisdiction",
-        "country",
-        "entity_type",
-        "status",
-        "lei",
-        "lei_status",
-        "same_as",
-    ),
-    "service_id",
-)
-IDENTIFIERS = RecordTable(
-    "identifiers",
-    EntityIdentifier,
-    ("source", "service_id", "id_type", "id_value", "issuer"),
-    ("status",),
-    "service_id",
-)
+    @cached_property
+    def content(self) -> tuple[str, ...]:
+        """The columns whose change is a new vintage."""
+        return content_of(self.row)
+
+
+FUNDAMENTALS = RecordTable("fundamentals", Fundamental, "service_id")
+TENDER_RELEASES = RecordTable("tender_releases", TenderRelease, "ocid")
+TENDER_PARTIES = RecordTable("tender_parties", TenderParty, "ocid")
+MACRO_ANNUAL = RecordTable("macro_annual", MacroAnnual, "indicator")
+MACRO_SERIES = RecordTable("macro_series", MacroSeries, "series")
+ENTITIES = RecordTable("entities", Entity, "service_id")
+IDENTIFIERS = RecordTable("identifiers", EntityIdentifier, "service_id")
 
 RECORD_TABLES = (
     FUNDAMENTALS,
@@ -166,7 +113,12 @@ def unstamped_schema(table: RecordTable) -> pa.Schema:
 
 def record_schema(table: RecordTable) -> pa.Schema:
     """Return the stored columns: what a load brings and what the writer adds."""
-    return pa.schema([*arrow_schema(table.row), *WRITER_FIELDS])
+    return stored_schema(table.row)
+
+
+def stored_schema(row: type[SQLModel]) -> pa.Schema:
+    """Return the columns of a stored row; to a sighting the writer adds its own."""
+    return pa.schema([*arrow_schema(row), *(WRITER_FIELDS if issubclass(row, Sighting) else ())])
 
 
 def _arrow_field(name: str, annotation: Any) -> pa.Field:

@@ -1,6 +1,7 @@
 """One definition of each row: its columns, types, meanings and examples.
 
-Start with ``sighting.py``: what every row of the record carries. ``fundamentals``, ``tenders``,
+Start with ``sighting.py``: what every row of the record carries, and ``column.py``: what a column
+says about itself. ``fundamentals``, ``tenders``,
 ``macro`` and ``entities`` add the columns of one subject each, ``derived`` has the rows that are
 computed for a build, ``operations`` what the record keeps about itself.
 
@@ -12,7 +13,15 @@ from collections.abc import Mapping
 
 from sqlmodel import SQLModel
 
-from warehouse.tables.derived import LeftOut, Metric, MetricAbsent, PartyMatch, SameAs, Signal
+from warehouse.tables.derived import (
+    LeftOut,
+    Metric,
+    MetricAbsent,
+    PartyMatch,
+    SameAs,
+    SharedFact,
+    Signal,
+)
 from warehouse.tables.entities import Entity, EntityIdentifier
 from warehouse.tables.fundamentals import Fundamental
 from warehouse.tables.macro import MacroAnnual, MacroSeries
@@ -58,6 +67,7 @@ __all__ = [
     "RetryEntry",
     "RetryOutcome",
     "SameAs",
+    "SharedFact",
     "Sighting",
     "Signal",
     "TenderParty",

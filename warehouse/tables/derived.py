@@ -10,7 +10,8 @@ from typing import Literal
 from sqlmodel import SQLModel
 
 from warehouse.methodology.metrics import AbsentReason
-from warehouse.tables.sighting import LicenseClass, Method, column
+from warehouse.tables.column import column
+from warehouse.tables.sighting import LicenseClass, Method
 
 Evidence = Literal["lei", "registry", "isin", "declared"]
 MatchMethod = Literal["registry_id", "lei", "exact_name"]
@@ -34,12 +35,12 @@ class PartyMatch(SQLModel):
     it to. Only another data_version can change that.
     """
 
-    source: str = column("Key of the source that names the party.", "za-etenders")
-    country: str = column("ISO 3166-1 alpha-2 code of the portal's country.", "ZA")
-    party_key: str = column("The party's key in its source.", "ZA-CIP:2001/123456/07")
-    name: str = column("Name as published.", "Mzansi Fictional Roads (Pty) Ltd")
-    identifier_scheme: str | None = column("Scheme of the identifier.", "ZA-CIP")
-    identifier_id: str | None = column("Identifier in that scheme.", "2001/123456/07")
+    source: str = column("Key of the source that names the party.", "za-etenders", identity=1)
+    country: str = column("ISO 3166-1 alpha-2 code of the portal's country.", "ZA", identity=2)
+    party_key: str = column("The party's key in its source.", "ZA-CIP:2001/123456/07", identity=3)
+    name: str = column("Name as published.", "Mzansi Fictional Roads (Pty) Ltd", identity=4)
+    identifier_scheme: str | None = column("Scheme of the identifier.", "ZA-CIP", identity=5)
+    identifier_id: str | None = column("Identifier in that scheme.", "2001/123456/07", identity=6)
     service_id: str | None = column("Organisation identifier; null if not resolved.", "DC7Q2M4XK9")
     match_method: MatchMethod | None = column("How it was resolved.", "registry_id")
     reason: str | None = column("Why it was not resolved; null if it was.", None)
@@ -52,8 +53,8 @@ class Metric(SQLModel):
     ``answers_until``. Neither is served: they would reveal the future.
     """
 
-    service_id: str = column("Organisation identifier.", "DC7Q2M4XK9")
-    metric: str = column("Slug of the metric in the metrics-v1 set.", "net_margin")
+    service_id: str = column("Organisation identifier.", "DC7Q2M4XK9", identity=1)
+    metric: str = column("Slug of the metric in the metrics-v1 set.", "net_margin", identity=2)
     value: str = column(
         "Decimal number as served: ten significant digits, rounded half to even. It is text, "
         "because a ratio of two figures may not fit DECIMAL(38,18); cast to a double it sorts "
@@ -61,11 +62,16 @@ class Metric(SQLModel):
         "0.1234567891",
     )
     unit: str = column("ratio, or days.", "ratio")
-    currency: str = column("ISO 4217 code of all inputs.", "ZAR")
-    basis: str = column("Basis of preparation that every input shares.", "consolidated/ifrs")
+    currency: str = column("ISO 4217 code of all inputs.", "ZAR", identity=4, appears="table")
+    basis: str = column(
+        "Basis of preparation that every input shares.",
+        "consolidated/ifrs",
+        identity=3,
+        appears="table",
+    )
     period_type: str = column("Always a full year.", "FY")
-    period_start: date = column("First day of the year.", "2018-01-01")
-    period_end: date = column("Last day of the year.", "2018-12-31")
+    period_start: date = column("First day of the year.", "2018-01-01", identity=5)
+    period_end: date = column("Last day of the year.", "2018-12-31", identity=6)
     published_at: date = column(
         "Day on which any of its inputs for this year was first published.", "2019-03-29"
     )
@@ -73,11 +79,14 @@ class Metric(SQLModel):
         "Day from which every input had its present value: the metric is final since then.",
         "2019-03-29",
     )
-    answers_from: date = column("First as_of day for which this row is the answer.", "2019-03-29")
+    answers_from: date = column(
+        "First as_of day for which this row is the answer.", "2019-03-29", appears="table"
+    )
     answers_until: date | None = column(
         "First as_of day for which it no longer is, because a later year was published; null if "
         "none. Equal to answers_from if it never was the answer.",
         "2020-03-27",
+        appears="table",
     )
     methodology_ref: str = column("Methodology page of the formula.", "metrics-v1/net_margin")
     inputs: str = column(
@@ -86,20 +95,26 @@ class Metric(SQLModel):
         '[{"fact_id":"…","line_item":"profit","value":12}]',
     )
     license_class: LicenseClass = column(
-        "The most restrictive licence class among its inputs.", "public-domain"
+        "The most restrictive licence class among its inputs.", "public-domain", part="provenance"
     )
     source_ref: str = column(
-        "Document and location of the input published last.", "https://example.org/facts.json#/3"
+        "Document and location of the input published last.",
+        "https://example.org/facts.json#/3",
+        part="provenance",
     )
     observed_at: datetime = column(
-        "When we read the last of its inputs, in UTC.", "2026-11-14T02:10:00Z"
+        "When we read the last of its inputs, in UTC.", "2026-11-14T02:10:00Z", part="provenance"
     )
-    method: Method = column("How the input published last was extracted from its document.", "xbrl")
+    method: Method = column(
+        "How the input published last was extracted from its document.", "xbrl", part="provenance"
+    )
     extraction_confidence: Decimal | None = column(
-        "Score of that extraction; null if it is not scored.", None
+        "Score of that extraction; null if it is not scored.", None, part="provenance"
     )
     provenance_id: str = column(
-        "Identifies the location of that input.", "9f86d081884c7d659a2feaa0c55ad015"
+        "Identifies the location of that input.",
+        "9f86d081884c7d659a2feaa0c55ad015",
+        part="provenance",
     )
 
 
@@ -112,18 +127,33 @@ class MetricAbsent(SQLModel):
     has exactly one row, here or among the values.
     """
 
-    service_id: str = column("Organisation identifier.", "DC7Q2M4XK9")
-    metric: str = column("Slug of the metric.", "net_margin")
+    service_id: str = column("Organisation identifier.", "DC7Q2M4XK9", identity=1)
+    metric: str = column("Slug of the metric.", "net_margin", identity=2)
     period_end: date = column(
-        "Last day of the year, or of the period published first.", "2018-12-31"
+        "Last day of the year, or of the period published first.", "2018-12-31", identity=3
     )
-    reason: AbsentReason = column("Why there is no value.", "input_not_reported")
-    holds_from: date = column("First as_of day for which this holds.", "2019-03-29")
+    reason: AbsentReason = column("Why there is no value.", "input_not_reported", identity=4)
+    holds_from: date = column("First as_of day for which this holds.", "2019-03-29", identity=5)
     holds_until: date | None = column(
         "First as_of day for which it no longer holds; null if none, equal to holds_from if it "
         "never held.",
         "2020-03-27",
     )
+
+
+class SharedFact(SQLModel):
+    """A fact of an entity: a figure, an observation, or an award, in the form they share."""
+
+    fact_id: str = column("Identifies the fact.", "9f86d081884c7d659a2feaa0c55ad015")
+    entity_id: str | None = column("Issuer id, or country code.", "ZAF")
+    entity_name: str | None = column("Its name.", "South Africa")
+    country_iso3: str | None = column("ISO 3166-1 alpha-3 code.", "ZAF")
+    dataset: str = column("Dataset the fact belongs to.", "AF-MACRO")
+    measure: str = column("What is measured.", "FX.EUR.ZAR")
+    value: Decimal | None = column("The value, digit for digit.", Decimal("20.1234"))
+    unit: str | None = column("Its unit.", "ZAR")
+    period_end: date | None = column("Last day of the period.", "2024-06-28")
+    period_type: str = column("Cadence, or frequency of a series.", "daily")
 
 
 class Signal(SQLModel):
@@ -132,22 +162,28 @@ class Signal(SQLModel):
     ``superseded_at`` is not served: it would reveal the future.
     """
 
-    signal_key: str = column("Key of the panel.", "single-bid-rate")
-    country: str = column("ISO 3166-1 alpha-2 code.", "ZA")
-    month: date = column("First day of the month.", "2026-03-01")
+    signal_key: str = column("Key of the panel.", "single-bid-rate", identity=1)
+    country: str = column("ISO 3166-1 alpha-2 code.", "ZA", identity=2)
+    month: date = column("First day of the month.", "2026-03-01", identity=3)
     closed_at: date = column("Day on which the month was closed.", "2026-04-05")
-    dimension: str = column("What the measure is broken down by; all if it is not.", "category")
-    dimension_value: str = column("Value of the dimension; all if there is none.", "works")
-    service_id: str | None = column(
-        "Organisation that the dimension names, if it is resolved.", None
+    dimension: str = column(
+        "What the measure is broken down by; all if it is not.", "category", identity=4
     )
-    measure: str = column("What is measured.", "single_bid_rate")
+    dimension_value: str = column(
+        "Value of the dimension; all if there is none.", "works", identity=5
+    )
+    service_id: str | None = column(
+        "Organisation that the dimension names, if it is resolved.", None, identity=8
+    )
+    measure: str = column("What is measured.", "single_bid_rate", identity=6)
     value: Decimal | None = column(
         "Ten significant digits, at most 18 decimal places; null if nothing was observed.",
         Decimal("0.25"),
     )
     unit: str = column("share, ratio, days, tenderers, index …", "share")
-    currency: str | None = column("ISO 4217 code of amounts; null if there are none.", "ZAR")
+    currency: str | None = column(
+        "ISO 4217 code of amounts; null if there are none.", "ZAR", identity=7
+    )
     n_eligible: int = column("Processes in scope.", 120)
     n_observed: int = column("Processes that state what the measure needs.", 30)
     coverage: Decimal | None = column(
@@ -159,28 +195,33 @@ class Signal(SQLModel):
     vintage: int = column("1 for the month as first closed.", 1)
     available_at: date = column("Day from which this vintage was known.", "2026-04-05")
     superseded_at: date | None = column(
-        "Day from which the next vintage was known; null for the last.", None
+        "Day from which the next vintage was known; null for the last.", None, appears="file"
     )
     methodology_ref: str = column("Methodology page of the panel.", "signals-v1/single-bid-rate")
     license_class: LicenseClass = column(
-        "The most restrictive licence class among its releases.", "cc-by"
+        "The most restrictive licence class among its releases.", "cc-by", part="provenance"
     )
     source_ref: str = column(
         "Keys of the portals whose releases it is computed from, the dataset of the export "
         "manifest that contains the releases, and the closing by which they were known.",
         "za-etenders (AF-TENDER releases known on 2026-04-05)",
+        part="provenance",
     )
     observed_at: datetime = column(
         "When we read the last of the country's releases known at that closing, in UTC.",
         "2026-11-14T02:10:00Z",
+        part="provenance",
     )
-    method: Method = column("How the releases were read; file if they differ.", "api")
+    method: Method = column(
+        "How the releases were read; file if they differ.", "api", part="provenance"
+    )
     extraction_confidence: Decimal | None = column(
-        "The lowest score among the releases; null if none is scored.", None
+        "The lowest score among the releases; null if none is scored.", None, part="provenance"
     )
     provenance_id: str = column(
         "Identifies the panel, country, month, vintage and releases.",
         "9f86d081884c7d659a2feaa0c55ad015",
+        part="provenance",
     )
 
 

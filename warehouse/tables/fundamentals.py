@@ -4,7 +4,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Literal
 
-from warehouse.tables.sighting import Sighting, column
+from warehouse.tables.column import column
+from warehouse.tables.sighting import Sighting
 
 PeriodType = Literal["FY", "H1", "H2", "Q1", "Q2", "Q3", "Q4", "9M", "INSTANT", "OTHER"]
 
@@ -12,28 +13,38 @@ PeriodType = Literal["FY", "H1", "H2", "Q1", "Q2", "Q3", "Q4", "9M", "INSTANT", 
 class Fundamental(Sighting):
     """One reported figure of one issuer, as one filing stated it."""
 
-    service_id: str = column("Organisation identifier.", "DC7Q2M4XK9")
-    line_item: str = column("Financial line item.", "revenue")
+    # A figure is the same figure in whichever source states it; unit and basis identify it: the
+    # same value in another currency is another figure, not a restatement.
+    source: str = column(
+        "Key of the source in the table of sources.", "sec-companyfacts", appears="table"
+    )
+    service_id: str = column("Organisation identifier.", "DC7Q2M4XK9", identity=1)
+    line_item: str = column("Financial line item.", "revenue", identity=2)
     statement: str = column("Statement the line belongs to.", "income")
     value_reported: Decimal | None = column(
         "The value as reported, digit for digit; null if withdrawn.",
         Decimal("1234567890123456.78"),
+        content=True,
     )
     currency_reported: str | None = column(
         "ISO 4217 code of the reported value; null if it is not money.", "ZAR"
     )
     unit: str = column(
-        "Unit as reported: a currency, shares, or a ratio such as ZAR/shares.", "ZAR"
+        "Unit as reported: a currency, shares, or a ratio such as ZAR/shares.", "ZAR", identity=3
     )
     period_type: PeriodType = column(
         "Kind of period, by its length and its position in the issuer's financial year.", "FY"
     )
     period_start: date | None = column(
-        "First day of the period; null for a balance at an instant.", "2018-01-01"
+        "First day of the period; null for a balance at an instant.", "2018-01-01", identity=5
     )
-    period_end: date = column("Last day of the period, or the day of the balance.", "2018-12-31")
+    period_end: date = column(
+        "Last day of the period, or the day of the balance.", "2018-12-31", identity=6
+    )
     fiscal_label: str | None = column(
         "The filing's own label of the year, for display only.", "FY2018"
     )
-    basis: str = column("Basis of preparation: consolidation and standard.", "consolidated/ifrs")
+    basis: str = column(
+        "Basis of preparation: consolidation and standard.", "consolidated/ifrs", identity=4
+    )
     accounting_standard: str = column("Accounting standard of the filing.", "ifrs")

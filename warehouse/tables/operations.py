@@ -9,7 +9,7 @@ from typing import Literal
 
 from sqlmodel import SQLModel
 
-from warehouse.tables.sighting import column
+from warehouse.tables.column import column
 
 
 class LoadEntry(SQLModel):
@@ -80,10 +80,14 @@ QualityStatus = Literal["PASS", "FAIL", "UNMEASURED"]
 class QualityMetric(SQLModel):
     """One quality measurement of one dataset in one build, against its floor."""
 
-    sku: str = column("Dataset: AF-FUND, AF-TENDER or AF-MACRO.", "AF-FUND")
-    dimension: str = column("completeness, uniqueness, freshness, coverage …", "completeness")
-    metric: str = column("What is measured.", "provenance_complete")
-    scope: str = column("What it is measured on: a table, a source, a country.", "fundamentals")
+    sku: str = column("Dataset: AF-FUND, AF-TENDER or AF-MACRO.", "AF-FUND", identity=2)
+    dimension: str = column(
+        "completeness, uniqueness, freshness, coverage …", "completeness", identity=3
+    )
+    metric: str = column("What is measured.", "provenance_complete", identity=4)
+    scope: str = column(
+        "What it is measured on: a table, a source, a country.", "fundamentals", identity=5
+    )
     value: Decimal | None = column(
         "Measured value; null if there is none, served as UNMEASURED.", Decimal(1)
     )
@@ -93,4 +97,4 @@ class QualityMetric(SQLModel):
     n_checked: int | None = column("Rows checked.", 1000)
     n_passed: int | None = column("Rows that passed.", 1000)
     measured_at: datetime = column("When it was measured, in UTC.", "2026-11-14T02:20:00Z")
-    data_version: str = column("Build it was measured for.", "20261114.3")
+    data_version: str = column("Build it was measured for.", "20261114.3", identity=1)

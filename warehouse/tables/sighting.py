@@ -6,10 +6,11 @@ one subject only belong to its own module.
 
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from pydantic_core import PydanticUndefined
-from sqlmodel import Field, SQLModel
+from sqlmodel import SQLModel
+
+from warehouse.tables.column import column
 
 LicenseClass = Literal[
     "public-domain", "cc0", "cc-by", "open-attribution", "licensed", "restricted"
@@ -20,11 +21,6 @@ LICENSE_CLASSES: tuple[str, ...] = get_args(LicenseClass)
 OPEN_CLASSES: tuple[str, ...] = ("public-domain", "cc0", "cc-by", "open-attribution")
 
 
-def column(description: str, example: Any, default: Any = PydanticUndefined) -> Any:
-    """Describe a column; every surface shows the description and the example in its schema."""
-    return Field(default, description=description, schema_extra={"examples": [example]})
-
-
 class Sighting(SQLModel):
     """One figure with its content, as one publication stated it."""
 
@@ -32,29 +28,53 @@ class Sighting(SQLModel):
         "First date on which the public could read this content; null if the source gives no "
         "evidence of it.",
         "2019-03-29",
+        part="time",
     )
     publication: str = column(
         "The publisher's own identifier of the publication, which sorts in order of publication "
         "within a day: an accession number, a release id, a vintage date.",
         "0001193125-19-090263",
+        appears="table",
     )
-    observed_at: datetime = column("When we read the document, in UTC.", "2026-11-14T02:10:00Z")
-    source: str = column("Key of the source in the table of sources.", "sec-companyfacts")
+    observed_at: datetime = column(
+        "When we read the document, in UTC.",
+        "2026-11-14T02:10:00Z",
+        after="license_class",
+        part="provenance",
+    )
+    source: str = column(
+        "Key of the source in the table of sources.",
+        "sec-companyfacts",
+        identity=0,
+        appears="file",
+        part="origin",
+    )
     source_ref: str = column(
         "Document and location of the value in it.",
         "https://example.org/facts.json#/facts/ifrs-full/Revenue/0",
+        part="provenance",
     )
     document: str = column(
         "SHA-256 of the document that contains it.",
         "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        appears="table",
     )
-    license_class: LicenseClass = column("Licence class of the source.", "public-domain")
-    method: Method = column("How the value was extracted from the document.", "xbrl")
+    license_class: LicenseClass = column(
+        "Licence class of the source.", "public-domain", part="provenance"
+    )
+    method: Method = column(
+        "How the value was extracted from the document.", "xbrl", part="provenance"
+    )
     extraction_confidence: Decimal | None = column(
-        "Score of the extraction; null if it is not scored.", None, default=None
+        "Score of the extraction; null if it is not scored.",
+        None,
+        default=None,
+        part="provenance",
     )
     withdrawn: bool = column(
         "True if the publisher withdrew the figure; its values are then null.",
         False,
         default=False,
+        appears="file",
+        part="time",
     )

@@ -6,10 +6,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
+from sqlmodel import SQLModel
 
-from tests.helpers.evolution import opened, wider_table, with_columns
+from tests.helpers.evolution import opened, wider_table, with_columns, without_columns
 from tests.helpers.facts import fact, facts
 from tests.helpers.record_rows import FIRST, SECOND, load, restated, sighting
 from warehouse.errors import ColumnsChanged
@@ -19,10 +19,11 @@ from warehouse.record.as_of import vintages_query
 from warehouse.record.incoming import to_arrow
 from warehouse.record.merge import CompleteScope
 from warehouse.record.quarantine import quarantined_rows
-from warehouse.record.store import SCHEMAS, Record, commit_entries
-from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, RecordTable, arrow_schema
+from warehouse.record.row_hashes import content_hashes
+from warehouse.record.store import ROWS, Record, commit_entries
+from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, RecordTable
 from warehouse.record.versions import load_seqs_of, name_version
-from warehouse.tables import LoadEntry
+from warehouse.tables import Fundamental, LoadEntry
 
 WIDER = wider_table(FUNDAMENTALS, note=str | None)
 EVERY_TYPE: dict[str, tuple[Any, Any]] = {
@@ -89,7 +90,7 @@ def test_a_reader_writes_nothing_and_reads_the_column_as_null(record: Record) ->
 
 def test_a_reader_creates_no_table(tmp_path: Path) -> None:
     reader = Record(str(tmp_path / "record"))
-    for name in SCHEMAS:
+    for name in ROWS:
         assert len(reader.query(f"FROM {reader.relation(name)}")) == 0
     assert [reader.load_seq(table) for table in RECORD_TABLES] == [0] * len(RECORD_TABLES)
     assert not (tmp_path / "record").exists()
@@ -212,7 +213,7 @@ def test_a_writer_that_opened_the_table_before_the_column_was_added_goes_on(reco
         loaded_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
     wider = with_columns(LoadEntry, note=str | None)
-    newer = opened(record, loads=arrow_schema(wider))
+    newer = opened(record, loads=wider)
     commit_entries(newer, "loads", [wider(**entry.model_dump(), note="n")])
     # The class of a running process does not change, so it is told that it is too old.
     with pytest.raises(ColumnsChanged, match=r"'note'.*newer version"):
@@ -230,7 +231,7 @@ def test_the_ledger_is_completed_from_commits_made_before_a_column_was_added(
     wider = with_columns(LoadEntry, note=str | None)
     wider.model_fields["note"].default = ...
     monkeypatch.setattr(ledger, "LoadEntry", wider)
-    newer = opened(record, loads=arrow_schema(wider))
+    newer = opened(record, loads=wider)
     ledger.write_missing_entries(newer, FUNDAMENTALS)
     loads = newer.query(f"SELECT load_seq, note FROM {newer.relation('loads')}").to_pylist()
     assert loads == [{"load_seq": 1, "note": None}]
@@ -241,7 +242,7 @@ def test_versions_and_quarantine_are_read_from_tables_that_lack_a_column(record:
     append(record, FUNDAMENTALS, rows, Load("test", ("d",)))
     name = name_version(record)
     wider = {
-        table: pa.schema([*SCHEMAS[table], pa.field("note", pa.string())])
+        table: with_columns(ROWS[table], note=str | None)
         for table in ("quarantine", "retries", "versions", "loads", "quality")
     }
     newer = opened(record, **wider)
@@ -256,41 +257,46 @@ def test_versions_and_quarantine_are_read_from_tables_that_lack_a_column(record:
     assert len(quarantined_rows(newer)) == 1
 
 
-def narrowed(*dropped: str, **added: pa.DataType) -> pa.Schema:
-    schema = SCHEMAS["fundamentals"]
-    kept = [field for field in schema if field.name not in dropped]
-    return pa.schema([*kept, *(pa.field(name, kind) for name, kind in added.items())])
-
-
 @pytest.mark.parametrize(
-    ("schema", "words"),
+    ("row", "words"),
     [
-        (narrowed("fiscal_label"), "fundamentals: column 'fiscal_label' is stored as string and "),
         (
-            narrowed("fiscal_label", year_label=pa.string()),
+            without_columns(Fundamental, "fiscal_label"),
+            "fundamentals: column 'fiscal_label' is stored as string and no longer declared;",
+        ),
+        (
+            with_columns(without_columns(Fundamental, "fiscal_label"), year_label=str | None),
             r"'fiscal_label'.*\(is 'year_label' its new name\?\)",
         ),
         (
-            narrowed("fiscal_label", fiscal_label=pa.int64()),
-            "column 'fiscal_label' is stored as string and declared as int64; .*add a nullable ",
+            with_columns(Fundamental, fiscal_label=int | None),
+            r"column 'fiscal_label' is stored as string and declared as int64; .*add a nullable ",
         ),
         (
-            narrowed("unit", unit=pa.string()),
+            with_columns(Fundamental, unit=str | None),
             "column 'unit' is stored as string not null and declared as string;",
         ),
         (
-            pa.schema([*SCHEMAS["fundamentals"], pa.field("rank", pa.int64(), nullable=False)]),
+            with_columns(Fundamental, rank=int),
             r"column 'rank' is new and required \(int64 not null\).*declare it as nullable",
         ),
+        (
+            with_columns(Fundamental, part=(str | None, {"identity": 9})),
+            "column 'part' is new and declared as identity, but stored rows are identified ",
+        ),
+        (
+            with_columns(Fundamental, note=(str | None, {"content": True})),
+            "column 'note' is new and declared as content; declare with since=",
+        ),
     ],
-    ids=["removed", "renamed", "another type", "nullable", "required"],
+    ids=["removed", "renamed", "another type", "nullable", "required", "identity", "content"],
 )
 def test_any_other_change_of_columns_is_refused_with_its_name(
-    record: Record, schema: pa.Schema, words: str
+    record: Record, row: type[SQLModel], words: str
 ) -> None:
     restated(record)
     version = versions(record, "fundamentals")
-    changed = opened(record, fundamentals=schema)
+    changed = opened(record, fundamentals=row)
     with pytest.raises(ColumnsChanged, match=words):
         changed.table("fundamentals")
     with pytest.raises(ColumnsChanged, match=words):
@@ -304,7 +310,7 @@ def test_a_reader_refuses_another_type_and_reads_past_a_column_it_does_not_know(
 ) -> None:
     restated(record)
     with pytest.raises(ColumnsChanged, match="'fiscal_label' is stored as string"):
-        opened(record, fundamentals=narrowed("fiscal_label", fiscal_label=pa.int64())).relation(
+        opened(record, fundamentals=with_columns(Fundamental, fiscal_label=int | None)).relation(
             "fundamentals"
         )
     # A column of a newer version: the rows can be read, and nothing can be written.
@@ -331,3 +337,45 @@ def test_sightings_of_every_table_have_the_writers_columns_after_a_column_was_ad
     load(newer, wider, sighting(**(row | {"id_value": "y"}), status="a", note="n"))
     stored = newer.table(table.name).to_pyarrow_table().to_pylist()
     assert sorted((row["load_seq"], row["note"]) for row in stored) == [(1, None), (2, "n")]
+
+
+LATER = {"content": True, "since": "0.2.0"}
+
+
+def test_a_content_column_added_later_leaves_stored_hashes_as_they_are(record: Record) -> None:
+    restated(record)
+    table = wider_table(FUNDAMENTALS, note=(str | None, LATER))
+    newer = opened(record, table)
+    # Read again without a value, it is what is stored; with one, it is another content.
+    rows, _ = to_arrow(table, [fact("10", available_at=FIRST, publication="a-1")])
+    assert append(newer, table, rows, Load("test", ("d",))).held == 1
+    later = datetime(2026, 1, 2, tzinfo=UTC)
+    load(
+        newer,
+        table,
+        fact("12.50", available_at=SECOND, publication="a-3", observed_at=later, note="audited"),
+    )
+    assert [(row["vintage"], row["note"]) for row in rows_of(newer, table)] == [
+        (1, None),
+        (2, None),
+        (3, "audited"),
+    ]
+
+
+def test_content_columns_added_later_are_told_apart_in_any_order_of_the_class() -> None:
+    both = {"first": (str | None, LATER), "second": (str | None, LATER)}
+    tables = [
+        wider_table(FUNDAMENTALS, **both),
+        wider_table(FUNDAMENTALS, **dict(reversed(both.items()))),
+    ]
+    values = [(None, None), ("a", None), (None, "a"), ("a", "a"), ("a", "b"), ("b", "a")]
+    hashes = []
+    for table in tables:
+        rows, _ = to_arrow(
+            table, [fact("1", first=first, second=second) for first, second in values]
+        )
+        hashes.append(content_hashes(table, rows).to_pylist())
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes[0])) == len(values)
+    plain, _ = to_arrow(FUNDAMENTALS, [fact("1")])
+    assert content_hashes(FUNDAMENTALS, plain).to_pylist() == hashes[0][:1]
