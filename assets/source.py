@@ -31,14 +31,16 @@ class Parser:
     """How the documents of a source are read.
 
     Raise ``version`` whenever the same document gives other rows or rejections than before: its
-    documents are then read again. ``stream`` reads a large body in parts, so that memory stays
-    flat.
+    documents are then read again. ``variant`` says what else decides about rows where sources
+    share a parser, such as the quirks of a portal; a change counts like a new version. ``stream``
+    reads a large body in parts, so that memory stays flat.
     """
 
     version: int
     parse: Parse
     stream: Stream | None = None
     bind_key: BindKey | None = None
+    variant: str = ""
 
     def with_withheld_key(self, key: str) -> "Parser":
         """Return the parser that hashes withheld parties under ``key``."""

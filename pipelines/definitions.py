@@ -6,8 +6,8 @@ import dagster as dg
 
 from assets.ingest.assets import landed_key, source_assets
 from assets.ingest.resources import IngestResource
-from assets.ingest.sources import SOURCES
-from pipelines.publish import Publishing, published_build
+from assets.ingest.sources import sources_of
+from pipelines.publish import Publishing, published_assets
 from pipelines.schedules import schedules
 from pipelines.sensors import new_documents
 from warehouse.settings import Settings, read_settings
@@ -15,10 +15,12 @@ from warehouse.settings import Settings, read_settings
 
 def definitions(settings: Settings) -> dg.Definitions:
     """Return the Dagster definitions of an installation."""
-    assets = source_assets(SOURCES, settings)
-    landed_keys = {landed_key(source) for source in SOURCES}
+    sources = sources_of(settings)
+    assets = source_assets(sources, settings)
+    landed_keys = {landed_key(source) for source in sources}
     landed = [asset for asset in assets if not landed_keys.isdisjoint(asset.keys)]
     loaded = [asset for asset in assets if asset not in landed]
+    published = published_assets(sources)
     ingest = dg.define_asset_job(
         "ingest",
         dg.AssetSelection.assets(*loaded),
@@ -26,7 +28,7 @@ def definitions(settings: Settings) -> dg.Definitions:
     )
     publish = dg.define_asset_job(
         "publish",
-        dg.AssetSelection.assets(published_build),
+        dg.AssetSelection.assets(published),
         description="Publish the loaded data as one build.",
     )
     storage = IngestResource(
@@ -35,10 +37,10 @@ def definitions(settings: Settings) -> dg.Definitions:
         record_url=settings.record,
     )
     return dg.Definitions(
-        assets=[*assets, published_build],
+        assets=[*assets, published],
         jobs=[ingest, publish],
         schedules=schedules(landed, ingest, publish),
-        sensors=[new_documents(ingest, storage)],
+        sensors=[new_documents(ingest, storage, sources)],
         executor=dg.in_process_executor,
         resources={
             "storage": storage,
@@ -50,6 +52,7 @@ def definitions(settings: Settings) -> dg.Definitions:
                 signing_key=str(settings.signing_key),
                 docs=str(settings.docs),
                 keep=settings.keep_builds,
+                portal_files=list(map(str, settings.portal_files)),
             ),
         },
     )

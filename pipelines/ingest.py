@@ -10,7 +10,7 @@ from assets.fetching.fetchers import Window
 from assets.ingest.land import land_live, land_sample
 from assets.ingest.load import load_source
 from assets.ingest.metadata import counts_in_words, total_counts
-from assets.ingest.sources import SOURCES
+from assets.ingest.sources import sources_of
 from assets.source import Source, refuse_restricted
 from pipelines.output import progress_console
 from warehouse.errors import SankofaError
@@ -45,19 +45,19 @@ def ingest_each(
     settings: Settings, keys: tuple[str, ...], live: bool, from_: date | None, to: date | None
 ) -> Iterator[Outcome]:
     """Land and load source by source; one that fails is reported and the others go on."""
-    for source in _selected_sources(keys):
+    for source in _selected_sources(settings, keys):
         try:
             yield _ingest_source(settings, source, live, Window(from_, to))
         except SankofaError as error:
             yield Outcome(source.key, failed=str(error))
 
 
-def _selected_sources(keys: tuple[str, ...]) -> list[Source]:
-    sources = {source.key: source for source in SOURCES}
+def _selected_sources(settings: Settings, keys: tuple[str, ...]) -> list[Source]:
+    sources = {source.key: source for source in sources_of(settings)}
     for key in keys:
         if key not in sources:
             raise SankofaError(f"unknown source: {key}; one of {', '.join(sources)}")
-    permitted = [source.key for source in SOURCES if source.permitted]
+    permitted = [source.key for source in sources.values() if source.permitted]
     return [sources[key] for key in keys or permitted]
 
 

@@ -1,9 +1,10 @@
 """One publication: derive, audit, export, write the pages, then switch readers to the build."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,8 @@ from assets.exports.signing import SigningKey
 from assets.metrics import derive as metrics
 from assets.pages.site import PAGE_FILES, write_site
 from assets.signals import derive as signals
+from assets.tenders.portal_files import PORTALS
+from assets.tenders.portals import Portal
 from pipelines.builds import COUNTS, MEASURED, clear_unpublished
 from quality.audit import audit
 from quality.data_docs import write_docs
@@ -38,8 +41,10 @@ _MEASUREMENTS = TypeAdapter(list[QualityMetric])
 
 
 @cache
-def derivations() -> tuple[Derivation, ...]:
+def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[Derivation, ...]:
     """Return what is derived from a snapshot, under versions made from the code that does it.
+
+    ``portals`` are those of the installation.
 
     The last two derive no table: a build is also made again if the code of its files, its mart
     or its pages changes.
@@ -48,10 +53,23 @@ def derivations() -> tuple[Derivation, ...]:
     return (
         entities.derivation(),
         Derivation(code_version(METRIC_SET, "assets.metrics.derive"), metrics.metrics),
-        Derivation(code_version(SIGNAL_SET, "assets.signals.derive"), signals.signals),
+        Derivation(
+            f"{code_version(SIGNAL_SET, 'assets.signals.derive')}.{_dates_hash(portals)}",
+            partial(signals.signals, portals={portal.key: portal for portal in portals}),
+        ),
         Derivation(files, lambda _: {}),
         Derivation(code_version("pages", "assets.pages.site", files=PAGE_FILES), lambda _: {}),
     )
+
+
+def _dates_hash(portals: tuple[Portal, ...]) -> str:
+    """Return a hash of how portals write dates, which decides about signals."""
+    dates = sorted(
+        (portal.key, sorted(map(str, portal.sentinel_dates)), portal.zone_label_is_wrong)
+        for portal in portals
+        if portal.sentinel_dates or portal.zone_label_is_wrong
+    )
+    return hashlib.sha256(msgspec.json.encode(dates)).hexdigest()[:4]
 
 
 @dataclass
@@ -66,6 +84,7 @@ class Publication:
     docs: Path
     notice: str
     confirm_loss: str | None = None
+    portals: tuple[Portal, ...] = tuple(PORTALS.values())
     derived: dict[str, pa.Table] = field(default_factory=dict)
     report: Report | None = None
     manifest: Manifest | None = None
@@ -76,7 +95,7 @@ class Publication:
             record,
             self.marts,
             self.notice,
-            derivations=[self._recorded(derivation) for derivation in derivations()],
+            derivations=[self._recorded(derivation) for derivation in derivations(self.portals)],
             audit=self._audit,
             export=self._export,
             work=self.work,

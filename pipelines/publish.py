@@ -5,18 +5,20 @@ that are published, and none of it stays if the audit fails.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pyarrow as pa
+from pydantic import Field
 
 from assets.entities.derive import party_match_counts, same_as_counts
 from assets.ingest.assets import FRESHNESS_POLICY, table_key
 from assets.ingest.metadata import column_metadata
 from assets.ingest.resources import IngestResource
-from assets.ingest.sources import SOURCES
+from assets.source import Source
+from assets.tenders.portal_files import portals_of
 from pipelines.builds import delete_old_versions
 from pipelines.publication import Publication
 from quality.checks import check_results, check_specs
@@ -38,11 +40,11 @@ _BUILD = dg.AssetKey(BUILD)
 _CHECKS = check_specs(_BUILD)
 
 
-def _loaded(*tables: RecordTable) -> list[dg.AssetKey]:
+def _loaded(sources: Iterable[Source], *tables: RecordTable) -> list[dg.AssetKey]:
     """Return the keys of the assets that load the given tables."""
     return [
         table_key(source, table)
-        for source in SOURCES
+        for source in sources
         for table in source.tables
         if source.permitted and table in tables
     ]
@@ -58,6 +60,7 @@ class Publishing(dg.ConfigurableResource[Any]):
     signing_key: str
     docs: str
     keep: int
+    portal_files: list[str] = Field(default_factory=list)
 
     def publication(self, notice: str, confirm_loss: str) -> Publication:
         """Create a publication."""
@@ -70,6 +73,7 @@ class Publishing(dg.ConfigurableResource[Any]):
             Path(self.docs),
             notice,
             confirm_loss or None,
+            portals_of(map(Path, self.portal_files)),
         )
 
 
@@ -79,78 +83,83 @@ class PublishConfig(dg.Config):
     confirm_loss: str = ""
 
 
-def _derived(
-    name: str, group: str, description: str, *after: RecordTable, also: tuple[str, ...] = ()
-) -> dg.AssetSpec:
-    return dg.AssetSpec(
-        name,
-        deps=[*also, *_loaded(*after)],
-        group_name=group,
-        description=description,
-        kinds={"duckdb"},
-        skippable=True,
-        metadata=column_metadata(DERIVED[name]),
-    )
+def published_assets(sources: Sequence[Source]) -> dg.AssetsDefinition:
+    """Return the assets that publish what was loaded from the sources."""
+    return dg.multi_asset(name=BUILD, specs=_specs(sources), check_specs=_CHECKS)(published_build)
 
 
-_TENDERS = (TENDER_RELEASES, TENDER_PARTIES)
-_SPECS = (
-    _derived(
-        "same_as",
-        "entities",
-        "Ids found to be one organisation, and which of them is pointed to.",
-        ENTITIES,
-        IDENTIFIERS,
-    ),
-    _derived(
-        "party_matches",
-        "entities",
-        "Which organisation each party of tenders is, or why that is not known.",
-        TENDER_PARTIES,
-        also=("same_as",),
-    ),
-    _derived(
-        "metrics",
-        "metrics",
-        "metrics-v1 of every full year of every issuer, each with its inputs and the days for "
-        "which it is the answer; and for every absent value the reason.",
-        FUNDAMENTALS,
-    ),
-    _derived(
-        "signals",
-        "signals",
-        "The thirteen procurement panels, by month, with coverage and vintages.",
-        *_TENDERS,
-        FUNDAMENTALS,
-        also=("party_matches",),
-    ),
-    _derived(
-        "quality",
-        "published",
-        "Measurements against the floors of each dataset, with their history.",
-        *RECORD_TABLES,
-        also=("metrics", "signals"),
-    ),
-    dg.AssetSpec(
-        "exports",
-        deps=["quality", *_loaded(*RECORD_TABLES)],
-        group_name="published",
-        description="Parquet files with every vintage, deltas, and the signed manifest.",
-        kinds={"parquet"},
-        skippable=True,
-    ),
-    dg.AssetSpec(
-        BUILD,
-        deps=["exports", "quality", *_loaded(*RECORD_TABLES)],
-        group_name="published",
-        description="Every vintage loaded so far, as one build that readers switch to at once.",
-        kinds={"sqlite"},
-        freshness_policy=FRESHNESS_POLICY,
-    ),
-)
+def _specs(sources: Sequence[Source]) -> list[dg.AssetSpec]:
+    def derived(
+        name: str, group: str, description: str, *after: RecordTable, also: tuple[str, ...] = ()
+    ) -> dg.AssetSpec:
+        return dg.AssetSpec(
+            name,
+            deps=[*also, *_loaded(sources, *after)],
+            group_name=group,
+            description=description,
+            kinds={"duckdb"},
+            skippable=True,
+            metadata=column_metadata(DERIVED[name]),
+        )
+
+    loaded = _loaded(sources, *RECORD_TABLES)
+    return [
+        derived(
+            "same_as",
+            "entities",
+            "Ids found to be one organisation, and which of them is pointed to.",
+            ENTITIES,
+            IDENTIFIERS,
+        ),
+        derived(
+            "party_matches",
+            "entities",
+            "Which organisation each party of tenders is, or why that is not known.",
+            TENDER_PARTIES,
+            also=("same_as",),
+        ),
+        derived(
+            "metrics",
+            "metrics",
+            "metrics-v1 of every full year of every issuer, each with its inputs and the days for "
+            "which it is the answer; and for every absent value the reason.",
+            FUNDAMENTALS,
+        ),
+        derived(
+            "signals",
+            "signals",
+            "The thirteen procurement panels, by month, with coverage and vintages.",
+            TENDER_RELEASES,
+            TENDER_PARTIES,
+            FUNDAMENTALS,
+            also=("party_matches",),
+        ),
+        derived(
+            "quality",
+            "published",
+            "Measurements against the floors of each dataset, with their history.",
+            *RECORD_TABLES,
+            also=("metrics", "signals"),
+        ),
+        dg.AssetSpec(
+            "exports",
+            deps=["quality", *loaded],
+            group_name="published",
+            description="Parquet files with every vintage, deltas, and the signed manifest.",
+            kinds={"parquet"},
+            skippable=True,
+        ),
+        dg.AssetSpec(
+            BUILD,
+            deps=["exports", "quality", *loaded],
+            group_name="published",
+            description="Every vintage loaded so far, as one build that readers switch to at once.",
+            kinds={"sqlite"},
+            freshness_policy=FRESHNESS_POLICY,
+        ),
+    ]
 
 
-@dg.multi_asset(name=BUILD, specs=_SPECS, check_specs=_CHECKS)
 def published_build(
     config: PublishConfig, storage: IngestResource, publishing: Publishing
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from assets.ingest.quarantine import document_of, excerpt, may_name_people, retry
-from assets.ingest.sources import SOURCES
+from assets.ingest.sources import sources_of
 from pipelines.ingest import progress_bar
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
@@ -13,17 +13,17 @@ from warehouse.record.store import Record
 from warehouse.settings import Settings
 from warehouse.tables import RetryEntry
 
-_SOURCES = {source.key: source for source in SOURCES}
 _HIDDEN = "not shown: a document of this source can hold personal data"
 
 
 def describe_row(settings: Settings, refusal: QuarantinedRow) -> dict[str, object]:
     """Return all details of a quarantined row, its document and its location there."""
     landing = Landing(settings.landing)
+    sources = {source.key: source for source in sources_of(settings)}
     document = document_of(landing, refusal)
     if document is None:
         text = "not shown: the document is not landed; fetch it again"
-    elif may_name_people(_SOURCES.get(refusal.source)):
+    elif may_name_people(sources.get(refusal.source)):
         text = _HIDDEN
     else:
         text = excerpt(landing, document, refusal) or "not shown: it is no text, or too long"
@@ -49,16 +49,17 @@ def retry_each(
 ) -> Iterator[tuple[str, list[RetryEntry]]]:
     """Retry rows source by source; yield each source with the outcomes of its rows."""
     landing = Landing(settings.landing)
+    sources = {source.key: source for source in sources_of(settings)}
     in_order = sorted(chosen, key=lambda row: row.source)
     for key, refusals in groupby(in_order, key=lambda row: row.source):
-        if key not in _SOURCES:
+        if key not in sources:
             raise SankofaError(f"unknown source: {key}; its documents cannot be read again")
         with progress_bar() as bar:
             step = bar.add_task(f"{key}: reading again", total=None)
             rows = retry(
                 record,
                 landing,
-                _SOURCES[key].with_withheld_key(settings.withheld_key),
+                sources[key].with_withheld_key(settings.withheld_key),
                 list(refusals),
                 lambda done, total, step=step: bar.update(step, completed=done, total=total),  # type: ignore[misc]
             )

@@ -1,7 +1,7 @@
 """A sensor that loads a source as soon as it has new documents."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,12 @@ import dagster as dg
 from assets.ingest.assets import table_key
 from assets.ingest.load import has_unread
 from assets.ingest.resources import IngestResource
-from assets.ingest.sources import SOURCES
 from assets.source import Source
 
 
-def new_documents(ingest: Any, storage: IngestResource) -> dg.SensorDefinition:
+def new_documents(
+    ingest: Any, storage: IngestResource, sources: Sequence[Source]
+) -> dg.SensorDefinition:
     """Return a sensor for new files in the documents folder and for unread landed documents."""
     description = "Load a source as soon as it has a new file or a newly landed document."
 
@@ -23,11 +24,11 @@ def new_documents(ingest: Any, storage: IngestResource) -> dg.SensorDefinition:
         """Request a load of every source with new documents since the last evaluation."""
         previous = json.loads(context.cursor or "{}")
         current = {
-            source.key: _fingerprint(storage, source) for source in SOURCES if source.permitted
+            source.key: _fingerprint(storage, source) for source in sources if source.permitted
         }
         context.update_cursor(json.dumps(current))
         nothing_new = True
-        for source in SOURCES:
+        for source in sources:
             if not source.permitted or not _is_new(storage, source, previous, current):
                 continue
             nothing_new = False

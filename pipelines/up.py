@@ -22,6 +22,7 @@ class ServerUrls:
 
 def is_ready(settings: Settings) -> bool:
     """Return whether a build of the current schema and rules is published."""
+    from assets.tenders.portal_files import portals_of
     from pipelines.publication import derivations
     from warehouse.mart.builds import builds_at
     from warehouse.mart.tables import MART_SCHEMA_VERSION
@@ -31,7 +32,8 @@ def is_ready(settings: Settings) -> bool:
     if current is None:
         return False
     made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
-    ours = MART_SCHEMA_VERSION, [derivation.version for derivation in derivations()]
+    versions = [derivation.version for derivation in derivations(portals_of(settings.portal_files))]
+    ours = MART_SCHEMA_VERSION, versions
     return (made_from.get("layout"), made_from.get("rules")) == ours
 
 

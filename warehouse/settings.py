@@ -118,6 +118,10 @@ _TOKEN = Kind(str.strip)
 _FOLDER = Kind(lambda text: Path(text).resolve(), "a folder")
 _PATH = Kind(Path, "a path")
 _FILE = Kind(lambda text: Path(text) if text else None, "a file")
+_FILES = Kind(
+    lambda text: tuple(Path(part.strip()) for part in text.split(",") if part.strip()),
+    "files, separated by commas",
+)
 _URL = Kind(_parse_url, "an http:// or https:// URL")
 _CONTACT = Kind(
     lambda text: _parse_contact(text) if text else "", "an e-mail address or a web page"
@@ -283,6 +287,14 @@ class Settings:
             "Fetches a source from a mirror or a test server; documents keep the publisher's "
             "address.",
             default_meaning="see [sources.md](sources.md)",
+        ),
+    ]
+    portal_files: Annotated[
+        tuple[Path, ...],
+        Setting(
+            "SANKOFA_PORTALS",
+            _FILES,
+            "Files of further OCDS portals, as [add-a-portal.md](add-a-portal.md) describes.",
         ),
     ]
     ciks: Annotated[

@@ -22,6 +22,7 @@ import tenacity
 
 from assets.fetching.http_bodies import (
     LATER,
+    RETRYABLE_STATUSES,
     AttemptFailed,
     BodyLimits,
     ExpectedFormat,
@@ -123,6 +124,7 @@ class _RequestSpec:
     seconds: float
     headers: dict[str, str] = field(default_factory=dict)
     content: bytes | None = None
+    retry_on: frozenset[int] = RETRYABLE_STATUSES
 
 
 class Client:
@@ -187,23 +189,39 @@ class Client:
         """True if a mirror is asked in place of the publisher."""
         return self._mirror is not None
 
+    def published_url(self, url: str) -> str:
+        """Return the publisher's address of a URL, which a mirror may have written as its own."""
+        return url if self._mirror is None else self._mirror.published_url(url)
+
     def get(
-        self, url: str, expects: ExpectedFormat = "any", *, conditional: bool = False
+        self,
+        url: str,
+        expects: ExpectedFormat = "any",
+        *,
+        conditional: bool = False,
+        retry_on: frozenset[int] = RETRYABLE_STATUSES,
     ) -> SourceResponse:
         """GET a URL; with ``conditional``, an unchanged document has no body."""
-        url = self._published(url)
+        url = self.published_url(url)
         headers = self._conditions(url) if conditional else {}
-        return self._whole(
-            _RequestSpec("GET", url, expects, self._limits, self._times.whole, headers)
+        spec = _RequestSpec(
+            "GET", url, expects, self._limits, self._times.whole, headers, retry_on=retry_on
         )
+        return self._whole(spec)
 
     def post(
-        self, url: str, content: bytes, headers: Mapping[str, str], expects: ExpectedFormat = "json"
+        self,
+        url: str,
+        content: bytes,
+        headers: Mapping[str, str],
+        expects: ExpectedFormat = "json",
+        *,
+        retry_on: frozenset[int] = RETRYABLE_STATUSES,
     ) -> SourceResponse:
         """POST a query; it must change nothing at the source, because it may be retried."""
-        url = self._published(url)
+        url = self.published_url(url)
         spec = _RequestSpec(
-            "POST", url, expects, self._limits, self._times.whole, dict(headers), content
+            "POST", url, expects, self._limits, self._times.whole, dict(headers), content, retry_on
         )
         return self._whole(spec)
 
@@ -213,16 +231,16 @@ class Client:
         target: IO[bytes],
         expects: ExpectedFormat = "any",
         limits: BodyLimits = LARGE,
+        *,
+        retry_on: frozenset[int] = RETRYABLE_STATUSES,
     ) -> SourceResponse:
         """Write a body of any size to an empty file; the returned response carries none."""
-        url = self._published(url)
+        url = self.published_url(url)
         headers = self._conditions(url)
-        return self._fetch(
-            _RequestSpec("GET", url, expects, limits, self._times.download, headers), target
+        spec = _RequestSpec(
+            "GET", url, expects, limits, self._times.download, headers, retry_on=retry_on
         )
-
-    def _published(self, url: str) -> str:
-        return url if self._mirror is None else self._mirror.published_url(url)
+        return self._fetch(spec, target)
 
     def _asked(self, url: str) -> str:
         return url if self._mirror is None else self._mirror.asked(url)
@@ -290,7 +308,7 @@ class Client:
         try:
             with contextlib.closing(self._send(spec)) as response:
                 if response.status_code != 304:
-                    refuse_status(response, check_deadline)
+                    refuse_status(response, check_deadline, spec.retry_on)
                     receive(response, spec.expects, spec.limits, sink, on_chunk)
                 return _source_response(spec, response)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:

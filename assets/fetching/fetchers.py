@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from assets.fetching.client import Client, FetchError, SourceResponse
-from assets.fetching.http_bodies import ExpectedFormat
+from assets.fetching.http_bodies import RETRYABLE_STATUSES, ExpectedFormat
 from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse
 from warehouse.settings import Settings
@@ -67,14 +67,16 @@ class FetchTask:
             headers=response.headers | dict(extra_headers or {}),
         )
 
-    def download(self, url: str, expects: ExpectedFormat) -> Iterator[FetchedResponse]:
+    def download(
+        self, url: str, expects: ExpectedFormat, retry_on: frozenset[int] = RETRYABLE_STATUSES
+    ) -> Iterator[FetchedResponse]:
         """Download a large file to a temporary one; yield nothing if it has not changed.
 
         The temporary file is deleted when the caller asks for the next document.
         """
         # Unnamed: the kernel frees it even if the process is killed.
         with tempfile.TemporaryFile() as body:
-            response = self.client.download(url, body, expects)
+            response = self.client.download(url, body, expects, retry_on=retry_on)
             if response.changed:
                 body.seek(0)
                 yield FetchedResponse(

@@ -102,8 +102,12 @@ def receive(
     _refuse_incomplete(expects, sink, written)
 
 
-def refuse_status(response: httpx2.Response, check_deadline: Callable[[], None]) -> None:
-    """Raise AttemptFailed unless the status is a success."""
+def refuse_status(
+    response: httpx2.Response,
+    check_deadline: Callable[[], None],
+    retry_on: frozenset[int] = RETRYABLE_STATUSES,
+) -> None:
+    """Raise AttemptFailed unless the status is a success; ``retry_on`` may pass with time."""
     status = response.status_code
     # 206 is a part of a document, and none was requested.
     if 200 <= status < 300 and status != 206:
@@ -112,7 +116,7 @@ def refuse_status(response: httpx2.Response, check_deadline: Callable[[], None])
     raise AttemptFailed(
         f"it answers {status}{f', saying {words!r}' if words else ''}",
         _ADVICE.get(status, LATER if status >= 500 else "check the address"),
-        retryable=status in RETRYABLE_STATUSES,
+        retryable=status in retry_on,
         status=status,
         after=retry_after(response.headers.get("retry-after"), datetime.now(UTC)),
     )

@@ -4,6 +4,7 @@ Start here: ``signals`` runs the steps in order. Each step creates temporary tab
 the next ones read; a panel adds its measures to ``raw``, and rows become vintages at the end.
 """
 
+from collections.abc import Mapping
 from contextlib import closing
 
 import duckdb
@@ -17,6 +18,7 @@ from assets.signals.process_states import create_states
 from assets.signals.rates import add_award_to_estimate, add_rates
 from assets.signals.raw_measures import create_coverages, create_quotients, create_raw
 from assets.signals.suppliers import add_newcomers
+from assets.tenders.portals import Portal
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.signals import PANELS, SIGNAL_SET
 from warehouse.record.tables import arrow_schema
@@ -31,12 +33,15 @@ _SOURCE_REF = """concat(sources, ' (AF-TENDER releases',
 _KEY = "panel, country_no, month_no, dimension, dimension_value, party_no, measure, currency"
 
 
-def signals(snapshot: Snapshot) -> dict[str, pa.Table]:
-    """Derive every panel from all vintages of the tenders; no clock is used."""
+def signals(snapshot: Snapshot, portals: Mapping[str, Portal]) -> dict[str, pa.Table]:
+    """Derive every panel from all vintages of the tenders; no clock is used.
+
+    ``portals`` say how each source of tenders writes dates.
+    """
     with closing(snapshot.sql.cursor()) as sql:
         # The order is that of the tables: states need the countries, panels need the states.
         number_countries(sql)
-        create_states(sql)
+        create_states(sql, portals)
         create_raw(sql)
         for add_panels in (
             add_rates,

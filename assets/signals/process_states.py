@@ -6,13 +6,15 @@ state holds from ``known_from_closing`` until before ``known_until_closing``, so
 sees a release or a vintage that was published after it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import duckdb
 
 from assets.signals.awards import read_awards
 from assets.signals.calendar import at_closing, closing_intervals, month_number, until_closing
-from warehouse.methodology.signals import FINAL_STATUSES, HOME_CURRENCY, METHODS, MONEY_BELOW
+from assets.tenders.portals import Portal
+from warehouse.currencies import HOME_CURRENCY
+from warehouse.methodology.signals import FINAL_STATUSES, METHODS, MONEY_BELOW
 
 # 60 bits of the row id: enough to identify one vintage of a release, and faster to join on.
 _RELEASE_VINTAGE_ID = "CAST(concat('0x', left(row_id, 15)) AS BIGINT)"
@@ -21,10 +23,10 @@ _USABLE = "NOT withdrawn AND available_at IS NOT NULL"
 _STATED_ON = "coalesce(released_on, available_at)"
 
 
-def create_states(sql: duckdb.DuckDBPyConnection) -> None:
+def create_states(sql: duckdb.DuckDBPyConnection, portals: Mapping[str, Portal]) -> None:
     """Create ``parties``, ``states`` of processes, ``award_lines`` and ``awarded`` processes."""
     _create_parties(sql)
-    _create_codes(sql)
+    _create_codes(sql, portals)
     _create_release_vintages(sql)
     _create_named_parties(sql)
     _create_states(sql)
@@ -61,7 +63,7 @@ FROM (SELECT source, party_key, bool_or(withheld) AS withheld FROM mentions GROU
 LEFT JOIN matched USING (source, party_key)""")
 
 
-def _create_codes(sql: duckdb.DuckDBPyConnection) -> None:
+def _create_codes(sql: duckdb.DuckDBPyConnection, portals: Mapping[str, Portal]) -> None:
     """Read the awards, and number categories and currencies as ``codes``.
 
     Numbers are grouped and joined faster than texts.
@@ -72,6 +74,7 @@ def _create_codes(sql: duckdb.DuckDBPyConnection) -> None:
 SELECT {_RELEASE_VINTAGE_ID} AS release_vintage_id, source,
     CAST(observed_at AS DATE) AS observed_on, release
 FROM tender_releases WHERE {_USABLE} AND contains(release, '"awards"')""",
+        portals,
     )
     # Read in Python: DuckDB reads an amount in JSON as DOUBLE, which loses digits.
     sql.register("stated_awards", awards)
@@ -84,6 +87,7 @@ SELECT CAST(row_number() OVER (ORDER BY code) AS INTEGER) AS code_no, code FROM 
     UNION SELECT currency_reported FROM fundamentals WHERE line_item = 'revenue'
     UNION FROM (VALUES {home_codes})
 ) WHERE code IS NOT NULL""")
+    # The currency of the row that is written where a country states no amount.
     homes = ", ".join(f"('{country}', '{code}')" for country, code in HOME_CURRENCY.items())
     sql.execute(f"""
 CREATE TEMP TABLE home_currencies AS

@@ -10,7 +10,7 @@ from assets.tenders.columns import ReleaseColumns
 from assets.tenders.json_values import Unreadable
 from assets.tenders.ocds import OcdsMoney, OcdsPeriod, OcdsTender, PublicRelease
 from assets.tenders.parties import Parties, PartyChecker
-from assets.tenders.portals import PORTALS, Portal, license_of
+from assets.tenders.portals import Portal, license_of
 from assets.tenders.redact import Redactor
 from assets.tenders.releases import LocatedRelease, releases_in
 from assets.tenders.values import ReleaseRefused, count, fitting, ident, parse_day, text
@@ -21,16 +21,6 @@ from warehouse.tables import OPEN_CLASSES, LicenseClass
 # Releases whose texts are searched for contacts in one call.
 _SEARCHED_TOGETHER = 2_000
 _NO_TENDER, _NO_MONEY, _NO_PERIOD = OcdsTender(), OcdsMoney(), OcdsPeriod()
-
-
-def parse(document: Document, body: bytes, key: bytes) -> Parsed:
-    """Read a document of a portal in the table of portals."""
-    portal = PORTALS.get(document.source)
-    if portal is None:
-        parsed = Parsed()
-        parsed.reject(TENDER_RELEASES, document, "", f"{document.source}: no such portal")
-        return parsed
-    return parse_portal(document, body, portal, key)
 
 
 def parse_portal(document: Document, body: bytes, portal: Portal, key: bytes) -> Parsed:

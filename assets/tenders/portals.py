@@ -1,6 +1,6 @@
-"""The table of tender portals: whose releases, under which licence, with which quirks.
+"""The tender portals as the parser knows them: country, licence, quirks.
 
-How a portal is fetched does not belong here.
+Their entries are read in ``portal_files``. How a portal is fetched does not belong here.
 """
 
 import re
@@ -37,50 +37,6 @@ class Portal:
     placeholder_ids: frozenset[str] = frozenset()
     complete_addresses: bool = False
     release_url: str | None = field(default=None)
-
-
-_PORTALS = (
-    Portal(
-        "za-etenders",
-        "ZA",
-        "South Africa, eTenders portal of the National Treasury",
-        "public-domain",
-        # Every value.amount of the portal is 0.
-        zero_is_unknown=True,
-        zone_label_is_wrong=True,
-        sentinel_dates=frozenset({date(1, 1, 1)}),
-        complete_addresses=True,
-        release_url="https://ocds-api.etenders.gov.za/api/OCDSReleases/release/{ocid}",
-    ),
-    Portal(
-        "ke-ppip",
-        "KE",
-        "Kenya, Public Procurement Information Portal",
-        "open-attribution",
-        # Every bidder has the role of a supplier.
-        supplier_means_bidder=True,
-    ),
-    Portal(
-        "co-secop",
-        "CO",
-        "Colombia, Colombia Compra Eficiente",
-        "public-domain",
-        # Every supplier of every release has the id "1".
-        placeholder_ids=frozenset({"1"}),
-    ),
-    Portal(
-        "ng-budget",
-        "NG",
-        "Nigeria, Open Contracting Portal",
-        None,
-        zero_is_unknown=True,
-        amounts_as_text=True,
-        sentinel_dates=frozenset({date(1, 1, 1), date(2001, 1, 1)}),
-        placeholder_ids=frozenset({"NG-BPP-"}),
-    ),
-)
-
-PORTALS = {portal.key: portal for portal in _PORTALS}
 
 
 # Restrictions are looked for first: "CC BY-NC" also looks like "CC BY".

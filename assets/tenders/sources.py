@@ -1,71 +1,85 @@
-"""The portals whose releases are read."""
+"""The sources of tenders: one for each portal of a file of portals."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
-from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
 
 from assets.source import Parse, Parser, Source, Stream
-from assets.tenders import fetch
-from assets.tenders.parse import parse
-from assets.tenders.portals import PORTALS
-from assets.tenders.stream import stream
+from assets.tenders.fetch import fetch_portal
+from assets.tenders.parse import parse_portal
+from assets.tenders.portal_files import ENTRIES, PortalEntry, portal_of
+from assets.tenders.portals import Portal
+from assets.tenders.requests.declared import Index
+from assets.tenders.stream import stream_portal
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 
-_PDDL = "Open Data Commons Public Domain Dedication and Licence 1.0"
-_REGISTRY = "https://data.open-contracting.org"
+# Raise it whenever the same document of any portal gives other rows or rejections than before.
+PARSER_VERSION = 1
 
 
-def _parsers(withheld_key: bytes) -> tuple[Parse, Stream]:
-    return partial(parse, key=withheld_key), partial(stream, key=withheld_key)
-
-
-_PARSER = Parser(1, *_parsers(DEVELOPMENT_WITHHELD_KEY.encode()), bind_key=_parsers)
-
-
-def _source(key: str, license_name: str, **live: Any) -> Source:
-    portal = PORTALS[key]
+def portal_source(entry: PortalEntry) -> Source:
+    """Return the source of a portal."""
+    portal = portal_of(entry)
     return Source(
-        key=key,
+        key=entry.key,
         subject="tenders",
-        title=portal.title,
+        title=entry.title,
         license_class=portal.license_class or "licensed",
-        license_name=license_name,
-        parser=_PARSER,
+        license_name=entry.licence.name,
+        parser=_parser(portal),
         tables=(TENDER_RELEASES, TENDER_PARTIES),
         complete=portal.complete_addresses,
-        **live,
+        base_url=entry.base_url,
+        fetch=None if entry.request is None else partial(fetch_portal, entry),
+        requests=_requests(entry),
+        cadence=entry.cadence,
+        rates=_rates(entry),
+        license_url=entry.licence.stated_at,
+        tried=entry.tried,
     )
 
 
-SOURCES = (
-    _source(
-        "za-etenders",
-        _PDDL,
-        base_url="https://ocds-api.etenders.gov.za",
-        fetch=fetch.south_africa,
-        cadence="daily",
-        requests=("/api/OCDSReleases?dateFrom={day}&dateTo={day}&PageNumber={page}&PageSize=1000",),
-    ),
-    _source(
-        "ke-ppip",
-        "Open with attribution",
-        base_url="https://tenders.go.ke",
-        fetch=fetch.kenya,
-        cadence="monthly",
-        requests=("/api/ocds/tenders?fy={year}",),
-    ),
-    _source(
-        "co-secop",
-        _PDDL,
-        base_url=_REGISTRY,
-        fetch=fetch.registry,
-        requests=("/en/publication/{number}/download?name={year}.jsonl.gz",),
-    ),
-    _source(
-        "ng-budget",
-        "As each package states",
-        base_url=_REGISTRY,
-        fetch=fetch.registry,
-        requests=("/en/publication/{number}/download?name={year}.jsonl.gz",),
-    ),
-)
+def _parser(portal: Portal) -> Parser:
+    def bind_key(withheld_key: bytes) -> tuple[Parse, Stream]:
+        return (
+            partial(parse_portal, portal=portal, key=withheld_key),
+            partial(stream_portal, portal=portal, key=withheld_key),
+        )
+
+    return Parser(
+        PARSER_VERSION,
+        *bind_key(DEVELOPMENT_WITHHELD_KEY.encode()),
+        bind_key=bind_key,
+        variant=_variant(portal),
+    )
+
+
+def _variant(portal: Portal) -> str:
+    """Return all that decides how the documents of a portal are read, as a text."""
+    members = {name: value for name, value in asdict(portal).items() if name != "title"}
+    return msgspec.json.encode(members, order="deterministic").decode()
+
+
+def _requests(entry: PortalEntry) -> tuple[str, ...]:
+    request = entry.request
+    if request is None:
+        return ()
+    method = "POST " if isinstance(request, Index) and request.body is not None else ""
+    document = request.document if isinstance(request, Index) else None
+    addresses = (request.whole, method + request.address, document)
+    return tuple(address for address in addresses if address is not None)
+
+
+def _rates(entry: PortalEntry) -> Mapping[str, float]:
+    request = entry.request
+    if request is None or request.delay is None:
+        return {}
+    hosts = (urlsplit(entry.base_url).hostname or "", *request.hosts)
+    return dict.fromkeys(hosts, 1 / request.delay)
+
+
+SOURCES = tuple(map(portal_source, ENTRIES))

@@ -17,26 +17,14 @@ from assets.tenders.json_lines import first_value_is_complete, values
 from assets.tenders.json_values import Unreadable
 from assets.tenders.packages import members
 from assets.tenders.parse import ReleaseReader
-from assets.tenders.portals import PORTALS, Portal
+from assets.tenders.portals import Portal
 from assets.tenders.releases import LocatedRelease, releases_in, releases_in_value
 from warehouse.record.landing import Document
-from warehouse.record.tables import TENDER_RELEASES
 
 # Releases in a part: enough to be worth a commit, few enough to stay small in memory.
 PART = 10_000
 # Bytes inspected to decide how to read a body; a shorter one is read as a whole.
 HEAD = 16 << 20
-
-
-def stream(document: Document, body: IO[bytes], key: bytes) -> Iterator[Parsed]:
-    """Read a document of a portal in the table of portals, in parts."""
-    portal = PORTALS.get(document.source)
-    if portal is None:
-        parsed = Parsed()
-        parsed.reject(TENDER_RELEASES, document, "", f"{document.source}: no such portal")
-        yield parsed
-        return
-    yield from stream_portal(document, body, portal, key)
 
 
 def stream_portal(

@@ -73,6 +73,7 @@ def ingest(
 
 def _matching(begun: str) -> list[str]:
     """Complete the key of a source."""
-    from assets.ingest.sources import SOURCES
+    from assets.ingest.sources import sources_of
 
-    return [source.key for source in SOURCES if source.key.startswith(begun)]
+    known = sources_of(read_settings(os.environ))
+    return [source.key for source in known if source.key.startswith(begun)]

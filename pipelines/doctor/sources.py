@@ -9,7 +9,7 @@ from assets.fetching.client import FetchError
 from assets.fetching.fetchers import Window
 from assets.fetching.rate_limit import LOOPBACK
 from assets.ingest.probe import Prober, probe
-from assets.ingest.sources import SOURCES
+from assets.ingest.sources import sources_of
 from assets.source import Source, asked_url_of, fetch_task
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.errors import SankofaError
@@ -22,7 +22,8 @@ _MAX_THREADS = 8
 def sources(context: CheckContext) -> Iterator[Finding]:
     """Check every source; with ``--live``, also by one request."""
     with closing(Prober(context.settings)) as client, ThreadPoolExecutor(_MAX_THREADS) as executor:
-        yield from executor.map(lambda source: _check_source(context, source, client), SOURCES)
+        known = sources_of(context.settings)
+        yield from executor.map(lambda source: _check_source(context, source, client), known)
 
 
 def _check_source(context: CheckContext, source: Source, client: Prober) -> Finding:

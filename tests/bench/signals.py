@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assets.signals.derive import signals
+from assets.tenders.portal_files import PORTALS
 from tests.bench.measure import measured
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
@@ -97,7 +98,7 @@ def panels(folder: str) -> Work:
     snapshot = Snapshot(Path(folder), Record(f"{folder}/none"), {}, "bench")
     for name in ("tender_releases", "tender_parties", *_EMPTY):
         snapshot.create_view(name)
-    return lambda: signals(snapshot)["signals"].num_rows
+    return lambda: signals(snapshot, PORTALS)["signals"].num_rows
 
 
 def report() -> None:

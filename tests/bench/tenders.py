@@ -14,7 +14,8 @@ import msgspec
 import orjson
 
 from assets.parsing.parsed import Parsed, to_table
-from assets.tenders.stream import stream
+from assets.tenders.portal_files import PORTALS
+from assets.tenders.stream import stream_portal
 from tests.bench.measure import Measured, measured
 from warehouse.record.append import Load, append
 from warehouse.record.landing import Document
@@ -216,7 +217,7 @@ def record(path: str, folder: str) -> Work:
     def work() -> int:
         count = 0
         with Path(path).open("rb") as body:
-            for part in stream(DOCUMENT, body, b"key"):
+            for part in stream_portal(DOCUMENT, body, PORTALS[DOCUMENT.source], b"key"):
                 load = Load("ke-ppip", ())
                 for table in TABLES:
                     typed, rejected = to_table(table, [part])
@@ -262,7 +263,7 @@ def _line_end(path: Path, near: int) -> int:
 
 def _rows(path: Path, start: int, end: int) -> int:
     count = 0
-    for part in stream(DOCUMENT, _Range(path, start, end), b"key"):  # type: ignore[arg-type]
+    for part in stream_portal(DOCUMENT, _Range(path, start, end), PORTALS[DOCUMENT.source], b"key"):  # type: ignore[arg-type]
         count += _typed(part)
     return count
 

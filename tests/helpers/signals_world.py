@@ -10,6 +10,7 @@ import msgspec
 
 from assets.entities.derive import derive
 from assets.signals.derive import signals
+from assets.tenders.portal_files import PORTALS
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
@@ -96,7 +97,7 @@ class TenderWorld:
         with Snapshot(self.folder, self.record, loads, "test") as snapshot:
             snapshot.copy_record()
             snapshot.add(derive(snapshot))
-            snapshot.add(signals(snapshot))
+            snapshot.add(signals(snapshot, PORTALS))
             rows: list[Row] = snapshot.read("FROM signals").to_pylist()
         return rows
 

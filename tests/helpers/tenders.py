@@ -6,7 +6,8 @@ from typing import Any
 
 from assets.parsing.parsed import Parsed
 from assets.tenders.parse import parse_portal
-from assets.tenders.portals import PORTALS, Portal
+from assets.tenders.portal_files import PORTALS
+from assets.tenders.portals import Portal
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
 from warehouse.record.landing import Document

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from assets.entities.derive import derive
 from assets.signals.derive import signals
+from assets.tenders.portal_files import PORTALS
 from tests.helpers.installation import loaded_record
 from tests.helpers.signals_world import FIRST, SEEN, TenderWorld, award
 from tests.helpers.thoroughness import times
@@ -32,7 +33,7 @@ def derived(record: Record, folder: Path) -> Tables:
     with Snapshot(folder, record, loads, "test") as snapshot:
         snapshot.copy_record()
         snapshot.add(derive(snapshot))
-        snapshot.add(signals(snapshot))
+        snapshot.add(signals(snapshot, PORTALS))
         names = ("signals", "tender_releases", "tender_parties")
         rows, releases, parties = (snapshot.read(f"FROM {name}").to_pylist() for name in names)
     return rows, releases, parties

@@ -13,7 +13,8 @@ from assets.entities import gleif
 from assets.entities.derive import derivation, party_match_counts
 from assets.entities.identifiers import mint
 from assets.ingest.resources import IngestResource
-from pipelines.publish import Publishing, published_build
+from assets.ingest.sources import SOURCES
+from pipelines.publish import Publishing, published_assets
 from tests.helpers.gleif import LEI, cdf
 from tests.helpers.record_rows import entity_row, load, party_row, sighting
 from warehouse.errors import BadTable
@@ -220,7 +221,7 @@ def test_the_metadata_counts_resolved_parties_and_the_reasons_of_the_others(
             keep=3,
         )
         result = dg.materialize(
-            [published_build], resources={"storage": storage, "publishing": publishing}
+            [published_assets(SOURCES)], resources={"storage": storage, "publishing": publishing}
         )
         return {
             event.asset_key.to_user_string(): {

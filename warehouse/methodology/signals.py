@@ -33,24 +33,6 @@ METHODS = ("open", "selective", "limited", "direct")
 # The first is success, the others end a process without an award.
 FINAL_STATUSES = ("complete", "cancelled", "unsuccessful", "withdrawn")
 
-# The currency of the row that is written where a country states no amount.
-HOME_CURRENCY: Mapping[str, str] = {
-    "BR": "BRL",
-    "CO": "COP",
-    "EG": "EGP",
-    "GH": "GHS",
-    "IN": "INR",
-    "KE": "KES",
-    "MX": "MXN",
-    "NA": "NAD",
-    "NG": "NGN",
-    "RW": "RWF",
-    "TZ": "TZS",
-    "UG": "UGX",
-    "ZA": "ZAR",
-    "ZM": "ZMW",
-}
-
 MeasureUnit = Literal["share", "index", "ratio", "change", "days", "tenderers"]
 MonthRule = Literal["tender", "first award", "award", "year end"]
 Dimension = Literal["all", "category", "procurement_method", "buyer", "issuer"]

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.parsing.parsed import Parsed
-from assets.tenders.parse import parse, parse_portal
-from assets.tenders.portals import PORTALS, license_of
+from assets.tenders.parse import parse_portal
+from assets.tenders.portal_files import PORTALS
+from assets.tenders.portals import license_of
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
 from tests.helpers.tenders import PORTUGAL, document, read, real
@@ -377,12 +378,6 @@ def test_a_package_that_may_not_be_redistributed_is_rejected() -> None:
     assert unknown.reason == "no open licence is stated: nothing"
     (row,) = read({"license": "CC-BY", "releases": [BASE]}).rows["tender_releases"]
     assert row["license_class"] == "cc-by"
-
-
-def test_a_source_that_is_not_a_portal_is_rejected() -> None:
-    parsed = parse(document("nowhere"), b"{}", b"a key of the tests")
-
-    assert parsed.rejected["tender_releases"][0].reason == "nowhere: no such portal"
 
 
 MEMBERS = (

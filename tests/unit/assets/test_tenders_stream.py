@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from assets.parsing.parsed import Parsed
 from assets.tenders.json_lines import values
 from assets.tenders.parse import parse_portal
-from assets.tenders.portals import PORTALS, Portal
-from assets.tenders.stream import stream, stream_portal
+from assets.tenders.portal_files import PORTALS
+from assets.tenders.portals import Portal
+from assets.tenders.stream import stream_portal
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
 from warehouse.record.landing import Document
@@ -168,12 +169,6 @@ def test_numbers_of_a_long_package_are_exact() -> None:
 
     (row,) = read(body, head=2).rows["tender_releases"]
     assert '"amount":0.10000000000000001' in row["release"]
-
-
-def test_a_source_that_is_not_a_portal_is_rejected() -> None:
-    (parsed,) = stream(document("nowhere"), io.BytesIO(LINE), KEY)
-
-    assert rejections(parsed) == [("", "nowhere: no such portal")]
 
 
 @settings(deadline=None)

@@ -1,0 +1,176 @@
+"""What the ``request`` of a portal's entry may contain, for each of the three shapes."""
+
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from assets.tenders.requests.patterns import (
+    PatternError,
+    check_pattern,
+    placeholders,
+    texts_in,
+)
+from assets.tenders.requests.periods import PeriodKind, period_examples
+
+Status = Annotated[int, Meta(ge=300, le=599)]
+Text = Annotated[str, Meta(min_length=1)]
+# What a document is: plain JSON (a package, a list, JSON Lines), or compressed.
+DocumentFormat = Literal["json", "gzip", "zip", "any"]
+
+
+class DeclarationError(ValueError):
+    """A member that contradicts the others; ``member`` says which."""
+
+    def __init__(self, member: str, message: str) -> None:
+        super().__init__(message)
+        self.member = member
+
+
+class Request(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="shape"
+):
+    """What all shapes share; ``docs/add-a-portal.md`` explains every member."""
+
+    address: Text
+    whole: Text | None = None
+    period: PeriodKind | None = None
+    year_starts: Annotated[int, Meta(ge=1, le=12)] | None = None
+    year_offset: int = 0
+    recent: Annotated[int, Meta(ge=0)] | None = None
+    each: dict[str, Annotated[list[Text], Meta(min_length=1)]] = {}
+    first_page: Annotated[int, Meta(ge=0)] = 1
+    page_size: Annotated[int, Meta(ge=1)] | None = None
+    ends_on: frozenset[Status] = frozenset()
+    repeats_on: frozenset[Status] = frozenset()
+    delay: Annotated[float, Meta(gt=0, le=3600)] | None = None
+    hosts: tuple[Text, ...] = ()
+
+    def check(self) -> None:
+        """Raise DeclarationError if members do not fit each other."""
+        if both := self.ends_on & self.repeats_on:
+            raise DeclarationError("repeats_on", f"{min(both)} is in ends_on as well")
+        if (self.period == "financial-year") != (self.year_starts is not None):
+            raise DeclarationError(
+                "year_starts", 'give the first month with period = "financial-year", else omit it'
+            )
+        for member, pattern in self.patterns().items():
+            try:
+                check_pattern(pattern, self.examples(member))
+            except PatternError as error:
+                raise DeclarationError(member, str(error)) from None
+            if member in ("address", "whole") and not pattern.startswith("/"):
+                raise DeclarationError(
+                    member, "must begin with /: it is what follows the host in base_url"
+                )
+        if "offset" in self.placeholders() and self.page_size is None:
+            raise DeclarationError("page_size", "{offset} needs the number of items on a page")
+        if unused := set(self.each) - set(self.placeholders()):
+            raise DeclarationError("each", f"no pattern uses {{{min(unused)}}}")
+
+    def patterns(self) -> dict[str, str]:
+        """Return the texts with placeholders, by member."""
+        patterns = {"address": self.address}
+        return patterns if self.whole is None else {**patterns, "whole": self.whole}
+
+    def placeholders(self) -> set[str]:
+        """Return the placeholders that occur in any pattern."""
+        return {name for pattern in self.patterns().values() for name in placeholders(pattern)}
+
+    def examples(self, member: str) -> dict[str, Any]:
+        """Return an example value for each placeholder that a member may use."""
+        examples: dict[str, Any] = {name: values[0] for name, values in self.each.items()}
+        if member != "whole":
+            examples |= period_examples(self.period)
+        return examples | {"page": 1, "offset": 0, "publication": "1"}
+
+
+class Links(Request, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="links"):
+    """Pages of packages, each of which links to the next."""
+
+    next: Text = "links.next"
+    next_needs: Text | None = None
+
+
+class Index(Request, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="index"):
+    """Lists that name documents, each of which is then fetched."""
+
+    items: Text | None = None
+    name: Text | None = None
+    pattern: Text | None = None
+    body: dict[str, Any] | None = None
+    next: Text | None = None
+    pages: Text | None = None
+    cursor: str | None = None
+    document: Text | None = None
+    replace: dict[str, str] = {}
+    dated: Text | None = None
+    format: DocumentFormat = "json"
+
+    def check(self) -> None:
+        """Raise DeclarationError if members do not fit each other."""
+        super().check()
+        if (self.pattern is None) == (self.items is None and self.name is None):
+            raise DeclarationError(
+                "pattern", "say what names a document: items and name for JSON, pattern for text"
+            )
+        for member, expression in (("pattern", self.pattern), ("dated", self.dated)):
+            self._check_expression(member, expression)
+        if self.document is not None and "name" not in placeholders(self.document):
+            raise DeclarationError("document", "the address of a document needs {name}")
+        used = {name for name in ("page", "offset", "cursor") if name in self.placeholders()}
+        if (self.next or self.pages) and not used:
+            raise DeclarationError("next", "paging needs {page}, {offset} or {cursor}")
+        if ("cursor" in used) != (self.cursor is not None) or ("cursor" in used and not self.next):
+            raise DeclarationError(
+                "cursor", "{cursor} needs cursor, its first value, and next, the member with it"
+            )
+
+    def patterns(self) -> dict[str, str]:
+        """Return the texts with placeholders, by member."""
+        patterns = super().patterns()
+        if self.document is not None:
+            patterns["document"] = self.document
+        if self.cursor is not None:
+            patterns["cursor"] = self.cursor
+        bodies = {f"body {n}": text for n, text in enumerate(texts_in(self.body))}
+        return patterns | bodies
+
+    def examples(self, member: str) -> dict[str, Any]:
+        """Return an example value for each placeholder that a member may use."""
+        examples = super().examples(member) | {"cursor": "1"}
+        return examples | {"name": "1"} if member == "document" else examples
+
+    @staticmethod
+    def _check_expression(member: str, expression: str | None) -> None:
+        if expression is None:
+            return
+        try:
+            compiled = re.compile(expression)
+        except re.error as error:
+            raise DeclarationError(member, f"not a regular expression: {error}") from None
+        if member == "pattern" and compiled.groups != 1:
+            raise DeclarationError(member, "needs one group in brackets: the name of a document")
+        if member == "dated" and not {"year"} <= set(compiled.groupindex) <= {
+            "year",
+            "month",
+            "day",
+        }:
+            raise DeclarationError(member, "needs the groups (?P<year>…), and month and day if any")
+
+
+class Files(Request, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="files"):
+    """Files whose addresses follow from a period or a number."""
+
+    format: DocumentFormat = "json"
+    follow_refresh: bool = False
+
+    def check(self) -> None:
+        """Raise DeclarationError if members do not fit each other."""
+        super().check()
+        if {"page", "offset"} & self.placeholders() and not self.ends_on:
+            raise DeclarationError("ends_on", "{page} needs the status after the last page")
+
+
+AnyRequest = Links | Index | Files
