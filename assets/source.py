@@ -3,10 +3,12 @@
 The sources themselves are declared in ``sources.py`` of their subject.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import IO, Literal
+from urllib.parse import urlsplit
 
 from assets.fetching.client import Client, FetchError, Mirror
 from assets.fetching.fetchers import Fetch, FetchTask, Window
@@ -65,8 +67,9 @@ class Source:
     that a domain allows. ``tried`` is the day on which somebody last fetched it live with success.
 
     ``archives`` are the formats of archives that are themselves documents of the source, and that
-    its parser opens; any other zip or gzip of a recording is unpacked. ``other_hosts`` publish
-    documents of the source beside the host of ``base_url``.
+    its parser opens; any other zip or gzip of a recording is unpacked. ``also_at`` are addresses
+    that begin those of its documents, beside the host of ``base_url``. ``request_header`` is the
+    name under which the body of a request is landed with the response.
     """
 
     key: str
@@ -86,16 +89,66 @@ class Source:
     world: World = "real"
     tried: date | None = None
     archives: frozenset[Archive] = frozenset()
-    other_hosts: tuple[str, ...] = ()
+    also_at: tuple[str, ...] = ()
+    request_header: str | None = None
 
     def with_withheld_key(self, key: str) -> "Source":
         """Return the source with parsers that hash withheld parties under ``key``."""
         return replace(self, parser=self.parser.with_withheld_key(key))
 
     @property
+    def published_at(self) -> tuple[str, ...]:
+        """Where its documents are published: beginnings of their addresses."""
+        if self.base_url is None:
+            return self.also_at
+        return (
+            f"{urlsplit(self.base_url).scheme}://{urlsplit(self.base_url).netloc}",
+            *self.also_at,
+        )
+
+    def is_published_at(self, url: str) -> bool:
+        """Return whether an address can be that of a document of the source.
+
+        http and https are one address; a source that states none is published anywhere.
+        """
+        beginnings = [_without_scheme(beginning) for beginning in self.published_at]
+        return not beginnings or any(_begins(_without_scheme(url), start) for start in beginnings)
+
+    def requests_url(self, method: str, url: str) -> bool:
+        """Return whether a document comes in answer to such a request.
+
+        Only the paths of ``requests`` are compared, on the host of ``base_url``; addresses
+        elsewhere, and those of a source that states no requests, may be any.
+        """
+        if self.base_url is None or not self.requests:
+            return True
+        if not _begins(_without_scheme(url), _without_scheme(self.published_at[0])):
+            return True
+        asked = f"{method} {urlsplit(url).path}"
+        root = urlsplit(self.base_url).path.rstrip("/")
+        return any(_pattern(root, request).fullmatch(asked) for request in self.requests)
+
+    @property
     def permitted(self) -> bool:
         """True if the licence permits storing and serving its documents."""
         return self.license_class != "restricted"
+
+
+def _without_scheme(url: str) -> str:
+    return re.sub(r"^https?://(www\.)?", "", url, count=1, flags=re.IGNORECASE)
+
+
+def _begins(url: str, beginning: str) -> bool:
+    rest = url[len(beginning) :]
+    same = url[: len(beginning)].lower() == beginning.lower()
+    return same and (not rest or beginning.endswith("/") or rest[0] in "/?#")
+
+
+def _pattern(root: str, request: str) -> re.Pattern[str]:
+    """Return what matches the method and path of a request; a name in braces stands for a part."""
+    method, _, path = request.rpartition(" ")
+    fixed = re.split(r"\{[^}]*\}", path.partition("?")[0])
+    return re.compile(f"{method or 'GET'} {re.escape(root)}" + "[^/]+".join(map(re.escape, fixed)))
 
 
 def fictional(source: Source) -> Source:
@@ -109,7 +162,7 @@ def fictional(source: Source) -> Source:
         rates={},
         license_url=None,
         tried=None,
-        other_hosts=(),
+        also_at=(),
     )
 
 

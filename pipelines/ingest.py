@@ -21,7 +21,11 @@ from warehouse.settings import Settings
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of ingesting one source; ``failed`` is the error message, if any."""
+    """The result of ingesting one source; ``failed`` is the error message, if any.
+
+    Of recordings, ``skipped`` counts responses that are not documents of the source, by reason,
+    and ``problems`` names files that could not be read.
+    """
 
     source: str
     documents: int = 0
@@ -29,6 +33,8 @@ class Outcome:
     counts: Mapping[str, int] = field(default_factory=dict)
     left_out: str | None = None
     failed: str | None = None
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -38,7 +44,11 @@ class Outcome:
         if self.left_out is not None:
             return self.left_out
         counts = counts_in_words(self.counts)
-        return f"{self.documents} documents, {self.documents_new} new; {counts}"
+        words = f"{self.documents} documents, {self.documents_new} new; {counts}"
+        if self.skipped:
+            reasons = ", ".join(f"{number:,} {why}" for why, number in self.skipped.items())
+            words += f"; {sum(self.skipped.values()):,} responses left out: {reasons}"
+        return words
 
 
 def ingest_each(
@@ -52,13 +62,18 @@ def ingest_each(
             yield Outcome(source.key, failed=str(error))
 
 
-def _selected_sources(settings: Settings, keys: tuple[str, ...]) -> list[Source]:
+def source_of(settings: Settings, key: str) -> Source:
+    """Return the source with a key."""
     sources = {source.key: source for source in sources_of(settings)}
-    for key in keys:
-        if key not in sources:
-            raise SankofaError(f"unknown source: {key}; one of {', '.join(sources)}")
-    permitted = [source.key for source in sources.values() if source.permitted]
-    return [sources[key] for key in keys or permitted]
+    if key not in sources:
+        raise SankofaError(f"unknown source: {key}; one of {', '.join(sources)}")
+    return sources[key]
+
+
+def _selected_sources(settings: Settings, keys: tuple[str, ...]) -> list[Source]:
+    if keys:
+        return [source_of(settings, key) for key in keys]
+    return [source for source in sources_of(settings) if source.permitted]
 
 
 def _ingest_source(settings: Settings, source: Source, live: bool, window: Window) -> Outcome:

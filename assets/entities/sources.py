@@ -19,6 +19,7 @@ SOURCES = (
         fetch=fetch.gleif,
         requests=("/api/v2/golden-copies/publishes/lei2/latest.{format}?delta={delta}",),
         license_url="https://www.gleif.org/en/about/open-data",
+        archives=frozenset({"zip"}),
     ),
     Source(
         "gleif-api",
@@ -49,6 +50,7 @@ SOURCES = (
         fetch=fetch.isin_lei,
         requests=("/api/v2/isin-lei/latest/download",),
         license_url="https://www.gleif.org/en/about/open-data",
+        archives=frozenset({"zip"}),
     ),
     Source(
         "oc-lei",
@@ -62,6 +64,7 @@ SOURCES = (
         fetch=fetch.oc_lei,
         requests=("/api/v2/oc-lei/latest/download",),
         license_url="https://www.gleif.org/en/about/open-data",
+        archives=frozenset({"zip"}),
     ),
     Source(
         "listings",
@@ -86,5 +89,6 @@ SOURCES = (
         # 25 requests a minute without an API key.
         rates={"openfigi.com": 0.4},
         license_url="https://www.openfigi.com/docs/terms-of-service",
+        request_header="x-jobs",
     ),
 )

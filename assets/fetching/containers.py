@@ -103,7 +103,7 @@ def gunzipped(body: IO[bytes], limits: ContainerLimits | None = None) -> Iterato
     limits = limits or ContainerLimits()
     with tempfile.TemporaryFile() as content:
         try:
-            with gzip.GzipFile(fileobj=body) as packed:
+            with gzip.GzipFile(fileobj=body, mode="rb") as packed:
                 while chunk := packed.read(_CHUNK):
                     content.write(chunk)
                     if content.tell() > limits.member:

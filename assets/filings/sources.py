@@ -52,6 +52,7 @@ SOURCES = (
         requests=("/xbrl/companyfacts.zip",),
         rates=_SEC_RATE,
         license_url="https://www.sec.gov/about/privacy-information",
+        archives=frozenset({"zip"}),
     ),
     Source(
         bulk.SUBMISSIONS,
@@ -66,6 +67,7 @@ SOURCES = (
         requests=("/bulkdata/submissions.zip",),
         rates=_SEC_RATE,
         license_url="https://www.sec.gov/about/privacy-information",
+        archives=frozenset({"zip"}),
     ),
     Source(
         "xbrl-filings",

@@ -13,23 +13,31 @@ from warehouse.errors import SankofaError
 _HEADERS = ".headers.json"
 
 
+def is_headers_name(name: str) -> bool:
+    """Return whether a file contains the headers of another."""
+    return name.endswith(_HEADERS)
+
+
 def is_document(path: Path) -> bool:
     """Return whether a path is a file that is not the headers of another."""
-    return path.is_file() and not path.name.endswith(_HEADERS)
+    return path.is_file() and not is_headers_name(path.name)
 
 
 def headers_beside(path: Path) -> dict[str, str]:
     """Return the headers in the file beside a document; none if there is no such file."""
     beside = path.with_name(path.name + _HEADERS)
+    return read_headers(beside.read_bytes() if beside.is_file() else None, str(beside))
+
+
+def read_headers(content: bytes | None, name: str) -> dict[str, str]:
+    """Read a file of headers; None is no such file."""
     try:
-        headers = json.loads(beside.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
+        headers = {} if content is None else json.loads(content)
     except ValueError as error:
-        raise SankofaError(f"{beside}: not JSON ({error}); correct it or remove it") from None
+        raise SankofaError(f"{name}: not JSON ({error}); correct it or remove it") from None
     if not isinstance(headers, dict):
-        raise SankofaError(f"{beside}: write one JSON object of header names and values")
-    return {str(name).lower(): str(value) for name, value in headers.items()}
+        raise SankofaError(f"{name}: write one JSON object of header names and values")
+    return {str(key).lower(): str(value) for key, value in headers.items()}
 
 
 def start_of_reading(day: date) -> datetime:

@@ -18,6 +18,7 @@ SOURCES = (
         requests=("/v2/country/all/indicator/{indicator}?format=json&per_page=20000&page={page}",),
         rates={"worldbank.org": 2.0},
         license_url="https://datacatalog.worldbank.org/public-licenses#cc-by",
+        archives=frozenset({"zip"}),
     ),
     Source(
         "ecb",

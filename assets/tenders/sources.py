@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from assets.source import Parse, Parser, Source, Stream
+from assets.source import Archive, Parse, Parser, Source, Stream
 from assets.tenders.fetch import fetch_portal
 from assets.tenders.parse import parse_portal
 from assets.tenders.portal_files import ENTRIES, PortalEntry, portal_of
@@ -40,6 +40,8 @@ def portal_source(entry: PortalEntry) -> Source:
         rates=_rates(entry),
         license_url=entry.licence.stated_at,
         tried=entry.tried,
+        archives=_archives(entry),
+        also_at=_also_at(entry),
     )
 
 
@@ -80,6 +82,17 @@ def _rates(entry: PortalEntry) -> Mapping[str, float]:
         return {}
     hosts = (urlsplit(entry.base_url).hostname or "", *request.hosts)
     return dict.fromkeys(hosts, 1 / request.delay)
+
+
+def _archives(entry: PortalEntry) -> frozenset[Archive]:
+    # The members of a zip are documents; a gzip is one document, which the parser opens.
+    is_gzip = getattr(entry.request, "format", None) == "gzip"
+    return frozenset({"gzip"}) if is_gzip else frozenset()
+
+
+def _also_at(entry: PortalEntry) -> tuple[str, ...]:
+    hosts = () if entry.request is None else entry.request.hosts
+    return tuple(f"https://{host}" for host in hosts)
 
 
 SOURCES = tuple(map(portal_source, ENTRIES))

@@ -1,0 +1,306 @@
+"""Recordings: files, folders, archives, WARC and HAR, read as if they had been fetched.
+
+A web archive says itself where and when its responses were read. A plain file says neither: its
+address at the publisher and the day it was read there are given with it. Nothing is guessed, and
+nothing of this machine gets into the landing.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from pathlib import Path, PurePosixPath
+from typing import IO
+from urllib.parse import quote, urljoin, urlsplit
+
+from assets.fetching.client import landed_headers
+from assets.fetching.containers import gunzipped, member_url, zip_documents
+from assets.fetching.url_secrets import without_secrets
+from assets.ingest.recorded_files import (
+    headers_beside,
+    is_document,
+    is_headers_name,
+    read_headers,
+    start_of_reading,
+)
+from assets.ingest.web_archives import Exchange, har_exchanges, warc_exchanges
+from assets.source import Source
+from warehouse.errors import SankofaError
+from warehouse.public_urls import why_not_public
+from warehouse.record.landing import FetchedResponse
+
+_ZIP, _GZIP, _WARC = b"PK\x03\x04", b"\x1f\x8b", b"WARC/"
+# Archives in archives: a zip of gzips is usual, more is a bomb or a mistake.
+_DEEPEST = 3
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where and when a plain file was read.
+
+    ``is_base``: the name of each file is appended to the address.
+    """
+
+    url: str
+    observed_at: datetime
+    is_base: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, name: str) -> "Origin":
+        """Return the origin of a file in a folder whose origin this is."""
+        return replace(self, url=f"{self.url.rstrip('/')}/{quote(name)}", is_base=False)
+
+
+@dataclass
+class Recordings:
+    """Reads recordings of one source; what it could not take is in ``failed`` and ``skipped``."""
+
+    source: Source
+    failed: list[str] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def read(
+        self, paths: Iterable[Path], origin: Origin | None = None
+    ) -> Iterator[FetchedResponse]:
+        """Yield the documents of files and folders; a bad file is noted, and the others go on.
+
+        A body is open until the next one is asked for.
+        """
+        for path in paths:
+            try:
+                if path.is_dir():
+                    yield from self._folder(path, origin)
+                else:
+                    yield from self._file(path, path.name, origin)
+            except (SankofaError, OSError) as error:
+                self._fail(str(path), error)
+
+    def _folder(self, folder: Path, origin: Origin | None) -> Iterator[FetchedResponse]:
+        if origin is not None:
+            _refuse_base_with_query(origin)
+        documents = [path for path in sorted(folder.rglob("*")) if _counts(path, folder)]
+        if not documents:
+            raise SankofaError("the folder contains no files")
+        for path in documents:
+            name = path.relative_to(folder).as_posix()
+            base = origin and replace(origin, is_base=True)
+            try:
+                yield from self._file(path, name, base)
+            except (SankofaError, OSError) as error:
+                self._fail(str(path), error)
+
+    def _file(self, path: Path, name: str, origin: Origin | None) -> Iterator[FetchedResponse]:
+        with path.open("rb") as body:
+            recorded = _Recorded(str(path), name, body, lambda: headers_beside(path), origin)
+            yield from self._recorded(recorded)
+
+    def _recorded(self, recorded: "_Recorded", depth: int = 0) -> Iterator[FetchedResponse]:
+        """Yield the documents of one file, or of one member of an archive."""
+        start = recorded.start
+        if not start:
+            raise SankofaError("the file is empty")
+        if depth > _DEEPEST:
+            raise SankofaError("archives are nested too deeply; unpack them first")
+        name = recorded.name.lower()
+        if start.startswith(_WARC) or name.endswith((".warc", ".warc.gz")):
+            yield from self._web_archive(recorded, warc_exchanges)
+        elif name.endswith(".har"):
+            yield from self._web_archive(recorded, har_exchanges)
+        elif start.startswith(_ZIP) and "zip" not in self.source.archives:
+            yield from self._unzipped(recorded, depth)
+        elif start.startswith(_GZIP) and "gzip" not in self.source.archives:
+            with gunzipped(recorded.body) as content:
+                unpacked = replace(recorded, name=_without_gz(recorded.name), body=content)
+                yield from self._recorded(unpacked, depth + 1)
+        else:
+            yield self._document(recorded)
+
+    def _unzipped(self, recorded: "_Recorded", depth: int) -> Iterator[FetchedResponse]:
+        headers = {
+            name: body.read() for name, body in zip_documents(recorded.body, is_headers_name)
+        }
+        found = False
+        for name, body in zip_documents(
+            recorded.body, _is_member, lambda error: self._fail(recorded.label, error)
+        ):
+            found = True
+            label = f"{recorded.label}!/{name}"
+
+            def beside(name: str = name, label: str = label) -> dict[str, str]:
+                return read_headers(headers.get(f"{name}.headers.json"), f"{label}.headers.json")
+
+            member = _Recorded(label, name, body, beside, recorded.member_origin(name))
+            try:
+                yield from self._recorded(member, depth + 1)
+            except SankofaError as error:
+                self._fail(label, error)
+        if not found:
+            raise SankofaError("the zip contains no files")
+
+    def _document(self, recorded: "_Recorded") -> FetchedResponse:
+        origin = recorded.required_origin()
+        url = without_secrets(origin.url)
+        self._refuse_foreign(url)
+        return FetchedResponse(
+            source=self.source.key,
+            url=url,
+            body=recorded.body,
+            license_class=self.source.license_class,
+            observed_at=origin.observed_at,
+            headers=recorded.headers() | dict(origin.headers),
+            world=self.source.world,
+        )
+
+    def _refuse_foreign(self, url: str) -> None:
+        why = why_not_public(url)
+        if why is not None:
+            raise SankofaError(f"{url!r:.200} is not a publisher's address: {why}")
+        if not self.source.is_published_at(url):
+            published = ", ".join(self.source.published_at)
+            raise SankofaError(
+                f"{url:.200} is not an address of {self.source.key}, which is published at "
+                f"{published}: give the publisher's address with --origin"
+            )
+
+    def _web_archive(
+        self,
+        recorded: "_Recorded",
+        exchanges: Callable[[IO[bytes], Callable[[str], None]], Iterator[Exchange]],
+    ) -> Iterator[FetchedResponse]:
+        if recorded.origin is not None:
+            raise SankofaError(
+                "it states the addresses and moments of its responses itself: read it without "
+                "--origin and --observed-at"
+            )
+        taken, hosts = 0, Counter[str]()
+        requested: dict[str, str] = {}
+        for exchange in exchanges(recorded.body, lambda why: self._fail(recorded.label, why)):
+            # A document is landed at the address that was asked for, not where that led.
+            url = requested.get(exchange.url, exchange.url)
+            hosts[urlsplit(url).hostname or ""] += 1
+            if exchange.redirects_to is not None:
+                requested[urljoin(exchange.url, exchange.redirects_to)] = url
+                continue
+            why = self._why_skipped(exchange, url)
+            if why is not None:
+                self.skipped[why] += 1
+                continue
+            try:
+                with exchange.open() as body:
+                    taken += 1
+                    yield self._response(exchange, url, body)
+            except SankofaError as error:
+                taken += 1
+                self._fail(recorded.label, f"{url}: {error}")
+        if not taken:
+            named = ", ".join(host for host, _ in hosts.most_common(5)) or "no host"
+            raise SankofaError(f"it has no response of {self.source.key}, only of {named}")
+
+    def _why_skipped(self, exchange: Exchange, url: str) -> str | None:
+        if not self.source.is_published_at(url):
+            return "of other hosts"
+        if not self.source.requests_url(exchange.method, url):
+            return "not documents of this source"
+        # 206 is a part of a document.
+        if not 200 <= exchange.status < 300 or exchange.status == 206:
+            return f"with status {exchange.status}"
+        return None
+
+    def _response(self, exchange: Exchange, url: str, body: IO[bytes]) -> FetchedResponse:
+        headers = landed_headers(exchange.headers)
+        name = self.source.request_header
+        if name is not None and exchange.request_body:
+            headers[name] = exchange.request_body.decode("utf-8", "replace")
+        return FetchedResponse(
+            self.source.key,
+            without_secrets(url),
+            body,
+            self.source.license_class,
+            exchange.observed_at,
+            exchange.status,
+            headers,
+            self.source.world,
+        )
+
+    def _fail(self, label: str, error: object) -> None:
+        words = error.strerror if isinstance(error, OSError) and error.strerror else error
+        self.failed.append(f"{label}: {words}")
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """One file or member: what to call it, its name below what was given, and its bytes."""
+
+    label: str
+    name: str
+    body: IO[bytes]
+    headers: Callable[[], dict[str, str]]
+    origin: Origin | None
+
+    @property
+    def start(self) -> bytes:
+        self.body.seek(0)
+        start = self.body.read(8)
+        self.body.seek(0)
+        return start
+
+    def required_origin(self) -> Origin:
+        if self.origin is None:
+            raise SankofaError(
+                "a plain file does not say where and when it was read: give --origin, its address "
+                "at the publisher, and --observed-at, the day it was read there"
+            )
+        return self.origin.of(self.name) if self.origin.is_base else self.origin
+
+    def member_origin(self, name: str) -> Origin | None:
+        """Return the origin of a member of this zip.
+
+        If the zip has an address of its own, the member is named within it.
+        """
+        if self.origin is None:
+            return None
+        own = self.origin.of(self.name) if self.origin.is_base else self.origin
+        if urlsplit(own.url).path.lower().endswith(".zip"):
+            return replace(own, url=member_url(own.url, name))
+        _refuse_base_with_query(own)
+        return own.of(name)
+
+
+def observed_at(text: str) -> datetime:
+    """Read the moment of a recording: a day, or a moment (UTC unless it says otherwise)."""
+    try:
+        if len(text.strip()) == 10:
+            moment = start_of_reading(date.fromisoformat(text.strip()))
+        else:
+            moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise SankofaError(
+            f"{text!r:.40} is neither a day (2026-02-20) nor a moment (2026-02-20T14:30Z)"
+        ) from None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    if moment > datetime.now(UTC):
+        raise SankofaError(f"{text} has not come yet: give the day on which it was read")
+    return moment
+
+
+def _refuse_base_with_query(origin: Origin) -> None:
+    if urlsplit(origin.url).query:
+        raise SankofaError(
+            f"{origin.url:.200} has a query, so that no names can be appended to it: give the "
+            "address of each file in a manifest"
+        )
+
+
+def _counts(path: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    return not hidden and is_document(path)
+
+
+def _is_member(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+    return not hidden and not is_headers_name(name)
+
+
+def _without_gz(name: str) -> str:
+    return name[:-3] if name.lower().endswith(".gz") else name

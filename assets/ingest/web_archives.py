@@ -1,0 +1,304 @@
+"""The exchanges of a web archive: each recorded response with its address, moment and headers.
+
+A response comes out as its server meant it, without chunks and compression. One that was recorded
+only in part, or that is damaged, is a problem and not a document.
+"""
+
+import base64
+import binascii
+import io
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.message import Message
+from functools import partial
+from typing import IO, Any
+
+import ijson
+import zstandard
+from warcio.archiveiterator import ArchiveIterator
+from warcio.bufferedreaders import ChunkedDataException, ChunkedDataReader
+from warcio.exceptions import ArchiveLoadFailed
+from warcio.statusandheaders import StatusAndHeadersParserException
+
+from assets.fetching.containers import ContainerLimits, gunzipped
+from warehouse.errors import SankofaError
+
+OnProblem = Callable[[str], None]
+
+_CHUNK = 1 << 20
+_IN_MEMORY = 16 << 20
+# A web archive is a container of many bodies; each of them is limited by itself.
+_WHOLE = ContainerLimits(member=256 << 30)
+
+
+class ArchiveError(SankofaError):
+    """A web archive, or a response in it, cannot be read."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A recorded response and its request; ``open`` reads its body, before the next is asked for.
+
+    ``open`` raises ArchiveError or ContainerError for a body that is damaged or incomplete.
+    """
+
+    url: str
+    observed_at: datetime
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    open: Callable[[], AbstractContextManager[IO[bytes]]]
+    method: str = "GET"
+    request_body: bytes = b""
+    redirects_to: str | None = None
+
+
+# Method and body of the requests of a WARC, by the id of the record they belong to.
+_Requests = dict[str, tuple[str, bytes]]
+
+
+def warc_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]:
+    """Yield the responses of a WARC, compressed or not, in their order."""
+    with _plain(body) as plain:
+        requests = _requests(plain)
+        revisits: dict[str, list[Any]] = {}
+        for record in _records(plain):
+            if record.rec_type == "revisit":
+                digest = record.rec_headers.get_header("WARC-Payload-Digest") or ""
+                revisits.setdefault(digest, []).append(record)
+            elif record.rec_type in ("response", "resource"):
+                yield from _exchange(record, record, requests, on_problem)
+        # A revisit has the payload of an earlier response, which is read a second time for it.
+        for record in _records(plain) if revisits else ():
+            if record.rec_type == "response":
+                digest = record.rec_headers.get_header("WARC-Payload-Digest") or ""
+                for revisit in revisits.pop(digest, ()):
+                    yield from _exchange(revisit, record, requests, on_problem)
+        for missing in revisits.values():
+            for revisit in missing:
+                url = revisit.rec_headers.get_header("WARC-Target-URI")
+                on_problem(f"{url}: it repeats a response that is not in this file")
+
+
+@contextmanager
+def _plain(body: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Open a WARC without its compression, so that a damaged or truncated one is noticed."""
+    body.seek(0)
+    compressed = body.read(2) == b"\x1f\x8b"
+    body.seek(0)
+    if not compressed:
+        yield body
+        return
+    with gunzipped(body, _WHOLE) as plain:
+        yield plain
+
+
+def _records(plain: IO[bytes]) -> Iterator[Any]:
+    plain.seek(0)
+    try:
+        yield from ArchiveIterator(plain, check_digests=True)
+    # The last is how warcio fails at a record that ends in the middle of its own headers.
+    except (ArchiveLoadFailed, StatusAndHeadersParserException, EOFError, AttributeError) as error:
+        raise ArchiveError(f"it is not a WARC, or damaged ({str(error).strip():.200})") from None
+
+
+def _requests(plain: IO[bytes]) -> _Requests:
+    requests: _Requests = {}
+    # What is damaged is reported when the responses are read.
+    with suppress(ArchiveError):
+        for record in _records(plain):
+            if record.rec_type == "request" and record.http_headers is not None:
+                said = record.http_headers.protocol.split(" ")[0].upper(), record.raw_stream.read()
+                # Either of the two records may be the one that names the other.
+                for name in ("WARC-Concurrent-To", "WARC-Record-ID"):
+                    requests[record.rec_headers.get_header(name) or ""] = said
+    return requests
+
+
+def _exchange(
+    record: Any, with_body: Any, requests: _Requests, on_problem: OnProblem
+) -> Iterator[Exchange]:
+    """Yield one response; ``with_body`` is the record that has its payload."""
+    url = (record.rec_headers.get_header("WARC-Target-URI") or "").strip("<>")
+    http = record.http_headers or with_body.http_headers
+    headers = tuple(http.headers) if http is not None else ()
+    ids = [record.rec_headers.get_header(n) for n in ("WARC-Concurrent-To", "WARC-Record-ID")]
+    request = next((requests[i] for i in ids if i in requests), ("GET", b""))
+    try:
+        status = 200 if http is None else int(http.get_statuscode())
+        moment = _moment(record.rec_headers.get_header("WARC-Date"))
+    except (ArchiveError, ValueError) as error:
+        on_problem(f"{url}: {error}")
+        return
+    said = dict(_lower(headers))
+    location = said.get("location") if 300 <= status < 400 else None
+    opened = partial(_body, with_body, said)
+    yield Exchange(url, moment, status, headers, opened, *request, location)
+
+
+@contextmanager
+def _body(record: Any, headers: Mapping[str, str]) -> Iterator[IO[bytes]]:
+    with _transferred(record) as raw, _decoded(raw, headers) as body:
+        yield body
+
+
+@contextmanager
+def _transferred(record: Any) -> Iterator[IO[bytes]]:
+    """Open a temporary file with the body as it was transferred; it must be complete."""
+    stream, headers = record.raw_stream, record.rec_headers
+    if headers.get_header("WARC-Truncated"):
+        raise ArchiveError("the recorder cut it off (WARC-Truncated)")
+    if headers.get_header("Content-Length") is None:
+        raise ArchiveError("the file ends in the middle of it")
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as raw:
+        while chunk := stream.read(_CHUNK):
+            raw.write(chunk)
+        if stream.limit > 0:
+            raise ArchiveError("the file ends in the middle of it")
+        problems = getattr(record.digest_checker, "problems", ())
+        # What a payload digest covers differs between recorders; a block digest covers all of it.
+        if any("block digest failed" in problem for problem in problems):
+            raise ArchiveError("its checksum differs from the one that was recorded")
+        yield raw
+
+
+@contextmanager
+def _decoded(raw: IO[bytes], headers: Mapping[str, str]) -> Iterator[IO[bytes]]:
+    """Undo chunks and compression of a body."""
+    chunked = headers.get("transfer-encoding", "").strip().lower() == "chunked"
+    raw.seek(0, io.SEEK_END)
+    length = headers.get("content-length", "").strip()
+    if length.isdecimal() and not chunked and raw.tell() != int(length):
+        raise ArchiveError(f"{raw.tell()} of {length} bytes were recorded")
+    with _dechunked(raw, chunked) as body:
+        body.seek(0)
+        encoding = headers.get("content-encoding", "").strip().lower()
+        start = body.read(4)
+        body.seek(0)
+        # Some recorders decompress a body and keep the header.
+        if encoding in ("", "identity") or (encoding.endswith("gzip") and start[:2] != b"\x1f\x8b"):
+            yield body
+        elif encoding in ("gzip", "x-gzip"):
+            with gunzipped(body) as content:
+                yield content
+        elif encoding in ("deflate", "zstd"):
+            yield io.BytesIO(_inflated(body.read(), encoding))
+        else:
+            raise ArchiveError(f"it is encoded as {encoding!r:.40}, which cannot be undone here")
+
+
+@contextmanager
+def _dechunked(raw: IO[bytes], chunked: bool) -> Iterator[IO[bytes]]:
+    raw.seek(0)
+    if not chunked:
+        yield raw
+        return
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as body:
+        reader = ChunkedDataReader(raw, raise_exceptions=True)
+        try:
+            while chunk := reader.read(_CHUNK):
+                body.write(chunk)
+        except ChunkedDataException as error:
+            # Some recorders join the chunks and keep the header: then no chunk begins the body.
+            if body.tell() or b"length header" not in _bytes(error.args[0]):
+                raise ArchiveError("its last chunk is not complete") from None
+            yield raw
+            return
+        yield body
+
+
+def _bytes(words: str | bytes) -> bytes:
+    return words if isinstance(words, bytes) else words.encode()
+
+
+def _inflated(body: bytes, encoding: str) -> bytes:
+    limit = ContainerLimits().member
+    try:
+        if encoding == "zstd":
+            with zstandard.ZstdDecompressor().stream_reader(body) as reader:
+                content = reader.read(limit + 1)
+        else:
+            # Servers send "deflate" with and without the header of zlib.
+            bits = zlib.MAX_WBITS if body[:1] == b"\x78" else -zlib.MAX_WBITS
+            inflating = zlib.decompressobj(bits)
+            content = inflating.decompress(body, limit + 1)
+            if not inflating.eof and len(content) <= limit:
+                raise ArchiveError(f"its {encoding} ends in the middle")
+    except (zlib.error, zstandard.ZstdError) as error:
+        raise ArchiveError(f"its {encoding} is damaged ({error})") from None
+    if len(content) > limit:
+        raise ArchiveError(f"it decompresses to more than {limit:,} bytes")
+    return content
+
+
+def har_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]:
+    """Yield the responses of a HAR file in their order, one in memory at a time."""
+    number = 0
+    try:
+        for number, entry in enumerate(ijson.items(body, "log.entries.item"), 1):
+            try:
+                yield _har_exchange(entry)
+            except (KeyError, TypeError, ValueError, ArchiveError) as error:
+                why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+                on_problem(f"entry {number}: {why}")
+    except (ijson.JSONError, UnicodeDecodeError) as error:
+        raise ArchiveError(f"it is not a HAR file: not JSON ({error})") from None
+    if not number:
+        raise ArchiveError("it is not a HAR file, or an empty one: it has no log.entries")
+
+
+def _har_exchange(entry: Any) -> Exchange:
+    request, response = entry["request"], entry["response"]
+    headers = tuple((str(h["name"]), str(h["value"])) for h in response.get("headers") or ())
+    status = int(response["status"])
+    location = dict(_lower(headers)).get("location") or response.get("redirectURL")
+    return Exchange(
+        str(request["url"]).partition("#")[0],
+        _moment(entry["startedDateTime"]),
+        status,
+        headers,
+        partial(_har_body, response.get("content") or {}, headers),
+        str(request.get("method", "GET")).upper(),
+        str((request.get("postData") or {}).get("text") or "").encode(),
+        str(location) if location and 300 <= status < 400 else None,
+    )
+
+
+@contextmanager
+def _har_body(
+    content: Mapping[str, Any], headers: tuple[tuple[str, str], ...]
+) -> Iterator[IO[bytes]]:
+    text = content.get("text")
+    if text is None:
+        raise ArchiveError("its body was not recorded; export the HAR with content")
+    yield io.BytesIO(_har_bytes(str(text), content.get("encoding"), headers))
+
+
+def _har_bytes(text: str, encoding: Any, headers: tuple[tuple[str, str], ...]) -> bytes:
+    if encoding == "base64":
+        try:
+            return base64.b64decode(text, validate=True)
+        except binascii.Error as error:
+            raise ArchiveError(f"its body is not base64 ({error})") from None
+    # A browser writes the text that it decoded; the bytes were in the charset of the response.
+    described = Message()
+    described["content-type"] = dict(_lower(headers)).get("content-type", "")
+    try:
+        return text.encode(described.get_content_charset() or "utf-8")
+    except (LookupError, UnicodeEncodeError):
+        return text.encode()
+
+
+def _moment(text: str | None) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        raise ArchiveError(f"{text!r:.60} is not a moment") from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _lower(headers: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
+    return ((name.lower(), value) for name, value in headers)

@@ -1,0 +1,113 @@
+"""Ingesting recordings from a terminal: land what files contain, then load it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from assets.ingest.land import land_all
+from assets.ingest.load import load_source
+from assets.ingest.metadata import total_counts
+from assets.ingest.recording_manifest import ManifestEntry, read_manifest
+from assets.ingest.recordings import Origin, Recordings, observed_at
+from assets.source import Source, refuse_restricted
+from pipelines.ingest import Outcome, progress_bar, source_of
+from warehouse.errors import SankofaError
+from warehouse.record.landing import FetchedResponse, Landing
+from warehouse.record.store import Record
+from warehouse.settings import Settings
+
+
+@dataclass(frozen=True)
+class RecordingOptions:
+    """What the command was given: a source and paths, or a manifest."""
+
+    source: str | None
+    paths: tuple[Path, ...]
+    origin: str | None = None
+    observed_at: str | None = None
+    manifest: Path | None = None
+
+
+def ingest_recordings(settings: Settings, options: RecordingOptions) -> Iterator[Outcome]:
+    """Land and load recordings, source by source; what could not be read is in the outcome."""
+    for key, entries in _entries(options).items():
+        source = source_of(settings, key)
+        refuse_restricted(source)
+        yield _ingest(settings, source.with_withheld_key(settings.withheld_key), entries)
+
+
+def _entries(options: RecordingOptions) -> dict[str, list[ManifestEntry]]:
+    """Return what to read, by source."""
+    if options.manifest is None:
+        if options.source is None:
+            raise SankofaError("name the source of the recordings: sankofa ingest SOURCE PATH…")
+        return {options.source: _given(options)}
+    if options.paths or options.origin or options.observed_at:
+        raise SankofaError("a manifest names the files, their addresses and days: give it alone")
+    entries: dict[str, list[ManifestEntry]] = {}
+    for entry in read_manifest(options.manifest):
+        key = entry.source or options.source
+        if key is None:
+            raise SankofaError(
+                f"{options.manifest}: {entry.path.name} has no source: add a column source, or "
+                "name one on the command line"
+            )
+        if options.source in (None, key):
+            entries.setdefault(key, []).append(entry)
+    if not entries:
+        raise SankofaError(f"{options.manifest} names no file of {options.source}")
+    return entries
+
+
+def _given(options: RecordingOptions) -> list[ManifestEntry]:
+    if bool(options.origin) != bool(options.observed_at):
+        missing = "--observed-at, the day it was read" if options.origin else "--origin"
+        raise SankofaError(f"give --origin and --observed-at together: {missing} is missing")
+    origin = None
+    if options.origin and options.observed_at:
+        is_base = len(options.paths) > 1 or options.origin.endswith("/")
+        origin = Origin(options.origin, observed_at(options.observed_at), is_base)
+    return [ManifestEntry(path, options.source, origin) for path in options.paths]
+
+
+def _ingest(settings: Settings, source: Source, entries: Sequence[ManifestEntry]) -> Outcome:
+    landing, record = Landing(settings.landing), Record(settings.record)
+    # Before anything is read: it could not be kept.
+    landing.refuse_other_world(source.world)
+    recordings = Recordings(source)
+    with progress_bar() as bar:
+        reading = bar.add_task(f"{source.key}: reading", total=len(entries))
+
+        def responses() -> Iterator[FetchedResponse]:
+            for entry in entries:
+                yield from _responses(recordings, entry)
+                bar.advance(reading)
+
+        with closing(responses()) as fetched:
+            documents, new = land_all(landing, fetched)
+        loading = bar.add_task(f"{source.key}: loading", total=None)
+        loads = load_source(
+            record,
+            landing,
+            source,
+            lambda done, total: bar.update(loading, completed=done, total=total),
+        )
+    return Outcome(
+        source.key,
+        documents,
+        new,
+        total_counts(loads),
+        skipped=dict(recordings.skipped),
+        problems=tuple(recordings.failed),
+    )
+
+
+def _responses(recordings: Recordings, entry: ManifestEntry) -> Iterator[FetchedResponse]:
+    try:
+        entry.verify()
+    except (SankofaError, OSError) as error:
+        words = error.strerror if isinstance(error, OSError) else error
+        recordings.failed.append(f"{entry.path}: {words}")
+        return
+    yield from recordings.read([entry.path], entry.origin)

@@ -1,0 +1,510 @@
+"""Recordings are read as if they had been fetched; what cannot be read is named."""
+
+import gzip
+import io
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assets.entities.sources import SOURCES as ENTITIES
+from assets.filings.sources import SOURCES as FILINGS
+from assets.ingest.recording_manifest import read_manifest
+from assets.ingest.recordings import Origin, Recordings, observed_at
+from assets.source import Source, fictional
+from tests.helpers.web_archives import Recorded, har, warc
+from warehouse.errors import SankofaError
+from warehouse.record.landing import FetchedResponse, Landing
+
+SOURCES = {source.key: source for source in (*FILINGS, *ENTITIES)}
+FACTS = SOURCES["sec-companyfacts"]
+BASE = "https://data.sec.gov/api/xbrl/companyfacts"
+URL = f"{BASE}/CIK0000000001.json"
+DAY = datetime(2026, 2, 20, 6, tzinfo=UTC)
+ORIGIN = Origin(URL, DAY)
+FOLDER = Origin(BASE, DAY)
+
+
+@dataclass(frozen=True)
+class Read:
+    """What came out of a reading, with the bodies read while they were open."""
+
+    responses: list[FetchedResponse]
+    failed: list[str]
+    skipped: dict[str, int]
+
+    @property
+    def bodies(self) -> dict[str, bytes]:
+        return {response.url: body_of(response) for response in self.responses}
+
+
+def body_of(response: FetchedResponse) -> bytes:
+    assert isinstance(response.body, bytes)
+    return response.body
+
+
+def read(*paths: Path, origin: Origin | None = None, source: Source = FACTS) -> Read:
+    recordings = Recordings(source)
+    responses = []
+    for response in recordings.read(paths, origin):
+        assert not isinstance(response.body, bytes)
+        response.body.seek(0)
+        responses.append(replace(response, body=response.body.read()))
+    return Read(responses, recordings.failed, dict(recordings.skipped))
+
+
+def written(path: Path, content: bytes | str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def zipped(**members: bytes | str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("__", "/").replace("_dot_", "."), content)
+    return packed.getvalue()
+
+
+# Plain files
+
+
+def test_a_file_is_landed_at_its_origin_with_the_headers_beside_it(tmp_path: Path) -> None:
+    path = written(tmp_path / "facts.json", "{}")
+    written(tmp_path / "facts.json.headers.json", json.dumps({"X-Jobs": "1"}))
+    (response,) = read(path, origin=ORIGIN).responses
+    assert response == FetchedResponse(
+        "sec-companyfacts", URL, b"{}", "public-domain", DAY, 200, {"x-jobs": "1"}
+    )
+
+
+def test_the_files_of_a_folder_are_named_by_their_paths_below_the_origin(tmp_path: Path) -> None:
+    for name in ("a.json", "b/c d.json", ".hidden", "b/.DS_Store", "a.json.headers.json"):
+        written(tmp_path / "all" / name, "{}")
+    found = read(tmp_path / "all", origin=FOLDER)
+    assert list(found.bodies) == [f"{BASE}/a.json", f"{BASE}/b/c%20d.json"]
+    assert found.failed == []
+
+
+def test_api_keys_in_an_origin_are_not_landed(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.json", "{}")
+    found = read(path, origin=Origin(f"{URL}?api_key=5ecre7&a=1", DAY))
+    assert list(found.bodies) == [f"{URL}?a=1"]
+
+
+def test_a_plain_file_without_an_origin_is_refused_with_what_to_give(tmp_path: Path) -> None:
+    found = read(written(tmp_path / "a.json", "{}"))
+    assert found.responses == []
+    assert "give --origin, its address at the publisher, and --observed-at" in found.failed[0]
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("https://elsewhere.example/CIK1.json", "which is published at https://data.sec.gov"),
+        ("http://127.0.0.1:8/CIK1.json", "local network"),
+        ("file:///tmp/CIK1.json", "not a web address"),
+        ("/tmp/CIK1.json", "not a web address"),
+        ("https://data.sec.gov.example/CIK1.json", "is not an address of sec-companyfacts"),
+    ],
+)
+def test_an_origin_that_is_not_the_publishers_is_refused(
+    tmp_path: Path, url: str, why: str
+) -> None:
+    found = read(written(tmp_path / "a.json", "{}"), origin=Origin(url, DAY))
+    assert found.responses == [] and why in found.failed[0]
+
+
+def test_a_source_that_states_no_address_takes_any_public_one(tmp_path: Path) -> None:
+    origin = Origin("https://exchange.example/listings.csv", DAY)
+    found = read(written(tmp_path / "a.csv", "a"), origin=origin, source=SOURCES["listings"])
+    assert list(found.bodies) == [origin.url]
+
+
+def test_bad_files_are_named_and_the_others_go_on(tmp_path: Path) -> None:
+    folder = tmp_path / "all"
+    written(folder / "good.json", "{}")
+    written(folder / "empty.json", "")
+    written(folder / "cut.json.gz", gzip.compress(b"{}" * 500)[:-9])
+    written(folder / "cut.zip", zipped(a="1" * 500)[:60])
+    written(folder / "bad.har", "{")
+    written(folder / "bad.warc", "no WARC")
+    written(folder / "odd.json", "{}")
+    written(folder / "odd.json.headers.json", "[1]")
+    found = read(folder, tmp_path / "nothing", origin=FOLDER)
+    assert list(found.bodies) == [f"{BASE}/good.json"]
+    words = {Path(line.partition(": ")[0]).name: line for line in found.failed}
+    assert "the file is empty" in words["empty.json"]
+    assert "the gzip is damaged" in words["cut.json.gz"]
+    assert "the zip is damaged" in words["cut.zip"]
+    assert "read it without --origin" in words["bad.har"]
+    assert "write one JSON object" in words["odd.json"]
+    assert "No such file" in words["nothing"]
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="left out: root reads every file")
+def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.json", "{}")
+    path.chmod(0)
+    assert "Permission denied" in read(path, origin=ORIGIN).failed[0]
+
+
+def test_an_empty_folder_is_named(tmp_path: Path) -> None:
+    written(tmp_path / "a" / ".keep", "")
+    assert read(tmp_path / "a", origin=FOLDER).failed == [
+        f"{tmp_path / 'a'}: the folder contains no files"
+    ]
+
+
+# Archives
+
+
+def test_a_gzip_is_unpacked_unless_the_source_publishes_gzips(tmp_path: Path) -> None:
+    packed = gzip.compress(b"{}")
+    written(tmp_path / "all" / "a.json.gz", packed)
+    assert read(tmp_path / "all", origin=FOLDER).bodies == {f"{BASE}/a.json": b"{}"}
+    publishing = replace(FACTS, archives=frozenset({"gzip"}))
+    found = read(tmp_path / "all", origin=FOLDER, source=publishing)
+    assert found.bodies == {f"{BASE}/a.json.gz": packed}
+
+
+def test_a_zip_is_unpacked_unless_the_source_publishes_zips(tmp_path: Path) -> None:
+    content = zipped(a_dot_json="{}", b__c_dot_json_dot_gz=gzip.compress(b"[]"), __MACOSX_dot_x="0")
+    path = written(tmp_path / "bundle.zip", content)
+    assert read(path, origin=FOLDER).bodies[f"{BASE}/a.json"] == b"{}"
+    assert read(path, origin=FOLDER).bodies[f"{BASE}/b/c.json.gz"] == b"[]"
+    gleif = SOURCES["gleif"]
+    origin = Origin("https://goldencopy.gleif.org/api/v2/latest.json", DAY)
+    assert read(path, origin=origin, source=gleif).bodies == {origin.url: content}
+
+
+def test_the_members_of_a_published_zip_are_named_within_it(tmp_path: Path) -> None:
+    path = written(tmp_path / "2024.zip", zipped(a_dot_json="{}"))
+    origin = Origin(f"{BASE}/2024.zip", DAY)
+    assert list(read(path, origin=origin).bodies) == [f"{BASE}/2024.zip!/a.json"]
+    assert list(read(tmp_path, origin=FOLDER).bodies) == [f"{BASE}/2024.zip!/a.json"]
+
+
+def test_headers_in_a_zip_belong_to_the_member_they_are_named_after(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "a.zip", zipped(a_dot_json="{}", a_dot_json_dot_headers_dot_json='{"A": "1"}')
+    )
+    (response,) = read(path, origin=FOLDER).responses
+    assert response.headers == {"a": "1"}
+
+
+def test_a_damaged_member_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    content = bytearray(zipped(a_dot_json="1" * 50, b_dot_json="2" * 50))
+    content[content.index(b"a.json") + 8] ^= 0xFF
+    found = read(written(tmp_path / "a.zip", bytes(content)), origin=FOLDER)
+    assert list(found.bodies) == [f"{BASE}/b.json"]
+    assert "a.json in the zip cannot be read" in found.failed[0]
+
+
+def test_a_zip_without_files_is_named(tmp_path: Path) -> None:
+    found = read(written(tmp_path / "a.zip", zipped(_dot_hidden="0")), origin=FOLDER)
+    assert "the zip contains no files" in found.failed[0]
+
+
+def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from assets.fetching import containers
+
+    monkeypatch.setattr(
+        containers.ContainerLimits, "__init__", lambda self: _limits(self, 2, 1000, 1500)
+    )
+    bombs = {
+        "bomb.json.gz": (gzip.compress(b"0" * 1001), "the gzip decompresses to more than 1,000"),
+        "bomb.zip": (zipped(a="0" * 1001), "a decompresses to more than 1,000"),
+        "sum.zip": (zipped(a="0" * 900, b="1" * 900), "the zip decompresses to more than 1,500"),
+        "many.zip": (zipped(a="0", b="0", c="0"), "the zip has 3 members; 2 are allowed"),
+    }
+    for name, (content, words) in bombs.items():
+        found = read(written(tmp_path / name, content), origin=FOLDER)
+        assert found.responses == [] and words in found.failed[0]
+
+
+def _limits(limits: object, members: int, member: int, total: int) -> None:
+    for name, value in (("members", members), ("member", member), ("total", total)):
+        object.__setattr__(limits, name, value)
+
+
+# Web archives
+
+WRITERS: dict[str, Callable[..., bytes]] = {
+    "a.har": har,
+    "a.warc.gz": warc,
+    "a.warc": lambda *responses: warc(*responses, gzip=False),
+}
+each_format = pytest.mark.parametrize("name", WRITERS)
+
+
+@each_format
+def test_a_response_keeps_its_address_moment_status_and_headers(tmp_path: Path, name: str) -> None:
+    headers = {"Content-Type": "application/json", "ETag": '"1"', "Set-Cookie": "a=b"}
+    recorded = Recorded(f"{URL}?api_key=5ecre7", b"{}", 203, headers)
+    found = read(written(tmp_path / name, WRITERS[name](recorded)))
+    assert found.failed == []
+    assert found.responses == [
+        FetchedResponse(
+            "sec-companyfacts",
+            URL,
+            b"{}",
+            "public-domain",
+            recorded.moment,
+            203,
+            {"content-type": "application/json", "etag": '"1"'},
+        )
+    ]
+
+
+@each_format
+def test_only_good_responses_to_requests_of_the_source_are_taken(tmp_path: Path, name: str) -> None:
+    content = WRITERS[name](
+        Recorded(URL, b"{}"),
+        Recorded(f"{BASE}/CIK0000000002.json", b"no", 404),
+        Recorded(f"{BASE}/CIK0000000003.json", b"{", 206),
+        Recorded("https://data.sec.gov/submissions/CIK0000000001.json", b"{}"),
+        Recorded("https://www.example.org/", b"<html>"),
+        Recorded(URL, b"{}", method="OPTIONS"),
+    )
+    found = read(written(tmp_path / name, content))
+    assert list(found.bodies) == [URL]
+    assert found.skipped == {
+        "with status 404": 1,
+        "with status 206": 1,
+        "not documents of this source": 2,
+        "of other hosts": 1,
+    }
+
+
+@each_format
+def test_an_archive_without_any_response_of_the_source_is_named(tmp_path: Path, name: str) -> None:
+    found = read(written(tmp_path / name, WRITERS[name](Recorded("https://example.org/"))))
+    assert "it has no response of sec-companyfacts, only of example.org" in found.failed[0]
+
+
+@each_format
+def test_a_document_is_landed_at_the_address_that_redirected_to_it(
+    tmp_path: Path, name: str
+) -> None:
+    asked = "https://goldencopy.gleif.org/api/v2/golden-copies/publishes/lei2/latest.json"
+    target = "https://files.example/storage/lei2.zip"
+    content = WRITERS[name](
+        Recorded(asked, b"", 302, {"Location": target}), Recorded(target, zipped(a="{}"))
+    )
+    found = read(written(tmp_path / name, content), source=SOURCES["gleif"])
+    assert list(found.bodies) == [asked]
+
+
+@each_format
+def test_the_request_of_a_post_is_landed_where_its_parser_looks(tmp_path: Path, name: str) -> None:
+    url, jobs = "https://api.openfigi.com/v3/mapping", b'[{"idValue": "ZAE1"}]'
+    content = WRITERS[name](Recorded(url, b"[{}]", method="POST", request_body=jobs))
+    (response,) = read(written(tmp_path / name, content), source=SOURCES["openfigi"]).responses
+    assert response.headers["x-jobs"] == jobs.decode()
+
+
+@each_format
+def test_an_origin_is_refused_for_a_file_that_states_it(tmp_path: Path, name: str) -> None:
+    found = read(written(tmp_path / name, WRITERS[name](Recorded(URL))), origin=ORIGIN)
+    assert found.responses == []
+    assert "read it without --origin and --observed-at" in found.failed[0]
+
+
+def chunked(body: bytes) -> bytes:
+    return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+
+
+BODY = b'{"facts": 1}' * 40
+ENCODED: dict[str, tuple[bytes, dict[str, str]]] = {
+    "gzip": (gzip.compress(BODY), {"Content-Encoding": "gzip"}),
+    "deflate": (zlib.compress(BODY), {"Content-Encoding": "deflate"}),
+    "zstd": (zstandard.compress(BODY), {"Content-Encoding": "zstd"}),
+    "chunks": (chunked(BODY), {"Transfer-Encoding": "chunked"}),
+    "chunks of gzip": (
+        chunked(gzip.compress(BODY)),
+        {"Transfer-Encoding": "chunked", "Content-Encoding": "gzip"},
+    ),
+    "decompressed by the recorder": (BODY, {"Content-Encoding": "gzip"}),
+    "joined by the recorder": (BODY, {"Transfer-Encoding": "chunked"}),
+}
+
+
+@pytest.mark.parametrize("how", ENCODED)
+def test_the_encoding_of_a_transfer_is_undone(tmp_path: Path, how: str) -> None:
+    body, headers = ENCODED[how]
+    found = read(written(tmp_path / "a.warc.gz", warc(Recorded(URL, body, headers=headers))))
+    assert (found.bodies, found.failed) == ({URL: BODY}, [])
+    assert "content-encoding" not in found.responses[0].headers
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "why"),
+    [
+        (gzip.compress(BODY)[:-9], {"Content-Encoding": "gzip"}, "the gzip is damaged"),
+        (zlib.compress(BODY)[:-9], {"Content-Encoding": "deflate"}, "ends in the middle"),
+        (chunked(BODY)[:-20], {"Transfer-Encoding": "chunked"}, "last chunk is not complete"),
+        (BODY[:-5], {"Content-Length": str(len(BODY))}, "475 of 480 bytes were recorded"),
+        (BODY, {"Content-Encoding": "br"}, "encoded as 'br'"),
+    ],
+)
+def test_a_response_that_is_incomplete_or_unreadable_is_named(
+    tmp_path: Path, body: bytes, headers: dict[str, str], why: str
+) -> None:
+    good = Recorded(f"{BASE}/CIK0000000002.json", b"{}")
+    content = warc(Recorded(URL, body, headers=headers), good)
+    found = read(written(tmp_path / "a.warc.gz", content))
+    assert list(found.bodies) == [good.url]
+    assert URL in found.failed[0] and why in found.failed[0]
+
+
+def test_a_revisit_has_the_body_of_the_response_that_it_repeats(tmp_path: Path) -> None:
+    first = Recorded(URL, b"1", headers={"ETag": "1"})
+    changed = replace(first, body=b"2", moment=datetime(2026, 2, 21, tzinfo=UTC))
+    back = replace(first, moment=datetime(2026, 2, 22, tzinfo=UTC))
+    content = warc(first, changed, revisits=[back, replace(back, body=b"unknown")])
+    found = read(written(tmp_path / "a.warc", content))
+    assert [(r.observed_at.day, body_of(r)) for r in found.responses] == [
+        (20, b"1"),
+        (21, b"2"),
+        (22, b"1"),
+    ]
+    assert "it repeats a response that is not in this file" in found.failed[0]
+
+
+def test_a_har_without_bodies_says_how_to_export_it(tmp_path: Path) -> None:
+    content = json.loads(har(Recorded(URL)))
+    del content["log"]["entries"][0]["response"]["content"]["text"]
+    found = read(written(tmp_path / "a.har", json.dumps(content)))
+    assert "its body was not recorded; export the HAR with content" in found.failed[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("{", "it is not a HAR file: not JSON"),
+        ("<html>", "it is not a HAR file: not JSON"),
+        ('{"log": {}}', "it has no log.entries"),
+        ('{"log": {"entries": [{"request": {}}]}}', "entry 1: it has no 'response'"),
+        ('{"log": {"entries": [1]}}', "entry 1"),
+    ],
+)
+def test_a_file_that_is_no_har_is_named(tmp_path: Path, content: str, why: str) -> None:
+    found = read(written(tmp_path / "a.har", content))
+    assert found.responses == [] and any(why in line for line in found.failed)
+
+
+def test_text_of_a_har_becomes_the_bytes_of_its_charset(tmp_path: Path) -> None:
+    content = json.loads(har(Recorded(URL, headers={"Content-Type": "text/csv; charset=latin-1"})))
+    content["log"]["entries"][0]["response"]["content"]["text"] = "Côte"
+    found = read(written(tmp_path / "a.har", json.dumps(content)))
+    assert found.bodies == {URL: "Côte".encode("latin-1")}
+
+
+TWO = (Recorded(URL, BODY), Recorded(f"{BASE}/CIK0000000002.json", BODY[:-1]))
+WHOLE = {name: WRITERS[name](*TWO) for name in WRITERS}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.sampled_from(sorted(WRITERS)), st.floats(0, 1, exclude_max=True))
+def test_a_truncated_archive_never_yields_part_of_a_document(
+    tmp_path: Path, name: str, share: float
+) -> None:
+    content = WHOLE[name][: int(len(WHOLE[name]) * share)]
+    found = read(written(tmp_path / name, content))
+    whole = {recorded.url: recorded.body for recorded in TWO}
+    assert found.bodies.items() <= whole.items()
+    assert found.failed or found.bodies == whole or name == "a.warc"
+
+
+@each_format
+def test_replaying_an_archive_lands_nothing_twice(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path / name, WHOLE[name])
+    landing = Landing(str(tmp_path / "landing"))
+    new = [[landing.land(response)[1] for response in Recordings(FACTS).read([path])] for _ in "12"]
+    assert new == [[True, True], [False, False]]
+
+
+def test_recordings_of_a_fictional_source_are_named_as_such(tmp_path: Path) -> None:
+    source = fictional(FACTS)
+    origin = Origin("https://fictional.example/sec-companyfacts/a.json", DAY)
+    (response,) = read(written(tmp_path / "a", "{}"), origin=origin, source=source).responses
+    assert response.world == "fictional"
+
+
+# Moments and manifests
+
+
+def test_a_day_stands_for_a_fixed_hour_and_a_moment_for_itself() -> None:
+    assert observed_at("2026-02-20") == DAY
+    assert observed_at("2026-02-20T14:30+02:00") == datetime(2026, 2, 20, 12, 30, tzinfo=UTC)
+    assert observed_at("2026-02-20T14:30") == datetime(2026, 2, 20, 14, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("20 Feb 2026", "neither a day"), ("9999-01-01", "has not come yet")]
+)
+def test_a_moment_that_cannot_be_is_refused(text: str, why: str) -> None:
+    with pytest.raises(SankofaError, match=why):
+        observed_at(text)
+
+
+COLUMNS = "path,url,observed_at,source,headers,sha256"
+MANIFESTS = {
+    "m.csv": f'{COLUMNS}\na.json,{URL},2026-02-20,sec-companyfacts,"{{""A"": ""1""}}",{"a" * 12}\n',
+    "m.tsv": f"{COLUMNS}\na.json,{URL},2026-02-20,sec-companyfacts,,{'a' * 12}\n".replace(
+        ",", "\t"
+    ),
+    "m.json": json.dumps(
+        [{"path": "a.json", "url": URL, "observed_at": "2026-02-20", "headers": {"A": 1}}]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_a_manifest_says_where_and_when_each_file_was_read(tmp_path: Path, name: str) -> None:
+    (entry,) = read_manifest(written(tmp_path / name, MANIFESTS[name]))
+    assert entry.path == tmp_path / "a.json"
+    assert entry.origin is not None
+    assert (entry.origin.url, entry.origin.observed_at) == (URL, DAY)
+    assert entry.origin.headers == ({} if name == "m.tsv" else {"a": "1"})
+    assert entry.source == (None if name == "m.json" else "sec-companyfacts")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("path,url\n", "has no column observed_at"),
+        (f"{COLUMNS}\n", "names no files"),
+        (f"{COLUMNS}\n,,,\n", "line 2: it names no path"),
+        (f"{COLUMNS}\na.json,{URL},,\n", "line 2: a.json needs both url and observed_at"),
+        (f"{COLUMNS}\na.json,{URL},soon,\n", "line 2: 'soon' is neither a day"),
+        (f"{COLUMNS}\na.json,{URL},2026-02-20,,[],\n", "write one JSON object"),
+        (f"{COLUMNS}\na.json,{URL},2026-02-20,,,abc\n", "at least 12 characters"),
+        ("[1]", "entry 1: write a JSON object"),
+        ("[", "not JSON"),
+        (b"\xff\xfe", "not UTF-8"),
+    ],
+)
+def test_a_bad_manifest_is_refused_with_its_line(
+    tmp_path: Path, content: str | bytes, why: str
+) -> None:
+    with pytest.raises(SankofaError, match=f"m.csv.*{why}"):
+        read_manifest(written(tmp_path / "m.csv", content))
+
+
+def test_a_file_that_differs_from_the_manifest_is_refused(tmp_path: Path) -> None:
+    written(tmp_path / "a.json", "{}")
+    (entry,) = read_manifest(written(tmp_path / "m.csv", MANIFESTS["m.csv"]))
+    with pytest.raises(SankofaError, match="the manifest says aaaa"):
+        entry.verify()
