@@ -1,6 +1,6 @@
 """Ingesting recordings from a terminal: land what files contain, then load it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +79,7 @@ def _ingest(settings: Settings, source: Source, entries: Sequence[ManifestEntry]
     with progress_bar() as bar:
         reading = bar.add_task(f"{source.key}: reading", total=len(entries))
 
-        def responses() -> Iterator[FetchedResponse]:
+        def responses() -> Generator[FetchedResponse, None, None]:
             for entry in entries:
                 yield from _responses(recordings, entry)
                 bar.advance(reading)

@@ -16,6 +16,8 @@ from urllib.parse import quote, urljoin, urlsplit
 from assets.fetching.client import landed_headers
 from assets.fetching.containers import gunzipped, member_url, zip_documents
 from assets.fetching.url_secrets import without_secrets
+from assets.ingest.exchanges import Exchange
+from assets.ingest.har import har_exchanges
 from assets.ingest.recorded_files import (
     headers_beside,
     is_document,
@@ -23,7 +25,7 @@ from assets.ingest.recorded_files import (
     read_headers,
     start_of_reading,
 )
-from assets.ingest.web_archives import Exchange, har_exchanges, warc_exchanges
+from assets.ingest.warc import warc_exchanges
 from assets.source import Source
 from warehouse.errors import SankofaError
 from warehouse.public_urls import why_not_public

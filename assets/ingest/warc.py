@@ -1,23 +1,17 @@
-"""The exchanges of a web archive: each recorded response with its address, moment and headers.
+"""The exchanges of a WARC file, as crawlers write them.
 
 A response comes out as its server meant it, without chunks and compression. One that was recorded
 only in part, or that is damaged, is a problem and not a document.
 """
 
-import base64
-import binascii
 import io
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.message import Message
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import IO, Any
 
-import ijson
 import zstandard
 from warcio.archiveiterator import ArchiveIterator
 from warcio.bufferedreaders import ChunkedDataException, ChunkedDataReader
@@ -25,36 +19,14 @@ from warcio.exceptions import ArchiveLoadFailed
 from warcio.statusandheaders import StatusAndHeadersParserException
 
 from assets.fetching.containers import ContainerLimits, gunzipped
-from warehouse.errors import SankofaError
+from assets.ingest.exchanges import ArchiveError, Exchange, OnProblem, header_of, read_moment
 
-OnProblem = Callable[[str], None]
+Headers = tuple[tuple[str, str], ...]
 
 _CHUNK = 1 << 20
 _IN_MEMORY = 16 << 20
 # A web archive is a container of many bodies; each of them is limited by itself.
 _WHOLE = ContainerLimits(member=256 << 30)
-
-
-class ArchiveError(SankofaError):
-    """A web archive, or a response in it, cannot be read."""
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """A recorded response and its request; ``open`` reads its body, before the next is asked for.
-
-    ``open`` raises ArchiveError or ContainerError for a body that is damaged or incomplete.
-    """
-
-    url: str
-    observed_at: datetime
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    open: Callable[[], AbstractContextManager[IO[bytes]]]
-    method: str = "GET"
-    request_body: bytes = b""
-    redirects_to: str | None = None
-
 
 # Method and body of the requests of a WARC, by the id of the record they belong to.
 _Requests = dict[str, tuple[str, bytes]]
@@ -129,18 +101,17 @@ def _exchange(
     request = next((requests[i] for i in ids if i in requests), ("GET", b""))
     try:
         status = 200 if http is None else int(http.get_statuscode())
-        moment = _moment(record.rec_headers.get_header("WARC-Date"))
+        moment = read_moment(record.rec_headers.get_header("WARC-Date"))
     except (ArchiveError, ValueError) as error:
         on_problem(f"{url}: {error}")
         return
-    said = dict(_lower(headers))
-    location = said.get("location") if 300 <= status < 400 else None
-    opened = partial(_body, with_body, said)
+    location = header_of(headers, "location") or None if 300 <= status < 400 else None
+    opened = partial(_body, with_body, headers)
     yield Exchange(url, moment, status, headers, opened, *request, location)
 
 
 @contextmanager
-def _body(record: Any, headers: Mapping[str, str]) -> Iterator[IO[bytes]]:
+def _body(record: Any, headers: Headers) -> Iterator[IO[bytes]]:
     with _transferred(record) as raw, _decoded(raw, headers) as body:
         yield body
 
@@ -166,16 +137,16 @@ def _transferred(record: Any) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _decoded(raw: IO[bytes], headers: Mapping[str, str]) -> Iterator[IO[bytes]]:
+def _decoded(raw: IO[bytes], headers: Headers) -> Iterator[IO[bytes]]:
     """Undo chunks and compression of a body."""
-    chunked = headers.get("transfer-encoding", "").strip().lower() == "chunked"
+    chunked = header_of(headers, "transfer-encoding").lower() == "chunked"
     raw.seek(0, io.SEEK_END)
-    length = headers.get("content-length", "").strip()
+    length = header_of(headers, "content-length")
     if length.isdecimal() and not chunked and raw.tell() != int(length):
         raise ArchiveError(f"{raw.tell()} of {length} bytes were recorded")
     with _dechunked(raw, chunked) as body:
         body.seek(0)
-        encoding = headers.get("content-encoding", "").strip().lower()
+        encoding = header_of(headers, "content-encoding").lower()
         start = body.read(4)
         body.seek(0)
         # Some recorders decompress a body and keep the header.
@@ -232,73 +203,3 @@ def _inflated(body: bytes, encoding: str) -> bytes:
     if len(content) > limit:
         raise ArchiveError(f"it decompresses to more than {limit:,} bytes")
     return content
-
-
-def har_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]:
-    """Yield the responses of a HAR file in their order, one in memory at a time."""
-    number = 0
-    try:
-        for number, entry in enumerate(ijson.items(body, "log.entries.item"), 1):
-            try:
-                yield _har_exchange(entry)
-            except (KeyError, TypeError, ValueError, ArchiveError) as error:
-                why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-                on_problem(f"entry {number}: {why}")
-    except (ijson.JSONError, UnicodeDecodeError) as error:
-        raise ArchiveError(f"it is not a HAR file: not JSON ({error})") from None
-    if not number:
-        raise ArchiveError("it is not a HAR file, or an empty one: it has no log.entries")
-
-
-def _har_exchange(entry: Any) -> Exchange:
-    request, response = entry["request"], entry["response"]
-    headers = tuple((str(h["name"]), str(h["value"])) for h in response.get("headers") or ())
-    status = int(response["status"])
-    location = dict(_lower(headers)).get("location") or response.get("redirectURL")
-    return Exchange(
-        str(request["url"]).partition("#")[0],
-        _moment(entry["startedDateTime"]),
-        status,
-        headers,
-        partial(_har_body, response.get("content") or {}, headers),
-        str(request.get("method", "GET")).upper(),
-        str((request.get("postData") or {}).get("text") or "").encode(),
-        str(location) if location and 300 <= status < 400 else None,
-    )
-
-
-@contextmanager
-def _har_body(
-    content: Mapping[str, Any], headers: tuple[tuple[str, str], ...]
-) -> Iterator[IO[bytes]]:
-    text = content.get("text")
-    if text is None:
-        raise ArchiveError("its body was not recorded; export the HAR with content")
-    yield io.BytesIO(_har_bytes(str(text), content.get("encoding"), headers))
-
-
-def _har_bytes(text: str, encoding: Any, headers: tuple[tuple[str, str], ...]) -> bytes:
-    if encoding == "base64":
-        try:
-            return base64.b64decode(text, validate=True)
-        except binascii.Error as error:
-            raise ArchiveError(f"its body is not base64 ({error})") from None
-    # A browser writes the text that it decoded; the bytes were in the charset of the response.
-    described = Message()
-    described["content-type"] = dict(_lower(headers)).get("content-type", "")
-    try:
-        return text.encode(described.get_content_charset() or "utf-8")
-    except (LookupError, UnicodeEncodeError):
-        return text.encode()
-
-
-def _moment(text: str | None) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text or "")
-    except ValueError:
-        raise ArchiveError(f"{text!r:.60} is not a moment") from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def _lower(headers: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
-    return ((name.lower(), value) for name, value in headers)

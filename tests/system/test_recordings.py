@@ -1,0 +1,202 @@
+"""``sankofa ingest SOURCE PATH…``: the same record as from a live fetch, and never mixed."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pipelines.commands.main import sankofa
+from tests.helpers.replay_server import Replay, Reply
+from tests.helpers.web_archives import Recorded, har, warc
+from warehouse.record.landing import Document, Landing
+from warehouse.record.store import Record
+
+H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n2024-02-01,South Africa,19.1\n"
+BASE = "https://raw.githubusercontent.com/datasets/exchange-rates/main/data"
+URL = f"{BASE}/monthly.csv"
+LOCAL = "http://localhost/monthly.csv"
+GLEIF = "https://goldencopy.gleif.org/api/v2/golden-copies/publishes/lei2/latest.csv"
+
+
+@pytest.fixture
+def in_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Return a function that runs the command in a home of some name."""
+    monkeypatch.delenv("SANKOFA_CONTACT", raising=False)
+
+    def run(home: str, *arguments: object, **environment: str) -> Result:
+        names = {f"SANKOFA_{name}": value for name, value in environment.items()}
+        names["SANKOFA_HOME"] = str(tmp_path / home)
+        return CliRunner().invoke(sankofa, [str(argument) for argument in arguments], env=names)
+
+    return run
+
+
+def documents(home: Path, source: str = "h10") -> list[Document]:
+    return Landing(str(home / "landing")).documents(source)
+
+
+def rows(home: Path) -> list[dict[str, Any]]:
+    """Return the rows of the record without what only says when they were loaded."""
+    record = Record(str(home / "record"))
+    table = record.query(f"SELECT * FROM {record.relation('macro_series')} ORDER BY period_start")
+    loads = {"load_seq", "load_id", "loaded_at"}
+    return [{n: v for n, v in row.items() if n not in loads} for row in table.to_pylist()]
+
+
+def test_a_recording_and_a_live_fetch_give_the_same_documents_and_rows(
+    tmp_path: Path, in_home: Callable[..., Result]
+) -> None:
+    with Replay() as server:
+        server.on("/mirror/monthly.csv", Reply(H10, headers={"ETag": '"1"'}))
+        live = in_home(
+            "live",
+            *("ingest", "h10", "--live"),
+            BASE_H10=f"{server.base}/mirror",
+            H10_CADENCES="monthly",
+        )
+    assert "1 documents, 1 new; 2 read, 2 appended" in live.output
+    (document,) = documents(tmp_path / "live")
+    assert document.url == URL
+
+    recorded = Recorded(URL, H10, headers={"ETag": '"1"'}, moment=document.observed_at)
+    for name, content in (("a.warc.gz", warc(recorded)), ("a.har", har(recorded))):
+        (tmp_path / name).write_bytes(content)
+        result = in_home(name[2:], "ingest", "h10", tmp_path / name)
+        assert "1 documents, 1 new; 2 read, 2 appended" in result.output
+        assert documents(tmp_path / name[2:])[0].key == document.key
+        assert documents(tmp_path / name[2:])[0].headers == {"etag": '"1"'}
+        assert rows(tmp_path / name[2:]) == rows(tmp_path / "live")
+
+    (tmp_path / "rates.csv").write_bytes(H10)
+    moment = ("--observed-at", document.observed_at.isoformat())
+    in_home("file", "ingest", "h10", tmp_path / "rates.csv", "--origin", URL, *moment)
+    assert documents(tmp_path / "file")[0].key == document.key
+    assert rows(tmp_path / "file") == rows(tmp_path / "live")
+    assert {row["source_ref"].partition("#")[0] for row in rows(tmp_path / "file")} == {URL}
+
+
+def test_replaying_a_recording_adds_nothing(tmp_path: Path, in_home: Callable[..., Result]) -> None:
+    (tmp_path / "a.warc").write_bytes(warc(Recorded(URL, H10), Recorded("https://a.example/")))
+    first = in_home("home", "ingest", "h10", tmp_path / "a.warc")
+    again = in_home("home", "ingest", "h10", tmp_path / "a.warc")
+    assert "1 documents, 1 new; 2 read, 2 appended" in first.output
+    assert "1 documents, 0 new; nothing new; 1 responses left out: 1 of other hosts" in again.output
+
+
+def test_a_bad_file_fails_the_command_and_the_others_are_kept(
+    tmp_path: Path, in_home: Callable[..., Result]
+) -> None:
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "monthly.csv").write_bytes(H10)
+    (tmp_path / "all" / "daily.csv").write_bytes(b"")
+    options = ("--origin", BASE, "--observed-at", "2026-02-20")
+    result = in_home("home", "ingest", "h10", tmp_path / "all", *options)
+    assert result.exit_code == 1
+    assert "1 documents, 1 new; 2 read, 2 appended" in result.output
+    assert f"{tmp_path / 'all' / 'daily.csv'}: the file is empty" in result.output
+    assert "1 of the recordings could not be read" in result.output
+    assert documents(tmp_path / "home")[0].url == URL
+
+
+def test_a_manifest_ingests_the_files_of_many_sources_at_once(
+    tmp_path: Path, in_home: Callable[..., Result]
+) -> None:
+    (tmp_path / "rates.csv").write_bytes(H10)
+    (tmp_path / "lei.csv").write_bytes(b"LEI\n")
+    (tmp_path / "m.tsv").write_text(
+        "path\turl\tobserved_at\tsource\n"
+        f"rates.csv\t{URL}\t2026-02-20\th10\n"
+        f"lei.csv\t{GLEIF}\t2026-02-20\tgleif\n"
+        f"gone.csv\t{URL}\t2026-02-20\th10\n"
+    )
+    result = in_home("home", "ingest", "--manifest", tmp_path / "m.tsv", "--json")
+    assert result.exit_code == 1
+    outcomes = {line["source"]: line for line in json.loads(result.stdout)}
+    assert {key: line["documents_new"] for key, line in outcomes.items()} == {"h10": 1, "gleif": 1}
+    assert "gone.csv: No such file or directory" in outcomes["h10"]["problems"][0]
+    assert documents(tmp_path / "home", "gleif")[0].url == GLEIF
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["h10", "rates.csv"], "give --origin, its address at the publisher"),
+        (["h10", "rates.csv", "--origin", URL], "--observed-at, the day it was read is missing"),
+        (["h10", "rates.csv", "--observed-at", "2026-02-20"], "--origin is missing"),
+        (["h10", "rates.csv", "--origin", URL, "--observed-at", "now"], "neither a day"),
+        (["h10", "gone.csv"], "no such file: gone.csv"),
+        (["h10", "gone.csv", "--origin", URL, "--observed-at", "2026-02-20"], "No such file"),
+        (["rates.csv", "--origin", URL, "--observed-at", "2026-02-20"], "name the source"),
+        (["h10", "ecb", "rates.csv"], "recordings are of one source"),
+        (["h10", "rates.csv", "--live"], "do not apply to recordings"),
+        (["h10", "rates.csv", "--manifest", "m.csv"], "give it alone"),
+        (["h10", "--manifest", "m.csv"], "names no file of h10"),
+        (["xbrl-filings", "rates.csv"], "its licence"),
+        (
+            [
+                "h10",
+                "rates.csv",
+                "--origin",
+                "http://localhost/a.csv",
+                "--observed-at",
+                "2026-02-20",
+            ],
+            "local network",
+        ),
+    ],
+)
+def test_what_is_missing_or_contradictory_is_said(
+    tmp_path: Path,
+    in_home: Callable[..., Result],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    why: str,
+) -> None:
+    (tmp_path / "rates.csv").write_bytes(H10)
+    (tmp_path / "m.csv").write_text(f"path,url,observed_at,source\na,{GLEIF},2026-02-20,gleif\n")
+    monkeypatch.chdir(tmp_path)
+    result = in_home("home", "ingest", *arguments)
+    assert result.exit_code == 1
+    assert why in result.output
+    assert not (tmp_path / "home" / "landing" / "documents").exists()
+
+
+def test_recordings_and_the_sample_world_are_never_mixed(
+    tmp_path: Path, in_home: Callable[..., Result]
+) -> None:
+    (tmp_path / "rates.csv").write_bytes(H10)
+    recorded = ("h10", tmp_path / "rates.csv", "--origin", URL, "--observed-at", "2026-02-20")
+    sample = tmp_path / "fictional" / "sample" / "h10" / "2024-03-01" / "monthly.csv"
+    sample.parent.mkdir(parents=True)
+    sample.write_bytes(H10)
+    assert "1 new" in in_home("fictional", "ingest", "h10", "--sample").output
+    refused = in_home("fictional", "ingest", *recorded)
+    assert refused.exit_code == 1
+    assert "this home holds the sample world, which is fictional" in refused.output
+    assert len(documents(tmp_path / "fictional")) == 1
+
+    assert "1 new" in in_home("real", "ingest", *recorded).output
+    for command in (("ingest", "--sample"), ("ingest", "h10", "--sample"), ("sample",)):
+        refused = in_home("real", *command)
+        assert refused.exit_code == 1
+        assert "this home holds real documents" in refused.output
+    assert not (tmp_path / "real" / "sample").exists()
+
+
+def test_no_path_reaches_the_landing_or_the_record(
+    tmp_path: Path, in_home: Callable[..., Result]
+) -> None:
+    (tmp_path / "secret-folder").mkdir()
+    for name in ("monthly.csv", "bad.csv"):
+        (tmp_path / "secret-folder" / name).write_bytes(H10 if name[0] == "m" else b"\xff\0broken")
+    options = ("--origin", BASE, "--observed-at", "2026-02-20")
+    in_home("home", "ingest", "h10", tmp_path / "secret-folder", *options)
+    record = Record(str(tmp_path / "home" / "record"))
+    for table in ("macro_series", "quarantine"):
+        text = str(record.query(f"SELECT * FROM {record.relation(table)}").to_pylist())
+        assert URL.rpartition("/")[0] in text and "secret-folder" not in text
+    for path in (tmp_path / "home" / "landing" / "documents").rglob("*.json"):
+        assert "secret-folder" not in path.read_text()
