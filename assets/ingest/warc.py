@@ -35,6 +35,7 @@ _Requests = dict[str, tuple[str, bytes]]
 def warc_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]:
     """Yield the responses of a WARC, compressed or not, in their order."""
     with _plain(body) as plain:
+        _refuse_truncated(plain)
         requests = _requests(plain)
         revisits: dict[str, list[Any]] = {}
         for record in _records(plain):
@@ -66,6 +67,14 @@ def _plain(body: IO[bytes]) -> Iterator[IO[bytes]]:
         return
     with gunzipped(body, _WHOLE) as plain:
         yield plain
+
+
+def _refuse_truncated(plain: IO[bytes]) -> None:
+    """Refuse a file that does not end as every record does, with two line breaks."""
+    size = plain.seek(0, io.SEEK_END)
+    plain.seek(max(0, size - 4))
+    if plain.read() != b"\r\n\r\n":
+        raise ArchiveError("it is not a WARC, or ends in the middle of a record; get it again")
 
 
 def _records(plain: IO[bytes]) -> Iterator[Any]:

@@ -134,7 +134,7 @@ def _keys_and_paths(
     """
     from assets.ingest.sources import sources_of
 
-    known = {source.key for source in sources_of(settings)}
+    known = [source.key for source in sources_of(settings)]
     keys = [
         argument
         for number, argument in enumerate(arguments)
@@ -143,8 +143,9 @@ def _keys_and_paths(
     unknown = [key for key in keys if key not in known]
     if unknown:
         looks_like_path = any(sign in unknown[0] for sign in "./")
-        what = "no such file" if looks_like_path else "unknown source"
-        raise SankofaError(f"{what}: {unknown[0]}; sources are {', '.join(sorted(known))}")
+        if looks_like_path:
+            raise SankofaError(f"no such file: {unknown[0]}; check the path")
+        raise SankofaError(f"unknown source: {unknown[0]}; one of {', '.join(known)}")
     return tuple(keys), tuple(Path(argument) for argument in arguments if argument not in keys)
 
 

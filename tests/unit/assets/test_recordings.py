@@ -424,7 +424,13 @@ def test_a_truncated_archive_never_yields_part_of_a_document(
     found = read(written(tmp_path / name, content))
     whole = {recorded.url: recorded.body for recorded in TWO}
     assert found.bodies.items() <= whole.items()
-    assert found.failed or found.bodies == whole or name == "a.warc"
+    # A file that is cut between two records is a whole file of fewer records.
+    assert found.failed or found.bodies == whole or _ends_between_records(name, content)
+
+
+def _ends_between_records(name: str, content: bytes) -> bool:
+    plain = gzip.decompress(content) if name.endswith(".gz") else content
+    return name != "a.har" and plain.endswith(b"\r\n\r\n")
 
 
 @each_format
