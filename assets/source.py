@@ -67,9 +67,9 @@ class Source:
     that a domain allows. ``tried`` is the day on which somebody last fetched it live with success.
 
     ``archives`` are the formats of archives that are themselves documents of the source, and that
-    its parser opens; any other zip or gzip of a recording is unpacked. ``also_at`` are addresses
-    that begin those of its documents, beside the host of ``base_url``. ``request_header`` is the
-    name under which the body of a request is landed with the response.
+    its parser opens; any other zip or gzip of a recording is unpacked. ``other_hosts`` publish
+    documents of the source beside the host of ``base_url``; one may end with a path.
+    ``request_header`` is the name under which the body of a request is landed with the response.
     """
 
     key: str
@@ -89,7 +89,7 @@ class Source:
     world: World = "real"
     tried: date | None = None
     archives: frozenset[Archive] = frozenset()
-    also_at: tuple[str, ...] = ()
+    other_hosts: tuple[str, ...] = ()
     request_header: str | None = None
 
     def with_withheld_key(self, key: str) -> "Source":
@@ -98,35 +98,25 @@ class Source:
 
     @property
     def published_at(self) -> tuple[str, ...]:
-        """Where its documents are published: beginnings of their addresses."""
-        if self.base_url is None:
-            return self.also_at
-        return (
-            f"{urlsplit(self.base_url).scheme}://{urlsplit(self.base_url).netloc}",
-            *self.also_at,
-        )
+        """The hosts that publish its documents, some with a path; any host if there are none."""
+        base = () if self.base_url is None else (urlsplit(self.base_url).netloc,)
+        return (*base, *self.other_hosts)
 
     def is_published_at(self, url: str) -> bool:
-        """Return whether an address can be that of a document of the source.
-
-        http and https are one address; a source that states none is published anywhere.
-        """
-        beginnings = [_without_scheme(beginning) for beginning in self.published_at]
-        return not beginnings or any(_begins(_without_scheme(url), start) for start in beginnings)
+        """Return whether an address can be that of a document of the source."""
+        hosts = self.published_at
+        return not hosts or any(_begins(_without_scheme(url), host) for host in hosts)
 
     def requests_url(self, method: str, url: str) -> bool:
-        """Return whether a document comes in answer to such a request.
+        """Return whether a document of the source comes in answer to such a request.
 
-        Only the paths of ``requests`` are compared, on the host of ``base_url``; addresses
-        elsewhere, and those of a source that states no requests, may be any.
+        The paths of ``requests`` are compared; on a host that none of them names, any will do.
         """
-        if self.base_url is None or not self.requests:
-            return True
-        if not _begins(_without_scheme(url), _without_scheme(self.published_at[0])):
-            return True
-        asked = f"{method} {urlsplit(url).path}"
-        root = urlsplit(self.base_url).path.rstrip("/")
-        return any(_pattern(root, request).fullmatch(asked) for request in self.requests)
+        patterns = [_pattern(self.base_url or "", request) for request in self.requests]
+        asked = f"{method} {_without_scheme(url).partition('?')[0]}"
+        host = asked.partition("/")[0]
+        named = [pattern for begins, pattern in patterns if begins == host.partition(" ")[2]]
+        return not named or any(pattern.fullmatch(asked) for pattern in named)
 
     @property
     def permitted(self) -> bool:
@@ -135,20 +125,27 @@ class Source:
 
 
 def _without_scheme(url: str) -> str:
-    return re.sub(r"^https?://(www\.)?", "", url, count=1, flags=re.IGNORECASE)
+    """Return host and rest of an address; the host without ``www``, which says nothing."""
+    host, slash, rest = re.sub(r"^[a-z]+://", "", url, count=1).partition("/")
+    return host.lower().removeprefix("www.") + slash + rest
 
 
-def _begins(url: str, beginning: str) -> bool:
-    rest = url[len(beginning) :]
-    same = url[: len(beginning)].lower() == beginning.lower()
-    return same and (not rest or beginning.endswith("/") or rest[0] in "/?#")
+def _begins(address: str, beginning: str) -> bool:
+    rest = address.removeprefix(_without_scheme(beginning))
+    return rest != address and (not rest or rest[0] in "/?#")
 
 
-def _pattern(root: str, request: str) -> re.Pattern[str]:
-    """Return what matches the method and path of a request; a name in braces stands for a part."""
-    method, _, path = request.rpartition(" ")
-    fixed = re.split(r"\{[^}]*\}", path.partition("?")[0])
-    return re.compile(f"{method or 'GET'} {re.escape(root)}" + "[^/]+".join(map(re.escape, fixed)))
+def _pattern(base_url: str, request: str) -> tuple[str, re.Pattern[str]]:
+    """Return the host of a request, and what matches its method and address.
+
+    A name in braces stands for a part of the path.
+    """
+    method, _, address = request.rpartition(" ")
+    if "://" not in address:
+        address = f"{base_url.rstrip('/')}{address}"
+    address = _without_scheme(address.partition("?")[0])
+    fixed = "[^/]+".join(map(re.escape, re.split(r"\{[^}]*\}", address)))
+    return address.partition("/")[0], re.compile(f"{method or 'GET'} {fixed}")
 
 
 def fictional(source: Source) -> Source:
@@ -162,7 +159,7 @@ def fictional(source: Source) -> Source:
         rates={},
         license_url=None,
         tried=None,
-        also_at=(),
+        other_hosts=(),
     )
 
 

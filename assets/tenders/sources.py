@@ -41,7 +41,7 @@ def portal_source(entry: PortalEntry) -> Source:
         license_url=entry.licence.stated_at,
         tried=entry.tried,
         archives=_archives(entry),
-        also_at=_also_at(entry),
+        other_hosts=() if entry.request is None else entry.request.hosts,
     )
 
 
@@ -88,11 +88,6 @@ def _archives(entry: PortalEntry) -> frozenset[Archive]:
     # The members of a zip are documents; a gzip is one document, which the parser opens.
     is_gzip = getattr(entry.request, "format", None) == "gzip"
     return frozenset({"gzip"}) if is_gzip else frozenset()
-
-
-def _also_at(entry: PortalEntry) -> tuple[str, ...]:
-    hosts = () if entry.request is None else entry.request.hosts
-    return tuple(f"https://{host}" for host in hosts)
 
 
 SOURCES = tuple(map(portal_source, ENTRIES))
