@@ -111,7 +111,7 @@ def test_a_plain_file_without_an_origin_is_refused_with_what_to_give(tmp_path: P
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("https://elsewhere.example/CIK1.json", "which is published at https://data.sec.gov"),
+        ("https://elsewhere.example/CIK1.json", "which is published at data.sec.gov"),
         ("http://127.0.0.1:8/CIK1.json", "local network"),
         ("file:///tmp/CIK1.json", "not a web address"),
         ("/tmp/CIK1.json", "not a web address"),
@@ -514,3 +514,33 @@ def test_a_file_that_differs_from_the_manifest_is_refused(tmp_path: Path) -> Non
     (entry,) = read_manifest(written(tmp_path / "m.csv", MANIFESTS["m.csv"]))
     with pytest.raises(SankofaError, match="the manifest says aaaa"):
         entry.verify()
+
+
+# What a source publishes
+
+
+def test_a_request_is_recognised_by_its_method_host_and_path() -> None:
+    source = replace(
+        FACTS,
+        base_url="https://www.stats.example/api/v1/",
+        requests=("/cpi/{year}.csv?page={n}", "POST /find", "https://files.example/all/{x}.zip"),
+        other_hosts=("files.example", "raw.example/stats"),
+    )
+    asked = {
+        ("GET", "https://stats.example/api/v1/cpi/2024.csv"),
+        ("GET", "http://www.stats.example/api/v1/cpi/2024.csv?page=2"),
+        ("POST", "https://www.stats.example/api/v1/find"),
+        ("GET", "https://files.example/all/2024.zip"),
+        ("GET", "https://raw.example/stats/anything"),
+    }
+    not_asked = {
+        ("POST", "https://stats.example/api/v1/cpi/2024.csv"),
+        ("GET", "https://stats.example/cpi/2024.csv"),
+        ("GET", "https://stats.example/api/v1/cpi/2024/1.csv"),
+        ("GET", "https://stats.example/api/v1/cpi/2024.csvx"),
+        ("GET", "https://files.example/index.html"),
+    }
+    assert {request for request in asked | not_asked if source.requests_url(*request)} == asked
+    assert all(source.is_published_at(url) for _, url in asked | not_asked)
+    for url in ("https://raw.example/other", "https://stats.example.org/", "https://a.example/"):
+        assert not source.is_published_at(url)
