@@ -92,6 +92,7 @@ def _order(data_version: str) -> tuple[int, ...]:
 
 # Keys of a build's metadata, beside its manifest.
 COUNTS, MEASURED = "served_counts", "measured"
+LEFT_OUT, ACCEPTED = "left_out", "accepted_shares"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
 
@@ -19,25 +20,38 @@ from assets.pages.site import PAGE_FILES, write_site
 from assets.signals import derive as signals
 from assets.tenders.portal_files import PORTALS
 from assets.tenders.portals import Portal
-from pipelines.builds import COUNTS, MEASURED, clear_unpublished
+from pipelines.builds import ACCEPTED, COUNTS, LEFT_OUT, MEASURED, clear_unpublished
 from quality.audit import audit
 from quality.data_docs import write_docs
 from quality.history import append_history
+from quality.left_out import accepted_shares
+from quality.personal_data_audit import leave_out_personal_data
 from quality.report import Report
 from warehouse.code_version import code_version
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
-from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
+from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
 from warehouse.methodology.metrics import METRIC_SET
 from warehouse.methodology.signals import SIGNAL_SET
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record
-from warehouse.tables import QualityMetric
+from warehouse.tables import LeftOut, QualityMetric
 
 CONFIRMED = "confirmed_losses"
 _MEASUREMENTS = TypeAdapter(list[QualityMetric])
+_LEFT_OUT = TypeAdapter(list[LeftOut])
+_SHARES = TypeAdapter(dict[str, Decimal])
+
+
+@cache
+def checks() -> tuple[RowCheck, ...]:
+    """Return what leaves rows out of a snapshot, under a version made from the code and its lists.
+
+    The version covers the whole audit: a stricter floor or suite is applied at once, too.
+    """
+    return (RowCheck(code_version("quality", "quality.audit"), leave_out_personal_data),)
 
 
 @cache
@@ -86,6 +100,7 @@ class Publication:
     confirm_loss: str | None = None
     portals: tuple[Portal, ...] = tuple(PORTALS.values())
     derived: dict[str, pa.Table] = field(default_factory=dict)
+    accepted: dict[str, Decimal] = field(default_factory=dict)
     report: Report | None = None
     manifest: Manifest | None = None
 
@@ -95,6 +110,7 @@ class Publication:
             record,
             self.marts,
             self.notice,
+            checks=checks(),
             derivations=[self._recorded(derivation) for derivation in derivations(self.portals)],
             audit=self._audit,
             export=self._export,
@@ -125,10 +141,12 @@ class Publication:
     def _audit(self, snapshot: Snapshot, before: str | None) -> DerivedTables:
         """Measure the snapshot; raise if it must not be published."""
         metadata = {} if before is None else builds_at(self.marts).metadata(before)
+        self.accepted = _SHARES.validate_json(metadata.get(ACCEPTED, "{}"))
         self.report = audit(
             snapshot,
             measured_at=datetime.now(UTC),
             previous=msgspec.json.decode(metadata[COUNTS]) if COUNTS in metadata else None,
+            accepted=self.accepted,
             confirmed=self.confirm_loss or None,
         )
         if not self.report.ok:
@@ -157,6 +175,8 @@ class Publication:
             EXPORT_MANIFEST_KEY: encode_manifest(self.manifest).decode(),
             COUNTS: msgspec.json.encode(self.report.counts).decode(),
             MEASURED: _MEASUREMENTS.dump_json(list(self.report.measurements)).decode(),
+            LEFT_OUT: _LEFT_OUT.dump_json(list(self.report.left_out)).decode(),
+            ACCEPTED: _SHARES.dump_json(self._accepted(self.report)).decode(),
             **self._confirmed(self.report),
         }
 
@@ -165,11 +185,19 @@ class Publication:
         """Base URL of the service, derived from the URL of its exports."""
         return self.exports_url.removesuffix("/exports")
 
+    def _accepted(self, report: Report) -> dict[str, Decimal]:
+        """Return the shares of left-out rows that later publications need not confirm again."""
+        return dict(accepted_shares(report.left_out, report.excess, self.accepted))
+
     def _confirmed(self, report: Report) -> Mapping[str, str]:
         """Return as metadata which losses of rows an operator confirmed, and why."""
-        if not report.losses:
+        if not report.to_confirm:
             return {}
         lost = [
+            f"{excess.rule}: left out {excess.rows} of {excess.rows_stored} rows"
+            for excess in report.excess
+        ]
+        lost += [
             f"{loss.table}: {loss.what} of {loss.source} fell from {loss.before} to {loss.after}"
             for loss in report.losses
         ]

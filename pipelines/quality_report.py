@@ -1,25 +1,36 @@
 """Quality metrics of the build being served, and of earlier ones."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 from pydantic import TypeAdapter
 
-from pipelines.builds import MEASURED
+from pipelines.builds import LEFT_OUT, MEASURED
 from warehouse.errors import NothingPublished
 from warehouse.mart.builds import builds_at
 from warehouse.settings import Settings
-from warehouse.tables import QualityMetric
+from warehouse.tables import LeftOut, QualityMetric
 
 _ROWS = TypeAdapter(list[QualityMetric])
+_LEFT_OUT = TypeAdapter(list[LeftOut])
 
 
 def current_quality(settings: Settings) -> list[QualityMetric]:
     """Return the quality metrics of the build being served."""
+    return _ROWS.validate_json(_current_metadata(settings).get(MEASURED, "[]"))
+
+
+def current_left_out(settings: Settings) -> list[LeftOut]:
+    """Return what the build being served leaves out, by table, rule and source."""
+    return _LEFT_OUT.validate_json(_current_metadata(settings).get(LEFT_OUT, "[]"))
+
+
+def _current_metadata(settings: Settings) -> Mapping[str, str]:
     builds = builds_at(settings.marts)
     current = builds.current()
     if current is None:
         raise NothingPublished("nothing has been published yet; run `sankofa publish`")
-    return _ROWS.validate_json(builds.metadata(current).get(MEASURED, "[]"))
+    return builds.metadata(current)
 
 
 def quality_history(settings: Settings, builds: int) -> list[QualityMetric]:

@@ -23,7 +23,8 @@ class ServerUrls:
 def is_ready(settings: Settings) -> bool:
     """Return whether a build of the current schema and rules is published."""
     from assets.tenders.portal_files import portals_of
-    from pipelines.publication import derivations
+    from pipelines.publication import checks, derivations
+    from warehouse.mart.build import versions_of_rules
     from warehouse.mart.builds import builds_at
     from warehouse.mart.tables import MART_SCHEMA_VERSION
 
@@ -32,8 +33,8 @@ def is_ready(settings: Settings) -> bool:
     if current is None:
         return False
     made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
-    versions = [derivation.version for derivation in derivations(portals_of(settings.portal_files))]
-    ours = MART_SCHEMA_VERSION, versions
+    derived = derivations(portals_of(settings.portal_files))
+    ours = MART_SCHEMA_VERSION, versions_of_rules(checks(), derived)
     return (made_from.get("layout"), made_from.get("rules")) == ours
 
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from quality.floors import FLOORS, Floor, measure
 from quality.history import as_table, history
+from quality.left_out import Shares, add_left_out, find_excess
 from quality.losses import find_losses, served_counts
-from quality.personal_data_audit import find_contacts, find_persons
+from quality.personal_data_audit import PERSONAL_DATA_RULES, find_personal_data
 from quality.report import FLOORS_CHECK, Counts, Failure, Report
 from quality.rules import Suite
 from quality.suites import SUITES
@@ -20,12 +21,12 @@ from warehouse.mart.write import countries
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import DERIVED, QualityMetric
 
-# Tables that the privacy audits create for the floors and the suites.
+# Tables that the organisation check creates, for itself, the floors and the suites.
+_FAILING = tuple(rule.failing for rule in PERSONAL_DATA_RULES)
 AUDIT_TABLES = (
     *("unestablished_parties", "unestablished_entities"),
     *("unestablished_names", "names_without_party"),
-    *("failing_parties", "failing_entities", "failing_other_names"),
-    *("failing_releases", "releases_with_contact"),
+    *_FAILING,
 )
 
 
@@ -34,14 +35,16 @@ def audit(
     *,
     measured_at: datetime,
     previous: Counts | None = None,
+    accepted: Shares | None = None,
     confirmed: str | None = None,
     floors: Sequence[Floor] = FLOORS,
     suites: Sequence[Suite] = SUITES,
 ) -> Report:
     """Audit a snapshot, and add the table ``quality``: the history with the new measurements.
 
-    ``previous`` are the counts of the build before; ``confirmed`` is the reason a person gave for
-    accepting losses. The caller stores the measurements of the report when it publishes.
+    ``previous`` are the counts of the build before, ``accepted`` the shares of left-out rows that
+    were confirmed for it; ``confirmed`` is the reason a person gave for accepting losses now. The
+    caller stores the measurements of the report when it publishes.
     """
     # Great Expectations takes seconds to import, so only an audit pays for it. The warnings are
     # about its own imports.
@@ -51,9 +54,10 @@ def audit(
 
     counts = served_counts(snapshot)
     with _all_tables(snapshot):
-        # The floors and the suites read the tables that these two create.
-        find_persons(snapshot)
-        find_contacts(snapshot)
+        left_out = add_left_out(snapshot)
+        # Usually the check has left out what it found: then its tables are there, and empty.
+        if not _existing(snapshot) >= set(_FAILING):
+            find_personal_data(snapshot)
         measured = measure(snapshot, measured_at, floors)
         measurements = [row for _, row in measured]
         before = history(snapshot.record)
@@ -72,6 +76,8 @@ def audit(
         confirmed=confirmed,
         results=results,
         context=context,
+        left_out=left_out,
+        excess=find_excess(left_out, accepted or {}),
     )
 
 
@@ -92,7 +98,7 @@ def _missed_floors(measured: Sequence[tuple[Floor, QualityMetric]]) -> Iterator[
 @contextmanager
 def _all_tables(snapshot: Snapshot) -> Iterator[None]:
     """Create the tables that the mart's statements need and the snapshot lacks; drop them later."""
-    existing = {name for (name,) in snapshot.sql.execute("SHOW TABLES").fetchall()}
+    existing = _existing(snapshot)
     created: list[str] = []
 
     def create_missing(name: str, rows: Callable[[], pa.Table]) -> None:
@@ -102,8 +108,8 @@ def _all_tables(snapshot: Snapshot) -> Iterator[None]:
 
     try:
         for name, row in DERIVED.items():
-            # The audit itself creates that table, from the history and its own measurements.
-            if name != "quality":
+            # The audit itself creates these two, from its own measurements and counts.
+            if name not in ("quality", "left_out"):
                 create_missing(name, arrow_schema(row).empty_table)
         create_missing("countries", countries)
         add_awards(snapshot)
@@ -112,6 +118,10 @@ def _all_tables(snapshot: Snapshot) -> Iterator[None]:
         # They list names that must not be served: none of them may outlast the audit.
         for name in (*created, *AUDIT_TABLES):
             snapshot.sql.execute(f"DROP TABLE IF EXISTS {name}")
+
+
+def _existing(snapshot: Snapshot) -> set[str]:
+    return {name for (name,) in snapshot.sql.execute("SHOW TABLES").fetchall()}
 
 
 def _create(snapshot: Snapshot, name: str, rows: pa.Table) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from quality.report import FLOORS_CHECK, LOSSES_CHECK, Failure, Report
+from quality.report import FLOORS_CHECK, LEFT_OUT_CHECK, LOSSES_CHECK, Failure, Report
 from quality.rules import Suite
 from quality.suites import SUITES
 
@@ -14,6 +14,7 @@ def check_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
     descriptions = {
         **{_name(suite): f"Expectations for {suite.name}." for suite in SUITES},
         FLOORS_CHECK: "Quality floors of every dataset.",
+        LEFT_OUT_CHECK: "No rule leaves out too many rows of a table without confirmation.",
         LOSSES_CHECK: "No source loses more than a fifth of its rows without confirmation.",
     }
     return [
@@ -31,6 +32,13 @@ def check_results(report: Report, asset: dg.AssetKey) -> Iterator[dg.AssetCheckR
     statuses = [row.status for row in report.measurements]
     counts = {name.lower(): statuses.count(name) for name in ("PASS", "FAIL", "UNMEASURED")}
     yield _result(asset, FLOORS_CHECK, missed, counts)
+    yield dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=LEFT_OUT_CHECK,
+        passed=not report.excess or report.confirmed is not None,
+        description="\n".join(map(str, report.excess)) or None,
+        metadata={"rows": sum(row.rows_left_out for row in report.left_out)},
+    )
     yield dg.AssetCheckResult(
         asset_key=asset,
         check_name=LOSSES_CHECK,

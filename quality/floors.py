@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context, Decimal
 from typing import Any
 
-from quality.rules import SERVED_LICENCES
 from warehouse.mart.snapshot import Snapshot
+from warehouse.record.rules import SERVED_LICENCES
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.tables.operations import QualityMetric, QualityStatus
 

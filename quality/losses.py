@@ -31,8 +31,11 @@ def served_counts(snapshot: Snapshot) -> Counts:
 
 
 def find_losses(snapshot: Snapshot, counts: Counts, previous: Counts | None) -> list[Loss]:
-    """Return every loss since the build before, and since the load before in each source."""
-    return [*_fewer_served(counts, previous or {}), *_fewer_read(snapshot)]
+    """Return every loss since the build before, and since the load before in each source.
+
+    Rows that a rule leaves out are not lost: they are counted, and have a limit of their own.
+    """
+    return [*_fewer_served(snapshot, counts, previous or {}), *_fewer_read(snapshot)]
 
 
 def is_loss(before: int, after: int) -> bool:
@@ -41,11 +44,12 @@ def is_loss(before: int, after: int) -> bool:
     return before > 0 and 5 * after < 4 * before
 
 
-def _fewer_served(counts: Counts, previous: Counts) -> Iterator[Loss]:
+def _fewer_served(snapshot: Snapshot, counts: Counts, previous: Counts) -> Iterator[Loss]:
     # Over the build before: a source that is gone has no counts now.
     for table, sources in previous.items():
+        left_out = snapshot.figures_left_out(table)
         for source, before in sources.items():
-            after = counts.get(table, {}).get(source, 0)
+            after = counts.get(table, {}).get(source, 0) + left_out.get(source, 0)
             if is_loss(before, after):
                 yield Loss(table, source, before, after, "served rows")
 

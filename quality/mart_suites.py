@@ -8,11 +8,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from quality.rules import (
-    COUNTRY,
-    CURRENCY,
-    ISO3,
     LICENSED,
-    SERVICE_ID,
     Rule,
     Suite,
     matches,
@@ -24,7 +20,8 @@ from quality.rules import (
 )
 from warehouse.mart.tables import MART_TABLES
 from warehouse.methodology.metrics import AbsentReason
-from warehouse.tables import Metric, MetricAbsent, PartyMatch, QualityMetric, Signal
+from warehouse.record.rules import COUNTRY, CURRENCY, ISO3, SERVICE_ID
+from warehouse.tables import LeftOut, Metric, MetricAbsent, PartyMatch, QualityMetric, Signal
 from warehouse.tables.column import identity_of
 
 _MART_ROWS = {table.name: table.rows for table in MART_TABLES}
@@ -253,7 +250,7 @@ MART_SUITES = (
     ),
     _suite(
         "left_out",
-        ("table_name", "rule", "source"),
+        identity_of(LeftOut),
         "concat_ws(' ', table_name, source, rule)",
         satisfies(
             "no more rows are left out than are stored",

@@ -7,10 +7,15 @@ organisation in a register is established by that register: by the entity type i
 record, or by the reports it filed. Only one that no register vouches for is judged by its name.
 Registers do not vouch for its other names: each is checked for a person's. Whoever a release
 names is one of its parties, or must pass by itself.
+
+A row that fails is left out of the build before anything is derived from it. The audit reads the
+tables of failing rows again, which are then empty.
 """
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -19,10 +24,56 @@ import pycountry
 from quality.contact_in_name import has_contact
 from quality.free_text import remove_contacts
 from quality.persons import Evidence, Verdict, Withheld, judge_name, personal_name_rule
+from warehouse.mart.left_out import STORED_ROW, is_in
 from warehouse.mart.snapshot import Snapshot
+from warehouse.record.rules import BLOCKS_ABOVE
+from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES, RecordTable
 from warehouse.tables import TenderRelease
 from warehouse.tables.column import columns_of
 
+
+@dataclass(frozen=True)
+class PersonalDataRule:
+    """A rule that no SQL condition can state: the rows that fail it are in a table, ``failing``."""
+
+    table: RecordTable
+    column: str
+    words: str
+    failing: str
+    blocks_above: Decimal = BLOCKS_ABOVE
+
+
+PERSONAL_DATA_RULES = (
+    PersonalDataRule(
+        TENDER_PARTIES,
+        "name",
+        "a named party is established as an organisation, not a person",
+        "failing_parties",
+    ),
+    PersonalDataRule(
+        TENDER_RELEASES,
+        "release",
+        "every name in a release is established as an organisation's",
+        "failing_releases",
+    ),
+    PersonalDataRule(
+        TENDER_RELEASES,
+        "release",
+        "no served release contains a contact",
+        "releases_with_contact",
+    ),
+    PersonalDataRule(
+        ENTITIES, "legal_name", "no organisation has a person's name", "failing_entities"
+    ),
+    PersonalDataRule(
+        ENTITIES,
+        "other_names",
+        "no other name of an organisation is a person's",
+        "failing_other_names",
+    ),
+)
+
+_ROW = ", ".join(STORED_ROW)
 _COUNTRIES = tuple(country.alpha_2 for country in pycountry.countries)
 # The rules whose verdict depends on the country, since a party may come from another one.
 _COUNTRY_RULES = frozenset({"no_evidence", "several_names"})
@@ -97,16 +148,42 @@ def not_established(parties: Iterable[ServedParty]) -> Iterator[tuple[ServedPart
             yield party, verdict.rule
 
 
+def leave_out_personal_data(snapshot: Snapshot) -> None:
+    """Leave out every row that names a person or contains a contact.
+
+    An older reading that appears in its place is checked too, and so is a release that names a
+    party that is gone.
+    """
+    find_personal_data(snapshot)
+    while _leave_out_failing(snapshot):
+        find_personal_data(snapshot)
+
+
+def _leave_out_failing(snapshot: Snapshot) -> int:
+    left_out = 0
+    for rule in PERSONAL_DATA_RULES:
+        # Usually there is none, and then the record need not be read.
+        if snapshot.sql.execute(f"SELECT 1 FROM {rule.failing} LIMIT 1").fetchall():
+            left_out += snapshot.leave_out(rule.table, {rule.words: is_in(rule.failing)})
+    return left_out
+
+
+def find_personal_data(snapshot: Snapshot) -> None:
+    """Create the table of each rule: the rows that must not be served."""
+    find_persons(snapshot)
+    find_contacts(snapshot)
+
+
 def find_persons(snapshot: Snapshot) -> None:
-    """Create one table per kind of row, with the ids of the rows that must not be served.
+    """Create the tables of rows with names of people.
 
     These are ``failing_parties``, ``failing_entities`` and ``failing_other_names`` of
     organisations, and ``failing_releases``.
     """
     _stage_unestablished(snapshot, "unestablished_parties", _PARTIES)
-    snapshot.sql.execute("""
+    snapshot.sql.execute(f"""
 CREATE OR REPLACE TABLE failing_parties AS
-SELECT row_id FROM tender_parties AS party JOIN unestablished_parties AS failing
+SELECT row_id, {_ROW} FROM tender_parties AS party JOIN unestablished_parties AS failing
   -- IS NOT DISTINCT FROM: a party without a country or a number must join as well.
   ON failing.name = party.name AND failing.country IS NOT DISTINCT FROM party.country
  AND failing.scheme IS NOT DISTINCT FROM party.identifier_scheme
@@ -114,16 +191,18 @@ SELECT row_id FROM tender_parties AS party JOIN unestablished_parties AS failing
     _stage_unestablished(snapshot, "unestablished_entities", _UNVOUCHED_ENTITIES)
     snapshot.sql.execute(f"""
 CREATE OR REPLACE TABLE failing_entities AS
-SELECT row_id FROM entities JOIN unestablished_entities AS failing
+SELECT row_id, {_ROW} FROM entities JOIN unestablished_entities AS failing
   ON failing.name = entities.legal_name
  AND failing.country IS NOT DISTINCT FROM coalesce(entities.country, left(jurisdiction, 2))
 WHERE {_UNVOUCHED}""")
     snapshot.sql.execute(_NAMES_WITHOUT_PARTY)
     _stage_unestablished(snapshot, "unestablished_names", _DISTINCT_NAMES_WITHOUT_PARTY)
-    snapshot.sql.execute("""
+    snapshot.sql.execute(f"""
 CREATE OR REPLACE TABLE failing_releases AS
-SELECT DISTINCT row_id FROM names_without_party AS named JOIN unestablished_names AS failing
-  ON failing.name = named.name AND failing.country IS NOT DISTINCT FROM named.country""")
+SELECT row_id, {_ROW} FROM tender_releases SEMI JOIN (
+    SELECT row_id FROM names_without_party AS named JOIN unestablished_names AS failing
+      ON failing.name = named.name AND failing.country IS NOT DISTINCT FROM named.country
+) USING (row_id)""")
     _stage_failing_other_names(snapshot)
 
 
@@ -139,8 +218,10 @@ def _stage_failing_other_names(snapshot: Snapshot) -> None:
     snapshot.sql.register("personal_names", pa.Table.from_pylist(personal, schema))
     snapshot.sql.execute(f"""
 CREATE OR REPLACE TABLE failing_other_names AS
-SELECT DISTINCT row_id FROM ({_OTHER_NAMES}) AS other JOIN personal_names AS personal
-  ON personal.name = other.name AND personal.country IS NOT DISTINCT FROM other.country""")
+SELECT row_id, {_ROW} FROM entities SEMI JOIN (
+    SELECT row_id FROM ({_OTHER_NAMES}) AS other JOIN personal_names AS personal
+      ON personal.name = other.name AND personal.country IS NOT DISTINCT FROM other.country
+) USING (row_id)""")
     snapshot.sql.unregister("personal_names")
 
 
@@ -199,7 +280,9 @@ def find_contacts(snapshot: Snapshot) -> None:
         )
     ]
     snapshot.sql.register("contact_rows", pa.table({"row_id": pa.array(row_ids, pa.string())}))
-    snapshot.sql.execute("CREATE OR REPLACE TABLE releases_with_contact AS FROM contact_rows")
+    snapshot.sql.execute(f"""
+CREATE OR REPLACE TABLE releases_with_contact AS
+SELECT row_id, {_ROW} FROM tender_releases SEMI JOIN contact_rows USING (row_id)""")
     snapshot.sql.unregister("contact_rows")
 
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from warehouse.tables import QualityMetric
+from quality.left_out import Excess
+from warehouse.tables import LeftOut, QualityMetric
 
-FLOORS_CHECK, LOSSES_CHECK = "floors", "losses"
+FLOORS_CHECK, LOSSES_CHECK, LEFT_OUT_CHECK = "floors", "losses", "left_out"
 
 # Number of rows served, by table and source.
 Counts = Mapping[str, Mapping[str, int]]
@@ -54,6 +55,9 @@ class Loss:
 class Report:
     """The audit of one build; ``confirmed`` is the reason a person gave for accepting its losses.
 
+    ``left_out`` are rows that fail a rule and are not in the build, ``excess`` the rules that
+    take too many.
+
     ``results`` are those of Great Expectations, by suite; its Data Docs are written from
     ``context``.
     """
@@ -66,14 +70,21 @@ class Report:
     confirmed: str | None = None
     results: Mapping[str, Any] = field(default_factory=dict)
     context: Any = None
+    left_out: Sequence[LeftOut] = ()
+    excess: Sequence[Excess] = ()
+
+    @property
+    def to_confirm(self) -> Sequence[Loss | Excess]:
+        """What prevents publication unless a person confirms it."""
+        return [*self.excess, *self.losses]
 
     @property
     def ok(self) -> bool:
         """True if the build may be published."""
-        return not self.failures and (not self.losses or self.confirmed is not None)
+        return not self.failures and (not self.to_confirm or self.confirmed is not None)
 
     @property
     def problems(self) -> str:
         """Everything that prevents publication, one line each."""
-        losses = [] if self.confirmed is not None else self.losses
-        return "\n".join(map(str, (*self.failures, *losses)))
+        to_confirm = [] if self.confirmed is not None else self.to_confirm
+        return "\n".join(map(str, (*self.failures, *to_confirm)))

@@ -9,14 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from warehouse.tables import LICENSE_CLASSES
+from warehouse.record.rules import SERVED_LICENCES
 
 Arguments = Mapping[str, Any]
 
-SERVED_LICENCES = tuple(name for name in LICENSE_CLASSES if name != "restricted")
-SERVICE_ID = "^DC[0-9A-Z]+$"
-COUNTRY = "^[A-Z]{2}$"
-ISO3 = CURRENCY = "^[A-Z]{3}$"
 _IS_TRUE: Arguments = {"value_set": [True]}
 
 

@@ -36,12 +36,23 @@ class BoardRow:
 
 
 @dataclass(frozen=True)
+class LeftOutRow:
+    """How many rows of a source one rule left out of a table."""
+
+    table: str
+    rule: str
+    source: str
+    rows: int
+
+
+@dataclass(frozen=True)
 class QualityBoard:
-    """All measurements, and how many had which status at each publication."""
+    """All measurements, how many had which status at each publication, and what was left out."""
 
     measurements: tuple[BoardRow, ...]
     versions: tuple[str, ...]
     counts: dict[QualityStatus, list[int]]
+    left_out: tuple[LeftOutRow, ...]
 
 
 def read_quality_board(snapshot: Snapshot) -> QualityBoard:
@@ -61,6 +72,14 @@ def read_quality_board(snapshot: Snapshot) -> QualityBoard:
         tuple(_board_rows(rows, snapshot.data_version)),
         tuple(versions),
         {status: [counts[version, status] for version in versions] for status in statuses},
+        # Without the examples: the page must not lead to a person who is left out.
+        tuple(
+            LeftOutRow(*row.values())
+            for row in snapshot.read(
+                "SELECT table_name, rule, source, rows_left_out FROM left_out "
+                "ORDER BY table_name, rule, source"
+            ).to_pylist()
+        ),
     )
 
 

@@ -4,6 +4,7 @@ import os
 
 import click
 
+from pipelines.commands.quality import print_left_out
 from pipelines.output import Column, Styled, json_option, print_json, print_table, progress_console
 from warehouse.settings import read_settings
 
@@ -19,15 +20,26 @@ from warehouse.settings import read_settings
 def publish(confirm_loss: str, as_json: bool) -> None:
     """Publish the loaded data as one build, unless its audit fails."""
     from pipelines.jobs import run_job
+    from pipelines.quality_report import current_left_out
 
+    settings = read_settings(os.environ)
     config = {"ops": {"published_build": {"config": {"confirm_loss": confirm_loss}}}}
     with progress_console().status("Deriving, auditing, exporting"):
-        metadata = run_job(read_settings(os.environ), "publish", config=config)
+        metadata = run_job(settings, "publish", config=config)
     data_version = metadata["published_build"]["data_version"]
+    left_out = current_left_out(settings)
     if as_json:
-        print_json({"data_version": data_version, "assets": metadata})
-    else:
+        counts = [row.model_dump() for row in left_out]
+        print_json({"data_version": data_version, "left_out": counts, "assets": metadata})
+        return
+    if "exports" in metadata:
         click.echo(f"published as data_version {data_version}")
+    else:
+        click.echo(f"nothing has changed since data_version {data_version}, which stays published")
+    if left_out:
+        number = sum(row.rows_left_out for row in left_out)
+        click.echo(f"left out because they fail a rule: {number:,} rows")
+        print_left_out(left_out)
 
 
 @click.command()

@@ -12,7 +12,7 @@ from pipelines.output import Cell, Column, Styled, json_option, print_json, prin
 from warehouse.settings import read_settings
 
 if TYPE_CHECKING:
-    from warehouse.tables import QualityMetric
+    from warehouse.tables import LeftOut, QualityMetric
 
 _COLOURS = {"PASS": "green", "FAIL": "bold red", "UNMEASURED": "yellow"}
 
@@ -22,12 +22,22 @@ _COLOURS = {"PASS": "green", "FAIL": "bold red", "UNMEASURED": "yellow"}
 @click.option("--status", type=click.Choice(tuple(_COLOURS), case_sensitive=False))
 @click.option("--history", is_flag=True, help="How each measurement went, build by build.")
 @click.option("--builds", default=5, show_default=True, help="How many builds of the history.")
+@click.option("--left-out", is_flag=True, help="Rows that fail a rule and are not in the build.")
 @json_option
-def quality(sku: str | None, status: str | None, history: bool, builds: int, as_json: bool) -> None:
+def quality(
+    sku: str | None, status: str | None, history: bool, builds: int, left_out: bool, as_json: bool
+) -> None:
     """Show the quality metrics of the build being served, against their thresholds."""
-    from pipelines.quality_report import current_quality, quality_history
+    from pipelines.quality_report import current_left_out, current_quality, quality_history
 
     settings = read_settings(os.environ)
+    if left_out:
+        left_out_rows = current_left_out(settings)
+        if as_json:
+            print_json([row.model_dump() for row in left_out_rows])
+        else:
+            print_left_out(left_out_rows)
+        return
     rows = [
         row
         for row in (quality_history(settings, builds) if history else current_quality(settings))
@@ -39,6 +49,8 @@ def quality(sku: str | None, status: str | None, history: bool, builds: int, as_
         _print_history(rows)
     else:
         _print_board(rows)
+        if number := sum(row.rows_left_out for row in current_left_out(settings)):
+            click.echo(f"{number:,} rows left out; see `sankofa quality --left-out`")
 
 
 def _print_board(rows: "Sequence[QualityMetric]") -> None:
@@ -63,6 +75,24 @@ def _print_board(rows: "Sequence[QualityMetric]") -> None:
     summary = ", ".join(f"{counts[status]} {status}" for status in _COLOURS)
     versions = sorted({row.data_version for row in rows})
     click.echo(f"\n{summary}; data_version {', '.join(versions) or 'without measurements'}")
+
+
+def print_left_out(rows: "Sequence[LeftOut]") -> None:
+    """Print what a build leaves out, with the first row of each rule and source."""
+    if not rows:
+        click.echo("no row is left out")
+        return
+    columns = [
+        *(Column("rows left out", right=True), Column("table", whole=True), Column("source")),
+        *(Column("rule"), Column("first at")),
+    ]
+    print_table(
+        columns,
+        (
+            (f"{row.rows_left_out:,}", row.table_name, row.source, row.rule, row.example)
+            for row in rows
+        ),
+    )
 
 
 def _print_history(rows: "Sequence[QualityMetric]") -> None:

@@ -1,40 +1,22 @@
-"""Checks that every served row must pass. One row that fails stops the whole publication."""
+"""The last check of derived rows. One that fails is our own mistake and stops the publication.
 
-from collections.abc import Mapping
+Rows of the record have the rules of ``warehouse.record.rules``; those that fail are left out.
+"""
 
 import duckdb
 
 from warehouse.errors import SankofaError
-from warehouse.record.tables import RECORD_TABLES
-from warehouse.tables import LICENSE_CLASSES
+from warehouse.record.rules import SERVED_LICENCES
 
-_SERVABLE_CLASSES = ", ".join(f"'{name}'" for name in LICENSE_CLASSES if name != "restricted")
+_SERVABLE_CLASSES = ", ".join(f"'{name}'" for name in SERVED_LICENCES)
 _DERIVED = ("metrics", "signals")
-# A release is served byte for byte, so it must be an object with only these members. The redaction
-# of a release ensures that; this is the second look, at what is about to be published.
-_RELEASE_MEMBERS = "['awards', 'buyer', 'contracts', 'tender']"
-_NOT_AN_OBJECT = "NOT (starts_with(release, '{\"') OR release = '{}')"
-_OTHER_MEMBERS = f"NOT list_has_all({_RELEASE_MEMBERS}, coalesce(json_keys(release), []))"
-
 # SQL conditions that no row may meet, each with the words for the error message. Without coalesce
 # a null would pass: NULL NOT IN (…) is NULL, which FILTER takes for false.
-_ALL_TABLES = {
+_REFUSED = {
     "coalesce(source_ref, '') = ''": "has no source_ref",
     f"coalesce(license_class, '') NOT IN ({_SERVABLE_CLASSES})": (
         "has a license_class under which it may not be served"
     ),
-}
-_ONE_TABLE = {
-    "tender_parties": {
-        "name IS NOT NULL AND coalesce(org_evidence, '') = ''": (
-            "names a party without evidence that it is an organisation"
-        )
-    },
-    "tender_releases": {
-        f"release IS NOT NULL AND ({_NOT_AN_OBJECT} OR {_OTHER_MEMBERS})": (
-            "is a release with members that may not be served"
-        )
-    },
 }
 
 
@@ -43,20 +25,20 @@ class AuditFailed(SankofaError):
 
 
 def refuse_unservable_rows(sql: duckdb.DuckDBPyConnection) -> None:
-    """Raise ``AuditFailed`` if any row of a snapshot may not be served."""
-    for table in (*(table.name for table in RECORD_TABLES), *_DERIVED):
-        _check_table(sql, table, _ALL_TABLES | _ONE_TABLE.get(table, {}))
+    """Raise ``AuditFailed`` if any derived row of a snapshot may not be served."""
+    for table in _DERIVED:
+        _check_table(sql, table)
 
 
-def _check_table(sql: duckdb.DuckDBPyConnection, table: str, refused: Mapping[str, str]) -> None:
+def _check_table(sql: duckdb.DuckDBPyConnection, table: str) -> None:
     """Check all conditions in one scan of the table."""
     counts = ", ".join(
         f"count(*) FILTER ({condition}), any_value(source_ref) FILTER ({condition})"
-        for condition in refused
+        for condition in _REFUSED
     )
     (results,) = sql.execute(f"SELECT {counts} FROM {table}").fetchall()
     for reason, count, source_ref in zip(
-        refused.values(), results[::2], results[1::2], strict=True
+        _REFUSED.values(), results[::2], results[1::2], strict=True
     ):
         if count:
             raise AuditFailed(

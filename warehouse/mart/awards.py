@@ -18,10 +18,12 @@ import pyarrow.parquet as pq
 from warehouse.dates import stated_and_utc_day
 from warehouse.mart.award_facts import AWARD_VINTAGES, STATEMENTS, VINTAGES
 from warehouse.mart.snapshot import Snapshot
+from warehouse.record.rules import CURRENCY
 from warehouse.record.tables import DECIMAL
 
 # Amounts that fit DECIMAL(38, 18) as they are written; nearly all do.
 _FITS_DECIMAL = re.compile(rb"-?[0-9]{1,20}(\.[0-9]{1,18})?")
+_CURRENCY = re.compile(CURRENCY)
 # Inexact is trapped, so that quantize fails instead of rounding.
 _STEP, _EXACT = Decimal(1).scaleb(-18), Context(prec=38, traps=[Inexact, InvalidOperation])
 # Sources write years such as 1900 for "no date"; no award in the data is older than this.
@@ -117,6 +119,8 @@ WHERE NOT withdrawn AND contains(release, '"awards"')
 def add_awards(snapshot: Snapshot) -> None:
     """Add the award statements and the award vintages to a snapshot, unless they are there."""
     if snapshot.path(VINTAGES).exists():
+        for name in (STATEMENTS, VINTAGES):
+            snapshot.create_view(name)
         return
     path = snapshot.path(STATEMENTS)
     with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(path, _SCHEMA) as writer:
@@ -150,13 +154,15 @@ def _statements_of(row_id: str, release: str) -> Iterator[tuple[Any, ...]]:
     for award_id, award in awards.items():
         value = award.value or NO_VALUE
         amount = exact_amount(bytes(value.amount))
-        # An amount without a currency says nothing, nor does a currency without an amount.
+        # An amount without a currency says nothing, nor does a currency without an amount. One in
+        # a currency that is no code keeps its unit, so that it can be counted.
+        is_money = value.currency is not None and _CURRENCY.search(value.currency)
         yield (
             row_id,
             award_id,
             award.date and award_day(award.date),
             award.status and award.status.lower(),
-            None if value.currency is None else amount,
+            amount if is_money else None,
             None if amount is None else value.currency,
             award.supplier_names(),
         )

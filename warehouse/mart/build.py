@@ -9,8 +9,9 @@ from pathlib import Path
 
 from warehouse.mart.audit import AuditFailed, refuse_unservable_rows
 from warehouse.mart.builds import NOTICE, Builds, builds_at, is_postgres_url, sqlite_folder
-from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
+from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
 from warehouse.mart.write import made_from, write_mart
+from warehouse.record.rules import rules_version
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.record.versions import load_seqs_of, name_version
@@ -34,6 +35,7 @@ def publish(
     mart_url: str | Path,
     notice: str = NOTICE,
     *,
+    checks: Sequence[RowCheck] = (),
     derivations: Sequence[Derivation] = (),
     audit: Callable[[Snapshot, str | None], DerivedTables] = _no_audit,
     export: Callable[[Snapshot, str | None], Mapping[str, str]] = _no_export,
@@ -44,39 +46,50 @@ def publish(
     The steps, in this order:
 
     1. Take the publishing lock; a killed publisher's leftovers are deleted.
-    2. Compare the record, the notice and the derivations with those of the current build. If
-       nothing changed, return its data_version.
+    2. Compare the record, the notice and the versions of all rules with those of the current
+       build. If nothing changed, return its data_version.
     3. Name the data_version and fix which loads of each table belong to it.
-    4. Copy every vintage of the record into a snapshot (Parquet files in ``work``).
-    5. Run each derivation; its tables join the snapshot, so that later ones can read them.
-    6. Run ``audit``, which returns tables of measurements, and the checks of ``audit.py``. On
+    4. Copy every vintage of the record into a snapshot (Parquet files in ``work``), without the
+       rows that fail a rule of the rule book.
+    5. Run ``checks``, which leave out more rows. Everything left out is counted.
+    6. Run each derivation; its tables join the snapshot, so that later ones can read them.
+    7. Run ``audit``, which returns tables of measurements, and the checks of ``audit.py``. On
        ``AuditFailed`` the snapshot moves to ``work/failed`` with the reason in ``why.txt``.
-    7. Run ``export``, which writes the bulk files and returns metadata for the build.
-    8. Write the mart: a SQLite file or a PostgreSQL schema that no reader sees yet.
-    9. Switch the pointer: from their next read on, readers see the new build.
+    8. Run ``export``, which writes the bulk files and returns metadata for the build.
+    9. Write the mart: a SQLite file or a PostgreSQL schema that no reader sees yet.
+    10. Switch the pointer: from their next read on, readers see the new build.
 
     ``audit`` and ``export`` also get the data_version of the build before. A process killed
-    before step 9 leaves the old build current; publishing again is all that is needed.
+    before step 10 leaves the old build current; publishing again is all that is needed.
     """
-    builds, rules = builds_at(mart_url), [derivation.version for derivation in derivations]
+    builds, rules = builds_at(mart_url), versions_of_rules(checks, derivations)
     with builds.publishing_lock():
         before = builds.current()
         if before is not None and _unchanged(record, builds.metadata(before), notice, rules):
             return before
         data_version = name_version(record)
         with _new_snapshot(work or _default_work(mart_url), record, data_version) as snapshot:
+            snapshot.apply_rules()
             snapshot.copy_record()
+            for check in checks:
+                check.leave_out(snapshot)
             # Every derived table exists, also when nothing derives it.
             snapshot.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
+            snapshot.add({"left_out": snapshot.left_out()})
             for derivation in derivations:
                 snapshot.add(derivation.derive(snapshot))
-            snapshot.add({"left_out": snapshot.left_out()})
             snapshot.add(audit(snapshot, before))
             refuse_unservable_rows(snapshot.sql)
             metadata = {"notice": notice, "made_from": made_from(snapshot.loads, rules)}
             write_mart(snapshot, mart_url, {**metadata, **export(snapshot, before)})
         builds.switch(data_version)
         return data_version
+
+
+def versions_of_rules(checks: Sequence[RowCheck], derivations: Sequence[Derivation]) -> list[str]:
+    """Return the versions of everything that decides what a build makes of a record."""
+    checked = (check.version for check in checks)
+    return [rules_version(), *checked, *(derivation.version for derivation in derivations)]
 
 
 def delete_old_builds(mart_url: str | Path, keep: int) -> list[str]:

@@ -15,15 +15,20 @@ from warehouse.record.tables import RecordTable, arrow_schema
 from warehouse.tables import LeftOut
 
 # What identifies a stored row; a sighting may be stored several times.
-_STORED_ROW = ("sighting", "figure_check", "load_seq", "observed_at", "content")
-_SAME_ROW = " AND ".join(f"gone.{name} = stored.{name}" for name in _STORED_ROW)
+STORED_ROW = ("sighting", "figure_check", "load_seq", "observed_at", "content")
+_SAME_ROW = " AND ".join(f"gone.{name} = stored.{name}" for name in STORED_ROW)
 _ROWS = "left_out_rows"
-_COLUMNS = ("rule", "source", "source_ref", "row_id", "figure", *_STORED_ROW)
+_COLUMNS = ("rule", "source", "source_ref", "row_id", "figure", *STORED_ROW)
 
 # As they are called in a snapshot. row_id leaves out the content: a corrected reading of a
 # publication keeps its id.
 ROW_IDS = """md5(concat_ws('/', figure, figure_check, sighting, available_at)) AS row_id,
     md5(concat_ws('#', document, source_ref)) AS provenance_id"""
+
+
+def is_in(relation: str) -> str:
+    """Return the condition of the stored rows that are in a relation with their ``STORED_ROW``."""
+    return f"EXISTS (FROM {relation} AS gone WHERE {_SAME_ROW})"
 
 
 def create_left_out(sql: duckdb.DuckDBPyConnection) -> None:
@@ -112,3 +117,15 @@ SELECT table_name, rule, source, count(*) AS rows_left_out, any_value(rows_store
 FROM {_ROWS} JOIN ({totals}) USING (table_name)
 GROUP BY table_name, rule, source ORDER BY table_name, rule, source
 """).to_arrow_table()
+
+
+def figures_left_out(sql: duckdb.DuckDBPyConnection, table: str) -> dict[str, int]:
+    """Return by source how many figures of a copied table have no latest row any more."""
+    gone = f"(FROM {_ROWS} WHERE table_name = {sql_text(table)})"
+    if not sql.execute(f"FROM {gone} LIMIT 1").fetchall():
+        return {}
+    counts = sql.execute(f"""
+SELECT source, count(DISTINCT (figure, figure_check)) FROM {gone} AS gone
+ANTI JOIN (FROM {table} WHERE latest) AS shown USING (figure, figure_check)
+GROUP BY source""")
+    return dict(counts.fetchall())

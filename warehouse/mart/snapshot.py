@@ -15,8 +15,16 @@ import pyarrow.parquet as pq
 from sqlmodel import SQLModel
 
 from warehouse.errors import BadTable
-from warehouse.mart.left_out import ROW_IDS, create_left_out, list_rows, remaining, summary
+from warehouse.mart.left_out import (
+    ROW_IDS,
+    create_left_out,
+    figures_left_out,
+    list_rows,
+    remaining,
+    summary,
+)
 from warehouse.record.as_of import vintages_query
+from warehouse.record.rules import rules_of
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, record_schema
 from warehouse.tables import DERIVED
@@ -98,9 +106,19 @@ class Snapshot:
             self._copy(table)
         return left_out
 
+    def apply_rules(self) -> None:
+        """Leave out every stored row that fails a rule of the rule book."""
+        for table in RECORD_TABLES:
+            rules = [rule for rule in rules_of(table) if "snapshot" in rule.stages]
+            self.leave_out(table, {rule.words: rule.fails for rule in rules})
+
     def left_out(self) -> pa.Table:
         """Return what was left out, counted by table, rule and source (``LeftOut`` rows)."""
         return summary(self.sql, self._stored)
+
+    def figures_left_out(self, table: str) -> Mapping[str, int]:
+        """Return by source how many figures have no latest row because of what was left out."""
+        return figures_left_out(self.sql, table)
 
     def write(self, name: str, statement: str, order: Sequence[str] = ()) -> None:
         """Write the result of a statement as a table; the file's metadata has its sort order."""
@@ -168,6 +186,17 @@ def cast_to_schema(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:
         return rows.select(schema.names).cast(schema)
     except (KeyError, ValueError, pa.ArrowException) as error:
         raise BadTable(f"{name}: does not fit its declared schema: {error}") from None
+
+
+@dataclass(frozen=True)
+class RowCheck:
+    """A check that leaves rows out of a snapshot before anything is derived from it.
+
+    ``version`` is made from its content: a stricter check publishes an unchanged record anew.
+    """
+
+    version: str
+    leave_out: Callable[[Snapshot], None]
 
 
 # Derived tables by name; ``warehouse.tables.DERIVED`` declares which there are and their rows.

@@ -1,7 +1,7 @@
 """Rows before they enter the record: typed as the record is, complete and plausible.
 
-A table with other columns or types is refused as a whole. A row that cannot be true is rejected
-with its column, its number and the reason; the others go on.
+A table with other columns or types is refused as a whole. A row that fails a rule of the rule book
+is rejected with its column, its number and the reason; the others go on.
 
 The texts of the reasons are part of the id of a quarantined row. With another wording, a row that
 is refused again would be quarantined a second time.
@@ -9,25 +9,21 @@ is refused again would be quarantined a second time.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from functools import cache
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from warehouse.errors import BadTable
+from warehouse.record.rules import RowRule, rules_of
 from warehouse.record.tables import DECIMAL, RecordTable, incoming_schema
-from warehouse.tables import LICENSE_CLASSES
-
-# A date outside these is an error of the source, or of the parser.
-EARLIEST, LATEST = date(1800, 1, 1), date(2199, 12, 31)
 
 # What Arrow raises for a value that its column cannot store exactly.
 MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
-# A column, the mask of the rows in which it is wrong, and the reason in words.
-Fault = tuple[str, pa.ChunkedArray, str]
 # The first reason against each rejected row, by row number.
 Reasons = dict[int, str]
 
@@ -99,10 +95,10 @@ def check_rows(table: RecordTable, incoming: pa.Table) -> tuple[pa.Table, list[R
     reasons: Reasons = {}
     columns = [_typed(table, field, incoming[field.name], reasons) for field in schema]
     typed = pa.Table.from_arrays(columns, names=schema.names)
-    for column, mask, words in _faults(table, schema, typed):
-        for row in _row_numbers(mask):
-            reasons.setdefault(row, f"{column}: {words.format(_printable(typed[column][row]))}")
     numbers = pa.array(np.arange(len(typed)))
+    for rule, row in _faults(table, typed.append_column("incoming_row", numbers)):
+        value = _printable(typed[rule.column][row])
+        reasons.setdefault(row, f"{rule.column}: {rule.reason.format(value)}")
     if not reasons:
         return typed.cast(schema).append_column("incoming_row", numbers), []
     accepted = pc.invert(pc.is_in(numbers, pa.array(sorted(reasons))))
@@ -188,35 +184,37 @@ def _decimal(name: str, row: int, value: pa.Scalar, reasons: Reasons) -> pa.Arra
         return pa.nulls(1, DECIMAL)
 
 
-def _faults(table: RecordTable, schema: pa.Schema, typed: pa.Table) -> Iterator[Fault]:
-    """Yield every rule with the rows that break it."""
-    for field in schema:
-        values = typed[field.name]
-        if not field.nullable and values.null_count:
-            yield field.name, values.is_null(), "is missing"
-        if pa.types.is_string(field.type) and not field.nullable:
-            yield field.name, pc.equal(values, ""), "is empty"
-        if pa.types.is_date32(field.type) or pa.types.is_timestamp(field.type):
-            first, last = (_bound(day, field.type) for day in (EARLIEST, LATEST))
-            outside = pc.or_(pc.less(values, first), pc.greater(values, last))
-            yield field.name, outside, f"{{}} is not a date between {EARLIEST} and {LATEST}"
-    served = pa.array([name for name in LICENSE_CLASSES if name != "restricted"])
-    licence = typed["license_class"]
-    yield "license_class", pc.invert(pc.is_in(licence, served)), "{!r} may not be served"
-    # Nobody can have read a document before it was published.
-    read_on = typed["observed_at"].cast(pa.timestamp("us")).cast(pa.date32(), safe=False)
-    early = pc.greater(typed["available_at"], read_on)
-    yield "available_at", early, "{} lies after the day on which the document was read"
-    for name in table.content:
-        not_empty = pc.and_(typed["withdrawn"], typed[name].is_valid())
-        yield name, not_empty, "{!r} stands beside a withdrawal"
-    if "period_start" in schema.names:
-        backwards = pc.less(typed["period_end"], typed["period_start"])
-        yield "period_end", backwards, "{} lies before the start of the period"
+def _faults(table: RecordTable, numbered: pa.Table) -> Iterator[tuple[RowRule, int]]:
+    """Yield every row that fails a rule, with the first rule it fails."""
+    # A null, or an empty text, is rare, and Arrow tells at once that a column has none.
+    rules = [rule for rule in rules_of(table) if _may_fail(rule, numbered[rule.column])]
+    cases = " ".join(f"WHEN {rule.fails} THEN {number}" for number, rule in enumerate(rules))
+    cursor = _rule_engine().cursor()
+    try:
+        cursor.register("incoming", numbered)
+        found = cursor.sql(
+            f"SELECT * FROM (SELECT incoming_row, CASE {cases} END AS rule FROM incoming) "
+            "WHERE rule IS NOT NULL ORDER BY incoming_row"
+        ).fetchall()
+    finally:
+        cursor.close()
+    for row, number in found:
+        yield rules[number], row
 
 
-def _bound(day: date, kind: pa.DataType) -> pa.Scalar:
-    return pa.scalar(day, pa.date32()).cast(pa.timestamp("us")).cast(kind)
+def _may_fail(rule: RowRule, values: pa.ChunkedArray) -> bool:
+    if rule.kind == "present":
+        return bool(values.null_count)
+    return rule.kind != "not empty" or bool(pc.any(pc.equal(values, "")).as_py())
+
+
+@cache
+def _rule_engine() -> duckdb.DuckDBPyConnection:
+    """Return the connection in which rows are checked; each check opens a cursor of its own."""
+    connection = duckdb.connect()
+    # The day of a reading is a day in UTC.
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
 
 
 def _printable(value: pa.Scalar) -> object:
@@ -225,10 +223,3 @@ def _printable(value: pa.Scalar) -> object:
         return value.as_py()
     except (OverflowError, ValueError):
         return value.cast(pa.int32() if pa.types.is_date32(value.type) else pa.int64()).as_py()
-
-
-def _row_numbers(mask: pa.ChunkedArray) -> list[int]:
-    if not pc.any(mask).as_py():
-        return []
-    # A comparison with a missing value is null; whether it may be missing is a rule of its own.
-    return list(pc.indices_nonzero(pc.fill_null(mask, False)).to_pylist())

@@ -228,9 +228,11 @@ class Signal(SQLModel):
 class LeftOut(SQLModel):
     """Stored rows that a build leaves out, by table, rule and source."""
 
-    table_name: str = column("Table of the record.", "tender_releases")
-    rule: str = column("The rule that they fail, in words.", "currencies are three-letter codes")
-    source: str = column("Key of their source.", "ke-ppip")
+    table_name: str = column("Table of the record.", "tender_releases", identity=1)
+    rule: str = column(
+        "The rule that they fail, in words.", "currencies are three-letter codes", identity=2
+    )
+    source: str = column("Key of their source.", "ke-ppip", identity=3)
     rows_left_out: int = column("Rows left out.", 3)
     rows_stored: int = column("Rows of the table in the record, of all sources.", 48211)
     example: str = column(

@@ -152,7 +152,8 @@ def test_an_empty_load_gets_a_ledger_entry_and_appends_nothing(record: Record) -
 
 
 def test_a_date_or_time_outside_the_calendar_is_quarantined(record: Record) -> None:
-    table = facts(fact("1"), fact("2", item="profit"), fact("3", item="tax"))
+    instants = [fact(item=item, period_type="INSTANT") for item in ("assets", "debt", "equity")]
+    table = facts(*instants)
     days = pa.array([17000, 2**31 - 1, 17000], pa.int32()).cast(pa.date32())
     timestamps = pa.array([1_767_000_000_000_000, 1_767_000_000_000_000, 2**60], pa.int64())
     table = with_column(table, "period_end", days)
