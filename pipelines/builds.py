@@ -1,16 +1,16 @@
 """The builds of an installation: list them, roll back, delete old ones."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from assets.exports.export import switch_latest
-from warehouse.data_version import DATA_VERSION
-from warehouse.errors import NothingPublished, UnknownVersion
+from warehouse.data_version import DATA_VERSION, version_key
+from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.exports.published import PublishedExports
 from warehouse.mart.build import delete_old_builds
 from warehouse.mart.builds import builds_at
@@ -36,11 +36,58 @@ def roll_back(settings: Settings, data_version: str | None = None, drop: bool = 
         if name in PublishedExports(settings.exports).versions():
             switch_latest(settings.exports, name)
         if drop and previous is not None and previous != name:
-            builds.remove(previous)
-            if previous in PublishedExports(settings.exports).versions():
-                PublishedExports(settings.exports).remove(previous)
-            shutil.rmtree(settings.docs / previous, ignore_errors=True)
+            _withdraw(settings, previous, by_operator())
     return name
+
+
+def drop_builds(
+    settings: Settings, data_versions: Sequence[str] = (), *, all_others: bool = False
+) -> list[str]:
+    """Delete builds with their exports and pages, or all but the current one; return which.
+
+    Whoever pins one of them is told that it was withdrawn.
+    """
+    builds = builds_at(settings.marts)
+    with builds.publishing_lock():
+        current, names = builds.current(), builds.names()
+        exported = PublishedExports(settings.exports).versions()
+        known = sorted({*names, *exported}, key=version_key)
+        for name in data_versions:
+            if name not in known:
+                raise UnknownVersion(f"there is no build {name!r}; see `sankofa builds`")
+            if name == current:
+                raise SankofaError(
+                    f"{name} is being served; publish a new build or roll back, then drop it"
+                )
+        chosen = [name for name in known if name != current] if all_others else data_versions
+        for name in chosen:
+            _withdraw(settings, name, by_operator())
+        return list(chosen)
+
+
+def withdraw_builds(settings: Settings, data_versions: Sequence[str], reason: str) -> list[str]:
+    """Withdraw the versions that are not current, also those deleted before; return which."""
+    builds = builds_at(settings.marts)
+    with builds.publishing_lock():
+        current = builds.current()
+        withdrawn = [name for name in data_versions if name != current]
+        for name in withdrawn:
+            _withdraw(settings, name, reason)
+        return withdrawn
+
+
+def by_operator() -> str:
+    """Return the reason of a withdrawal that clients are told."""
+    return f"its publisher removed it on {datetime.now(UTC):%Y-%m-%d}"
+
+
+def _withdraw(settings: Settings, name: str, reason: str) -> None:
+    """Withdraw a build with its exports and pages; the publishing lock is taken."""
+    builds_at(settings.marts).withdraw(name, reason)
+    published = PublishedExports(settings.exports)
+    if name in published.versions():
+        published.remove(name)
+    shutil.rmtree(settings.docs / name, ignore_errors=True)
 
 
 def _before(names: list[str], current: str | None) -> str:

@@ -10,7 +10,7 @@ from assets.ingest.sources import sources_of
 from pipelines.publish import Publishing, published_assets
 from pipelines.schedules import schedules
 from pipelines.sensors import new_documents
-from warehouse.settings import Settings, read_settings
+from warehouse.settings import SETTINGS, Settings, read_settings
 
 
 def definitions(settings: Settings) -> dg.Definitions:
@@ -53,6 +53,10 @@ def definitions(settings: Settings) -> dg.Definitions:
                 docs=str(settings.docs),
                 keep=settings.keep_builds,
                 portal_files=list(map(str, settings.portal_files)),
+                # By name: Dagster's page shows the values of resources, but not of variables.
+                withheld_key=dg.EnvVar(SETTINGS["withheld_key"].name)
+                if settings.explicit("withheld_key")
+                else settings.withheld_key,
             ),
         },
     )

@@ -37,6 +37,7 @@ from warehouse.methodology.metrics import METRIC_SET
 from warehouse.methodology.signals import SIGNAL_SET
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.tables import LeftOut, QualityMetric
 
 CONFIRMED = "confirmed_losses"
@@ -99,6 +100,7 @@ class Publication:
     notice: str
     confirm_loss: str | None = None
     portals: tuple[Portal, ...] = tuple(PORTALS.values())
+    withheld_key: str = DEVELOPMENT_WITHHELD_KEY
     derived: dict[str, pa.Table] = field(default_factory=dict)
     accepted: dict[str, Decimal] = field(default_factory=dict)
     report: Report | None = None
@@ -115,6 +117,7 @@ class Publication:
             audit=self._audit,
             export=self._export,
             work=self.work,
+            withheld_key=self.withheld_key,
         )
         self._settle(record)
         return data_version

@@ -33,6 +33,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     RecordTable,
 )
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.tables import DERIVED
 
 BUILD = "published_build"
@@ -61,6 +62,7 @@ class Publishing(dg.ConfigurableResource[Any]):
     docs: str
     keep: int
     portal_files: list[str] = Field(default_factory=list)
+    withheld_key: str = DEVELOPMENT_WITHHELD_KEY
 
     def publication(self, notice: str, confirm_loss: str) -> Publication:
         """Create a publication."""
@@ -74,6 +76,7 @@ class Publishing(dg.ConfigurableResource[Any]):
             notice,
             confirm_loss or None,
             portals_of(map(Path, self.portal_files)),
+            self.withheld_key,
         )
 
 

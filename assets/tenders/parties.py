@@ -4,9 +4,6 @@ Releases of OCDS 1.0, and of portals that leave ``parties`` empty, name organisa
 where they act; those count as parties as well.
 """
 
-import hmac
-import re
-import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -17,6 +14,7 @@ from assets.tenders.ocds import OcdsOrganisation, OcdsRelease
 from assets.tenders.portals import Portal
 from assets.tenders.values import ident, text
 from quality.persons import Evidence, judge_name
+from warehouse.names import plain_name, withheld_party_key
 
 _CACHE_SIZE = 1 << 17
 # Types that are safe as cache keys: 1, 1.0 and true are one dict key, but only 1 is an id.
@@ -122,7 +120,12 @@ class PartyChecker:
             return None
         country = _country(*address) if address else None
         return WrittenParty(
-            name or "", plain(name or ""), party_id, scheme, number, country or self.portal.country
+            name or "",
+            plain_name(name or ""),
+            party_id,
+            scheme,
+            number,
+            country or self.portal.country,
         )
 
     def _own_id(self, value: Any) -> str | None:
@@ -141,9 +144,8 @@ class PartyChecker:
         base = _base(written, other)
         if isinstance(verdict, Evidence):
             return Party(base, written.name, written.scheme, written.identifier, str(verdict))
-        # Keyed: names of people are few enough to be guessed from a plain hash.
-        digest = hmac.digest(self._key, f"{self.portal.key}|{base}".encode(), "sha256")
-        return Party(f"withheld:{digest.hex()[:32]}", None, None, None, None)
+        key = withheld_party_key(self._key, self.portal.key, base)
+        return Party(key, None, None, None, None)
 
 
 def _base(written: WrittenParty, other: bool) -> str:
@@ -167,15 +169,6 @@ def _country_code(country: str) -> str | None:
         return str(pycountry.countries.lookup(country).alpha_2)
     except LookupError:
         return None
-
-
-@lru_cache(maxsize=1 << 16)
-def plain(name: str) -> str:
-    """Return a name without accents, punctuation and capitals."""
-    if not name.isascii():
-        name = unicodedata.normalize("NFKD", name)
-        name = "".join(char for char in name if not unicodedata.combining(char))
-    return re.sub(r"[\W_]+", " ", name).strip().casefold()
 
 
 class Parties:

@@ -42,12 +42,15 @@ def publish(confirm_loss: str, as_json: bool) -> None:
         print_left_out(left_out)
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @json_option
-def builds(as_json: bool) -> None:
+@click.pass_context
+def builds(context: click.Context, as_json: bool) -> None:
     """List the builds, newest first; * marks the one being served."""
     from pipelines.builds import list_builds
 
+    if context.invoked_subcommand is not None:
+        return
     rows = list_builds(read_settings(os.environ))
     if as_json:
         print_json(rows)
@@ -72,6 +75,26 @@ def builds(as_json: bool) -> None:
                 for build in rows
             ),
         )
+
+
+@builds.command("drop")
+@click.argument("data_versions", metavar="[DATA_VERSION]...", nargs=-1)
+@click.option("--all-others", is_flag=True, help="Every build but the one being served.")
+@json_option
+def drop(data_versions: tuple[str, ...], all_others: bool, as_json: bool) -> None:
+    """Delete builds with their files and pages, for example those with personal data.
+
+    Requests that pin one of them are refused and told that it was withdrawn.
+    """
+    from pipelines.builds import drop_builds
+
+    if bool(data_versions) == all_others:
+        raise click.UsageError("name the builds to delete, or use --all-others")
+    dropped = drop_builds(read_settings(os.environ), data_versions, all_others=all_others)
+    if as_json:
+        print_json({"dropped": dropped})
+    else:
+        click.echo(f"dropped {', '.join(dropped)}" if dropped else "there is no other build")
 
 
 @click.command()

@@ -15,12 +15,14 @@ from pipelines.commands.quality import quality
 from pipelines.commands.quarantine import quarantine
 from pipelines.commands.serving import demo, mcp, serve, up
 from pipelines.commands.sources import sources
+from pipelines.commands.withhold import release, withheld, withhold
 from warehouse.errors import SankofaError
 
 SECTIONS = {
     "Start": ("up", "doctor", "completion"),
     "Ingest": ("sample", "sources", "ingest", "quarantine"),
     "Publish": ("publish", "builds", "rollback", "quality"),
+    "Withhold": ("withhold", "release", "withheld"),
     "Serve": ("serve", "mcp", "keys"),
 }
 _OTHER = "Other"
@@ -118,6 +120,9 @@ for command in (
     builds,
     rollback,
     quality,
+    withhold,
+    release,
+    withheld,
     serve,
     mcp,
     keys,

@@ -10,11 +10,14 @@ from pathlib import Path
 from warehouse.mart.audit import AuditFailed, refuse_unservable_rows
 from warehouse.mart.builds import NOTICE, Builds, builds_at, is_postgres_url, sqlite_folder
 from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
+from warehouse.mart.withheld import withhold_rows
 from warehouse.mart.write import made_from, write_mart
 from warehouse.record.rules import rules_version
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.record.versions import load_seqs_of, name_version
+from warehouse.record.withheld import withheld_fingerprint
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.tables import DERIVED
 
 FAILED = "failed"
@@ -40,6 +43,7 @@ def publish(
     audit: Callable[[Snapshot, str | None], DerivedTables] = _no_audit,
     export: Callable[[Snapshot, str | None], Mapping[str, str]] = _no_export,
     work: Path | None = None,
+    withheld_key: str = DEVELOPMENT_WITHHELD_KEY,
 ) -> str:
     """Publish what the record contains now and return its data_version.
 
@@ -49,8 +53,8 @@ def publish(
     2. Compare the record, the notice and the versions of all rules with those of the current
        build. If nothing changed, return its data_version.
     3. Name the data_version and fix which loads of each table belong to it.
-    4. Copy every vintage of the record into a snapshot (Parquet files in ``work``), without the
-       rows that fail a rule of the rule book.
+    4. Copy every vintage of the record into a snapshot (Parquet files in ``work``), without
+       what an operator withheld and without the rows that fail a rule of the rule book.
     5. Run ``checks``, which leave out more rows. Everything left out is counted.
     6. Run each derivation; its tables join the snapshot, so that later ones can read them.
     7. Run ``audit``, which returns tables of measurements, and the checks of ``audit.py``. On
@@ -64,11 +68,14 @@ def publish(
     """
     builds, rules = builds_at(mart_url), versions_of_rules(checks, derivations)
     with builds.publishing_lock():
+        if withheld := withheld_fingerprint(record):
+            rules.append(f"withheld {withheld}")
         before = builds.current()
         if before is not None and _unchanged(record, builds.metadata(before), notice, rules):
             return before
         data_version = name_version(record)
         with _new_snapshot(work or _default_work(mart_url), record, data_version) as snapshot:
+            withhold_rows(snapshot, withheld_key.encode())
             snapshot.apply_rules()
             snapshot.copy_record()
             for check in checks:

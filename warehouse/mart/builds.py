@@ -43,6 +43,9 @@ class Builds(Protocol):
     def remove(self, name: str) -> None:
         """Delete a build."""
 
+    def withdraw(self, name: str, reason: str) -> None:
+        """Delete a build if it is there, and tell whoever pins it the reason from now on."""
+
     def publishing_lock(self) -> AbstractContextManager[None]:
         """Let one publisher work at a time, and clean up after one that was killed."""
 

@@ -18,6 +18,8 @@ from warehouse.tables import LeftOut
 STORED_ROW = ("sighting", "figure_check", "load_seq", "observed_at", "content")
 _SAME_ROW = " AND ".join(f"gone.{name} = stored.{name}" for name in STORED_ROW)
 _ROWS = "left_out_rows"
+# Rows that stay without what identifies a withheld party; they are counted like the others.
+REPLACED = "replaced_rows"
 _COLUMNS = ("rule", "source", "source_ref", "row_id", "figure", *STORED_ROW)
 
 # As they are called in a snapshot. row_id leaves out the content: a corrected reading of a
@@ -39,6 +41,7 @@ CREATE TABLE {_ROWS} (
     figure BIGINT, sighting BIGINT, figure_check INTEGER, load_seq BIGINT,
     observed_at TIMESTAMPTZ, content BIGINT
 )""")
+    sql.execute(f"CREATE TABLE {REPLACED} AS SELECT * FROM {_ROWS}")
 
 
 def remaining(sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: str) -> str:
@@ -104,7 +107,9 @@ def summary(sql: duckdb.DuckDBPyConnection, stored: Callable[[str], str]) -> pa.
 
     ``stored`` returns the relation of a table; it is only read if something of it is left out.
     """
-    names = [name for (name,) in sql.execute(f"SELECT DISTINCT table_name FROM {_ROWS}").fetchall()]
+    listed = f"(FROM {_ROWS} UNION ALL FROM {REPLACED})"
+    statement = f"SELECT DISTINCT table_name FROM {listed}"
+    names = [name for (name,) in sql.execute(statement).fetchall()]
     if not names:
         return arrow_schema(LeftOut).empty_table()
     totals = " UNION ALL ".join(
@@ -114,7 +119,7 @@ def summary(sql: duckdb.DuckDBPyConnection, stored: Callable[[str], str]) -> pa.
     return sql.sql(f"""
 SELECT table_name, rule, source, count(*) AS rows_left_out, any_value(rows_stored) AS rows_stored,
     min(concat(source_ref, ' (row ', row_id, ')')) AS example
-FROM {_ROWS} JOIN ({totals}) USING (table_name)
+FROM {listed} JOIN ({totals}) USING (table_name)
 GROUP BY table_name, rule, source ORDER BY table_name, rule, source
 """).to_arrow_table()
 

@@ -24,9 +24,13 @@ CREATE TABLE IF NOT EXISTS sankofa.current (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     data_version TEXT NOT NULL REFERENCES sankofa.builds
 );
+CREATE TABLE IF NOT EXISTS sankofa.withdrawn (
+    data_version TEXT PRIMARY KEY, reason TEXT NOT NULL
+);
 """
 CURRENT_BUILD_SQL = "SELECT data_version FROM sankofa.current"
 BUILD_EXISTS_SQL = "SELECT 1 FROM sankofa.builds WHERE data_version = %s"
+WITHDRAWN_SQL = "SELECT reason FROM sankofa.withdrawn WHERE data_version = %s"
 _SCHEMAS = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^build_[0-9]+_[0-9]+$'"
 # Keys of the advisory locks: any two numbers that no other user of the database takes.
 _PUBLISHING_LOCK = 7_265_632
@@ -102,6 +106,18 @@ class PostgresBuilds:
         with self._connected() as sql, sql.transaction():
             sql.execute("DELETE FROM sankofa.builds WHERE data_version = %s", (name,))
             sql.execute(f"DROP SCHEMA IF EXISTS {schema_of(name)} CASCADE".encode())
+
+    def withdraw(self, name: str, reason: str) -> None:
+        """Delete a build if it is there, and tell whoever pins it the reason from now on."""
+        # The table of reasons is younger than the others: an older database lacks it.
+        self.prepare()
+        with self._connected() as sql:
+            sql.execute(
+                "INSERT INTO sankofa.withdrawn VALUES (%s, %s) "
+                "ON CONFLICT (data_version) DO UPDATE SET reason = excluded.reason",
+                (name, reason),
+            )
+        self.remove(name)
 
     @contextmanager
     def publishing_lock(self) -> Iterator[None]:

@@ -55,6 +55,7 @@ class Snapshot:
     loads: Mapping[str, int]
     data_version: str
     sql: duckdb.DuckDBPyConnection = field(init=False)
+    _replaced: dict[RecordTable, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -83,14 +84,23 @@ class Snapshot:
             self._copy(table)
 
     def _copy(self, table: RecordTable) -> None:
-        stored = remaining(self.sql, table, self._stored(table.name))
+        stored = remaining(self.sql, table, self.stored(table))
         vintages = all_vintages(table, stored, self.loads[table.name])
         self.write(table.name, vintages, ORDERS.get(table.name, ()))
 
-    def _stored(self, table: str) -> str:
+    def stored(self, table: RecordTable) -> str:
         """Return the relation of all rows of a table that belong to the data_version."""
-        relation = self.record.relation(table)
-        return f"(SELECT * FROM {relation} WHERE load_seq <= {int(self.loads[table])})"
+        relation = self.record.relation(table.name)
+        stored = f"(SELECT * FROM {relation} WHERE load_seq <= {int(self.loads[table.name])})"
+        replaced = self._replaced.get(table)
+        return stored if replaced is None else replaced.replace("{stored}", stored)
+
+    def replace_rows(self, table: RecordTable, relation: str) -> None:
+        """Read the stored rows of a table through a relation over ``{stored}``.
+
+        It may replace values, but not the hashes of a row; call it before the record is copied.
+        """
+        self._replaced[table] = relation
 
     def leave_out(self, table: RecordTable, rules: Mapping[str, str]) -> int:
         """Leave rows out as if they had never been loaded; return how many are new.
@@ -101,7 +111,7 @@ class Snapshot:
         copied is computed again, so that an older reading may appear, which may have to be left
         out as well: repeat until nothing is new. Derive nothing before that.
         """
-        left_out = list_rows(self.sql, table, self._stored(table.name), rules)
+        left_out = list_rows(self.sql, table, self.stored(table), rules)
         if left_out and self.path(table.name).exists():
             self._copy(table)
         return left_out
@@ -114,7 +124,8 @@ class Snapshot:
 
     def left_out(self) -> pa.Table:
         """Return what was left out, counted by table, rule and source (``LeftOut`` rows)."""
-        return summary(self.sql, self._stored)
+        tables = {table.name: table for table in RECORD_TABLES}
+        return summary(self.sql, lambda name: self.stored(tables[name]))
 
     def figures_left_out(self, table: str) -> Mapping[str, int]:
         """Return by source how many figures have no latest row because of what was left out."""

@@ -4,6 +4,7 @@ A file appears under its final name only when it is complete, and the pointer is
 atomically: a reader sees the old build or the new one, never half of one.
 """
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from warehouse.errors import UnknownVersion
 from warehouse.locks import file_lock
 
 _POINTER = "current"
+# Reasons of withdrawn builds by data_version, for whoever still pins one.
+_WITHDRAWN = "withdrawn.json"
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,15 @@ class SqliteBuilds:
         # The system keeps a deleted file until the last process has closed it.
         build_file(self.path, name).unlink(missing_ok=True)
 
+    def withdraw(self, name: str, reason: str) -> None:
+        """Delete a build if it is there, and tell whoever pins it the reason from now on."""
+        reasons = {**_withdrawals(self.path), name: reason}
+        partial = self.path / f"{_WITHDRAWN}.partial"
+        partial.write_text(json.dumps(reasons, indent=1, sort_keys=True), "utf-8")
+        # The reason goes first: killed in between, the build is withdrawn by the next call.
+        move_into_place(partial, self.path / _WITHDRAWN)
+        self.remove(name)
+
     @contextmanager
     def publishing_lock(self) -> Iterator[None]:
         """Take the publishing lock, and delete the partial files of a killed publisher."""
@@ -83,6 +95,25 @@ def switch_pointer(folder: Path, name: str) -> None:
     partial = folder / f"{_POINTER}.partial"
     partial.write_text(name, "ascii")
     move_into_place(partial, pointer_file(folder))
+
+
+def not_available(folder: Path, name: str) -> UnknownVersion:
+    """Return the error for a pin to a build that is not there, with the reason if one is known."""
+    return UnknownVersion(unavailable(name, _withdrawals(folder).get(name)))
+
+
+def unavailable(name: str, reason: str | None) -> str:
+    """Return why a pinned build cannot be read."""
+    if reason is None:
+        return f"{name!r} is no longer available"
+    return f"{name!r} was withdrawn: {reason}. Ask again without it for the current data_version"
+
+
+def _withdrawals(folder: Path) -> dict[str, str]:
+    try:
+        return dict(json.loads((folder / _WITHDRAWN).read_text("utf-8")))
+    except FileNotFoundError:
+        return {}
 
 
 def build_names(folder: Path) -> list[str]:

@@ -10,8 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
-from warehouse.mart.sqlite_builds import build_file, current_build_file, pointer_file
+from warehouse.errors import DatastoreUnavailable, NothingPublished
+from warehouse.mart.sqlite_builds import (
+    build_file,
+    current_build_file,
+    not_available,
+    pointer_file,
+)
 
 SqlRows = list[tuple[Any, ...]]
 RunQuery = Callable[[str, Sequence[object]], SqlRows]
@@ -74,7 +79,7 @@ class SqliteEngine:
             if not path.is_file():
                 if opened is not None:
                     opened[0].close()
-                raise UnknownVersion(f"{data_version!r} is no longer available")
+                raise not_available(self._folder, data_version)
         if opened is None:
             connection = _connect(path)
             opened = connection, _query_function(connection)

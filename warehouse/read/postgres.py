@@ -7,7 +7,13 @@ from typing import Any, TypeVar
 import psycopg
 
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.mart.postgres_builds import BUILD_EXISTS_SQL, CURRENT_BUILD_SQL, schema_of
+from warehouse.mart.postgres_builds import (
+    BUILD_EXISTS_SQL,
+    CURRENT_BUILD_SQL,
+    WITHDRAWN_SQL,
+    schema_of,
+)
+from warehouse.mart.sqlite_builds import unavailable
 from warehouse.read.engines import NOTHING_PUBLISHED, RunQuery, SqlRows, translate_errors
 
 # Seconds to connect and to answer: a server that hangs would otherwise block every thread.
@@ -71,8 +77,16 @@ class PostgresEngine:
             except psycopg.errors.UndefinedTable:
                 rows = []
         if not rows:
-            raise UnknownVersion(f"{data_version!r} is no longer available")
+            raise UnknownVersion(unavailable(data_version, self._withdrawal(data_version)))
         return query
+
+    def _withdrawal(self, data_version: str) -> str | None:
+        with translate_errors(psycopg.Error):
+            try:
+                rows = self._first_query(WITHDRAWN_SQL, (data_version,))
+            except psycopg.errors.UndefinedTable:
+                return None
+        return str(rows[0][0]) if rows else None
 
     def close(self) -> None:
         """Close the connection."""

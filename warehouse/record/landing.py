@@ -146,6 +146,17 @@ class Landing:
         paths = self._metadata_paths(f"{self._root}/documents/{source}")
         return {_document_key(*path.removesuffix(".json").split("/")[-2:]) for path in paths}
 
+    def find(self, *, url: str | None = None, sha256: str | None = None) -> list[Document]:
+        """Return the documents of all sources that were read from a URL, or have a SHA-256."""
+        paths = [
+            path
+            for path in self._metadata_paths(f"{self._root}/documents")
+            if (url is None or path.split("/")[-2] == _url_hash(url))
+            and (sha256 is None or path.endswith(f"-{sha256}.json"))
+        ]
+        found = [self._document(path) for path in paths]
+        return sorted(found, key=lambda document: (document.observed_at, document.url))
+
     def _read_metadata(self, folder: str) -> list[Document]:
         documents = [self._document(path) for path in self._metadata_paths(folder)]
         return sorted(

@@ -38,7 +38,15 @@ from warehouse.record.evolution import (
 )
 from warehouse.record.index import delete_stale_indexes
 from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, stored_schema
-from warehouse.tables import LoadEntry, QualityMetric, QuarantineEntry, RetryEntry, VersionEntry
+from warehouse.tables import (
+    ErasedEntry,
+    LoadEntry,
+    QualityMetric,
+    QuarantineEntry,
+    RetryEntry,
+    VersionEntry,
+    WithheldEntry,
+)
 from warehouse.tables.column import columns_of
 
 # What the record keeps about itself, beside the tables of sightings.
@@ -48,6 +56,8 @@ _OPERATIONS: dict[str, type[SQLModel]] = {
     "retries": RetryEntry,
     "versions": VersionEntry,
     "quality": QualityMetric,
+    "withheld": WithheldEntry,
+    "erased": ErasedEntry,
 }
 # The row class of every table.
 ROWS: Mapping[str, type[SQLModel]] = {

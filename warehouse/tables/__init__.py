@@ -26,12 +26,16 @@ from warehouse.tables.entities import Entity, EntityIdentifier
 from warehouse.tables.fundamentals import Fundamental
 from warehouse.tables.macro import MacroAnnual, MacroSeries
 from warehouse.tables.operations import (
+    ErasedEntry,
     LoadEntry,
     QualityMetric,
     QuarantineEntry,
     RetryEntry,
     RetryOutcome,
     VersionEntry,
+    WithheldBy,
+    WithheldEntry,
+    WithheldKind,
 )
 from warehouse.tables.sighting import LICENSE_CLASSES, OPEN_CLASSES, LicenseClass, Sighting
 from warehouse.tables.tenders import TenderParty, TenderRelease
@@ -53,6 +57,7 @@ __all__ = [
     "OPEN_CLASSES",
     "Entity",
     "EntityIdentifier",
+    "ErasedEntry",
     "Fundamental",
     "LeftOut",
     "LicenseClass",
@@ -73,4 +78,7 @@ __all__ = [
     "TenderParty",
     "TenderRelease",
     "VersionEntry",
+    "WithheldBy",
+    "WithheldEntry",
+    "WithheldKind",
 ]

@@ -1,6 +1,7 @@
-"""What the record keeps about itself: loads, quarantine, retries, versions, quality.
+"""What the record keeps about itself: loads, quarantine, versions, quality, what is withheld.
 
-The names of columns and the words of ``RetryOutcome`` are stored in every record.
+The names of columns and the words of ``RetryOutcome`` and ``WithheldBy`` are stored in every
+record.
 """
 
 from datetime import datetime
@@ -72,6 +73,49 @@ class VersionEntry(SQLModel):
     table_name: str = column("Table of the record.", "fundamentals")
     load_seq: int = column("Number of the last load it includes.", 12)
     published_at: datetime = column("When it was published, in UTC.", "2026-11-14T02:20:00Z")
+
+
+WithheldKind = Literal["party", "document", "row"]
+WithheldBy = Literal["name", "party_key", "service_id", "document", "sighting", "process"]
+
+
+class WithheldEntry(SQLModel):
+    """A tombstone: what no later build may contain; or its release, entered after it."""
+
+    withheld_id: str = column(
+        "Hash of what is withheld: the same thing has one id.", "5d41402abc4b2a76b9719d911017c592"
+    )
+    kind: WithheldKind = column("What an operator withheld.", "party")
+    by: WithheldBy = column("How it is recognised in the rows of the record.", "name")
+    subject: str = column(
+        "What it is recognised by. The name or the key of a party is a keyed hash, so that the "
+        "list of withheld people names none of them.",
+        "9f86d081884c7d659a2feaa0c55ad015",
+    )
+    key_check: str | None = column(
+        "Identifies the key of the hash; null if nothing is hashed.", "1b4f0e98"
+    )
+    why: str = column("Reason that the operator gave.", "reported as a private person")
+    who: str = column("User who entered it.", "operator")
+    released: bool = column("True if this entry releases what an earlier one withheld.", False)
+    entered_at: datetime = column("When it was entered, in UTC.", "2026-11-14T02:10:04Z")
+
+
+class ErasedEntry(SQLModel):
+    """A document whose bytes and rows were removed; it says nothing of what they contained."""
+
+    document: str = column("SHA-256 of the document.", "9f86d0…")
+    source: str = column("Key of the source.", "za-etenders")
+    first_observed_at: datetime = column(
+        "When we first read it: documents observed from then on are read again.",
+        "2026-11-14T02:10:00Z",
+    )
+    data_versions: list[str] = column(
+        "Versions that contained rows of it, and were withdrawn.", ["20261114.3"]
+    )
+    why: str = column("Reason that the operator gave.", "request of the person concerned")
+    who: str = column("User who erased it.", "operator")
+    erased_at: datetime = column("When it was erased, in UTC.", "2026-11-14T02:10:04Z")
 
 
 QualityStatus = Literal["PASS", "FAIL", "UNMEASURED"]

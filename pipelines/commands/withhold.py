@@ -1,0 +1,124 @@
+"""``sankofa withhold``, ``release`` and ``withheld``: what no later build may contain."""
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from pipelines.output import Column, Styled, json_option, print_json, print_table
+from warehouse.settings import read_settings
+
+if TYPE_CHECKING:
+    from pipelines.withholding import Change
+
+_WHAT = click.argument("what", metavar="PARTY|DOCUMENT|ROW")
+_WHY = click.option(
+    "--why", required=True, help="The reason, which is stored for ever: leave names out of it."
+)
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Only show what it would affect.")
+
+
+@click.command()
+@_WHAT
+@_WHY
+@_DRY_RUN
+@click.option(
+    "--in-advance",
+    is_flag=True,
+    help="Withhold a name that is nowhere in the record, in case it arrives.",
+)
+@json_option
+def withhold(what: str, why: str, dry_run: bool, in_advance: bool, as_json: bool) -> None:
+    """Withhold a party, a document or a row from every later build.
+
+    Give what the service or a file shows: a name, a party_id, the key or number of a party, a
+    service_id, an ocid, a fact_id or record_id, a source_ref, or the address or SHA-256 of a
+    document. Nothing is deleted, and reading the document again does not bring it back.
+
+    It takes effect with the next `sankofa publish`. Builds published before still contain it:
+    `sankofa builds drop` removes them.
+    """
+    from pipelines.withholding import withhold_text
+
+    settings = read_settings(os.environ)
+    change = withhold_text(settings, what, why, dry_run=dry_run, in_advance=in_advance)
+    _show(change, "withheld", dry_run, as_json)
+
+
+@click.command()
+@_WHAT
+@_WHY
+@_DRY_RUN
+@json_option
+def release(what: str, why: str, dry_run: bool, as_json: bool) -> None:
+    """Serve again what was withheld, from the next build on.
+
+    Give what was withheld, or its id in `sankofa withheld`. Both entries are kept.
+    """
+    from pipelines.withholding import release_text
+
+    change = release_text(read_settings(os.environ), what, why, dry_run=dry_run)
+    _show(change, "released", dry_run, as_json)
+
+
+@click.command()
+@click.option("--all", "everything", is_flag=True, help="Also what was released again.")
+@json_option
+def withheld(everything: bool, as_json: bool) -> None:
+    """List what is withheld; people are listed by a keyed hash only."""
+    from pipelines.withholding import list_withheld
+
+    entries = [
+        entry
+        for entry in list_withheld(read_settings(os.environ))
+        if everything or not entry.released
+    ]
+    if as_json:
+        print_json([entry.model_dump() for entry in entries])
+        return
+    if not entries:
+        click.echo("nothing is withheld")
+        return
+    columns = [
+        *(Column("id", whole=True), Column("kind"), Column("by"), Column("state")),
+        *(Column("when, UTC", whole=True), Column("who"), Column("why")),
+    ]
+    print_table(
+        columns,
+        (
+            (
+                *(entry.withheld_id[:12], entry.kind, entry.by),
+                Styled("released", "green") if entry.released else Styled("withheld", "red"),
+                *(f"{entry.entered_at:%Y-%m-%d %H:%M}", entry.who, entry.why),
+            )
+            for entry in entries
+        ),
+    )
+
+
+def _show(change: "Change", done: str, dry_run: bool, as_json: bool) -> None:
+    found = change.found
+    if as_json:
+        print_json(
+            {
+                "kind": found.kind,
+                "meaning": found.meaning,
+                "rows": found.rows,
+                "examples": found.examples,
+                done: [entry.withheld_id for entry in change.entries],
+            }
+        )
+        return
+    click.echo(f"{found.kind}: {found.meaning}")
+    if found.rows:
+        columns = [Column("table", whole=True), Column("rows", right=True)]
+        print_table(columns, ((name, f"{count:,}") for name, count in found.rows.items()))
+    for example in found.examples:
+        click.echo(f"  {example}")
+    if dry_run:
+        click.echo("nothing was changed: this is a dry run")
+    elif not change.entries:
+        click.echo(f"it is {done} already")
+    else:
+        ids = ", ".join(entry.withheld_id[:12] for entry in change.entries)
+        click.echo(f"{done} as {ids}; `sankofa publish` makes a build that follows it")

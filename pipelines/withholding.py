@@ -1,0 +1,348 @@
+"""Withhold, release: from what an operator has in hand to tombstones, with what they affect.
+
+Whoever reports a person or a wrong row quotes what the service showed: a name, an id of a row or a
+party, an ocid, a service_id, a source_ref, the address or the SHA-256 of a document. Each is
+looked up in the record, and in the published builds where only those have the id.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from getpass import getuser
+
+import msgspec
+
+from warehouse.errors import SankofaError
+from warehouse.mart.builds import builds_at
+from warehouse.mart.left_out import ROW_IDS
+from warehouse.mart.served_rows import PARTY_ID
+from warehouse.names import plain_name
+from warehouse.read.mart import Mart
+from warehouse.record.landing import Landing
+from warehouse.record.store import Record, sql_text
+from warehouse.record.tables import (
+    ENTITIES,
+    FUNDAMENTALS,
+    IDENTIFIERS,
+    RECORD_TABLES,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+    RecordTable,
+)
+from warehouse.record.withheld import (
+    Subject,
+    check_secret,
+    name_subject,
+    party_key_subject,
+    process_subject,
+    release,
+    sighting_subject,
+    tombstones,
+    withheld_now,
+    withhold,
+)
+from warehouse.settings import Settings
+from warehouse.tables import WithheldEntry, WithheldKind
+
+_EXAMPLES = 5
+_SHORTEST_ID = 8
+_ID = re.compile(r"[0-9a-f]{32}")
+_DOCUMENT = re.compile(r"[0-9a-f]{64}")
+_LOOKED_FOR = (
+    "the name of a party or an organisation, the key or number of a party, a service_id, an ocid, "
+    "the id of a row or a party (fact_id, record_id, party_id), a source_ref, and the address or "
+    "the SHA-256 of a document"
+)
+
+
+@dataclass(frozen=True)
+class Match:
+    """What a text means in the record, and the rows that withholding it concerns."""
+
+    kind: WithheldKind
+    meaning: str
+    subjects: tuple[Subject, ...] = field(repr=False)
+    rows: Mapping[str, int]
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What was found for a text, and the entries that were made; none if only shown."""
+
+    found: Match
+    entries: tuple[WithheldEntry, ...]
+
+
+def withhold_text(
+    settings: Settings, text: str, why: str, *, dry_run: bool = False, in_advance: bool = False
+) -> Change:
+    """Withhold what a text means; with ``dry_run`` only say what that would be.
+
+    ``in_advance`` takes a text that is found nowhere for the name of a party.
+    """
+    finder = Finder(settings)
+    found = finder.find(text)
+    if found is None and in_advance:
+        found = Match("party", f"the name {text!r}, in advance", (finder.name(text),), {}, ())
+    if found is None:
+        raise SankofaError(
+            f"{text!r} is nowhere in the record; looked for {_LOOKED_FOR}. To withhold a name "
+            "before it arrives, use --in-advance"
+        )
+    _refuse_names(why, text, found)
+    check_secret(withheld_now(finder.record), finder.secret)
+    if dry_run:
+        return Change(found, ())
+    new = withhold(finder.record, found.subjects, why, _user(), finder.secret)
+    return Change(found, tuple(new))
+
+
+def release_text(settings: Settings, text: str, why: str, *, dry_run: bool = False) -> Change:
+    """Release what a text means, or the tombstone whose id begins like it."""
+    finder = Finder(settings)
+    withheld = {entry.withheld_id: entry for entry in withheld_now(finder.record)}
+    by_id = [
+        entry
+        for entry in withheld.values()
+        if len(text) >= _SHORTEST_ID and entry.withheld_id.startswith(text)
+    ]
+    if len(by_id) > 1:
+        raise SankofaError(f"{len(by_id)} ids begin with {text!r}; give more characters")
+    found = finder.find(text)
+    subjects = (*(found.subjects if found else ()), finder.name(text))
+    chosen = by_id or [
+        withheld[subject.id] for subject in dict.fromkeys(subjects) if subject.id in withheld
+    ]
+    if not chosen:
+        raise SankofaError(f"{text!r} is not withheld; see `sankofa withheld`")
+    if by_id or found is None:
+        found = Match(chosen[0].kind, f"the {chosen[0].kind} withheld as {text}", (), {}, ())
+    _refuse_names(why, text, found)
+    if dry_run:
+        return Change(found, ())
+    return Change(found, tuple(release(finder.record, chosen, why, _user())))
+
+
+def list_withheld(settings: Settings) -> list[WithheldEntry]:
+    """Return everything ever withheld with its last entry, the newest last."""
+    return tombstones(Record(settings.record))
+
+
+def _refuse_names(why: str, text: str, found: Match) -> None:
+    """Refuse a reason that repeats the name: it is stored, and outlasts an erasure."""
+    is_party = found.kind == "party" and plain_name(text)
+    if is_party and f" {plain_name(text)} " in f" {plain_name(why)} ":
+        raise SankofaError("--why is stored for ever: say why without the name")
+
+
+def _user() -> str:
+    # Without an entry for the user id, as in some containers, there is no name.
+    with suppress(OSError, KeyError):
+        return getuser()
+    return "unknown"
+
+
+class Finder:
+    """Looks texts up in the record and the published build of an installation."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.record = Record(settings.record)
+        self.secret = settings.withheld_key.encode()
+        self._landing = Landing(settings.landing)
+        self._marts = settings.marts
+
+    def name(self, text: str) -> Subject:
+        """Return the subject of a text as the name of a party."""
+        return name_subject(self.secret, text)
+
+    def find(self, text: str) -> Match | None:
+        """Return what a text means; the first of the meanings that has any row."""
+        text = text.strip()
+        meanings: Sequence[Callable[[str], Match | None]] = (
+            (self._document, self._source_ref, self._address, self._release_address)
+            if "://" in text
+            else (self._document,)
+            if _DOCUMENT.fullmatch(text)
+            else (self._row, self._served_id)
+            if _ID.fullmatch(text)
+            else (self._process, self._organisation, self._named, self._party_key)
+        )
+        return next((found for meaning in meanings if (found := meaning(text))), None)
+
+    def _document(self, text: str) -> Match | None:
+        if not _DOCUMENT.fullmatch(text):
+            return None
+        return self._documents(f"the document {text}", [text])
+
+    def _address(self, text: str) -> Match | None:
+        url = text.partition("#")[0]
+        documents = [document.sha256 for document in self._landing.find(url=url)]
+        if "#" in text or not documents:
+            return None
+        return self._documents(f"what was read from {url}", list(dict.fromkeys(documents)))
+
+    def _documents(self, meaning: str, documents: list[str]) -> Match | None:
+        condition = f"document IN ({', '.join(map(sql_text, documents))})"
+        found = self._match(
+            meaning,
+            [Subject("document", document) for document in documents],
+            dict.fromkeys(RECORD_TABLES, condition),
+        )
+        landed = any(self._landing.find(sha256=document) for document in documents)
+        return found if found.rows or landed else None
+
+    def _source_ref(self, text: str) -> Match | None:
+        return self._stored(f"the rows at {text}", f"source_ref = {sql_text(text)}", RECORD_TABLES)
+
+    def _release_address(self, text: str) -> Match | None:
+        condition = f"source_url = {sql_text(text)}"
+        return self._stored(f"the releases at {text}", condition, (TENDER_RELEASES,))
+
+    def _row(self, text: str) -> Match | None:
+        return self._stored(f"the row {text}", f"row_id = {sql_text(text)}", RECORD_TABLES)
+
+    def _stored(self, meaning: str, condition: str, tables: Sequence[RecordTable]) -> Match | None:
+        """Return the rows of tables that meet a condition, each by its publication."""
+        subjects = [
+            sighting_subject(table, *hashes)
+            for table in tables
+            for hashes in self._rows(table, "DISTINCT figure, figure_check, sighting", condition)
+        ]
+        if not subjects:
+            return None
+        return self._match(meaning, subjects, dict.fromkeys(tables, condition))
+
+    def _process(self, text: str) -> Match | None:
+        condition = f"ocid = {sql_text(text)}"
+        sources = self._rows(TENDER_RELEASES, "DISTINCT source", condition)
+        if not sources:
+            return None
+        return self._match(
+            f"the contracting process {text}, with later releases",
+            [process_subject(source, text) for (source,) in sources],
+            dict.fromkeys((TENDER_RELEASES, TENDER_PARTIES), condition),
+        )
+
+    def _organisation(self, text: str) -> Match | None:
+        condition = f"service_id = {sql_text(text)}"
+        tables = (ENTITIES, IDENTIFIERS, FUNDAMENTALS)
+        if not any(self._rows(table, "1", condition, 1) for table in tables):
+            return None
+        # Names that the register calls other names count as well.
+        others = "CAST(CAST(coalesce(other_names, '[]') AS JSON) AS VARCHAR[])"
+        named = f"DISTINCT unnest(list_concat([legal_name], {others}))"
+        names = self._rows(ENTITIES, named, condition)
+        bearing = self._parties_named([name for (name,) in names if name])
+        conditions = dict.fromkeys(tables, condition) | (
+            {TENDER_PARTIES: bearing} if bearing else {}
+        )
+        subjects = [Subject("service_id", text), *(self.name(name) for (name,) in names if name)]
+        return self._match(f"the organisation {text} with its names", subjects, conditions)
+
+    def _named(self, text: str) -> Match | None:
+        if not plain_name(text):
+            return None
+        wanted = self.name(text)
+        names = [
+            name
+            for table, column in ((TENDER_PARTIES, "name"), (ENTITIES, "legal_name"))
+            for (name,) in self._rows(table, f"DISTINCT {column}", f"{column} IS NOT NULL")
+            if self.name(name) == wanted
+        ]
+        if not names:
+            return None
+        quoted = ", ".join(map(sql_text, names))
+        return self._match(
+            f"the party named {text}",
+            [wanted],
+            {
+                TENDER_PARTIES: self._parties_named(names),
+                TENDER_RELEASES: self._releases_naming(f"name IN ({quoted})"),
+                ENTITIES: f"legal_name IN ({quoted})",
+            },
+        )
+
+    def _party_key(self, text: str) -> Match | None:
+        quoted = sql_text(text)
+        condition = (
+            f"name IS NOT NULL AND (party_key = {quoted} OR identifier_id = {quoted} "
+            f"OR concat(identifier_scheme, ':', identifier_id) = {quoted})"
+        )
+        return self._parties(f"the party with the key {text}", condition)
+
+    def _parties(self, meaning: str, condition: str) -> Match | None:
+        keys = self._rows(TENDER_PARTIES, "DISTINCT source, party_key", condition)
+        if not keys:
+            return None
+        pairs = ", ".join(f"({sql_text(source)}, {sql_text(key)})" for source, key in keys)
+        of_key = f"name IS NOT NULL AND (source, party_key) IN ({pairs})"
+        names = {name for (name,) in self._rows(TENDER_PARTIES, "DISTINCT name", of_key)}
+        return self._match(
+            f"{meaning}, named {', '.join(sorted(names)[:_EXAMPLES])}",
+            [party_key_subject(self.secret, source, key) for source, key in keys],
+            {TENDER_PARTIES: of_key, TENDER_RELEASES: self._releases_naming(of_key)},
+        )
+
+    def _parties_named(self, names: Sequence[str]) -> str:
+        return f"name IN ({', '.join(map(sql_text, names))})" if names else ""
+
+    def _releases_naming(self, condition: str) -> str:
+        parties = self.record.relation(TENDER_PARTIES.name)
+        of_release = "source, ocid, release_id"
+        return f"({of_release}) IN (SELECT ({of_release}) FROM {parties} WHERE {condition})"
+
+    def _served_id(self, text: str) -> Match | None:
+        """Look up an id that only builds have: of a party, or of an award."""
+        for table, member in (("tender_parties", "party_id"), ("award_facts", "fact_id")):
+            for row in self._served(table, member, text):
+                if table == "award_facts":
+                    return self._source_ref(str(row["source_ref"]))
+                condition = (
+                    f"name IS NOT NULL AND {PARTY_ID} = {sql_text(text)}"
+                    # The id was made with the organisation that the build resolves the party to.
+                ).replace("service_id", sql_text(str(row["service_id"] or "-")))
+                return self._parties(f"the party {text}", condition)
+        return None
+
+    def _served(self, table: str, member: str, value: str) -> Iterator[dict[str, object]]:
+        """Yield the rows with an id, from the newest build that has any to the oldest."""
+        statement = f"SELECT row FROM {table} WHERE CAST(row AS TEXT) LIKE ?"
+        with closing(Mart(self._marts)) as mart:
+            for name in reversed(builds_at(self._marts).names()):
+                # A build of another schema version cannot be searched.
+                with suppress(SankofaError):
+                    rows = mart.at(name).build().query(statement, f'%"{member}":"{value}"%')
+                    yield from (msgspec.json.decode(row) for (row,) in rows)
+
+    def _match(
+        self, meaning: str, subjects: Sequence[Subject], conditions: Mapping[RecordTable, str]
+    ) -> Match:
+        counts = {
+            table.name: int(count)
+            for table, condition in conditions.items()
+            for (count,) in self._rows(table, "count(*)", condition or "FALSE")
+            if count
+        }
+        examples = [
+            str(source_ref)
+            for table, condition in conditions.items()
+            if table.name in counts
+            for (source_ref,) in self._rows(
+                table, "DISTINCT source_ref", f"{condition} ORDER BY source_ref", _EXAMPLES
+            )
+        ]
+        chosen = tuple(dict.fromkeys(subjects))
+        kept = tuple(dict.fromkeys(examples))[:_EXAMPLES]
+        return Match(chosen[0].kind, meaning, chosen, counts, kept)
+
+    def _rows(
+        self, table: RecordTable, columns: str, condition: str, limit: int | None = None
+    ) -> list[tuple[object, ...]]:
+        stored = f"(SELECT *, {ROW_IDS} FROM {self.record.relation(table.name)})"
+        statement = f"SELECT {columns} FROM {stored} WHERE {condition}"
+        if limit is not None:
+            statement += f" LIMIT {limit}"
+        rows = self.record.query(statement).to_pydict()
+        return list(zip(*rows.values(), strict=True))

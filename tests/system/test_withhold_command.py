@@ -1,0 +1,173 @@
+"""`sankofa withhold` and `release` take whatever the service shows, and say what they affect."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pipelines.builds import drop_builds
+from pipelines.commands.main import sankofa
+from tests.helpers.installation import settings_of
+from tests.helpers.record_rows import entity_row, load, party_row, release_row
+from warehouse.errors import SankofaError, UnknownVersion
+from warehouse.mart.build import publish
+from warehouse.mart.builds import builds_at
+from warehouse.read.mart import Mart
+from warehouse.read.tenders import releases
+from warehouse.record.landing import FetchedResponse, Landing
+from warehouse.record.store import Record
+from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
+from warehouse.settings import Settings
+
+PERSON = "Nomsa Fictional Dlamini"
+PARTY = {"source": "test", "party_key": "ZA-ID:8001", "identifier_scheme": "ZA-ID"}
+URL = "https://example.org/releases.json"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    home = settings_of(tmp_path / "home")
+    monkeypatch.setenv("SANKOFA_HOME", str(home.home))
+    response = FetchedResponse("test", URL, b"{}", "cc-by", datetime(2026, 1, 1, 6, tzinfo=UTC))
+    document, _ = Landing(home.landing).land(response)
+    place = {"document": document.sha256, "source_ref": f"{URL}#/releases/0"}
+    record = Record(home.record)
+    body = json.dumps({"buyer": {"id": "8001", "name": PERSON}})
+    load(record, TENDER_RELEASES, release_row(1, release=body, **place), release_row(2))
+    load(
+        record,
+        TENDER_PARTIES,
+        party_row(name=PERSON, identifier_id="8001", **PARTY, **place),
+        party_row(ocid="ocds-0002", name="Roads Ltd"),
+    )
+    load(record, ENTITIES, entity_row(service_id="DCTEST1"))
+    publish(record, home.marts, "notice")
+    return home
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(sankofa, arguments)
+    return result.exit_code, result.output
+
+
+def served_names(settings: Settings) -> str:
+    page = releases(Mart(settings.marts), "ZA")
+    return b"".join(bytes(row) for row in page.rows).decode()
+
+
+def served_id(settings: Settings, table: str, member: str) -> str:
+    """Return the id that the service shows for the row that names the person."""
+    rows = Mart(settings.marts).build().query(f"SELECT row FROM {table}")
+    (row,) = [row for (row,) in rows if PERSON.encode() in bytes(row)]
+    return str(json.loads(row)[member])
+
+
+def row_id(settings: Settings) -> str:
+    record = Record(settings.record)
+    rows = record.query(
+        "SELECT md5(concat_ws('/', figure, figure_check, sighting, available_at)) AS row_id "
+        f"FROM {record.relation('tender_releases')} WHERE ocid = 'ocds-0001'"
+    )
+    return str(rows["row_id"][0])
+
+
+QUOTED = {
+    "the name": lambda _: "nomsa fictional DLAMINI",
+    "the party_id": lambda home: served_id(home, "tender_parties", "party_id"),
+    "the key of the party": lambda _: "ZA-ID:8001",
+    "the number of the party": lambda _: "8001",
+    "the ocid": lambda _: "ocds-0001",
+    "the record_id of the release": row_id,
+    "the source_ref": lambda _: f"{URL}#/releases/0",
+    "the address of the document": lambda _: URL,
+    "the SHA-256 of the document": lambda home: Landing(home.landing).find(url=URL)[0].sha256,
+}
+
+
+@pytest.mark.parametrize("quoted", QUOTED)
+def test_what_the_service_shows_can_be_withheld_and_released(quoted: str, here: Settings) -> None:
+    text, record = QUOTED[quoted](here), Record(here.record)
+    before = builds_at(here.marts).current()
+    assert PERSON in served_names(here)
+    status, said = run("withhold", text, "--why", "reported", "--dry-run")
+    assert (status, "tender_" in said, "dry run" in said) == (0, True, True)
+    assert publish(record, here.marts, "notice") == before
+    status, said = run("withhold", text, "--why", "reported")
+    assert (status, "withheld as" in said) == (0, True)
+    assert publish(record, here.marts, "notice") != before
+    assert PERSON not in served_names(here)
+    assert PERSON.split()[-1] not in run("withheld", "--json")[1]
+    status, said = run("release", text, "--why", "it is a firm")
+    assert (status, "released as" in said) == (0, True)
+    assert run("withheld")[1].strip() == "nothing is withheld"
+
+
+def test_an_organisation_is_withheld_with_its_names(here: Settings) -> None:
+    load(Record(here.record), TENDER_PARTIES, party_row(name="Ubuntu Fictional Mining Ltd"))
+    status, said = run("withhold", "DCTEST1", "--why", "reported", "--json")
+    assert (status, json.loads(said)["rows"]) == (0, {"entities": 1, "tender_parties": 1})
+    assert len(json.loads(said)["withheld"]) == 3
+
+
+def test_what_is_nowhere_is_refused_and_the_message_says_what_was_looked_for(
+    here: Settings,
+) -> None:
+    status, said = run("withhold", "Nobody At All", "--why", "reported")
+    assert status == 1
+    assert "the name of a party" in said
+    assert "SHA-256 of a document" in said
+    status, said = run("withhold", "Nobody At All", "--why", "reported", "--in-advance")
+    assert (status, "withheld as" in said) == (0, True)
+    status, said = run("release", "nobody at all", "--why", "a mistake")
+    assert (status, "released as" in said) == (0, True)
+    status, said = run("release", "Nobody At All", "--why", "twice")
+    assert (status, "is not withheld" in said) == (1, True)
+
+
+def test_the_reason_may_not_repeat_the_name(here: Settings) -> None:
+    status, said = run("withhold", PERSON, "--why", f"{PERSON} is a person")
+    assert (status, "without the name" in said) == (1, True)
+
+
+def test_withholding_twice_changes_nothing(here: Settings) -> None:
+    run("withhold", PERSON, "--why", "reported")
+    status, said = run("withhold", PERSON, "--why", "reported again")
+    assert (status, "withheld already" in said) == (0, True)
+    assert Record(here.record).table("withheld").count() == 1
+
+
+def test_a_tombstone_is_released_by_its_id(here: Settings) -> None:
+    run("withhold", PERSON, "--why", "reported")
+    (entry,) = json.loads(run("withheld", "--json")[1])
+    assert run("release", entry["withheld_id"][:12], "--why", "a firm")[0] == 0
+    (entry,) = json.loads(run("withheld", "--all", "--json")[1])
+    assert (entry["released"], entry["why"]) == (True, "a firm")
+
+
+def test_dropped_builds_are_gone_with_files_and_pages_and_pins_say_so(here: Settings) -> None:
+    older = str(builds_at(here.marts).current())
+    run("withhold", PERSON, "--why", "reported")
+    newer = publish(Record(here.record), here.marts, "notice")
+    for folder in (here.docs, Path(here.exports)):
+        (folder / older).mkdir(parents=True)
+        (folder / older / "manifest.json").write_text("{}")
+    assert run("builds", "drop", "--json", "--all-others") == (
+        0,
+        json.dumps({"dropped": [older]}, indent=2) + "\n",
+    )
+    assert builds_at(here.marts).names() == [newer]
+    assert not list(here.docs.iterdir()) and not list(Path(here.exports).iterdir())
+    with pytest.raises(UnknownVersion, match="was withdrawn: its publisher removed it on 2"):
+        Mart(here.marts).at(older).build()
+    assert run("builds", "drop", "--all-others")[1].strip() == "there is no other build"
+
+
+def test_the_build_that_is_served_and_unknown_ones_are_not_dropped(here: Settings) -> None:
+    current = str(builds_at(here.marts).current())
+    with pytest.raises(SankofaError, match="is being served"):
+        drop_builds(here, [current])
+    with pytest.raises(UnknownVersion, match="there is no build"):
+        drop_builds(here, ["20000101.1"])
+    assert run("builds", "drop")[0] == 2

@@ -1,0 +1,361 @@
+"""Apply the tombstones to a snapshot: what is withheld never enters it.
+
+Rows of withheld documents, processes, organisations and single rows are left out. A withheld
+party is stored as the parser stores one that is not established to be an organisation: under a
+keyed hash, without name, number and evidence; and it disappears from the releases that name it.
+All of this happens before vintages are computed, so every derived table, file and page follows.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from warehouse.mart.left_out import REPLACED, ROW_IDS, STORED_ROW
+from warehouse.mart.snapshot import Snapshot
+from warehouse.names import plain_name, withheld_party_key
+from warehouse.record.store import sql_text
+from warehouse.record.tables import (
+    ENTITIES,
+    FUNDAMENTALS,
+    IDENTIFIERS,
+    RECORD_TABLES,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+    RecordTable,
+)
+from warehouse.record.withheld import (
+    check_secret,
+    name_subject,
+    parts,
+    party_key_subject,
+    withheld_now,
+)
+from warehouse.tables import WithheldBy
+
+# What replaces a withheld name in a free text.
+REPLACEMENT = "[withheld]"
+# Members of a release that are organisations, or lists of them.
+_ORGANISATIONS = frozenset({"buyer", "procuringEntity", "tenderers", "suppliers"})
+# Of a single word no text is cleaned: it may be any word of the language.
+_FEWEST_WORDS = 2
+_BATCH = 2_000
+_WORD = re.compile(r"[^\W_]+")
+_OF_RELEASE = ("source", "ocid", "release_id")
+_decode = msgspec.json.Decoder(float_hook=Decimal).decode
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+# Which rows are left out, in the words of the table ``left_out``.
+WITHHELD_RULES: Mapping[WithheldBy, str] = {
+    "document": "withheld by the operator: its document",
+    "sighting": "withheld by the operator: the row",
+    "process": "withheld by the operator: its contracting process",
+    "service_id": "withheld by the operator: its organisation",
+}
+WITHHELD_PARTIES = "withheld by the operator: the party, whose name is removed"
+
+
+def withhold_rows(snapshot: Snapshot, secret: bytes) -> None:
+    """Leave out of a snapshot what the tombstones withhold; call it before the record is copied."""
+    entries = withheld_now(snapshot.record)
+    if not entries:
+        return
+    check_secret(entries, secret)
+    subjects: dict[WithheldBy, list[str]] = {}
+    for entry in entries:
+        subjects.setdefault(entry.by, []).append(entry.subject)
+    _create_names(snapshot, secret, subjects)
+    _create_organisations(snapshot, subjects)
+    for table, rules in _rules(snapshot, subjects).items():
+        snapshot.leave_out(table, rules)
+    if any(_rows(snapshot, f"FROM {name} LIMIT 1") for name in ("withheld_names", "withheld_keys")):
+        _replace_parties(snapshot, secret)
+
+
+def _rows(snapshot: Snapshot, statement: str) -> list[tuple[Any, ...]]:
+    with closing(snapshot.sql.cursor()) as cursor:
+        return cursor.execute(statement).fetchall()
+
+
+def _create(snapshot: Snapshot, name: str, columns: Mapping[str, Iterable[object]]) -> None:
+    """Create a table of texts; it lasts as long as the snapshot is open."""
+    rows = pa.table(
+        {column: pa.array(list(values), pa.string()) for column, values in columns.items()}
+    )
+    snapshot.sql.register("withheld_rows", rows)
+    snapshot.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM withheld_rows")
+    snapshot.sql.unregister("withheld_rows")
+
+
+def _create_names(
+    snapshot: Snapshot, secret: bytes, subjects: Mapping[WithheldBy, Sequence[str]]
+) -> None:
+    """Create the names and the keys of parties whose hashes are withheld."""
+    parties, entities = snapshot.stored(TENDER_PARTIES), snapshot.stored(ENTITIES)
+    hashes = frozenset(subjects.get("name", ()))
+    every_name = f"""
+        SELECT name FROM {parties} WHERE name IS NOT NULL
+        UNION SELECT legal_name FROM {entities} WHERE legal_name IS NOT NULL
+        UNION SELECT unnest(CAST(CAST(other_names AS JSON) AS VARCHAR[])) FROM {entities}
+    """
+    names = [
+        name
+        for (name,) in (_rows(snapshot, every_name) if hashes else ())
+        if name is not None and name_subject(secret, name).value in hashes
+    ]
+    _create(snapshot, "withheld_names", {"name": names})
+    hashes = frozenset(subjects.get("party_key", ()))
+    every_key = f"SELECT DISTINCT source, party_key FROM {parties}"
+    keys = [
+        key
+        for key in (_rows(snapshot, every_key) if hashes else ())
+        if party_key_subject(secret, *key).value in hashes
+    ]
+    columns = {"source": [source for source, _ in keys], "party_key": [key for _, key in keys]}
+    _create(snapshot, "withheld_keys", columns)
+
+
+def _create_organisations(snapshot: Snapshot, subjects: Mapping[WithheldBy, Sequence[str]]) -> None:
+    """Create the ids of withheld organisations: those given, and those that bear a name."""
+    bearing = _rows(
+        snapshot,
+        f"SELECT service_id FROM {snapshot.stored(ENTITIES)} "
+        "WHERE legal_name IN (SELECT name FROM withheld_names)",
+    )
+    ids = {*subjects.get("service_id", ()), *(service_id for (service_id,) in bearing)}
+    _create(snapshot, "withheld_organisations", {"service_id": sorted(ids)})
+
+
+def _rules(
+    snapshot: Snapshot, subjects: Mapping[WithheldBy, Sequence[str]]
+) -> dict[RecordTable, dict[str, str]]:
+    """Return for each table which rows are left out, and why."""
+    rules: dict[RecordTable, dict[str, str]] = {table: {} for table in RECORD_TABLES}
+    if documents := ", ".join(map(sql_text, subjects.get("document", ()))):
+        for table in RECORD_TABLES:
+            rules[table][WITHHELD_RULES["document"]] = f"document IN ({documents})"
+    for table in RECORD_TABLES:
+        hashes = [
+            f"({', '.join(str(int(part)) for part in numbers)})"
+            for name, *numbers in (parts(subject, 4) for subject in subjects.get("sighting", ()))
+            if name == table.name
+        ]
+        if hashes:
+            condition = f"(figure, figure_check, sighting) IN ({', '.join(hashes)})"
+            rules[table][WITHHELD_RULES["sighting"]] = condition
+    _withhold_parties_of_rows(snapshot, rules)
+    processes = [
+        f"({sql_text(source)}, {sql_text(ocid)})"
+        for source, ocid in (parts(subject, 2) for subject in subjects.get("process", ()))
+    ]
+    if processes:
+        for table in (TENDER_RELEASES, TENDER_PARTIES):
+            condition = f"(source, ocid) IN ({', '.join(processes)})"
+            rules[table][WITHHELD_RULES["process"]] = condition
+    if _rows(snapshot, "FROM withheld_organisations LIMIT 1"):
+        for table in (ENTITIES, IDENTIFIERS, FUNDAMENTALS):
+            condition = "service_id IN (SELECT service_id FROM withheld_organisations)"
+            rules[table][WITHHELD_RULES["service_id"]] = condition
+    return {table: conditions for table, conditions in rules.items() if conditions}
+
+
+def _withhold_parties_of_rows(snapshot: Snapshot, rules: dict[RecordTable, dict[str, str]]) -> None:
+    """Let the parties of a release go with its row."""
+    rule = WITHHELD_RULES["sighting"]
+    if rule not in rules[TENDER_RELEASES]:
+        return
+    columns = ", ".join(_OF_RELEASE)
+    snapshot.sql.execute(
+        f"CREATE OR REPLACE TABLE withheld_releases AS SELECT DISTINCT {columns} "
+        f"FROM {snapshot.stored(TENDER_RELEASES)} WHERE {rules[TENDER_RELEASES][rule]}"
+    )
+    of_release = f"({columns}) IN (SELECT ({columns}) FROM withheld_releases)"
+    of_party = rules[TENDER_PARTIES].get(rule)
+    rules[TENDER_PARTIES][rule] = f"{of_party} OR {of_release}" if of_party else of_release
+
+
+def _replace_parties(snapshot: Snapshot, secret: bytes) -> None:
+    """Take the names of withheld parties out of the tables that have them."""
+    snapshot.sql.execute(f"""
+CREATE OR REPLACE TABLE withheld_parties AS
+SELECT figure, {", ".join(STORED_ROW)}, {", ".join(_OF_RELEASE)}, party_key, name, source_ref,
+    {ROW_IDS}
+FROM {snapshot.stored(TENDER_PARTIES)}
+WHERE name IN (SELECT name FROM withheld_names)
+   OR name IS NOT NULL AND (source, party_key) IN (SELECT (source, party_key) FROM withheld_keys)
+""")
+    keys = _rows(snapshot, "SELECT DISTINCT source, party_key FROM withheld_parties")
+    hashed = {
+        "source": [source for source, _ in keys],
+        "party_key": [key for _, key in keys],
+        "hashed": [withheld_party_key(secret, *pair) for pair in keys],
+    }
+    _create(snapshot, "withheld_party_keys", hashed)
+    snapshot.sql.execute(f"""
+INSERT INTO {REPLACED} BY NAME
+SELECT {sql_text(TENDER_PARTIES.name)} AS table_name, {sql_text(WITHHELD_PARTIES)} AS rule,
+    source, source_ref, row_id, figure, {", ".join(STORED_ROW)}
+FROM withheld_parties
+""")
+    file = str(_write_releases(snapshot)).replace("'", "''")
+    snapshot.replace_rows(TENDER_RELEASES, _RELEASES.replace("{file}", file))
+    snapshot.replace_rows(TENDER_PARTIES, _PARTIES)
+    snapshot.replace_rows(ENTITIES, _ENTITIES)
+
+
+def _write_releases(snapshot: Snapshot) -> Path:
+    """Write every release that names a withheld party, without the name."""
+    path = snapshot.folder / "withheld_releases.parquet"
+    named = "SELECT name FROM withheld_parties UNION SELECT name FROM withheld_names"
+    names = [name for (name,) in _rows(snapshot, named)]
+    redaction = _Redaction(names)
+    long_names = [name for name in names if len(_words(name)) >= _FEWEST_WORDS]
+    _create(snapshot, "withheld_texts", {"text": map(_searchable, long_names)})
+    candidates = _CANDIDATES.format(stored=snapshot.stored(TENDER_RELEASES))
+    with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(path, _RELEASE_SCHEMA) as file:
+        for batch in sql.sql(candidates).to_arrow_reader(_BATCH):
+            rows = pa.Table.from_batches([batch])
+            texts = map(redaction.release, rows["release"].to_pylist())
+            position = rows.schema.get_field_index("release")
+            rows = rows.set_column(position, "release", pa.array(texts, pa.string()))
+            file.write_table(rows.select(_RELEASE_SCHEMA.names).cast(_RELEASE_SCHEMA))
+    return path
+
+
+def _searchable(name: str) -> str:
+    """Return how ``_CANDIDATES`` finds a name: in the text of the JSON, without case."""
+    return str(msgspec.json.encode(name).decode()[1:-1]).lower()
+
+
+_RELEASE_SCHEMA = pa.schema(
+    [
+        ("sighting", pa.int64()),
+        ("figure_check", pa.int32()),
+        ("load_seq", pa.int64()),
+        ("observed_at", pa.timestamp("us", "UTC")),
+        ("content", pa.int64()),
+        ("release", pa.string()),
+        ("newly_withheld", pa.int64()),
+    ]
+)
+_SAME_READING = " AND ".join(f"fixed.{name} = stored.{name}" for name in STORED_ROW)
+_SAME_RELEASE = " AND ".join(f"hashed.{name} = stored.{name}" for name in _OF_RELEASE)
+# A release is concerned if one of its parties is withheld, or if a text in it has the name.
+_CANDIDATES = """
+WITH concerned AS (
+    SELECT source, ocid, release_id, count(DISTINCT party_key) AS newly_withheld
+    FROM withheld_parties GROUP BY ALL
+)
+SELECT stored.*, coalesce(concerned.newly_withheld, 0) AS newly_withheld
+FROM {stored} AS stored LEFT JOIN concerned USING (source, ocid, release_id)
+WHERE stored.release IS NOT NULL AND (
+    concerned.newly_withheld IS NOT NULL
+    OR EXISTS (SELECT 1 FROM withheld_texts WHERE contains(lower(stored.release), text))
+)
+"""
+# The stored rows of each table with the names taken out.
+_RELEASES = f"""(
+    SELECT stored.* REPLACE (
+        CASE WHEN fixed.sighting IS NULL THEN stored.release ELSE fixed.release END AS release,
+        stored.parties_withheld + coalesce(fixed.newly_withheld, 0) AS parties_withheld,
+        coalesce(hashed.hashed, stored.buyer_key) AS buyer_key)
+    FROM {{stored}} AS stored
+    LEFT JOIN (
+        -- A row that is stored twice must not become four.
+        SELECT DISTINCT * FROM read_parquet('{{file}}')
+    ) AS fixed ON {_SAME_READING}
+    -- Only in releases in which the buyer is withheld: another name under its key is not.
+    LEFT JOIN (
+        SELECT DISTINCT {", ".join(_OF_RELEASE)}, party_key, withheld_party_keys.hashed
+        FROM withheld_parties JOIN withheld_party_keys USING (source, party_key)
+    ) AS hashed ON {_SAME_RELEASE} AND hashed.party_key = stored.buyer_key
+)"""
+_PARTIES = f"""(
+    SELECT stored.* REPLACE (
+        CASE WHEN fixed.sighting IS NULL THEN stored.party_key ELSE hashed.hashed END AS party_key,
+        {
+    ", ".join(
+        f"CASE WHEN fixed.sighting IS NULL THEN stored.{name} END AS {name}"
+        for name in ("name", "identifier_scheme", "identifier_id", "org_evidence")
+    )
+})
+    FROM {{stored}} AS stored
+    LEFT JOIN (SELECT DISTINCT {", ".join(STORED_ROW)} FROM withheld_parties) AS fixed
+      ON {_SAME_READING}
+    LEFT JOIN withheld_party_keys AS hashed
+      ON hashed.source = stored.source AND hashed.party_key = stored.party_key
+)"""
+_ENTITIES = """(
+    SELECT stored.* REPLACE (
+        CASE WHEN list_has_any(CAST(CAST(other_names AS JSON) AS VARCHAR[]), gone.names) THEN
+            CAST(to_json(list_filter(CAST(CAST(other_names AS JSON) AS VARCHAR[]),
+                lambda other: NOT list_contains(gone.names, other))) AS VARCHAR)
+        ELSE other_names END AS other_names)
+    FROM {stored} AS stored
+    CROSS JOIN (SELECT coalesce(list(name), []) AS names FROM withheld_names) AS gone
+)"""
+
+
+def redacted_release(release: str, names: Iterable[str]) -> str:
+    """Return a release without the organisations and the passages that bear one of the names."""
+    return _Redaction(names).release(release)
+
+
+class _Redaction:
+    """Removes names from the JSON of releases."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = {_words(name) for name in names}
+        self._lengths = sorted(
+            {len(words) for words in self._names if len(words) >= _FEWEST_WORDS}, reverse=True
+        )
+
+    def release(self, text: str) -> str:
+        """Return a release without the organisations and the passages that bear a name."""
+        return str(_encode(self._value(_decode(text))).decode())
+
+    def _value(self, value: Any, member: str = "") -> Any:
+        if isinstance(value, dict):
+            return dict(self._members(value))
+        if isinstance(value, list):
+            return [self._value(item, member) for item in value if not self._drops(item, member)]
+        return self._text(value) if isinstance(value, str) else value
+
+    def _members(self, value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        for name, item in value.items():
+            kept = None if self._drops(item, name) else self._value(item, name)
+            # As the parser does: an object or a list of which nothing is left is left out.
+            if not item or kept:
+                yield name, kept if item else item
+
+    def _drops(self, item: Any, member: str) -> bool:
+        if member not in _ORGANISATIONS or not isinstance(item, dict):
+            return False
+        name = item.get("name")
+        return isinstance(name, str) and _words(name) in self._names
+
+    def _text(self, text: str) -> str:
+        """Return a text with every passage that is a name replaced."""
+        for length in self._lengths:
+            words = list(_WORD.finditer(text))
+            # From the end: earlier positions stay valid.
+            end = len(words)
+            while end >= length:
+                window = words[end - length : end]
+                passage = text[window[0].start() : window[-1].end()]
+                if _words(passage) in self._names:
+                    text = text[: window[0].start()] + REPLACEMENT + text[window[-1].end() :]
+                    end -= length
+                else:
+                    end -= 1
+        return text
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(sorted(plain_name(name).split()))

@@ -1,0 +1,184 @@
+"""Erase a document from the record: the one exception to append-only.
+
+An erasure is entered first, with the versions that it withdraws, and never removed. From then on
+the writer accepts no row of the document. Then its rows are deleted, and with them every file
+that contained one: data files, commits and checkpoints with their column statistics, indexes.
+Each step can be repeated: an erasure that was killed is finished by running it again.
+
+The landing erases bodies, ``pipelines`` builds, files and pages.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from deltalake import DeltaTable, PostCommitHookProperties
+
+from warehouse.record import ledger
+from warehouse.record.index import delete_stale_indexes
+from warehouse.record.store import WRITER, Record, sql_text, try_commit_entries
+from warehouse.record.tables import RECORD_TABLES, RecordTable
+from warehouse.tables import ErasedEntry
+
+_APPEND_ONLY = "delta.appendOnly"
+# Sightings in one statement: Delta parses a longer list slowly.
+_CHUNK = 2_000
+# Nothing is cleaned up behind our back: we delete exactly what the erasure is about.
+_NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+
+
+def erasures(record: Record) -> list[ErasedEntry]:
+    """Return every erasure, in the order of entry; a document has one."""
+    rows = record.query(
+        f"SELECT * FROM {record.relation('erased')} ORDER BY erased_at, document"
+    ).to_pylist()
+    return [ErasedEntry.model_validate(row) for row in rows]
+
+
+def stored_rows(record: Record, document: str) -> dict[str, int]:
+    """Return how many rows of a document each table has."""
+    counts = {
+        name: int(
+            record.query(
+                f"SELECT count(*) AS rows FROM {record.relation(name)} WHERE {_of(document)}"
+            )["rows"][0].as_py()
+        )
+        for name in _tables_with_documents(record)
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def versions_with(record: Record, document: str) -> list[str]:
+    """Return every data_version, published or not, that contains rows of a document."""
+    first_loads = " UNION ALL ".join(
+        f"SELECT {sql_text(table.name)} AS table_name, min(load_seq) AS first_load "
+        f"FROM {record.relation(table.name)} WHERE {_of(document)}"
+        for table in RECORD_TABLES
+    )
+    rows = record.query(f"""
+        SELECT DISTINCT data_version FROM {record.relation("versions")}
+        JOIN ({first_loads}) USING (table_name) WHERE load_seq >= first_load
+        ORDER BY data_version
+    """)
+    return [str(name) for name in rows["data_version"].to_pylist()]
+
+
+def enter_erasure(
+    record: Record, document: str, source: str, first_observed_at: datetime, why: str, who: str
+) -> ErasedEntry:
+    """Enter the erasure of a document, once, before anything is deleted; return the entry."""
+    for entry in erasures(record):
+        if entry.document == document:
+            return entry
+    entry = ErasedEntry(
+        document=document,
+        source=source,
+        first_observed_at=first_observed_at,
+        data_versions=versions_with(record, document),
+        why=why,
+        who=who,
+        erased_at=datetime.now(UTC),
+    )
+    try_commit_entries(record.table("erased"), [entry], {})
+    return entry
+
+
+def erase_rows(record: Record, document: str) -> None:
+    """Delete every row that was read from a document, and the files that contained one.
+
+    Call it with ``Record.exclusive`` and after ``enter_erasure``.
+    """
+    for table in RECORD_TABLES:
+        # The ledger is completed from commits, which are deleted below.
+        ledger.write_missing_entries(record, table)
+    for name in _tables_with_documents(record):
+        delta = record.table(name)
+        with _deletions_allowed(delta):
+            delta.delete(_of(document), WRITER, post_commithook_properties=_NO_HOOKS)
+        record.forget(name)
+    for table in RECORD_TABLES:
+        _delete_orphans(record, table)
+    for name in _tables_with_documents(record):
+        _delete_old_files(record, name)
+
+
+def _tables_with_documents(record: Record) -> list[str]:
+    return [
+        name
+        for name, schema in record.schemas.items()
+        if "document" in schema.names and name != "erased" and record.stored_table(name)
+    ]
+
+
+def _of(document: str) -> str:
+    return f"document = {sql_text(document)}"
+
+
+def _delete_orphans(record: Record, table: RecordTable) -> None:
+    """Delete withdrawals of figures that nothing shows any more.
+
+    A later document withdrew what the erased one had shown, and repeats its identity.
+    """
+    if record.stored_table(table.name) is None:
+        return
+    orphans = record.query(f"""
+        SELECT DISTINCT sighting FROM {record.relation(table.name)} AS withdrawal
+        ANTI JOIN (SELECT * FROM {record.relation(table.name)} WHERE NOT withdrawn) AS shown
+          ON shown.figure = withdrawal.figure AND shown.figure_check = withdrawal.figure_check
+        WHERE withdrawn
+    """)["sighting"].to_pylist()
+    for chunk in _chunks(orphans):
+        delta = record.table(table.name)
+        sightings = ", ".join(str(int(sighting)) for sighting in chunk)
+        with _deletions_allowed(delta):
+            delta.delete(
+                f"withdrawn AND sighting IN ({sightings})",
+                WRITER,
+                post_commithook_properties=_NO_HOOKS,
+            )
+        record.forget(table.name)
+
+
+def _chunks(values: list[int]) -> Iterable[list[int]]:
+    return (values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK))
+
+
+@contextmanager
+def _deletions_allowed(delta: DeltaTable) -> Iterator[None]:
+    """Lift the protection of a table for one deletion.
+
+    Killed in between, the table stays unprotected until the erasure is run again; our code deletes
+    nowhere else.
+    """
+    delta.alter.set_table_properties({_APPEND_ONLY: "false"})
+    yield
+    delta.alter.set_table_properties({_APPEND_ONLY: "true"})
+
+
+def _delete_old_files(record: Record, name: str) -> None:
+    """Delete all files of a table but those that it consists of now, commits included."""
+    delta = record.table(name)
+    if delta.metadata().configuration.get(_APPEND_ONLY) != "true":
+        delta.alter.set_table_properties({_APPEND_ONLY: "true"})
+    delta.vacuum(
+        retention_hours=0,
+        dry_run=False,
+        enforce_retention_duration=False,
+        post_commithook_properties=_NO_HOOKS,
+        full=True,
+    )
+    delta.create_checkpoint()
+    # Commits before the checkpoint have the least and the greatest value of each column of files
+    # that are gone. The checkpoint has everything that is still needed, transactions included.
+    log = Path(record.root, name, "_delta_log")
+    newest = max(_version(path) for path in log.glob("*.checkpoint*.parquet"))
+    for path in log.iterdir():
+        if path.name[:1].isdigit() and _version(path) < newest:
+            path.unlink(missing_ok=True)
+    record.forget(name)
+    delete_stale_indexes(record.index_folder(name), [file.path for file in record.files(name)])
+
+
+def _version(path: Path) -> int:
+    return int(path.name.split(".", 1)[0])
