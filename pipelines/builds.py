@@ -65,15 +65,19 @@ def drop_builds(
         return list(chosen)
 
 
-def withdraw_builds(settings: Settings, data_versions: Sequence[str], reason: str) -> list[str]:
-    """Withdraw the versions that are not current, also those deleted before; return which."""
+def withdraw_builds(
+    settings: Settings, data_versions: Sequence[str], reason: str, *, unpublish: bool = False
+) -> None:
+    """Withdraw versions, also those deleted before, but not the current one.
+
+    With ``unpublish`` the current one too: then nothing is served.
+    """
     builds = builds_at(settings.marts)
     with builds.publishing_lock():
         current = builds.current()
-        withdrawn = [name for name in data_versions if name != current]
-        for name in withdrawn:
-            _withdraw(settings, name, reason)
-        return withdrawn
+        for name in data_versions:
+            if name != current or unpublish:
+                _withdraw(settings, name, reason)
 
 
 def by_operator() -> str:

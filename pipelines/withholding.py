@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from getpass import getuser
+from typing import Any
 
 import msgspec
 
+from pipelines.users import current_user
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
 from warehouse.mart.left_out import ROW_IDS
@@ -95,7 +96,7 @@ def withhold_text(
     check_secret(withheld_now(finder.record), finder.secret)
     if dry_run:
         return Change(found, ())
-    new = withhold(finder.record, found.subjects, why, _user(), finder.secret)
+    new = withhold(finder.record, found.subjects, why, current_user(), finder.secret)
     return Change(found, tuple(new))
 
 
@@ -122,7 +123,7 @@ def release_text(settings: Settings, text: str, why: str, *, dry_run: bool = Fal
     _refuse_names(why, text, found)
     if dry_run:
         return Change(found, ())
-    return Change(found, tuple(release(finder.record, chosen, why, _user())))
+    return Change(found, tuple(release(finder.record, chosen, why, current_user())))
 
 
 def list_withheld(settings: Settings) -> list[WithheldEntry]:
@@ -135,13 +136,6 @@ def _refuse_names(why: str, text: str, found: Match) -> None:
     is_party = found.kind == "party" and plain_name(text)
     if is_party and f" {plain_name(text)} " in f" {plain_name(why)} ":
         raise SankofaError("--why is stored for ever: say why without the name")
-
-
-def _user() -> str:
-    # Without an entry for the user id, as in some containers, there is no name.
-    with suppress(OSError, KeyError):
-        return getuser()
-    return "unknown"
 
 
 class Finder:
@@ -339,7 +333,7 @@ class Finder:
 
     def _rows(
         self, table: RecordTable, columns: str, condition: str, limit: int | None = None
-    ) -> list[tuple[object, ...]]:
+    ) -> list[tuple[Any, ...]]:
         stored = f"(SELECT *, {ROW_IDS} FROM {self.record.relation(table.name)})"
         statement = f"SELECT {columns} FROM {stored} WHERE {condition}"
         if limit is not None:

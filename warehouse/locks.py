@@ -1,4 +1,4 @@
-"""Exclusive file locks among the processes of one machine.
+"""File locks among the processes of one machine.
 
 They are ``flock`` locks: the kernel releases the lock of a process that dies, so a lock file
 left behind by a killed process never blocks anyone. They belong to the open file and not to the
@@ -22,6 +22,14 @@ def file_lock(path: Path) -> Iterator[IO[str]]:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         yield file
+
+
+@contextmanager
+def shared_file_lock(path: Path) -> Iterator[None]:
+    """Wait until nobody has ``file_lock`` of a file; many can have it shared at once."""
+    with _open(path) as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
 
 
 @contextmanager

@@ -15,14 +15,14 @@ from pipelines.commands.quality import quality
 from pipelines.commands.quarantine import quarantine
 from pipelines.commands.serving import demo, mcp, serve, up
 from pipelines.commands.sources import sources
-from pipelines.commands.withhold import release, withheld, withhold
+from pipelines.commands.withhold import erase, release, withheld, withhold
 from warehouse.errors import SankofaError
 
 SECTIONS = {
     "Start": ("up", "doctor", "completion"),
     "Ingest": ("sample", "sources", "ingest", "quarantine"),
     "Publish": ("publish", "builds", "rollback", "quality"),
-    "Withhold": ("withhold", "release", "withheld"),
+    "Withhold": ("withhold", "release", "withheld", "erase"),
     "Serve": ("serve", "mcp", "keys"),
 }
 _OTHER = "Other"
@@ -123,6 +123,7 @@ for command in (
     withhold,
     release,
     withheld,
+    erase,
     serve,
     mcp,
     keys,

@@ -1,4 +1,4 @@
-"""``sankofa withhold``, ``release`` and ``withheld``: what no later build may contain."""
+"""``sankofa withhold``, ``release``, ``withheld`` and ``erase``: what must not be served."""
 
 import os
 from typing import TYPE_CHECKING
@@ -93,6 +93,64 @@ def withheld(everything: bool, as_json: bool) -> None:
             )
             for entry in entries
         ),
+    )
+
+
+@click.command()
+@click.argument("document", metavar="DOCUMENT")
+@_WHY
+@_DRY_RUN
+@click.option(
+    "--unpublish",
+    is_flag=True,
+    help="Delete the current build at once if it contains the document, even if the audit refuses "
+    "the next one. Until one is published nothing is served.",
+)
+@json_option
+def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool) -> None:
+    """Erase a document and everything that was read from it, for good.
+
+    Give the SHA-256 of a document, or the address from which it was read: then every document
+    read from there is erased. Its bytes, rows, quarantined rows, and every build, file and page
+    that contains rows of it are deleted, and a new build is published. Requests that pin an older
+    one are refused and told why. The same bytes are never stored again.
+
+    If it is interrupted, run it again.
+    """
+    from pipelines.erasing import erase_documents, find_documents
+    from pipelines.jobs import run_job
+
+    settings = read_settings(os.environ)
+
+    def publish() -> str:
+        confirmed = {"config": {"confirm_loss": f"a document was erased: {why}"}}
+        metadata = run_job(settings, "publish", config={"ops": {"published_build": confirmed}})
+        return str(metadata["published_build"]["data_version"])
+
+    found = find_documents(settings, document)
+    replaced = None
+    if not dry_run:
+        replaced = erase_documents(settings, found, why, publish, unpublish=unpublish)
+    if as_json:
+        print_json({"erased": not dry_run, "documents": found, "data_version": replaced})
+        return
+    for erasure in found:
+        click.echo(f"document {erasure.document} of {erasure.source}")
+        for label, names in (
+            ("read from", erasure.addresses),
+            ("rows", [f"{name} {count:,}" for name, count in erasure.rows.items()]),
+            ("versions with rows of it", erasure.data_versions),
+            ("other documents from there, which may repeat it", erasure.same_address),
+        ):
+            if names:
+                click.echo(f"  {label}: {', '.join(names)}")
+    if dry_run:
+        click.echo("nothing was changed: this is a dry run")
+        return
+    click.echo("erased" if replaced is None else f"erased; published as data_version {replaced}")
+    click.echo(
+        "run `sankofa ingest` and `sankofa publish`: what later documents of the source repeat "
+        "is read from them"
     )
 
 

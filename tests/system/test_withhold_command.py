@@ -1,6 +1,7 @@
 """`sankofa withhold` and `release` take whatever the service shows, and say what they affect."""
 
 import json
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def row_id(settings: Settings) -> str:
     return str(rows["row_id"][0])
 
 
-QUOTED = {
+QUOTED: Mapping[str, Callable[[Settings], str]] = {
     "the name": lambda _: "nomsa fictional DLAMINI",
     "the party_id": lambda home: served_id(home, "tender_parties", "party_id"),
     "the key of the party": lambda _: "ZA-ID:8001",

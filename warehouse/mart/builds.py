@@ -44,7 +44,10 @@ class Builds(Protocol):
         """Delete a build."""
 
     def withdraw(self, name: str, reason: str) -> None:
-        """Delete a build if it is there, and tell whoever pins it the reason from now on."""
+        """Delete a build if it is there, and tell whoever pins it the reason from now on.
+
+        If it is the current one, nothing is served until the next switch.
+        """
 
     def publishing_lock(self) -> AbstractContextManager[None]:
         """Let one publisher work at a time, and clean up after one that was killed."""

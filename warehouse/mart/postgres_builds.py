@@ -117,6 +117,7 @@ class PostgresBuilds:
                 "ON CONFLICT (data_version) DO UPDATE SET reason = excluded.reason",
                 (name, reason),
             )
+            sql.execute("DELETE FROM sankofa.current WHERE data_version = %s", (name,))
         self.remove(name)
 
     @contextmanager

@@ -57,11 +57,14 @@ class SqliteBuilds:
 
     def withdraw(self, name: str, reason: str) -> None:
         """Delete a build if it is there, and tell whoever pins it the reason from now on."""
+        self.path.mkdir(parents=True, exist_ok=True)
         reasons = {**_withdrawals(self.path), name: reason}
         partial = self.path / f"{_WITHDRAWN}.partial"
         partial.write_text(json.dumps(reasons, indent=1, sort_keys=True), "utf-8")
         # The reason goes first: killed in between, the build is withdrawn by the next call.
         move_into_place(partial, self.path / _WITHDRAWN)
+        if name == self.current():
+            pointer_file(self.path).unlink()
         self.remove(name)
 
     @contextmanager

@@ -13,10 +13,12 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake.exceptions import CommitFailedError
 
 from warehouse.errors import WriteConflict
 from warehouse.record import ledger
+from warehouse.record.erase import erasures
 from warehouse.record.incoming import RejectedRow, check_rows
 from warehouse.record.index import write_index
 from warehouse.record.merge import CompleteScope, merge, withdrawals
@@ -67,8 +69,9 @@ def append(
     rows = add_row_hashes(table, accepted)
     for attempt in range(COMMIT_ATTEMPTS):
         # The lock orders the threads of this process. Another process is noticed at the commit.
-        with record.write_lock:
-            entry = _try_append(record, table, rows, load, [*rejected, *refused], complete, reread)
+        with record.shared(), record.write_lock:
+            kept, all_rejected = _not_erased(record, rows, [*rejected, *refused])
+            entry = _try_append(record, table, kept, load, all_rejected, complete, reread)
             if entry is not None:
                 ledger.add_entry(record, table, entry)
                 record.compact_if_fragmented(table.name)
@@ -79,6 +82,19 @@ def append(
         f"{table.name}: other writers kept committing first; nothing was written, "
         "run the load again"
     )
+
+
+def _not_erased(
+    record: Record, rows: pa.Table, rejected: list[RejectedRow]
+) -> tuple[pa.Table, list[RejectedRow]]:
+    """Leave out what was read from a document that has been erased since."""
+    erased = {entry.document for entry in erasures(record)}
+    if not erased:
+        return rows, rejected
+    is_erased = pc.is_in(rows["document"], pa.array(sorted(erased)))
+    return rows.filter(pc.invert(is_erased)), [
+        row for row in rejected if row.document not in erased
+    ]
 
 
 def _try_append(

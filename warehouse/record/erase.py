@@ -30,6 +30,8 @@ _NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_lo
 
 def erasures(record: Record) -> list[ErasedEntry]:
     """Return every erasure, in the order of entry; a document has one."""
+    if not record.files("erased"):
+        return []
     rows = record.query(
         f"SELECT * FROM {record.relation('erased')} ORDER BY erased_at, document"
     ).to_pylist()

@@ -105,7 +105,8 @@ class Landing:
         """Store a response; return its document and whether that is new.
 
         A URL that returns the same bytes as last time adds nothing. If it goes back to bytes it
-        returned earlier, that is a new document, whose body is stored already.
+        returned earlier, that is a new document, whose body is stored already. Bytes that were
+        erased are not stored again.
         """
         _require_redistributable(response)
         _require_publishers_address(response)
@@ -114,7 +115,9 @@ class Landing:
         digest, size = _hash_and_size(body)
         # The body goes first, so that no metadata ever names a body that is missing. Two processes
         # that write the same body at once write the same bytes.
-        if not self._exists(self._body_path(digest)):
+        is_stored = self._exists(self._body_path(digest))
+        is_erased = not is_stored and self._exists(self._erased_path(digest))
+        if not is_stored and not is_erased:
             self._write(self._body_path(digest), _chunks(body), "zstd")
         observed_at = response.observed_at.astimezone(UTC)
         folder = self._metadata_folder(response)
@@ -132,6 +135,8 @@ class Landing:
             response.headers,
             size,
         )
+        if is_erased:
+            return document, False
         metadata = asdict(document) | {"observed_at": observed_at.isoformat()}
         path = f"{folder}/{_compact(observed_at)}-{digest}.json"
         self._write(path, [json.dumps(metadata, indent=1, ensure_ascii=False).encode()])
@@ -145,6 +150,17 @@ class Landing:
         """Return the key of every document of a source, from file names alone."""
         paths = self._metadata_paths(f"{self._root}/documents/{source}")
         return {_document_key(*path.removesuffix(".json").split("/")[-2:]) for path in paths}
+
+    def erase(self, sha256: str) -> None:
+        """Delete a body and the notes of its readings, and never store these bytes again."""
+        # The mark goes first, and every step can be repeated: see ``land``.
+        self._write(self._erased_path(sha256), [b""])
+        paths = self._all_paths(f"{self._root}/documents")
+        paths += self._all_paths(self._body_path(sha256).rsplit("/", 1)[0])
+        for path in paths:
+            # The name of a file contains the hash; one of a killed writer has an ending more.
+            if sha256 in path.rsplit("/", 1)[-1]:
+                self._files.delete_file(path)
 
     def find(self, *, url: str | None = None, sha256: str | None = None) -> list[Document]:
         """Return the documents of all sources that were read from a URL, or have a SHA-256."""
@@ -164,11 +180,13 @@ class Landing:
         )
 
     def _metadata_paths(self, folder: str) -> list[str]:
+        # A writer that was killed can leave a temporary file behind.
+        return [path for path in self._all_paths(folder) if path.endswith(".json")]
+
+    def _all_paths(self, folder: str) -> list[str]:
         # A source that was never fetched has no folder.
         below = fs.FileSelector(folder, allow_not_found=True, recursive=True)
-        paths = [info.path for info in self._files.get_file_info(below) if info.is_file]
-        # A writer that was killed can leave a temporary file behind.
-        return [path for path in paths if path.endswith(".json")]
+        return [info.path for info in self._files.get_file_info(below) if info.is_file]
 
     def read(self, document: Document) -> bytes:
         """Return the body; bytes that no longer match their SHA-256 are an error."""
@@ -231,6 +249,9 @@ class Landing:
 
     def _body_path(self, digest: str) -> str:
         return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
+
+    def _erased_path(self, digest: str) -> str:
+        return f"{self._root}/erased/{digest}"
 
     def _metadata_folder(self, response: FetchedResponse) -> str:
         return f"{self._root}/documents/{response.source}/{_url_hash(response.url)}"

@@ -55,7 +55,7 @@ def write_missing_entries(record: Record, table: RecordTable) -> None:
 def loaded_documents(record: Record, source: str, table: RecordTable) -> tuple[set[str], set[str]]:
     """Return the documents loaded into a table by this version of the code, and by any."""
     entries = record.query(
-        f"SELECT documents, code_version FROM {record.relation('loads')} "
+        f"SELECT documents, code_version FROM ({_unaffected_loads(record)}) "
         f"WHERE source = {sql_text(source)} AND table_name = {sql_text(table.name)}"
     )
     by_this_code = entries.filter(pc.equal(entries["code_version"], code_version()))
@@ -64,6 +64,32 @@ def loaded_documents(record: Record, source: str, table: RecordTable) -> tuple[s
         for part in (by_this_code, entries)
     )
     return this_code, any_code
+
+
+def _unaffected_loads(record: Record) -> str:
+    """Return the query of all loads, each with the documents that need not be read again.
+
+    A document that states what an erased one had stated before it was counted as read, and none
+    of that was stored. So the documents of the source that were observed from then on, and were
+    read before the erasure, count as not read.
+    """
+    loads = record.relation("loads")
+    if not record.files("erased"):
+        return f"SELECT * FROM {loads}"
+    # The key of a document ends with the moment at which it was observed, in a form that sorts.
+    return f"""
+        SELECT loads.* REPLACE (list_filter(documents, lambda document:
+            first_observed IS NULL OR split_part(document, '-', 3) < first_observed) AS documents)
+        FROM {loads} AS loads LEFT JOIN (
+            SELECT source, erased_at,
+                strftime(first_observed_at, '%Y%m%dT%H%M%S%f') AS first_observed
+            FROM {record.relation("erased")}
+        ) AS erased ON erased.source = loads.source AND loads.loaded_at < erased.erased_at
+        -- Of several erasures the earliest document counts.
+        QUALIFY row_number() OVER (
+            PARTITION BY loads.load_id, loads.table_name, loads.loaded_at
+            ORDER BY first_observed NULLS LAST) = 1
+    """
 
 
 def code_version() -> str:

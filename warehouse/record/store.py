@@ -1,12 +1,12 @@
 """The Delta tables of the record: opening, querying, committing and compacting them.
 
 Every table is created with ``delta.appendOnly``: the storage format itself rejects updates,
-deletes and overwrites. Deciding which rows to write belongs to ``append``, ``ledger``,
-``quarantine`` and ``versions``.
+deletes and overwrites; ``erase`` has the one exception. Deciding which rows to write belongs to
+``append``, ``ledger``, ``quarantine`` and ``versions``.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from deltalake.exceptions import CommitFailedError
 from sqlmodel import SQLModel
 
 from warehouse.errors import SankofaError, WriteConflict
-from warehouse.locks import try_file_lock
+from warehouse.locks import file_lock, shared_file_lock, try_file_lock
 from warehouse.record.evolution import (
     add_columns,
     added_columns,
@@ -73,7 +73,7 @@ _CONFIGURATION = {
 }
 # Row groups of this size let a point read skip most of a file. Hashes are random numbers: the
 # writer would build a dictionary of them only to throw it away.
-_WRITER = WriterProperties(
+WRITER = WriterProperties(
     compression="ZSTD",
     compression_level=1,
     max_row_group_size=131_072,
@@ -140,6 +140,27 @@ class Record:
         """The lock of this process's writers; other processes compete at the commit."""
         # Re-entrant: a writer opens and compacts tables while it has the lock.
         return RLock()
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Append to tables of sightings, at the same time as others but not during an erasure."""
+        with shared_file_lock(self._erasure_lock):
+            yield
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Wait until nobody appends, and let nobody append: for an erasure."""
+        with file_lock(self._erasure_lock), self.write_lock:
+            yield
+
+    @property
+    def _erasure_lock(self) -> Path:
+        return Path(self.root, ".locks", "erasure")
+
+    def forget(self, name: str) -> None:
+        """Open a table anew at its next use, because its history was rewritten."""
+        with self.write_lock:
+            self._tables.pop(name, None)
 
     @cached_property
     def _tables(self) -> dict[str, DeltaTable]:
@@ -259,7 +280,7 @@ class Record:
         with self.write_lock, try_file_lock(Path(self.root, ".locks", name)) as locked:
             if locked:
                 delta = self.table(name)
-                rewriter(delta)(target_size=_FILE_SIZE, writer_properties=_WRITER)
+                rewriter(delta)(target_size=_FILE_SIZE, writer_properties=WRITER)
                 delete_stale_indexes(
                     self.index_folder(name), [file.path for file in self.files(name)]
                 )
@@ -308,7 +329,7 @@ def commit(
         delta,
         rows,
         mode="append",
-        writer_properties=_WRITER,
+        writer_properties=WRITER,
         commit_properties=CommitProperties(
             custom_metadata=metadata,
             app_transactions=[Transaction(name, number) for name, number in transactions.items()],

@@ -1,0 +1,152 @@
+"""Erase a document: from the landing, the record, every build, file and page that contains it."""
+
+import hashlib
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pipelines.builds import withdraw_builds
+from pipelines.users import current_user
+from warehouse.errors import SankofaError
+from warehouse.mart.builds import builds_at
+from warehouse.record.erase import (
+    enter_erasure,
+    erase_rows,
+    erasures,
+    stored_rows,
+    versions_with,
+)
+from warehouse.record.landing import Landing
+from warehouse.record.store import Record, sql_text
+from warehouse.record.tables import RECORD_TABLES
+from warehouse.settings import Settings
+
+_DOCUMENT = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """What erasing a document removes, or would remove.
+
+    ``same_address`` are other documents that were read from its addresses: they may repeat what
+    it said. ``data_version`` is the build that replaced an affected current one.
+    """
+
+    document: str
+    source: str
+    addresses: tuple[str, ...]
+    rows: dict[str, int]
+    data_versions: tuple[str, ...]
+    same_address: tuple[str, ...]
+    data_version: str | None = None
+
+
+def find_documents(settings: Settings, text: str) -> list[Erasure]:
+    """Return what erasing a document, by its SHA-256 or its address, would remove."""
+    landing, record = Landing(settings.landing), Record(settings.record)
+    if _DOCUMENT.fullmatch(text):
+        documents = [text]
+    else:
+        url = text.partition("#")[0]
+        documents = [document.sha256 for document in landing.find(url=url)]
+    found = [_describe(landing, record, document) for document in dict.fromkeys(documents)]
+    if not found or None in found:
+        raise SankofaError(
+            f"no document is {text!r}; give the SHA-256 or the address of one. "
+            "`sankofa why` lists the documents of a value"
+        )
+    return [erasure for erasure in found if erasure is not None]
+
+
+def _describe(landing: Landing, record: Record, document: str) -> Erasure | None:
+    notes = landing.find(sha256=document)
+    rows = stored_rows(record, document)
+    entries = [entry for entry in erasures(record) if entry.document == document]
+    if not notes and not rows and not entries:
+        return None
+    addresses = tuple(dict.fromkeys(note.url for note in notes))
+    others = [other.sha256 for url in addresses for other in landing.find(url=url)]
+    versions = entries[0].data_versions if entries else versions_with(record, document)
+    source = notes[0].source if notes else entries[0].source if entries else ""
+    return Erasure(
+        document,
+        source or _source(record, document),
+        addresses,
+        rows,
+        tuple(versions),
+        tuple(other for other in dict.fromkeys(others) if other != document),
+    )
+
+
+def _source(record: Record, document: str) -> str:
+    """Return the source of a document that the landing no longer has."""
+    tables = " UNION ALL ".join(
+        f"SELECT source FROM {record.relation(name)} WHERE document = {sql_text(document)}"
+        for name in (*(table.name for table in RECORD_TABLES), "quarantine")
+    )
+    return str(record.query(f"SELECT min(source) AS source FROM ({tables})")["source"][0].as_py())
+
+
+def erase_documents(
+    settings: Settings,
+    found: Sequence[Erasure],
+    why: str,
+    publish: Callable[[], str],
+    *,
+    unpublish: bool = False,
+) -> str | None:
+    """Erase documents; return the data_version that replaced an affected current build.
+
+    Everything but the current build is gone when ``publish`` is called to replace that. If it
+    fails, the current build stays until this is run again; with ``unpublish`` it goes at once, and
+    nothing is served until the next publication.
+    """
+    record, landing = Record(settings.record), Landing(settings.landing)
+    builds = builds_at(settings.marts)
+    affected: set[str] = set()
+    # Nobody publishes or loads meanwhile: neither could see half of an erasure.
+    with builds.publishing_lock(), record.exclusive():
+        for erasure in found:
+            observed = [note.observed_at for note in landing.find(sha256=erasure.document)]
+            entry = enter_erasure(
+                record,
+                erasure.document,
+                erasure.source,
+                min(observed, default=datetime(1970, 1, 1, tzinfo=UTC)),
+                why,
+                current_user(),
+            )
+            affected.update(entry.data_versions)
+            landing.erase(erasure.document)
+            erase_rows(record, erasure.document)
+            _delete_sample_files(settings.sample / erasure.source, erasure.document)
+        # Snapshots of rejected and of killed publications contain rows of any document.
+        shutil.rmtree(settings.work, ignore_errors=True)
+    names = sorted(affected)
+    current = builds.current()
+    replaced = None
+    if current in affected:
+        withdraw_builds(settings, names, erased_reason(), unpublish=unpublish)
+        replaced = publish()
+    withdraw_builds(settings, names, erased_reason())
+    return replaced
+
+
+def erased_reason() -> str:
+    """Return why a build was withdrawn, as clients that pin it are told."""
+    return f"a document in it was erased on {datetime.now(UTC):%Y-%m-%d}"
+
+
+def _delete_sample_files(folder: Path, sha256: str) -> None:
+    """Delete the copies of a document from which the sample world is read."""
+    for path in folder.rglob("*"):
+        if path.is_file() and _sha256(path) == sha256:
+            path.unlink()
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,285 @@
+"""An erased document is gone from every byte of an installation, and does not come back."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from assets.ingest.land import SAMPLE_URL, fetch_folder, land_all
+from assets.ingest.load import load_source
+from assets.ingest.sources import SOURCES
+from pipelines.erasing import erase_documents, find_documents
+from tests.helpers.found_bytes import files_with
+from tests.helpers.installation import BriefPublication, publication, settings_of
+from tests.helpers.record_rows import FIRST, SECOND, load, party_row, series_row
+from warehouse.errors import SankofaError, UnknownVersion
+from warehouse.exports.published import PublishedExports
+from warehouse.mart.builds import builds_at
+from warehouse.read.mart import Mart
+from warehouse.record.append import Load, append
+from warehouse.record.erase import enter_erasure, erase_rows, erasures, stored_rows
+from warehouse.record.incoming import RejectedRow, to_arrow
+from warehouse.record.landing import FetchedResponse, Landing
+from warehouse.record.merge import CompleteScope
+from warehouse.record.store import Record
+from warehouse.record.tables import MACRO_SERIES, TENDER_PARTIES, TENDER_RELEASES
+from warehouse.settings import Settings
+
+(SOURCE,) = [source for source in SOURCES if source.key == "za-etenders"]
+SECRET = "Xyzzy Secretive Trading"
+COMPANY = f"{SECRET} (Pty) Ltd"
+
+
+def release(number: int, supplier: str) -> dict[str, Any]:
+    return {
+        "ocid": f"ocds-9t57fa-{number}",
+        "id": f"{number}-award",
+        "date": "2026-05-02T00:00:00Z",
+        "tag": ["award"],
+        "language": "en",
+        "initiationType": "tender",
+        "tender": {"id": str(number), "title": f"Works {number}", "status": "complete"},
+        "buyer": {"id": "1", "name": "Department of Fictional Works"},
+        "awards": [
+            {
+                "id": "1",
+                "status": "active",
+                "date": "2026-05-01T00:00:00Z",
+                "value": {"amount": 100.5, "currency": "ZAR"},
+                "suppliers": [{"id": f"s{number}", "name": supplier}],
+            }
+        ],
+    }
+
+
+def write(home: Settings, day: str, name: str, *releases: dict[str, Any]) -> Path:
+    path = home.sample / SOURCE.key / day / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"releases": releases}))
+    return path
+
+
+def ingest(home: Settings) -> dict[str, int]:
+    """Land what the folder has and load it; return what each table gained."""
+    landing, record = Landing(home.landing), Record(home.record)
+    _, new = land_all(landing, fetch_folder(home.sample, SAMPLE_URL, SOURCE))
+    entries = load_source(record, landing, SOURCE)
+    gained = {entry.table_name: 0 for entry in entries}
+    for entry in entries:
+        gained[entry.table_name] += entry.appended
+    return {"landed": new, **gained}
+
+
+def publish(home: Settings) -> str:
+    return publication(home, BriefPublication).run(Record(home.record))
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Settings:
+    """A document with a secret, and a later one that repeats one of its two releases."""
+    home = settings_of(tmp_path / "home")
+    shared = release(2, "Open Fictional Roads (Pty) Ltd")
+    broken = {**release(3, COMPANY), "ocid": None}
+    write(home, "2026-05-03", "a.json", release(1, COMPANY), shared, broken)
+    write(home, "2026-05-04", "b.json", shared, release(4, "Other Fictional Roads (Pty) Ltd"))
+    ingest(home)
+    return home
+
+
+def test_not_one_byte_of_an_erased_document_is_left(here: Settings) -> None:
+    older = publish(here)
+    (here.work / "failed" / "20260101.1").mkdir(parents=True)
+    (here.work / "failed" / "20260101.1" / "why.txt").write_text(SECRET)
+    places = {path.split("/")[0] for path in files_with(here.home, SECRET)}
+    assert places >= {"landing", "record", "marts", "exports", "sample", "stage"}
+    (document,) = {
+        note.sha256 for note in Landing(here.landing).find(url=f"{SAMPLE_URL}/za-etenders/a.json")
+    }
+
+    found = find_documents(here, f"{SAMPLE_URL}/za-etenders/a.json")
+    assert [erasure.document for erasure in found] == [document]
+    assert found[0].data_versions == (older,)
+    newer = erase_documents(here, found, "a request", lambda: publish(here))
+
+    assert files_with(here.home, SECRET) == []
+    assert [entry.document for entry in erasures(Record(here.record))] == [document]
+    assert builds_at(here.marts).names() == [newer]
+    assert PublishedExports(here.exports).versions() == [newer]
+    with pytest.raises(UnknownVersion, match="withdrawn: a document in it was erased on 2"):
+        Mart(here.marts).at(older).build()
+    # Running it again finishes at once.
+    assert erase_documents(here, find_documents(here, document), "again", str) is None
+
+
+def test_an_erased_document_is_neither_landed_nor_read_again(here: Settings) -> None:
+    path = here.sample / "za-etenders" / "2026-05-03" / "a.json"
+    body = path.read_bytes()
+    erase_documents(here, find_documents(here, f"{SAMPLE_URL}/za-etenders/a.json"), "why", str)
+    assert not path.exists()
+    path.write_bytes(body)
+    assert ingest(here)["landed"] == 0
+    path.unlink()
+    assert files_with(here.home, SECRET) == []
+
+
+def test_what_later_documents_repeat_is_read_from_them(here: Settings) -> None:
+    record = Record(here.record)
+    relation = record.relation(TENDER_RELEASES.name)
+    stored = f"SELECT ocid, document FROM {relation} ORDER BY ocid"
+    first, second, fourth = record.query(stored).to_pylist()
+    assert first["document"] == second["document"] != fourth["document"]
+    erase_documents(here, find_documents(here, first["document"]), "a request", str)
+    record = Record(here.record)
+    relation = record.relation(TENDER_RELEASES.name)
+    assert record.query(f"SELECT ocid FROM {relation}")["ocid"].to_pylist() == [fourth["ocid"]]
+    assert ingest(here) == {"landed": 0, "tender_releases": 1, "tender_parties": 2}
+    record = Record(here.record)
+    stored = f"SELECT ocid, document FROM {record.relation(TENDER_RELEASES.name)} ORDER BY ocid"
+    assert record.query(stored).to_pylist() == [
+        {"ocid": second["ocid"], "document": fourth["document"]},
+        fourth,
+    ]
+    # And only once.
+    assert ingest(here) == {"landed": 0}
+
+
+def test_a_document_that_is_not_there_is_named(here: Settings) -> None:
+    for text in ("0" * 64, "https://example.org/nothing"):
+        with pytest.raises(SankofaError, match=f"no document is '{text}'"):
+            find_documents(here, text)
+
+
+def test_without_a_new_build_nothing_is_served_if_the_operator_says_so(here: Settings) -> None:
+    older = publish(here)
+    found = find_documents(here, f"{SAMPLE_URL}/za-etenders/a.json")
+
+    def refuse() -> str:
+        raise SankofaError("the audit failed")
+
+    with pytest.raises(SankofaError, match="the audit failed"):
+        erase_documents(here, found, "a request", refuse)
+    assert builds_at(here.marts).current() == older
+    with pytest.raises(SankofaError, match="the audit failed"):
+        erase_documents(here, found, "a request", refuse, unpublish=True)
+    assert builds_at(here.marts).current() is None
+    assert files_with(here.home, SECRET) == []
+
+
+# The record alone: what is deleted, what stays, and that a killed erasure can be finished.
+
+
+def fill(root: str) -> Record:
+    """A document with secrets, one that withdraws a figure of it, and rows of others."""
+    record = Record(root)
+    secret = {"document": "d1", "source_ref": f"d1#/{SECRET}"}
+    load(record, MACRO_SERIES, series_row("1", FIRST, **secret), series_row("2", SECOND))
+    load(record, TENDER_PARTIES, party_row(name=SECRET, party_key=f"name:{SECRET}", **secret))
+    table, _ = to_arrow(TENDER_PARTIES, [party_row(ocid="ocds-2", name="Roads Ltd", document="d2")])
+    complete = CompleteScope({"source": "test"}, datetime(2026, 2, 1, tzinfo=UTC), "d2", "d2")
+    rejected = [RejectedRow("d1", "d1#/9", f"{SECRET} is not a number")]
+    append(record, TENDER_PARTIES, table, Load("test", ("d2",)), complete=complete)
+    append(record, MACRO_SERIES, series(), Load("test", ("d3",)), rejected=rejected)
+    return record
+
+
+def series() -> Any:
+    return to_arrow(MACRO_SERIES, [series_row("3", date(2021, 1, 1), document="d3")])[0]
+
+
+def erase(record: Record) -> None:
+    enter_erasure(record, "d1", "test", datetime(2026, 1, 1, tzinfo=UTC), "a request", "op")
+    with record.exclusive():
+        erase_rows(record, "d1")
+
+
+def test_rows_of_other_documents_stay_and_tables_are_append_only_again(tmp_path: Path) -> None:
+    record = fill(str(tmp_path / "record"))
+    assert stored_rows(record, "d1") == {"macro_series": 1, "tender_parties": 1, "quarantine": 1}
+    loads = {table.name: record.load_seq(table) for table in (MACRO_SERIES, TENDER_PARTIES)}
+    erase(record)
+    assert files_with(tmp_path, SECRET) == []
+    assert stored_rows(record, "d1") == {}
+    # The withdrawal by another document repeated the key of the erased party.
+    names = record.query(f"SELECT name FROM {record.relation('tender_parties')}")["name"]
+    assert names.to_pylist() == ["Roads Ltd"]
+    values = record.query(f"SELECT value FROM {record.relation('macro_series')} ORDER BY value")
+    assert values["value"].to_pylist() == [2, 3]
+    record = Record(record.root)
+    assert {table.name: record.load_seq(table) for table in (MACRO_SERIES, TENDER_PARTIES)} == loads
+    with pytest.raises(DeltaError):
+        record.table("macro_series").delete("value = 2")
+    load(record, MACRO_SERIES, series_row("4", date(2022, 1, 1)))
+    assert record.load_seq(MACRO_SERIES) == loads["macro_series"] + 1
+    assert record.table("loads").count() == 5
+
+
+def test_the_writer_accepts_no_row_of_an_erased_document(tmp_path: Path) -> None:
+    record = fill(str(tmp_path / "record"))
+    erase(record)
+    rows, _ = to_arrow(MACRO_SERIES, [series_row("1", FIRST, document="d1")])
+    rejected = [RejectedRow("d1", "d1#/9", f"{SECRET} is not a number")]
+    entry = append(record, MACRO_SERIES, rows, Load("test", ("d1",)), rejected=rejected)
+    assert (entry.read, entry.appended, entry.quarantined) == (0, 0, 0)
+    assert files_with(tmp_path, SECRET) == []
+
+
+class Killed(BaseException):
+    """Stands for the death of the process at a step."""
+
+
+STEPS = {
+    "before a deletion": (DeltaTable, "delete", 0),
+    "between two deletions": (DeltaTable, "delete", 2),
+    "before the old files are deleted": (DeltaTable, "vacuum", 0),
+    "between two tables": (DeltaTable, "vacuum", 1),
+    "before a checkpoint": (DeltaTable, "create_checkpoint", 0),
+    "while commits are deleted": (Path, "unlink", 1),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_erasure_that_was_killed_is_finished_by_running_it_again(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = fill(str(tmp_path / "record"))
+    owner, name, calls_before = STEPS[step]
+    real: Callable[..., Any] = getattr(owner, name)
+    calls = 0
+
+    def killing(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > calls_before:
+            raise Killed
+        return real(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, killing)
+        with pytest.raises(Killed):
+            erase(record)
+    assert files_with(tmp_path, SECRET)
+    erase(Record(record.root))
+    assert files_with(tmp_path, SECRET) == []
+    assert len(erasures(record)) == 1
+    load(Record(record.root), MACRO_SERIES, series_row("4", date(2022, 1, 1)))
+
+
+def test_a_killed_erasure_of_a_body_is_finished_too(tmp_path: Path) -> None:
+    landing = Landing(str(tmp_path))
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    response = FetchedResponse("s", "https://example.org/a", SECRET.encode(), "cc-by", moment)
+    document, _ = landing.land(response)
+    landing.land(FetchedResponse("s", "https://example.org/b", SECRET.encode(), "cc-by", moment))
+    part = tmp_path / "bodies" / document.sha256[:2] / f"{document.sha256}.zst.abc.part"
+    part.write_text(SECRET)
+    for _ in range(2):
+        landing.erase(document.sha256)
+        assert files_with(tmp_path, SECRET) == []
+        assert landing.documents("s") == []
+        assert landing.land(response) == (document, False)
+        assert landing.keys("s") == set()
