@@ -10,9 +10,10 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from assets.ingest.land import SAMPLE_URL, fetch_folder, land_all
+from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
+from assets.source import fictional
 from pipelines.erasing import erase_documents, find_documents
 from tests.helpers.found_bytes import files_with
 from tests.helpers.installation import BriefPublication, publication, settings_of
@@ -31,6 +32,7 @@ from warehouse.record.tables import MACRO_SERIES, TENDER_PARTIES, TENDER_RELEASE
 from warehouse.settings import Settings
 
 (SOURCE,) = [source for source in SOURCES if source.key == "za-etenders"]
+URL = f"{fictional(SOURCE).base_url}/a.json"
 SECRET = "Xyzzy Secretive Trading"
 COMPANY = f"{SECRET} (Pty) Ltd"
 
@@ -67,7 +69,7 @@ def write(home: Settings, day: str, name: str, *releases: dict[str, Any]) -> Pat
 def ingest(home: Settings) -> dict[str, int]:
     """Land what the folder has and load it; return what each table gained."""
     landing, record = Landing(home.landing), Record(home.record)
-    _, new = land_all(landing, fetch_folder(home.sample, SAMPLE_URL, SOURCE))
+    _, new = land_sample(landing, home.sample, SOURCE)
     entries = load_source(record, landing, SOURCE)
     gained = {entry.table_name: 0 for entry in entries}
     for entry in entries:
@@ -97,11 +99,9 @@ def test_not_one_byte_of_an_erased_document_is_left(here: Settings) -> None:
     (here.work / "failed" / "20260101.1" / "why.txt").write_text(SECRET)
     places = {path.split("/")[0] for path in files_with(here.home, SECRET)}
     assert places >= {"landing", "record", "marts", "exports", "sample", "stage"}
-    (document,) = {
-        note.sha256 for note in Landing(here.landing).find(url=f"{SAMPLE_URL}/za-etenders/a.json")
-    }
+    (document,) = {note.sha256 for note in Landing(here.landing).find(url=URL)}
 
-    found = find_documents(here, f"{SAMPLE_URL}/za-etenders/a.json")
+    found = find_documents(here, URL)
     assert [erasure.document for erasure in found] == [document]
     assert found[0].data_versions == (older,)
     newer = erase_documents(here, found, "a request", lambda: publish(here))
@@ -119,7 +119,7 @@ def test_not_one_byte_of_an_erased_document_is_left(here: Settings) -> None:
 def test_an_erased_document_is_neither_landed_nor_read_again(here: Settings) -> None:
     path = here.sample / "za-etenders" / "2026-05-03" / "a.json"
     body = path.read_bytes()
-    erase_documents(here, find_documents(here, f"{SAMPLE_URL}/za-etenders/a.json"), "why", str)
+    erase_documents(here, find_documents(here, URL), "why", str)
     assert not path.exists()
     path.write_bytes(body)
     assert ingest(here)["landed"] == 0
@@ -156,7 +156,7 @@ def test_a_document_that_is_not_there_is_named(here: Settings) -> None:
 
 def test_without_a_new_build_nothing_is_served_if_the_operator_says_so(here: Settings) -> None:
     older = publish(here)
-    found = find_documents(here, f"{SAMPLE_URL}/za-etenders/a.json")
+    found = find_documents(here, URL)
 
     def refuse() -> str:
         raise SankofaError("the audit failed")
