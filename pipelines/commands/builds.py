@@ -38,7 +38,7 @@ def publish(confirm_loss: str, as_json: bool) -> None:
         click.echo(f"nothing has changed since data_version {data_version}, which stays published")
     if left_out:
         number = sum(row.rows_left_out for row in left_out)
-        click.echo(f"left out because they fail a rule: {number:,} rows")
+        click.echo(f"left out because they fail a rule or are withheld: {number:,} rows")
         print_left_out(left_out)
 
 
