@@ -134,7 +134,7 @@ def sources() -> str:
 
 
 def _source(source: Source) -> tuple[str, ...]:
-    live = "no: read from a folder"
+    live = "no: from recordings"
     if not source.permitted:
         live = "no: refused"
     elif source.fetch is not None:
