@@ -15,7 +15,18 @@ from warehouse.exports.published import PublishedExports
 from warehouse.mart.build import delete_old_builds
 from warehouse.mart.builds import builds_at
 from warehouse.read.mart import Mart
+from warehouse.record.store import Record
+from warehouse.record.tables import RECORD_TABLES
 from warehouse.settings import Settings
+
+
+def refuse_empty(record: Record) -> None:
+    """Raise NothingPublished if no row was ever appended to the record."""
+    if not any(record.load_seq(table) for table in RECORD_TABLES):
+        raise NothingPublished(
+            "nothing is loaded, so there is nothing to publish: `sankofa ingest --live` loads real "
+            "data, `sankofa up` sample data"
+        )
 
 
 def roll_back(settings: Settings, data_version: str | None = None, drop: bool = False) -> str:

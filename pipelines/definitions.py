@@ -4,46 +4,31 @@ import os
 
 import dagster as dg
 
-from assets.ingest.assets import landed_key, source_assets
-from assets.ingest.resources import IngestResource
 from assets.ingest.sources import sources_of
+from pipelines.ingest_definitions import ingest_definitions
+from pipelines.jobs import PUBLISH
 from pipelines.publish import Publishing, published_assets
-from pipelines.schedules import schedules
-from pipelines.sensors import new_documents
+from pipelines.schedules import publish_schedule
 from warehouse.settings import SETTINGS, Settings, read_settings
 
 
 def definitions(settings: Settings) -> dg.Definitions:
     """Return the Dagster definitions of an installation."""
-    sources = sources_of(settings)
-    assets = source_assets(sources, settings)
-    landed_keys = {landed_key(source) for source in sources}
-    landed = [asset for asset in assets if not landed_keys.isdisjoint(asset.keys)]
-    loaded = [asset for asset in assets if asset not in landed]
-    published = published_assets(sources)
-    ingest = dg.define_asset_job(
-        "ingest",
-        dg.AssetSelection.assets(*loaded),
-        description="Load the landed documents of every source into the record.",
-    )
+    return dg.Definitions.merge(ingest_definitions(settings), _publish_definitions(settings))
+
+
+def _publish_definitions(settings: Settings) -> dg.Definitions:
+    published = published_assets(sources_of(settings))
     publish = dg.define_asset_job(
-        "publish",
+        PUBLISH,
         dg.AssetSelection.assets(published),
         description="Publish the loaded data as one build.",
     )
-    storage = IngestResource(
-        documents=str(settings.sample),
-        landing_url=settings.landing,
-        record_url=settings.record,
-    )
     return dg.Definitions(
-        assets=[*assets, published],
-        jobs=[ingest, publish],
-        schedules=schedules(landed, ingest, publish),
-        sensors=[new_documents(ingest, storage, sources)],
-        executor=dg.in_process_executor,
+        assets=[published],
+        jobs=[publish],
+        schedules=[publish_schedule(publish)],
         resources={
-            "storage": storage,
             "publishing": Publishing(
                 marts=settings.marts,
                 work=str(settings.work),

@@ -1,21 +1,20 @@
-"""Ingesting from a terminal: the same steps as the assets, with a progress bar."""
+"""Ingesting from a terminal: the jobs that Dagster runs, with a line for each source."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+import dagster as dg
 
-from assets.fetching.fetchers import Window
-from assets.ingest.land import land_live, land_sample
-from assets.ingest.load import load_source
-from assets.ingest.metadata import counts_in_words, total_counts
+from assets.ingest.assets import landed_key, load_step, partitions_of, table_key
+from assets.ingest.metadata import COUNT_NAMES, counts_in_words
+from assets.ingest.progress import listening
 from assets.ingest.sources import sources_of
 from assets.source import Source, refuse_restricted
-from pipelines.output import progress_console
-from warehouse.errors import SankofaError
-from warehouse.record.landing import Landing
-from warehouse.record.store import Record
+from pipelines.jobs import INGEST, Run, Runner, StepFailure, open_runner
+from pipelines.progress_display import ProgressDisplay
+from pipelines.schedules import fetch_job, partition_range
+from warehouse.errors import LicenceError, SankofaError
 from warehouse.settings import Settings
 
 
@@ -51,15 +50,42 @@ class Outcome:
         return words
 
 
+@dataclass(frozen=True)
+class _Days:
+    """First and last day to fetch, both included; None means unbounded."""
+
+    first: date | None
+    last: date | None
+
+    def __post_init__(self) -> None:
+        if self.first and self.last and self.first > self.last:
+            raise SankofaError(f"the window begins on {self.first}, after its end on {self.last}")
+
+
 def ingest_each(
     settings: Settings, keys: tuple[str, ...], live: bool, from_: date | None, to: date | None
 ) -> Iterator[Outcome]:
-    """Land and load source by source; one that fails is reported and the others go on."""
+    """Fetch and load sources; yield each when it is done. One that fails stops no other."""
+    days, runnable = _Days(from_, to), []
     for source in _selected_sources(settings, keys):
         try:
-            yield _ingest_source(settings, source, live, Window(from_, to))
-        except SankofaError as error:
+            refuse_restricted(source)
+        except LicenceError as error:
             yield Outcome(source.key, failed=str(error))
+            continue
+        if live and source.fetch is None:
+            yield Outcome(source.key, left_out="skipped: it has no live URL")
+        else:
+            runnable.append(source)
+    if not runnable:
+        return
+    with open_runner(settings) as runner, ProgressDisplay() as display, listening(display.show):
+        outcomes = (
+            _live(runner, runnable, days, display) if live else load(runner, runnable, display)
+        )
+        for outcome in outcomes:
+            with display.paused():
+                yield outcome
 
 
 def source_of(settings: Settings, key: str) -> Source:
@@ -76,41 +102,82 @@ def _selected_sources(settings: Settings, keys: tuple[str, ...]) -> list[Source]
     return [source for source in sources_of(settings) if source.permitted]
 
 
-def _ingest_source(settings: Settings, source: Source, live: bool, window: Window) -> Outcome:
-    refuse_restricted(source)
-    source = source.with_withheld_key(settings.withheld_key)
-    if live and source.fetch is None:
-        return Outcome(source.key, left_out="skipped: it has no live URL")
-    landing, record = Landing(settings.landing), Record(settings.record)
-    with progress_bar() as bar:
-        step = bar.add_task(f"{source.key}: fetching", total=None)
-        if live:
-            documents, new = land_live(
-                landing,
-                source,
-                window,
-                settings,
-                lambda done, total: bar.update(step, completed=done, total=total),
-            )
-        else:
-            documents, new = land_sample(landing, settings.sample, source)
-        loading = bar.add_task(f"{source.key}: loading", total=None)
-        entries = load_source(
-            record,
-            landing,
-            source,
-            lambda done, total: bar.update(loading, completed=done, total=total),
-        )
-    return Outcome(source.key, documents, new, total_counts(entries))
+def _live(
+    runner: Runner, sources: Iterable[Source], days: _Days, display: ProgressDisplay
+) -> Iterator[Outcome]:
+    """Fetch each source in a run of its own, since each has its own partitions, and load it."""
+    for source in sources:
+        fetched = _fetch(runner, source, days, display)
+        if fetched.failed is not None:
+            yield fetched
+            continue
+        for loaded in load(runner, [source], display):
+            yield replace(loaded, documents=fetched.documents, documents_new=fetched.documents_new)
 
 
-def progress_bar() -> Progress:
-    """Return a progress bar on standard error that disappears when it is done."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        transient=True,
-        console=progress_console(),
+def _fetch(runner: Runner, source: Source, days: _Days, display: ProgressDisplay) -> Outcome:
+    asset = landed_key(source)
+    name = asset.to_user_string()
+    config = {"first_day": days.first, "last_day": days.last}
+    given = {label: str(day) for label, day in config.items() if day is not None}
+    run = runner.start(
+        fetch_job(asset), tags=_partitions(source, days), config={"ops": {name: {"config": given}}}
     )
+    for event in run:
+        display.show_waiting(event)
+    if name in run.failures:
+        return _failed(source, run.failures[name])
+    metadata = run.metadata[name]
+    return Outcome(source.key, metadata["documents"], metadata["documents_new"])
+
+
+def _partitions(source: Source, days: _Days) -> dict[str, str]:
+    """Return the tags of the partitions to fetch: whole ones, that the window touches.
+
+    None if the window is open to the past: then the source decides how far back it goes.
+    """
+    partitions = partitions_of(source)
+    if partitions is None:
+        return {}
+    if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        keys = partitions.get_partition_keys()
+        return partition_range(keys[0], keys[-1])
+    if days.first is None or days.first < partitions.start.date():
+        return {}
+    keys = [
+        key
+        for key in partitions.get_partition_keys()
+        if partitions.time_window_for_partition_key(key).end.date() > days.first
+        and (
+            days.last is None
+            or partitions.time_window_for_partition_key(key).start.date() <= days.last
+        )
+    ]
+    if not keys:
+        raise SankofaError(f"{days.first} is in the future: give an earlier day")
+    return partition_range(keys[0], keys[-1])
+
+
+def load(runner: Runner, sources: Sequence[Source], display: ProgressDisplay) -> Iterator[Outcome]:
+    """Load what is landed of some sources, in one run."""
+    assets = [table_key(source, table) for source in sources for table in source.tables]
+    by_step = {load_step(source): source for source in sources}
+    run = runner.start(INGEST, assets=assets)
+    for event in run:
+        display.show_waiting(event)
+        if event.is_step_success or event.is_step_failure:
+            yield _loaded(by_step[str(event.step_key)], run)
+
+
+def _loaded(source: Source, run: Run) -> Outcome:
+    failure = run.failures.get(load_step(source))
+    if failure is not None:
+        return _failed(source, failure)
+    tables = [run.metadata[table_key(source, table).to_user_string()] for table in source.tables]
+    counts = {name: sum(table[name] for table in tables) for name in COUNT_NAMES}
+    return Outcome(source.key, tables[0]["documents"], tables[0]["documents_new"], counts)
+
+
+def _failed(source: Source, failure: StepFailure) -> Outcome:
+    counts = {name: failure.metadata.get(name, 0) for name in COUNT_NAMES}
+    return Outcome(source.key, counts=counts, failed=failure.message)

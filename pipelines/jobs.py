@@ -1,29 +1,87 @@
-"""Runs a job in this process; its runs are stored where ``dagster dev`` shows them."""
+"""Runs jobs for a command, on the Dagster instance of the installation.
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+They are the jobs of Dagster's schedules and sensors, and their runs are stored where Dagster's page
+shows them.
+"""
+
+import logging
+import uuid
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
-from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 from dagster_shared.error import SerializableErrorInfo
 
 from pipelines.dagster_home import create_dagster_home
-from warehouse.errors import SankofaError
-from warehouse.locks import file_lock
+from pipelines.in_process import open_instance, run_events
+from warehouse.errors import NothingPublished, SankofaError
+from warehouse.locks import try_file_lock
 from warehouse.mart.audit import AuditFailed
 from warehouse.settings import Settings
 
+INGEST, PUBLISH = "ingest", "publish"
 _BY_COMMAND = {"sankofa/by": "command"}
-_FAILURES_ONLY = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
+_FINISHED = (
+    dg.DagsterRunStatus.SUCCESS,
+    dg.DagsterRunStatus.FAILURE,
+    dg.DagsterRunStatus.CANCELED,
+)
+_UNFINISHED = [status for status in dg.DagsterRunStatus if status not in _FINISHED]
+# Dagster passes on only the name of an exception.
+_KINDS: dict[str, type[SankofaError]] = {
+    kind.__name__: kind for kind in (AuditFailed, NothingPublished)
+}
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StepFailure:
+    """Why a step failed, and the metadata that it left."""
+
+    message: str
+    kind: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Run:
+    """A run: iterate it to execute it; then it has metadata by asset and failures by step."""
+
+    def __init__(self, job: str, events: Iterator[dg.DagsterEvent], run_id: str) -> None:
+        self.job, self.run_id, self._events = job, run_id, events
+        self.metadata: dict[str, dict[str, Any]] = {}
+        self.failures: dict[str, StepFailure] = {}
+
+    def __iter__(self) -> Iterator[dg.DagsterEvent]:
+        for event in self._events:
+            if event.event_type == dg.DagsterEventType.ASSET_MATERIALIZATION and event.asset_key:
+                materialization = event.step_materialization_data.materialization
+                key = event.asset_key.to_user_string()
+                self.metadata[key] = _values(materialization.metadata)
+            elif event.is_step_failure:
+                self.failures[str(event.step_key)] = _failure(event)
+            yield event
+
+    def finish(self) -> None:
+        """Execute the run to its end; raise if a step failed."""
+        for _ in self:
+            pass
+        if not self.failures:
+            return
+        why = ", ".join(f"{step}: {failure.message}" for step, failure in self.failures.items())
+        kinds = {failure.kind for failure in self.failures.values()}
+        kind = _KINDS.get(kinds.pop(), SankofaError) if len(kinds) == 1 else SankofaError
+        raise kind(
+            f"the job {self.job} failed in {why.removesuffix('.')}. What does not depend on it is "
+            f"done. `sankofa up` shows run {self.run_id} on Dagster's page"
+        )
 
 
 def instance(settings: Settings) -> dg.DagsterInstance:
     """Open the Dagster instance of an installation; create it if needed."""
     create_dagster_home(settings)
-    os.environ["DAGSTER_HOME"] = str(settings.dagster)
-    return dg.DagsterInstance.get()
+    return open_instance(settings.dagster)
 
 
 def run_job(
@@ -37,37 +95,108 @@ def run_job(
     Assets that do not depend on the failed one have run: a source that fails leaves the
     others running.
     """
-    from pipelines.definitions import definitions
+    with open_runner(settings) as runner:
+        run = runner.start(name, tags=tags, config=config)
+        run.finish()
+    return run.metadata
 
-    with instance(settings) as dagster_instance, _exclusive_run(settings, dagster_instance, name):
-        job = definitions(settings).resolve_job_def(name)
-        result = job.execute_in_process(
-            instance=dagster_instance,
-            raise_on_error=False,
-            run_config={**_FAILURES_ONLY, **(config or {})},
+
+class Runner:
+    """Runs jobs one after the other; made by ``open_runner``."""
+
+    def __init__(self, settings: Settings, dagster_instance: dg.DagsterInstance) -> None:
+        self._settings, self._instance = settings, dagster_instance
+        self._definitions: dg.Definitions | None = None
+
+    def start(
+        self,
+        name: str,
+        *,
+        assets: Collection[dg.AssetKey] = (),
+        tags: Mapping[str, str] | None = None,
+        config: Mapping[str, object] | None = None,
+    ) -> Run:
+        """Return a run of a job, or of some assets of it; it executes while it is iterated."""
+        run_id = str(uuid.uuid4())
+        events = run_events(
+            self._instance,
+            self._job(name),
+            run_id,
+            assets=assets,
             tags={**_BY_COMMAND, **(tags or {})},
+            config=config or {},
         )
-        metadata_by_asset: dict[str, dict[str, Any]] = {
-            event.asset_key.to_user_string(): {
-                label: value.value
-                for label, value in event.step_materialization_data.materialization.metadata.items()
-            }
-            for event in result.get_asset_materialization_events()
-            if event.asset_key is not None
-        }
-        if not result.success:
-            failed = [event for event in result.all_events if event.is_step_failure]
-            raise _kind(failed)(
-                f"the job {name} failed in {', '.join(map(_why, failed))}. What does not depend "
-                f"on it is done. `sankofa up` shows run {result.run_id} on Dagster's page"
-            )
-        return metadata_by_asset
+        return Run(name, self._alive(run_id, events), run_id)
+
+    def observe(self, asset: dg.AssetKey, metadata: Mapping[str, int]) -> None:
+        """Note with an asset what came into it without a run."""
+        self._instance.report_runless_asset_event(dg.AssetObservation(asset, metadata=metadata))
+
+    def _alive(self, run_id: str, events: Iterator[dg.DagsterEvent]) -> Iterator[dg.DagsterEvent]:
+        """Pass events on, holding the lock that shows that this process is alive."""
+        lock = self._settings.dagster / "alive" / run_id
+        with try_file_lock(lock):
+            yield from events
+        lock.unlink(missing_ok=True)
+        run = self._instance.get_run_by_id(run_id)
+        if run is not None and run.status == dg.DagsterRunStatus.CANCELED:
+            # Dagster handles Ctrl-C and ends the run; we end the command.
+            raise KeyboardInterrupt
+
+    def _job(self, name: str) -> dg.JobDefinition:
+        if self._definitions is None:
+            self._definitions = _definitions(self._settings, name)
+        return self._definitions.resolve_job_def(name)
 
 
-def _kind(failed: Sequence[dg.DagsterEvent]) -> type[SankofaError]:
-    """Return the exception class of a failed job: Dagster passes on only its name."""
-    names = {error.cls_name for event in failed if (error := _first_cause(event))}
-    return AuditFailed if names == {AuditFailed.__name__} else SankofaError
+def _definitions(settings: Settings, name: str) -> dg.Definitions:
+    # What publishing needs takes longer to import than a small source to ingest.
+    if name == PUBLISH:
+        from pipelines.definitions import definitions
+
+        return definitions(settings)
+    from pipelines.ingest_definitions import ingest_definitions
+
+    return ingest_definitions(settings)
+
+
+@contextmanager
+def open_runner(settings: Settings) -> Iterator[Runner]:
+    """Open the instance, and clean up after commands that were killed."""
+    with instance(settings) as dagster_instance:
+        _end_dead_runs(settings, dagster_instance)
+        yield Runner(settings, dagster_instance)
+
+
+def _end_dead_runs(settings: Settings, dagster_instance: dg.DagsterInstance) -> None:
+    """End the runs of killed commands, which would keep their slots in the pools for ever.
+
+    A command holds a lock for each of its runs, which the kernel releases if the command dies.
+    """
+    unfinished = dg.RunsFilter(tags=_BY_COMMAND, statuses=_UNFINISHED)
+    for run in dagster_instance.get_runs(unfinished):
+        lock = settings.dagster / "alive" / run.run_id
+        with try_file_lock(lock) as is_dead:
+            # Read again: it may have finished just before the lock was free.
+            current = dagster_instance.get_run_by_id(run.run_id)
+            if not is_dead or current is None or current.is_finished:
+                continue
+            dagster_instance.report_run_failed(current, "its process ended before it did")
+            dagster_instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+        lock.unlink(missing_ok=True)
+
+
+def _failure(event: dg.DagsterEvent) -> StepFailure:
+    data, error = event.step_failure_data, _first_cause(event)
+    kind = "" if error is None else str(error.cls_name)
+    if data.user_failure_data is not None:
+        metadata = _values(data.user_failure_data.metadata)
+        return StepFailure(str(data.user_failure_data.description), kind, metadata)
+    if data.error is not None and kind not in _KINDS:
+        # Nobody expected it: its traceback is worth reading.
+        _log.error("%s failed\n%s", event.step_key, data.error.to_string())
+    message = "" if error is None else error.message.partition(": ")[2].strip()
+    return StepFailure(message or kind or "no reason given", kind)
 
 
 def _first_cause(event: dg.DagsterEvent) -> SerializableErrorInfo | None:
@@ -77,25 +206,5 @@ def _first_cause(event: dg.DagsterEvent) -> SerializableErrorInfo | None:
     return error
 
 
-def _why(event: dg.DagsterEvent) -> str:
-    """Return which step failed, and its error message."""
-    error = _first_cause(event)
-    words = "" if error is None else error.message.partition(": ")[2].strip()
-    return f"{event.step_key}: {words}" if words else str(event.step_key)
-
-
-@contextmanager
-def _exclusive_run(
-    settings: Settings, dagster_instance: dg.DagsterInstance, name: str
-) -> Iterator[None]:
-    """Let one command at a time run a job, and clean up after a killed one.
-
-    The kernel releases the lock of a dead process. So a run of ours that is unfinished while we
-    have the lock has died; it would keep its slot in the pools for ever.
-    """
-    with file_lock(settings.dagster / f"{name}.lock"):
-        unfinished = dg.RunsFilter(job_name=name, tags=_BY_COMMAND, statuses=NOT_FINISHED_STATUSES)
-        for run in dagster_instance.get_runs(unfinished):
-            dagster_instance.report_run_failed(run, "its process ended before it did")
-            dagster_instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
-        yield
+def _values(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {label: value.value for label, value in metadata.items()}

@@ -19,7 +19,7 @@ from assets.ingest.metadata import column_metadata
 from assets.ingest.resources import IngestResource
 from assets.source import Source
 from assets.tenders.portal_files import portals_of
-from pipelines.builds import delete_old_versions
+from pipelines.builds import delete_old_versions, refuse_empty
 from pipelines.publication import Publication
 from quality.checks import check_results, check_specs
 from warehouse.mart.audit import AuditFailed
@@ -88,7 +88,9 @@ class PublishConfig(dg.Config):
 
 def published_assets(sources: Sequence[Source]) -> dg.AssetsDefinition:
     """Return the assets that publish what was loaded from the sources."""
-    return dg.multi_asset(name=BUILD, specs=_specs(sources), check_specs=_CHECKS)(published_build)
+    # The pool makes the second of two publications wait, and says so.
+    decorate = dg.multi_asset(name=BUILD, specs=_specs(sources), check_specs=_CHECKS, pool=BUILD)
+    return decorate(published_build)
 
 
 def _specs(sources: Sequence[Source]) -> list[dg.AssetSpec]:
@@ -167,6 +169,7 @@ def published_build(
     config: PublishConfig, storage: IngestResource, publishing: Publishing
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Publish in one step; a failed audit fails the step, and the build before stays."""
+    refuse_empty(storage.record())
     notice = SAMPLE_NOTICE if storage.landing().world() == "fictional" else NOTICE
     publication = publishing.publication(notice, config.confirm_loss)
     try:

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from assets.ingest.quarantine import document_of, excerpt, may_name_people, retry
 from assets.ingest.sources import sources_of
-from pipelines.ingest import progress_bar
+from pipelines.progress_display import progress_bar
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Landing
 from warehouse.record.quarantine import QuarantinedRow

@@ -2,19 +2,20 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assets.ingest.assets import landed_key
 from assets.ingest.land import land_all
-from assets.ingest.load import load_source
-from assets.ingest.metadata import total_counts
+from assets.ingest.progress import listening, reporter
 from assets.ingest.recording_manifest import ManifestEntry, read_manifest
 from assets.ingest.recordings import Origin, Recordings, observed_at
 from assets.source import Source, refuse_restricted
-from pipelines.ingest import Outcome, progress_bar, source_of
+from pipelines.ingest import Outcome, load, source_of
+from pipelines.jobs import open_runner
+from pipelines.progress_display import ProgressDisplay
 from warehouse.errors import SankofaError
 from warehouse.record.landing import FetchedResponse, Landing
-from warehouse.record.store import Record
 from warehouse.settings import Settings
 
 
@@ -31,10 +32,15 @@ class RecordingOptions:
 
 def ingest_recordings(settings: Settings, options: RecordingOptions) -> Iterator[Outcome]:
     """Land and load recordings, source by source; what could not be read is in the outcome."""
-    for key, entries in _entries(options).items():
-        source = source_of(settings, key)
-        refuse_restricted(source)
-        yield _ingest(settings, source.with_withheld_key(settings.withheld_key), entries)
+    with open_runner(settings) as runner, ProgressDisplay() as display, listening(display.show):
+        for key, entries in _entries(options).items():
+            source = source_of(settings, key)
+            refuse_restricted(source)
+            landed = _land(Landing(settings.landing), source, entries)
+            runner.observe(landed_key(source), {"recordings": len(entries), **_counts(landed)})
+            for loaded in load(runner, [source], display):
+                with display.paused():
+                    yield replace(landed, counts=loaded.counts, failed=loaded.failed)
 
 
 def _entries(options: RecordingOptions) -> dict[str, list[ManifestEntry]]:
@@ -71,36 +77,34 @@ def _given(options: RecordingOptions) -> list[ManifestEntry]:
     return [ManifestEntry(path, options.source, origin) for path in options.paths]
 
 
-def _ingest(settings: Settings, source: Source, entries: Sequence[ManifestEntry]) -> Outcome:
-    landing, record = Landing(settings.landing), Record(settings.record)
+def _land(landing: Landing, source: Source, entries: Sequence[ManifestEntry]) -> Outcome:
     # Before anything is read: it could not be kept.
     landing.refuse_other_world(source.world)
-    recordings = Recordings(source)
-    with progress_bar() as bar:
-        reading = bar.add_task(f"{source.key}: reading", total=len(entries))
+    recordings, progress = Recordings(source), reporter(f"{source.key}: reading")
 
-        def responses() -> Generator[FetchedResponse, None, None]:
-            for entry in entries:
-                yield from _responses(recordings, entry)
-                bar.advance(reading)
+    def responses() -> Generator[FetchedResponse, None, None]:
+        for number, entry in enumerate(entries):
+            progress(number, len(entries))
+            yield from _responses(recordings, entry)
 
-        with closing(responses()) as fetched:
-            documents, new = land_all(landing, fetched)
-        loading = bar.add_task(f"{source.key}: loading", total=None)
-        loads = load_source(
-            record,
-            landing,
-            source,
-            lambda done, total: bar.update(loading, completed=done, total=total),
-        )
+    with closing(responses()) as fetched:
+        documents, new = land_all(landing, fetched)
     return Outcome(
         source.key,
         documents,
         new,
-        total_counts(loads),
         skipped=dict(recordings.skipped),
         problems=tuple(recordings.failed),
     )
+
+
+def _counts(landed: Outcome) -> dict[str, int]:
+    return {
+        "documents": landed.documents,
+        "documents_new": landed.documents_new,
+        "responses left out": sum(landed.skipped.values()),
+        "not read": len(landed.problems),
+    }
 
 
 def _responses(recordings: Recordings, entry: ManifestEntry) -> Iterator[FetchedResponse]:

@@ -1,6 +1,5 @@
 """Nightly schedules: fetch every source in its own run, load the record, publish."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
@@ -13,26 +12,40 @@ _LOOK_BACK: dict[type, int] = {
 }
 
 
-def schedules(landed: Sequence[dg.AssetsDefinition], ingest: Any, publish: Any) -> list[Any]:
-    """Return the schedules: fetch at 3:00, load at 5:00, publish at 5:30."""
-    nightly = [
-        dg.ScheduleDefinition(
-            job=ingest,
-            cron_schedule="0 5 * * *",
-            description="Load the landed documents every night.",
-        ),
-        dg.ScheduleDefinition(
-            job=publish,
-            cron_schedule="30 5 * * *",
-            description="Publish the loaded data every night.",
-        ),
-    ]
-    return [*(_fetching(asset) for asset in landed), *nightly]
+def load_schedule(ingest: Any) -> dg.ScheduleDefinition:
+    """Return the schedule that loads what was fetched, at 5:00."""
+    return dg.ScheduleDefinition(
+        job=ingest,
+        cron_schedule="0 5 * * *",
+        description="Load the landed documents every night.",
+    )
 
 
-def _fetching(asset: dg.AssetsDefinition) -> dg.ScheduleDefinition:
-    """Return the schedule of one source; in a run of its own, a failure stops no other."""
-    name = f"fetch_{asset.key.to_user_string()}"
+def publish_schedule(publish: Any) -> dg.ScheduleDefinition:
+    """Return the schedule that publishes what was loaded, at 5:30."""
+    return dg.ScheduleDefinition(
+        job=publish,
+        cron_schedule="30 5 * * *",
+        description="Publish the loaded data every night.",
+    )
+
+
+def fetch_job(landed: dg.AssetKey) -> str:
+    """Return the name of the job that fetches a source."""
+    return f"fetch_{landed.to_user_string()}"
+
+
+def partition_range(first: str, last: str) -> dict[str, str]:
+    """Return the tags of a run that fetches a range of partitions at once."""
+    return {
+        "dagster/asset_partition_range_start": first,
+        "dagster/asset_partition_range_end": last,
+    }
+
+
+def fetch_schedule(asset: dg.AssetsDefinition) -> dg.ScheduleDefinition:
+    """Return the schedule of one source, at 3:00; in a run of its own, a failure stops no other."""
+    name = fetch_job(asset.key)
     what = asset.descriptions_by_key[asset.key]
     job: Any = dg.define_asset_job(
         name, dg.AssetSelection.assets(asset), description=f"Fetch. {what}"
@@ -58,7 +71,4 @@ def _range(
     keys = partitions.get_partition_keys(current_time=context.scheduled_execution_time)
     if type(partitions) in _LOOK_BACK:
         keys = keys[-1 - _LOOK_BACK[type(partitions)] :]
-    return {
-        "dagster/asset_partition_range_start": keys[0],
-        "dagster/asset_partition_range_end": keys[-1],
-    }
+    return partition_range(keys[0], keys[-1])

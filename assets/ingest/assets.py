@@ -7,7 +7,7 @@ Loading is not: it reads whatever is landed and unread, once for all tables of a
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import dagster as dg
@@ -17,17 +17,19 @@ from assets.filings.fetch import BATCHES
 from assets.ingest.land import land_live, land_sample
 from assets.ingest.load import load_source
 from assets.ingest.metadata import column_metadata, load_metadata
+from assets.ingest.progress import reporter
 from assets.ingest.resources import IngestResource
 from assets.source import Source, require_base_url
 from warehouse.errors import SankofaError, WriteConflict
 from warehouse.record.tables import RecordTable
 from warehouse.settings import Settings
 
+_FIRST_DAY = "2015-01-01"
 # Issuers are hashed into a fixed set of batches: a new issuer makes no batch stale, a backfill of
 # all is one range of partitions, and the Dagster instance need not store a dynamic list.
 _PARTITIONS: Mapping[str, dg.PartitionsDefinition[str]] = {
-    "daily": dg.DailyPartitionsDefinition(start_date="2015-01-01", end_offset=1),
-    "monthly": dg.MonthlyPartitionsDefinition(start_date="2015-01-01", end_offset=1),
+    "daily": dg.DailyPartitionsDefinition(start_date=_FIRST_DAY, end_offset=1),
+    "monthly": dg.MonthlyPartitionsDefinition(start_date=_FIRST_DAY, end_offset=1),
     "by issuer": dg.StaticPartitionsDefinition(BATCHES),
 }
 _FETCH_RETRIES = dg.RetryPolicy(
@@ -37,6 +39,15 @@ _LOAD_RETRIES = dg.RetryPolicy(max_retries=3, delay=5, backoff=dg.Backoff.EXPONE
 FRESHNESS_POLICY = dg.FreshnessPolicy.time_window(
     fail_window=timedelta(hours=48), warn_window=timedelta(hours=30)
 )
+# A source can have thousands of addresses, and each may fail.
+_LONGEST_REASON = 5_000
+
+
+class FetchConfig(dg.Config):
+    """First and last day to fetch, YYYY-MM-DD; the days of a run with partitions are theirs."""
+
+    first_day: str | None = None
+    last_day: str | None = None
 
 
 def source_assets(sources: Iterable[Source], settings: Settings) -> list[dg.AssetsDefinition]:
@@ -56,6 +67,16 @@ def table_key(source: Source, table: RecordTable) -> dg.AssetKey:
     return dg.AssetKey(f"{_name(source)}_{table.name}")
 
 
+def load_step(source: Source) -> str:
+    """Return the name of the step that loads a source."""
+    return _name(source)
+
+
+def partitions_of(source: Source) -> dg.PartitionsDefinition[str] | None:
+    """Return the parts in which a source can be fetched; None if only as a whole."""
+    return _PARTITIONS.get(source.cadence or "")
+
+
 def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
     """Return the asset that fetches a source; a range of partitions is one run."""
 
@@ -63,7 +84,7 @@ def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
         key=landed_key(source),
         group_name=source.subject,
         description=f"Documents of {source.title}, unchanged.",
-        partitions_def=_PARTITIONS.get(source.cadence or ""),
+        partitions_def=partitions_of(source),
         retry_policy=_FETCH_RETRIES,
         freshness_policy=FRESHNESS_POLICY,
         pool=source.key,
@@ -75,11 +96,15 @@ def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
         },
     )
     def landed(
-        context: dg.AssetExecutionContext, storage: IngestResource
+        context: dg.AssetExecutionContext, config: FetchConfig, storage: IngestResource
     ) -> dg.MaterializeResult[None]:
         with _dagster_failures():
             documents, documents_new = land_live(
-                storage.landing(), source, _window(context), settings
+                storage.landing(),
+                source,
+                _window(context, config),
+                settings,
+                reporter(f"{source.key}: fetching"),
             )
         return dg.MaterializeResult(
             metadata={
@@ -120,7 +145,7 @@ def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
         landing, record = storage.landing(), storage.record()
         with _dagster_failures():
             documents, documents_new = land_sample(landing, Path(storage.documents), source)
-            entries = load_source(record, landing, source)
+            entries = load_source(record, landing, source, reporter(f"{source.key}: loading"))
         for table in source.tables:
             counts = {"documents": documents, "documents_new": documents_new}
             counts |= load_metadata(record, source, table, entries)
@@ -129,15 +154,23 @@ def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
     return loaded
 
 
-def _window(context: dg.AssetExecutionContext) -> Window:
-    """Translate the partitions of a run into a window."""
+def _window(context: dg.AssetExecutionContext, config: FetchConfig) -> Window:
+    """Return what a run fetches: its partitions, and the days of its configuration."""
+    days = _day(config.first_day), _day(config.last_day)
     if not context.has_partition_key and not context.has_partition_key_range:
-        return Window()
+        return Window(*days)
     if isinstance(context.assets_def.partitions_def, dg.TimeWindowPartitionsDefinition):
         span = context.partition_time_window
         # Dagster's windows end before their last day, ours with it.
         return Window(span.start.date(), span.end.date() - timedelta(days=1))
-    return Window(batches=frozenset(context.partition_keys))
+    return Window(*days, batches=frozenset(context.partition_keys))
+
+
+def _day(text: str | None) -> date | None:
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise SankofaError(f"{text!r} is not a day: write YYYY-MM-DD") from None
 
 
 @contextmanager
@@ -147,7 +180,10 @@ def _dagster_failures() -> Iterator[None]:
         yield
     except SankofaError as error:
         retryable = isinstance(error, WriteConflict) or bool(getattr(error, "retryable", False))
-        raise dg.Failure(str(error), allow_retries=retryable) from error
+        reason = str(error)
+        if len(reason) > _LONGEST_REASON:
+            reason = f"{reason[:_LONGEST_REASON]}… ({len(reason):,} characters)"
+        raise dg.Failure(reason, allow_retries=retryable) from error
 
 
 def _tags(source: Source) -> dict[str, str]:

@@ -19,13 +19,16 @@ from warehouse.settings import read_settings
 @json_option
 def publish(confirm_loss: str, as_json: bool) -> None:
     """Publish the loaded data as one build, unless its audit fails."""
-    from pipelines.jobs import run_job
+    from pipelines.builds import refuse_empty
+    from pipelines.jobs import PUBLISH, run_job
     from pipelines.quality_report import current_left_out
+    from warehouse.record.store import Record
 
     settings = read_settings(os.environ)
+    refuse_empty(Record(settings.record))
     config = {"ops": {"published_build": {"config": {"confirm_loss": confirm_loss}}}}
     with progress_console().status("Deriving, auditing, exporting"):
-        metadata = run_job(settings, "publish", config=config)
+        metadata = run_job(settings, PUBLISH, config=config)
     data_version = metadata["published_build"]["data_version"]
     left_out = current_left_out(settings)
     if as_json:

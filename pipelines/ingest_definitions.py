@@ -1,0 +1,41 @@
+"""What Dagster runs to bring documents into the record: assets, jobs, schedules and the sensor.
+
+Apart from ``definitions.py``, because importing what publishes takes longer than many an ingest.
+"""
+
+import dagster as dg
+
+from assets.ingest.assets import landed_key, source_assets
+from assets.ingest.resources import IngestResource
+from assets.ingest.sources import sources_of
+from pipelines.jobs import INGEST
+from pipelines.schedules import fetch_schedule, load_schedule
+from pipelines.sensors import new_documents
+from warehouse.settings import Settings
+
+
+def ingest_definitions(settings: Settings) -> dg.Definitions:
+    """Return the definitions that fetch and load the sources of an installation."""
+    sources = sources_of(settings)
+    assets = source_assets(sources, settings)
+    landed_keys = {landed_key(source) for source in sources}
+    landed = [asset for asset in assets if not landed_keys.isdisjoint(asset.keys)]
+    loaded = [asset for asset in assets if asset not in landed]
+    ingest = dg.define_asset_job(
+        INGEST,
+        dg.AssetSelection.assets(*loaded),
+        description="Load the landed documents of every source into the record.",
+    )
+    storage = IngestResource(
+        documents=str(settings.sample),
+        landing_url=settings.landing,
+        record_url=settings.record,
+    )
+    return dg.Definitions(
+        assets=assets,
+        jobs=[ingest],
+        schedules=[*map(fetch_schedule, landed), load_schedule(ingest)],
+        sensors=[new_documents(ingest, storage, sources)],
+        executor=dg.in_process_executor,
+        resources={"storage": storage},
+    )
