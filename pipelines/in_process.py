@@ -33,7 +33,7 @@ _NO_CAPTURE = {
         "class": "NoOpComputeLogManager",
     }
 }
-_NO_RETRIES = {"execution": {"config": {"retries": {"disabled": {}}}}}
+_NO_RETRIES: dict[str, Any] = {"execution": {"config": {"retries": {"disabled": {}}}}}
 # What failed is reported by whoever started the run.
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
