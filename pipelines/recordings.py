@@ -37,7 +37,8 @@ def ingest_recordings(settings: Settings, options: RecordingOptions) -> Iterator
             source = source_of(settings, key)
             refuse_restricted(source)
             landed = _land(Landing(settings.landing), source, entries)
-            runner.observe(landed_key(source), {"recordings": len(entries), **_counts(landed)})
+            if source.fetch is not None:
+                runner.observe(landed_key(source), {"recordings": len(entries), **_counts(landed)})
             for loaded in load(runner, [source], display):
                 with display.paused():
                     yield replace(landed, counts=loaded.counts, failed=loaded.failed)
