@@ -69,7 +69,9 @@ class Source:
     ``archives`` are the formats of archives that are themselves documents of the source, and that
     its parser opens; any other zip or gzip of a recording is unpacked. ``other_hosts`` publish
     documents of the source beside the host of ``base_url``; one may end with a path.
-    ``request_header`` is the name under which the body of a request is landed with the response.
+    ``lookups`` are those of ``requests`` whose responses only tell what to ask for next, and are
+    not landed. ``request_header`` is the name under which the body of a request is landed with
+    the response.
     """
 
     key: str
@@ -90,6 +92,7 @@ class Source:
     tried: date | None = None
     archives: frozenset[Archive] = frozenset()
     other_hosts: tuple[str, ...] = ()
+    lookups: tuple[str, ...] = ()
     request_header: str | None = None
 
     def with_withheld_key(self, key: str) -> "Source":
@@ -112,11 +115,18 @@ class Source:
 
         The paths of ``requests`` are compared; on a host that none of them names, any will do.
         """
-        patterns = [_pattern(self.base_url or "", request) for request in self.requests]
-        asked = f"{method} {_without_scheme(url).partition('?')[0]}"
-        host = asked.partition("/")[0]
-        named = [pattern for begins, pattern in patterns if begins == host.partition(" ")[2]]
-        return not named or any(pattern.fullmatch(asked) for pattern in named)
+        address = _without_scheme(url).partition("?")[0]
+        host = address.partition("/")[0]
+        answering, named = False, False
+        for request in self.requests:
+            request_host, pattern = _pattern(self.base_url or "", request)
+            matches = pattern.fullmatch(f"{method} {address}") is not None
+            if request in self.lookups:
+                if matches:
+                    return False
+            elif request_host == host:
+                answering, named = answering or matches, True
+        return answering or not named
 
     @property
     def permitted(self) -> bool:
@@ -156,6 +166,7 @@ def fictional(source: Source) -> Source:
         base_url=f"{FICTIONAL_URL}/{source.key}",
         fetch=None,
         requests=(),
+        lookups=(),
         rates={},
         license_url=None,
         tried=None,

@@ -32,11 +32,15 @@ class RecordingOptions:
 
 def ingest_recordings(settings: Settings, options: RecordingOptions) -> Iterator[Outcome]:
     """Land and load recordings, source by source; what could not be read is in the outcome."""
+    by_source = [(source_of(settings, key), found) for key, found in _entries(options).items()]
+    landing = Landing(settings.landing)
+    # Before anything is landed: a manifest is checked as a whole.
+    for source, _ in by_source:
+        refuse_restricted(source)
+        landing.refuse_other_world(source.world)
     with open_runner(settings) as runner, ProgressDisplay() as display, listening(display.show):
-        for key, entries in _entries(options).items():
-            source = source_of(settings, key)
-            refuse_restricted(source)
-            landed = _land(Landing(settings.landing), source, entries)
+        for source, entries in by_source:
+            landed = _land(landing, source, entries)
             if source.fetch is not None:
                 runner.observe(landed_key(source), {"recordings": len(entries), **_counts(landed)})
             for loaded in load(runner, [source], display):
@@ -79,8 +83,6 @@ def _given(options: RecordingOptions) -> list[ManifestEntry]:
 
 
 def _land(landing: Landing, source: Source, entries: Sequence[ManifestEntry]) -> Outcome:
-    # Before anything is read: it could not be kept.
-    landing.refuse_other_world(source.world)
     recordings, progress = Recordings(source), reporter(f"{source.key}: reading")
 
     def responses() -> Generator[FetchedResponse, None, None]:

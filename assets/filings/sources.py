@@ -80,6 +80,7 @@ SOURCES = (
         base_url="https://filings.xbrl.org",
         fetch=fetch.xbrl_filings,
         requests=("/api/filings?filter[country]={country}&page[number]={page}", "/{report}.json"),
+        lookups=("/api/filings?filter[country]={country}&page[number]={page}",),
         rates={"filings.xbrl.org": 1.0},
     ),
 )

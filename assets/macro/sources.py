@@ -19,6 +19,12 @@ SOURCES = (
         rates={"worldbank.org": 2.0},
         license_url="https://datacatalog.worldbank.org/public-licenses#cc-by",
         archives=frozenset({"zip"}),
+        # Its files, and older editions of two series, kept with their dates.
+        other_hosts=(
+            "databank.worldbank.org",
+            "raw.githubusercontent.com/datasets/gdp",
+            "raw.githubusercontent.com/datasets/cpi",
+        ),
     ),
     Source(
         "ecb",
@@ -49,6 +55,10 @@ SOURCES = (
         requests=(
             "/fred/series?series_id={series}",
             "/fred/series/observations?series_id={series}&realtime_start={day}&realtime_end={day}",
+            "/fred/series/vintagedates?series_id={series}",
+        ),
+        lookups=(
+            "/fred/series?series_id={series}",
             "/fred/series/vintagedates?series_id={series}",
         ),
         rates={"stlouisfed.org": 2.0},

@@ -36,6 +36,7 @@ def portal_source(entry: PortalEntry) -> Source:
         base_url=entry.base_url,
         fetch=None if entry.request is None else partial(fetch_portal, entry),
         requests=_requests(entry),
+        lookups=_requests(entry, lookups=True),
         cadence=entry.cadence,
         rates=_rates(entry),
         license_url=entry.licence.stated_at,
@@ -66,14 +67,17 @@ def _variant(portal: Portal) -> str:
     return msgspec.json.encode(members, order="deterministic").decode()
 
 
-def _requests(entry: PortalEntry) -> tuple[str, ...]:
+def _requests(entry: PortalEntry, lookups: bool = False) -> tuple[str, ...]:
+    """Return what a portal is asked, or only the lists that name its documents."""
     request = entry.request
     if request is None:
         return ()
-    method = "POST " if isinstance(request, Index) and request.body is not None else ""
-    document = request.document if isinstance(request, Index) else None
-    addresses = (request.whole, method + request.address, document)
-    return tuple(address for address in addresses if address is not None)
+    is_index = isinstance(request, Index)
+    method = "POST " if is_index and request.body is not None else ""
+    lists = (request.whole, method + request.address)
+    documents = (request.document,) if is_index else lists
+    chosen = lists if is_index and lookups else () if lookups else (*lists, *documents)
+    return tuple(dict.fromkeys(address for address in chosen if address is not None))
 
 
 def _rates(entry: PortalEntry) -> Mapping[str, float]:

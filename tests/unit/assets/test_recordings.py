@@ -523,7 +523,13 @@ def test_a_request_is_recognised_by_its_method_host_and_path() -> None:
     source = replace(
         FACTS,
         base_url="https://www.stats.example/api/v1/",
-        requests=("/cpi/{year}.csv?page={n}", "POST /find", "https://files.example/all/{x}.zip"),
+        requests=(
+            "/cpi/{year}.csv?page={n}",
+            "/cpi/index.csv",
+            "POST /find",
+            "https://files.example/all/{x}.zip",
+        ),
+        lookups=("/cpi/index.csv",),
         other_hosts=("files.example", "raw.example/stats"),
     )
     asked = {
@@ -535,6 +541,7 @@ def test_a_request_is_recognised_by_its_method_host_and_path() -> None:
     }
     not_asked = {
         ("POST", "https://stats.example/api/v1/cpi/2024.csv"),
+        ("GET", "https://stats.example/api/v1/cpi/index.csv"),
         ("GET", "https://stats.example/cpi/2024.csv"),
         ("GET", "https://stats.example/api/v1/cpi/2024/1.csv"),
         ("GET", "https://stats.example/api/v1/cpi/2024.csvx"),
