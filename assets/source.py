@@ -15,7 +15,7 @@ from assets.fetching.fetchers import Fetch, FetchTask, Window
 from assets.parsing.parsed import Parsed
 from warehouse.errors import LicenceError
 from warehouse.public_urls import FICTIONAL_URL
-from warehouse.record.landing import Document, World
+from warehouse.record.landing import Document, Landing, World
 from warehouse.record.tables import RecordTable
 from warehouse.settings import Settings
 from warehouse.tables import LicenseClass
@@ -71,7 +71,8 @@ class Source:
     documents of the source beside the host of ``base_url``; one may end with a path.
     ``lookups`` are those of ``requests`` whose responses only tell what to ask for next, and are
     not landed. ``request_header`` is the name under which the body of a request is landed with
-    the response.
+    the response. ``member_url`` gives the publisher's own address of a file that it also publishes
+    in a zip, by its name there; else None.
     """
 
     key: str
@@ -94,6 +95,7 @@ class Source:
     other_hosts: tuple[str, ...] = ()
     lookups: tuple[str, ...] = ()
     request_header: str | None = None
+    member_url: Callable[[str], str | None] | None = None
 
     def with_withheld_key(self, key: str) -> "Source":
         """Return the source with parsers that hash withheld parties under ``key``."""
@@ -171,6 +173,7 @@ def fictional(source: Source) -> Source:
         license_url=None,
         tried=None,
         other_hosts=(),
+        member_url=None,
     )
 
 
@@ -195,7 +198,13 @@ def asked_url_of(source: Source, settings: Settings) -> str:
     return require_base_url(source) if mirror is None else mirror.replacement
 
 
-def fetch_task(client: Client, source: Source, window: Window, settings: Settings) -> FetchTask:
+def fetch_task(
+    client: Client,
+    source: Source,
+    window: Window,
+    settings: Settings,
+    landing: Landing | None = None,
+) -> FetchTask:
     """Return the task of fetching a window of a source, through its mirror if one is set."""
     return FetchTask(
         client.through(mirror_of(source, settings)),
@@ -204,6 +213,7 @@ def fetch_task(client: Client, source: Source, window: Window, settings: Setting
         require_base_url(source),
         window,
         settings,
+        landing,
     )
 
 

@@ -12,6 +12,8 @@ import msgspec
 
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.file_columns import FileColumn
+from assets.filings.fetch import FACTS, FEW, LISTS
+from assets.filings.places import MARKET_MEANINGS, MARKETS
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 from warehouse.contract.body_schemas import ROW_SCHEMAS
@@ -129,8 +131,45 @@ def sources() -> str:
         "[operating.md](operating.md#live-sources) describes live fetching, "
         "[add-a-source.md](add-a-source.md) how to add a source.",
         _table(("key", "what it is", "licence", "tables", "fetched live"), map(_source, SOURCES)),
+        *_sec_issuers(),
     )
     return "\n\n".join(parts) + "\n"
+
+
+def _sec_issuers() -> tuple[str, ...]:
+    """Return the section on which SEC issuers are followed."""
+    countries = {
+        because: ", ".join(iso for iso, why in MARKETS.items() if why == because)
+        for because in MARKET_MEANINGS
+    }
+    return (
+        "## SEC issuers",
+        "`sec-submissions` and `sec-companyfacts` follow every filer whose business address or "
+        "incorporation lies in an African or emerging market and whose recent filings contain a "
+        "10-K, 20-F, 40-F or 6-K with XBRL. EDGAR's place codes are in "
+        "`assets/filings/edgar_places.csv`, the markets in `assets/filings/markets.csv`:",
+        _table(
+            ("a market is", "countries"),
+            ((meaning, countries[because]) for because, meaning in MARKET_MEANINGS.items()),
+        ),
+        "The place decides, not the business: a shipping company incorporated in Liberia is "
+        "followed, an African retailer with its seat in Germany is not. `SANKOFA_CIKS` changes "
+        "that:",
+        _table(
+            ("`SANKOFA_CIKS`", "followed"),
+            (
+                ("not set", "the issuers of the rule"),
+                ("`+1756708 -884887`", "the issuers of the rule, 1756708 too, 884887 not"),
+                ("`1172724 314590`", "only these two"),
+            ),
+        ),
+        f"The default way is the SEC's nightly zips ({LISTS.zip_url} and {FACTS.zip_url}): each "
+        "followed issuer's file becomes a document of its own, under the SEC's address of that "
+        f"file. A list of at most {FEW} CIKs, or a batch of a backfill, is asked for issuer by "
+        "issuer instead. Facts follow the issuers whose lists were landed from the zip; if none "
+        "were, the zip of lists is read first. All members of a zip given as a recording are "
+        "read, whatever the rule says.",
+    )
 
 
 def _source(source: Source) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ nothing else reads the environment. To add a setting, add a field to ``Settings`
 """
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,9 +24,13 @@ _PREFIX = "SANKOFA_"
 class SettingError(SankofaError):
     """A setting has a value that is not allowed; ``name`` is the environment variable."""
 
-    def __init__(self, name: str, text: str, allowed: str) -> None:
-        super().__init__(f"{name} is {text!r:.120}; give {allowed}")
+    def __init__(self, name: str, text: str, allowed: str, verb: str = "is") -> None:
+        super().__init__(f"{name} {verb} {text!r:.120}; give {allowed}")
         self.name = name
+
+
+class BadItem(ValueError):
+    """One item of a list is not allowed; its text is the message."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,19 @@ def _list_of(*choices: str) -> Kind:
     return Kind(parse, f"{one_of}, separated by commas or spaces")
 
 
+def _parse_ciks(text: str) -> tuple[str, ...]:
+    words = text.replace(",", " ").split()
+    signs, numbers = {word[0] in "+-" for word in words}, set[int]()
+    for word in words:
+        if not re.fullmatch(r"[+-]?[0-9]{1,10}", word):
+            raise BadItem(word)
+        number = int(word.lstrip("+-"))
+        if (len(signs) == 2 and word[0] not in "+-") or (True in signs and number in numbers):
+            raise BadItem(word)
+        numbers.add(number)
+    return tuple(words)
+
+
 def _choice(*choices: str) -> Kind:
     def parse(text: str) -> str:
         if text.strip() not in choices:
@@ -127,6 +145,11 @@ _CONTACT = Kind(
     lambda text: _parse_contact(text) if text else "", "an e-mail address or a web page"
 )
 _LIST = _list_of()
+_CIKS = Kind(
+    _parse_ciks,
+    "CIKs of up to ten digits: either all bare, for only these, or each once with + or -, for "
+    "those of the rule with more or less",
+)
 
 
 def _in_home(name: str) -> dict[str, Any]:
@@ -299,7 +322,13 @@ class Settings:
     ]
     ciks: Annotated[
         tuple[str, ...],
-        Setting("SANKOFA_CIKS", _LIST, "SEC issuers, by CIK.", default_meaning="a built-in list"),
+        Setting(
+            "SANKOFA_CIKS",
+            _CIKS,
+            "SEC issuers by CIK: `1172724 314590` for only these; `+1756708 -917851` for those of "
+            "the rule with one more and one less.",
+            default_meaning="by [rule](sources.md#sec-issuers)",
+        ),
     ]
     xbrl_countries: Annotated[
         tuple[str, ...],
@@ -471,5 +500,7 @@ def readable_settings(environment: Mapping[str, str]) -> tuple[Settings, list[Se
 def _parse(kind: Kind, name: str, text: str) -> Any:
     try:
         return kind.parse(text)
+    except BadItem as error:
+        raise SettingError(name, str(error), kind.allowed, "contains") from None
     except ValueError:
         raise SettingError(name, text, kind.allowed) from None

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from assets.fetching.client import Client, FetchError, SourceResponse
 from assets.fetching.http_bodies import RETRYABLE_STATUSES, ExpectedFormat
 from warehouse.errors import SankofaError
-from warehouse.record.landing import FetchedResponse
+from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.settings import Settings
 from warehouse.tables import LicenseClass
 
@@ -40,7 +40,10 @@ class Window:
 
 @dataclass(frozen=True)
 class FetchTask:
-    """One fetch: the source and its licence, the URL it is fetched from, and what to fetch."""
+    """One fetch: the source and its licence, the URL it is fetched from, and what to fetch.
+
+    ``landing`` shows what was landed before, to a fetcher that needs it to know what to ask for.
+    """
 
     client: Client
     source: str
@@ -48,6 +51,7 @@ class FetchTask:
     base_url: str
     window: Window
     settings: Settings
+    landing: Landing | None = None
 
     def url(self, path: str, parameters: Mapping[str, str | int] | None = None) -> str:
         """Return a URL of the source."""

@@ -1,80 +1,106 @@
-"""The SEC's nightly zips: one member per issuer, parsed like the single file of that issuer.
+"""The SEC's nightly zips: one file per issuer, the same that is served at its own address.
 
-A member that cannot be read is rejected by its name; the others are loaded.
+``submissions.zip`` names about a million filers and ``companyfacts.zip`` has gigabytes of facts:
+members are read one at a time, and most of the former only as far as their addresses.
 """
 
-import io
 import re
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import IO
 
-from assets.filings import companyfacts, submissions
-from assets.parsing.parsed import Parsed, extend_parsed, join_parts
-from assets.parsing.zips import UNREADABLE, open_zip, zip_members
-from assets.source import Parse
-from warehouse.record.landing import Document
-from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RecordTable
+from assets.fetching.client import FetchError
+from assets.filings.issuers import follows_rule, may_follow
+from assets.parsing.zips import UNREADABLE, zip_members
 
-COMPANYFACTS, SUBMISSIONS = "sec-companyfacts-bulk", "sec-submissions-bulk"
-# Issuers per part: a part is appended in one commit and held in memory.
-ISSUERS_PER_PART = 48
 # The largest issuers have about 20 MB of facts: a larger member is not an issuer's.
 LARGEST_MEMBER = 256 << 20
 
-_READ: dict[str, tuple[Parse, RecordTable]] = {
-    COMPANYFACTS: (companyfacts.parse, FUNDAMENTALS),
-    SUBMISSIONS: (submissions.parse, ENTITIES),
-}
-_MEMBER = re.compile(r"(?:.*/)?CIK[0-9]{10}(?:-submissions-[0-9]+)?\.json")
+# A list of submissions begins with the filer and ends with the filings.
+_HEAD = 4 << 10
+_ADDRESSES, _FILINGS = b'"addresses"', b'"filings"'
+_NAME = re.compile(r"(?:.*/)?(CIK([0-9]{10})(-submissions-[0-9]+)?\.json)")
 
 
-def parse(document: Document, body: bytes) -> Parsed:
-    """Parse a small zip as a whole."""
-    return join_parts(stream(document, io.BytesIO(body)))
+def file_name(member_name: str) -> str | None:
+    """Return the name of the file of an issuer that a member is; None if it is none."""
+    match = _NAME.fullmatch(member_name)
+    return match[1] if match else None
 
 
-def stream(document: Document, body: IO[bytes]) -> Iterator[Parsed]:
-    """Parse a zip of any length, part by part; the source decides which parser its members need."""
-    parse_member, table = _READ[document.source]
-    parsed, read = Parsed(), 0
-    for read, (name, member) in enumerate(_members(body), 1):
-        if isinstance(member, str):
-            parsed.reject(table, document, name, member)
-        else:
-            extend_parsed(
-                # The member's own address, so that its rows say where they were read.
-                parsed,
-                parse_member(replace(document, url=f"{document.url}!/{name}"), member),
-            )
-        if read % ISSUERS_PER_PART == 0:
-            yield parsed
-            parsed = Parsed()
-    if not read:
-        parsed.reject(table, document, "", "the zip holds no issuer")
-    if parsed.rows or parsed.rejected:
-        yield parsed
+@dataclass(frozen=True)
+class Member:
+    """A file of an issuer in a zip; ``older``: an older page of its list of submissions."""
+
+    name: str
+    cik: str
+    older: bool
+    info: zipfile.ZipInfo
 
 
-def _members(body: IO[bytes]) -> Iterator[tuple[str, bytes | str]]:
-    """Yield the name and body of every member; instead of the body a reason if it is unreadable."""
+class BulkFile:
+    """An open zip of issuers' files."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+
+    def members(self) -> Iterator[Member]:
+        """Yield the files of issuers; others, such as a placeholder, are passed by."""
+        for info in zip_members(self._archive):
+            if match := _NAME.fullmatch(info.filename):
+                yield Member(match[1], match[2], match[3] is not None, info)
+
+    def read(self, member: Member) -> bytes:
+        """Return the content of a member; ValueError if it is damaged or too large."""
+        if member.info.file_size > LARGEST_MEMBER:
+            raise ValueError(f"{member.info.file_size} bytes unpacked: more than an issuer has")
+        try:
+            with self._archive.open(member.info) as content:
+                # No more than the stated size: a zip bomb states a small one.
+                return content.read(member.info.file_size)
+        except UNREADABLE as error:
+            raise ValueError(f"damaged: {error or type(error).__name__}") from None
+
+    def may_follow(self, member: Member) -> bool:
+        """Return False if the rule cannot take a filer, from the beginning of its list."""
+        try:
+            with self._archive.open(member.info) as content:
+                head = content.read(_HEAD)
+                addresses = head.find(_ADDRESSES)
+                filings = head.find(_FILINGS, addresses)
+                if 0 <= addresses < filings:
+                    head = head[:filings]
+                else:
+                    head += content.read(LARGEST_MEMBER)
+        except UNREADABLE:
+            # Reading all of it will say what is wrong.
+            return True
+        return may_follow(head)
+
+
+@contextmanager
+def open_bulk(body: IO[bytes], url: str) -> Iterator[BulkFile]:
+    """Open a downloaded zip; FetchError if it is none."""
     try:
-        with open_zip(body) as archive:
-            for info in zip_members(archive):
-                yield info.filename, _read(archive, info)
-    except zipfile.BadZipFile as error:
-        yield "", f"not a zip: {error}"
-
-
-def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes | str:
-    """Read one member, but no more than its stated size: a zip bomb states a small one."""
-    if not _MEMBER.fullmatch(info.filename):
-        return "not named as the file of an issuer"
-    if info.file_size > LARGEST_MEMBER:
-        return f"{info.file_size} bytes unpacked: more than an issuer has"
-    try:
-        with archive.open(info) as member:
-            return member.read(info.file_size)
+        archive = zipfile.ZipFile(body)
     except UNREADABLE as error:
-        return f"damaged: {error or type(error).__name__}"
+        raise FetchError(f"{url} is not a zip ({error}); try again", retryable=True) from None
+    with archive:
+        yield BulkFile(archive)
+
+
+def issuers_by_rule(submissions: BulkFile) -> tuple[set[str], dict[str, str]]:
+    """Return the CIKs that the rule takes, and why some filers could not be judged, by CIK."""
+    followed: set[str] = set()
+    unreadable: dict[str, str] = {}
+    for member in submissions.members():
+        if member.older or not submissions.may_follow(member):
+            continue
+        try:
+            if follows_rule(submissions.read(member)):
+                followed.add(member.cik)
+        except ValueError as error:
+            unreadable[member.cik] = str(error)
+    return followed, unreadable

@@ -1,102 +1,224 @@
-"""Fetch filings: SEC EDGAR by issuer or in bulk, and the reports of filings.xbrl.org."""
+"""Fetch the SEC's lists of submissions and company facts: from its nightly zips, or by issuer.
+
+The zips are the default. A few issuers, named in the settings or chosen by batches, are asked for
+one by one. Both ways land the same documents, one per issuer, under the SEC's own address of it.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import IO, Any, cast
 
 from assets.fetching import fetchers
 from assets.fetching.client import FetchError
 from assets.fetching.fetchers import FetchTask
-from warehouse.record.landing import FetchedResponse
+from assets.filings.bulk import BulkFile, file_name, issuers_by_rule, open_bulk
+from assets.filings.issuers import ChosenIssuers, follows_rule
+from warehouse.record.landing import Document, FetchedResponse, Landing
 
-# CIK -> name; the default unless the settings list others.
-ISSUERS: dict[str, str] = {
-    "1172724": "Gold Fields",
-    "314590": "Sasol",
-    "1067428": "AngloGold Ashanti",
-    "1023514": "Harmony Gold",
-    "1023512": "DRDGOLD",
-    "1786909": "Sibanye Stillwater",
-    "1756708": "Jumia",
-    "1046179": "Taiwan Semiconductor",
-    "917851": "Vale",
-    "1119639": "Petrobras",
-}
-COUNTRIES = ("UA",)
+API = "https://data.sec.gov"
+ZIPS = "https://www.sec.gov/Archives/edgar/daily-index"
+SUBMISSIONS = "sec-submissions"
+# Up to so many issuers are asked for one by one: the answers of more are larger than the zip.
+FEW = 500
 # Fixed batches of issuers, for partitions: see ``batch_of``.
 BATCHES = tuple(f"{number:02}" for number in range(16))
+# Landed with a document that came in a zip: the address of the zip, and of which day it was.
+ZIP_HEADER, ZIP_DATE_HEADER = "x-zip", "x-zip-last-modified"
 
-_PAGE = 100
+_FILER_URL = re.compile(r"/CIK([0-9]{10})\.json$")
 _OLDER_PAGE = re.compile(r"CIK[0-9]{10}-submissions-[0-9]+\.json")
+# Thousands of members can fail for one reason: so many failures are told.
+_TOLD = 5
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Where the SEC has one kind of file: of all issuers in a zip, and of each by itself."""
+
+    zip_path: str
+    path: str
+
+    @property
+    def zip_url(self) -> str:
+        """The SEC's address of the zip."""
+        return f"{ZIPS}/{self.zip_path}"
+
+    def url_of(self, name: str) -> str:
+        """Return the SEC's own address of the file of an issuer."""
+        return f"{API}/{self.path}/{name}"
+
+    def member_url(self, member_name: str) -> str | None:
+        """Return the same of a member of any zip; None if it is no issuer's."""
+        name = file_name(member_name)
+        return None if name is None else self.url_of(name)
+
+
+LISTS = _Files("bulkdata/submissions.zip", "submissions")
+FACTS = _Files("xbrl/companyfacts.zip", "api/xbrl/companyfacts")
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """The issuers to fetch, and why some filers could not be judged."""
+
+    ciks: frozenset[str]
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+_FetchOne = Callable[[FetchTask, str], Iterator[FetchedResponse]]
+_Choose = Callable[[BulkFile], _Followed]
 
 
 def submissions(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the list of filings of every issuer, with the older pages it names.
+    """Fetch the list of filings of every issuer, with its older pages.
 
-    The source cannot be queried by date; an issuer whose list has not changed yields nothing.
+    The source cannot be queried by date; an issuer whose list has not changed adds nothing.
     """
-    names = _issuers(task)
-    return fetchers.fetch_all(task.source, names, partial(_submissions, task))
+    chosen = ChosenIssuers.from_words(task.settings.ciks)
+    if chosen.by_rule:
+        return _from_zip(task, LISTS, partial(_by_rule, task, chosen), chosen)
+    return _some(task, LISTS, chosen, _submissions)
 
 
 def companyfacts(task: FetchTask) -> Iterator[FetchedResponse]:
     """Fetch all facts of every issuer; the source cannot be queried by date."""
-    names = _issuers(task)
-    return fetchers.fetch_all(task.source, names, partial(_companyfacts, task))
-
-
-def companyfacts_bulk(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the nightly zip of all issuers' facts in one download.
-
-    It is landed as one body: a zip with one ``CIK##########.json`` per issuer, like a single
-    response of companyfacts. The loader reads it through ``Source.stream``: a zip is opened from
-    its end, so the stream copies the body to a temporary file first, then parses member by
-    member; memory stays that of one issuer.
-    """
-    url = f"{task.base_url}/xbrl/companyfacts.zip"
-    return task.download(url, "zip")
-
-
-def submissions_bulk(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the nightly zip of all filers' lists; it is read like the zip of facts."""
-    url = f"{task.base_url}/bulkdata/submissions.zip"
-    return task.download(url, "zip")
-
-
-def xbrl_filings(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the reports that were added to the index in the window, with their dates and ids."""
-    names = task.settings.xbrl_countries or COUNTRIES
-    return fetchers.fetch_all(task.source, names, partial(_country, task))
+    chosen = ChosenIssuers.from_words(task.settings.ciks)
+    if chosen.by_rule and _in_all_batches(task):
+        return _from_zip(task, FACTS, lambda _: _followed(task, chosen), chosen)
+    return _some(task, FACTS, chosen, _companyfacts)
 
 
 def batch_of(cik: str) -> str:
     """Return the batch of an issuer, which never depends on the other issuers."""
-    return BATCHES[int(_padded(cik)) % len(BATCHES)]
+    return BATCHES[int(cik) % len(BATCHES)]
 
 
-def _issuers(task: FetchTask) -> tuple[str, ...]:
-    names = task.settings.ciks or tuple(ISSUERS)
-    if not task.window.batches:
-        return names
-    return tuple(name for name in names if batch_of(name) in task.window.batches)
+def _in_all_batches(task: FetchTask) -> bool:
+    return not task.window.batches or task.window.batches >= set(BATCHES)
 
 
-def _padded(cik: str) -> str:
-    if not re.fullmatch(r"[0-9]{1,10}", cik):
-        raise FetchError(f"{cik!r:.40} is not a CIK: give up to ten digits")
-    return cik.zfill(10)
+def _in_batches(task: FetchTask, cik: str) -> bool:
+    return not task.window.batches or batch_of(cik) in task.window.batches
+
+
+def _some(
+    task: FetchTask, files: _Files, chosen: ChosenIssuers, fetch_one: _FetchOne
+) -> Iterator[FetchedResponse]:
+    """Fetch a list or batches of issuers: one by one if they are few."""
+    followed = _Followed(frozenset(chosen.only)) if chosen.only else _followed(task, chosen)
+    ciks = [cik for cik in chosen.only or sorted(followed.ciks) if _in_batches(task, cik)]
+    if len(ciks) <= FEW:
+        yield from fetchers.fetch_all(task.source, ciks, partial(fetch_one, task))
+    else:
+        followed = _Followed(frozenset(ciks), followed.failures)
+        yield from _from_zip(task, files, lambda _: followed, chosen)
+
+
+def _from_zip(
+    task: FetchTask, files: _Files, choose: _Choose, chosen: ChosenIssuers
+) -> Iterator[FetchedResponse]:
+    """Download a zip and yield the files of the issuers that ``choose`` names, one at a time."""
+    for zipped, bulk in _zips(task, files):
+        followed = choose(bulk)
+        failures, found = dict(followed.failures), set[str]()
+        for member in bulk.members():
+            if member.cik not in followed.ciks:
+                continue
+            found.add(member.cik)
+            try:
+                body = bulk.read(member)
+            except ValueError as error:
+                failures[member.name] = str(error)
+                continue
+            yield replace(
+                zipped,
+                url=files.url_of(member.name),
+                body=body,
+                headers=_zip_headers(zipped, files),
+            )
+        missing = (chosen.named & followed.ciks) - found
+        failures |= dict.fromkeys(sorted(missing), "not in the zip")
+        _raise_failures(files.zip_url, failures)
+
+
+def _zips(task: FetchTask, files: _Files) -> Iterator[tuple[FetchedResponse, BulkFile]]:
+    """Yield a zip, once it is downloaded to a temporary file."""
+    # A mirror has the zips beside the files of single issuers.
+    url = f"{task.base_url}/{files.zip_path}" if task.client.is_mirrored else files.zip_url
+    for zipped in task.download(url, "zip"):
+        with open_bulk(cast(IO[bytes], zipped.body), files.zip_url) as bulk:
+            yield zipped, bulk
+
+
+def _zip_headers(zipped: FetchedResponse, files: _Files) -> dict[str, str]:
+    # Not the headers themselves: the ETag of the zip must not be sent for a file of its own.
+    headers = {"content-type": "application/json", ZIP_HEADER: files.zip_url}
+    modified = zipped.headers.get("last-modified")
+    return headers if modified is None else headers | {ZIP_DATE_HEADER: modified}
+
+
+def _raise_failures(url: str, failures: dict[str, str]) -> None:
+    if not failures:
+        return
+    told = [f"{name}: {reason}" for name, reason in list(failures.items())[:_TOLD]]
+    more = f", and {len(failures) - _TOLD:,} more" if len(failures) > _TOLD else ""
+    raise FetchError(f"{url} did not arrive complete. {'. '.join(told)}{more}")
+
+
+def _by_rule(task: FetchTask, chosen: ChosenIssuers, lists: BulkFile) -> _Followed:
+    """Return the issuers of the rule, with the changes of the setting."""
+    ciks, failures = issuers_by_rule(lists)
+    if not ciks:
+        raise FetchError(
+            f"{LISTS.zip_url}: the rule takes none of its filers, so its form may have "
+            "changed; report it"
+        )
+    followed = (cik for cik in chosen.applied_to(ciks) if _in_batches(task, cik))
+    return _Followed(frozenset(followed), failures)
+
+
+def _followed(task: FetchTask, chosen: ChosenIssuers) -> _Followed:
+    """Return the issuers of the rule from the landed lists; without those, from the zip of lists.
+
+    A list that changes its mind about the rule counts from the next fetch of the lists.
+    """
+    landed = _landed_by_rule(task.landing) if task.landing is not None else None
+    if landed is not None:
+        return _Followed(chosen.applied_to(landed))
+    (followed,) = (_by_rule(task, chosen, lists) for _, lists in _zips(task, LISTS))
+    return followed
+
+
+def _landed_by_rule(landing: Landing) -> list[str] | None:
+    """Return the issuers of the rule whose lists are landed; None if no zip of lists was."""
+    # In the order in which they were observed: the newest list of an issuer wins.
+    lists: dict[str, Document] = {}
+    for document in landing.documents(SUBMISSIONS):
+        if match := _FILER_URL.search(document.url):
+            lists[match[1]] = document
+    if not any(ZIP_HEADER in document.headers for document in lists.values()):
+        return None
+    return [cik for cik, document in lists.items() if _is_followed(landing.read(document))]
+
+
+def _is_followed(body: bytes) -> bool:
+    try:
+        return follows_rule(body)
+    except ValueError:
+        # Its parser says what is wrong with it.
+        return False
 
 
 def _submissions(task: FetchTask, cik: str) -> Iterator[FetchedResponse]:
-    response = task.client.get(
-        f"{task.base_url}/submissions/CIK{_padded(cik)}.json", "json", conditional=True
-    )
+    url = f"{task.base_url}/{LISTS.path}"
+    response = task.client.get(f"{url}/CIK{cik}.json", "json", conditional=True)
     if not response.changed:
         return
     # The list names only the recent filings; older ones are in files beside it.
     older = [
-        task.client.get(f"{task.base_url}/submissions/{name}", "json")
+        task.client.get(f"{url}/{name}", "json")
         for name in _older_pages(fetchers.response_json(response))
     ]
     for page in (response, *older):
@@ -115,56 +237,7 @@ def _older_pages(filer: Any) -> list[str]:
 
 
 def _companyfacts(task: FetchTask, cik: str) -> Iterator[FetchedResponse]:
-    url = f"{task.base_url}/api/xbrl/companyfacts/CIK{_padded(cik)}.json"
+    url = f"{task.base_url}/{FACTS.path}/CIK{cik}.json"
     response = task.client.get(url, "json", conditional=True)
     if response.changed:
         yield task.landable(response)
-
-
-def _country(task: FetchTask, country: str) -> Iterator[FetchedResponse]:
-    for filing in _index(task, country):
-        path, added = (
-            fetchers.json_member(filing, "json_url"),
-            str(fetchers.json_member(filing, "date_added")),
-        )
-        # A filing without a JSON report is one that the index could not convert.
-        if not path or (task.window.to and added[:10] > str(task.window.to)):
-            continue
-        response = task.client.get(
-            f"{task.base_url}/{str(path).lstrip('/')}", "json", conditional=True
-        )
-        if response.changed:
-            # The report states neither: its parser reads them from the landed headers.
-            report_id = str(fetchers.json_member(filing, "fxo_id"))
-            extra_headers = {"x-date-added": added, "x-fxo-id": report_id}
-            yield task.landable(response, extra_headers)
-
-
-def _index(task: FetchTask, country: str) -> Iterator[Any]:
-    """Yield the filings of a country, newest first, back to the first day of the task.window."""
-    query: dict[str, str | int] = {
-        "filter[country]": country,
-        "page[size]": _PAGE,
-        "sort": "-date_added",
-    }
-    seen, count, page = 0, 1, 1
-    while seen < count:
-        response = task.client.get(task.url("api/filings", query | {"page[number]": page}), "json")
-        index = fetchers.response_json(response)
-        filings, count = (
-            fetchers.json_member(index, "data"),
-            fetchers.json_member(index, "meta", "count"),
-        )
-        if not isinstance(filings, list) or not isinstance(count, int):
-            raise FetchError(f"{response.url}: not a page of the index; report it")
-        # Otherwise a page that fails quietly would look like the end.
-        if not filings and seen < count:
-            raise FetchError(f"{country}: page {page} is empty after {seen} of {count}; try again")
-        for filing in filings:
-            attributes = fetchers.json_member(filing, "attributes")
-            if task.window.from_ and str(fetchers.json_member(attributes, "date_added"))[:10] < str(
-                task.window.from_
-            ):
-                return
-            yield attributes
-        seen, page = seen + len(filings), page + 1

@@ -37,7 +37,8 @@ def land_live(
         stored_headers=stored_headers(landing, source.key),
         progress=progress,
     ) as client:
-        return land_all(landing, source.fetch(fetch_task(client, source, window, settings)))
+        task = fetch_task(client, source, window, settings, landing)
+        return land_all(landing, source.fetch(task))
 
 
 def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int, int]:

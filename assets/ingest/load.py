@@ -20,6 +20,8 @@ from warehouse.tables import LoadEntry
 
 # Documents per append: each append is one Delta commit, which costs more than parsing a page.
 BATCH = 64
+# Bytes per append: the rows of a batch are in memory together. A longer document is one by itself.
+BATCH_BYTES = 32 << 20
 # Larger bodies are streamed, if their source can.
 LARGE = 16 << 20
 
@@ -97,16 +99,18 @@ def _batches(
 ) -> Iterator[list[Document]]:
     """Group documents; one that is large or may withdraw something gets its own batch."""
     batch: list[Document] = []
+    size = 0
     for document in pending:
         large = source.parser.stream is not None and document.size > LARGE
         own_batch = large or _may_withdraw(source, document, first_read)
-        if batch and (own_batch or len(batch) == BATCH):
+        if batch and (own_batch or len(batch) == BATCH or size + document.size > BATCH_BYTES):
             yield batch
-            batch = []
+            batch, size = [], 0
         batch.append(document)
+        size += document.size
         if own_batch:
             yield batch
-            batch = []
+            batch, size = [], 0
     if batch:
         yield batch
 

@@ -131,7 +131,8 @@ class Recordings:
             def beside(name: str = name, label: str = label) -> dict[str, str]:
                 return read_headers(headers.get(f"{name}.headers.json"), f"{label}.headers.json")
 
-            member = _Recorded(label, name, body, beside, recorded.member_origin(name))
+            origin = recorded.member_origin(name, self.source)
+            member = _Recorded(label, name, body, beside, origin)
             try:
                 yield from self._recorded(member, depth + 1)
             except SankofaError as error:
@@ -254,16 +255,18 @@ class _Recorded:
             )
         return self.origin.of(self.name) if self.origin.is_base else self.origin
 
-    def member_origin(self, name: str) -> Origin | None:
+    def member_origin(self, name: str, source: Source) -> Origin | None:
         """Return the origin of a member of this zip.
 
-        If the zip has an address of its own, the member is named within it.
+        If the zip has an address of its own, the member is named within it, unless the publisher
+        has the same file at an address of its own.
         """
         if self.origin is None:
             return None
         own = self.origin.of(self.name) if self.origin.is_base else self.origin
         if urlsplit(own.url).path.lower().endswith(".zip"):
-            return replace(own, url=member_url(own.url, name))
+            published = source.member_url(name) if source.member_url is not None else None
+            return replace(own, url=published or member_url(own.url, name))
         _refuse_base_with_query(own)
         return own.of(name)
 

@@ -15,7 +15,6 @@ import pytest
 
 from assets.fetching.client import Client, FetchError, Mirror
 from assets.fetching.fetchers import FetchTask, Window, fetch_all
-from assets.filings import fetch as filings
 from assets.ingest.land import land_all, stored_headers
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
@@ -120,9 +119,9 @@ def test_each_source_is_fetched_under_its_own_licence(
     server.on("/api/v2/isin-lei/latest/download", Reply(zipped(a="LEI,ISIN\n")))
     server.on("/submissions/CIK0001172724.json", reply({"cik": 1}))
     monkeypatch.setattr(macro, "RATES", ("D.ZAR.EUR.SP00.A",))
-    monkeypatch.setattr(filings, "ISSUERS", {"1172724": ""})
+    settings = configured(CIKS="1172724")
     for key in ("worldbank", "ecb", "isin-lei", "sec-submissions"):
-        (document,) = fetch(key, client, server.base, ALWAYS, configured())
+        (document,) = fetch(key, client, server.base, ALWAYS, settings)
         assert (document.source, document.license_class) == (key, stated[key])
 
 
@@ -468,21 +467,11 @@ def test_an_issuer_that_fails_does_not_stop_the_others(server: Replay, client: C
     server.on("/api/xbrl/companyfacts/CIK0000000002.json", reply({"cik": 2}))
 
     documents, words = documents_and_error(
-        fetch("sec-companyfacts", client, server.base, ALWAYS, configured(CIKS="1 2 x"))
+        fetch("sec-companyfacts", client, server.base, ALWAYS, configured(CIKS="1 2"))
     )
 
     assert [document.url[-6:] for document in documents] == ["2.json"]
     assert "CIK0000000001.json: it answers 404" in words
-    assert "'x' is not a CIK" in words
-
-
-def test_the_nightly_zip_arrives_whole_in_one_download(server: Replay, client: Client) -> None:
-    body = zipped(**{"CIK0000000001.json": "{}"})
-    server.on("/xbrl/companyfacts.zip", Reply(body, drop_after=50), Reply(body))
-
-    (document,) = read(fetch("sec-companyfacts-bulk", client, server.base, ALWAYS, configured()))
-
-    assert (document.source, document.body) == ("sec-companyfacts-bulk", body)
 
 
 def test_a_zip_cut_before_its_table_of_contents_is_refused(server: Replay, client: Client) -> None:
@@ -491,7 +480,7 @@ def test_a_zip_cut_before_its_table_of_contents_is_refused(server: Replay, clien
     assert (
         "its zip ends in the middle"
         in documents_and_error(
-            fetch("sec-companyfacts-bulk", client, server.base, ALWAYS, configured())
+            fetch("sec-companyfacts", client, server.base, ALWAYS, configured())
         )[1]
     )
 

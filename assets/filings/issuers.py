@@ -1,0 +1,113 @@
+"""Which SEC filers are followed: those of a rule, unless ``SANKOFA_CIKS`` says otherwise.
+
+The rule takes every filer whose business address or incorporation lies in an African or emerging
+market (``places``) and who filed a 10-K, 20-F, 40-F or 6-K with XBRL. Its list of submissions
+shows both.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import msgspec
+
+from assets.filings.places import MARKET_PLACES, MARKETS, country_of
+from assets.filings.submissions import ANNUAL_REPORTS
+
+# With their amendments and, for annual reports, transition periods.
+REPORTS = ANNUAL_REPORTS | {"6-K", "6-K/A"}
+
+_PLACE_CODE = re.compile(
+    rb'"(?:stateOfIncorporation|stateOrCountry|countryCode)"\s*:\s*"([0-9A-Z]{2})"'
+)
+_MARKET_PLACES = frozenset(code.encode() for code in MARKET_PLACES)
+
+
+@dataclass(frozen=True)
+class ChosenIssuers:
+    """The issuers of a setting, as CIKs of ten digits: only these, or the rule's with changes."""
+
+    only: tuple[str, ...] = ()
+    added: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()
+
+    @classmethod
+    def from_words(cls, words: Iterable[str]) -> Self:
+        """Return what a setting chooses: ``CIK`` only, ``+CIK`` also, ``-CIK`` not."""
+        by_sign: dict[str, dict[str, None]] = {"": {}, "+": {}, "-": {}}
+        for word in words:
+            sign = word[0] if word[0] in "+-" else ""
+            by_sign[sign][word.lstrip("+-").zfill(10)] = None
+        return cls(tuple(by_sign[""]), frozenset(by_sign["+"]), frozenset(by_sign["-"]))
+
+    @property
+    def by_rule(self) -> bool:
+        """True unless the setting names the only issuers to follow."""
+        return not self.only
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The issuers that somebody asked for by their number."""
+        return frozenset(self.only) | self.added
+
+    def applied_to(self, by_rule: Iterable[str]) -> frozenset[str]:
+        """Return the issuers to follow, given those of the rule."""
+        return frozenset(self.only) or (frozenset(by_rule) | self.added) - self.left_out
+
+
+class _Address(msgspec.Struct):
+    stateOrCountry: Any = None  # noqa: N815
+    countryCode: Any = None  # noqa: N815
+
+
+class _Addresses(msgspec.Struct):
+    business: _Address | None = None
+
+
+class _Filings(msgspec.Struct):
+    form: list[Any]
+    isXBRL: list[Any]  # noqa: N815
+    isInlineXBRL: list[Any]  # noqa: N815
+
+
+class _Pages(msgspec.Struct):
+    recent: _Filings
+
+
+class _Filer(msgspec.Struct):
+    filings: _Pages
+    stateOfIncorporation: Any = None  # noqa: N815
+    addresses: _Addresses | None = None
+
+
+def may_follow(head: bytes) -> bool:
+    """Return False if the rule cannot take a filer: no place in the text is in our markets.
+
+    ``head`` is the list of submissions up to its filings, undecoded: of a million filers most are
+    persons, and companies elsewhere, and decoding their lists takes twice as long.
+    """
+    return not _MARKET_PLACES.isdisjoint(_PLACE_CODE.findall(head))
+
+
+def follows_rule(body: bytes) -> bool:
+    """Return whether the rule takes the filer of a list of submissions; ValueError if it is none.
+
+    Only the newest filings are looked at: a year of them, or the last thousand if those are more.
+    """
+    try:
+        filer = msgspec.json.decode(body, type=_Filer)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"not a list of submissions: {error}") from None
+    business = (filer.addresses and filer.addresses.business) or _Address()
+    countries = {
+        country_of(business.countryCode or business.stateOrCountry),
+        country_of(filer.stateOfIncorporation),
+    }
+    if countries.isdisjoint(MARKETS):
+        return False
+    recent = filer.filings.recent
+    return any(
+        form in REPORTS and (xbrl or inline)
+        for form, xbrl, inline in zip(recent.form, recent.isXBRL, recent.isInlineXBRL, strict=False)
+    )
