@@ -1,16 +1,25 @@
 """From a body to located OCDS releases, whatever they are wrapped in.
 
-Release packages, record packages, bare releases and records, arrays of any of them, and
-the wrappers that portals put around them. The content of a release is read in ``parse``.
+Release packages, record packages, bare releases and records, arrays of any of them, the wrappers
+that portals put around them, and zips of all these. The content of a release is read in ``parse``.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+import io
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import IO, Any
 
 import msgspec
 
-from assets.tenders.json_values import JsonValue, Unreadable, decode_json, json_values
+from assets.parsing.zips import UNREADABLE, open_zip, zip_members
+from assets.tenders.json_values import (
+    LARGEST,
+    JsonValue,
+    Unreadable,
+    decode_json,
+    json_values,
+)
 from assets.tenders.ocds import OcdsRelease, convert_release, decode_release
 
 # Members under which portals hide a package.
@@ -18,6 +27,8 @@ WRAPPERS = ("releasePackage", "recordPackage", "arrayReleasePackage", "result", 
 _RELEASE_MEMBERS = frozenset({"ocid", "tag", "tender", "awards", "contracts", "buyer", "planning"})
 # Packages nest a few levels; the limit stops hostile nesting.
 _DEEPEST = 8
+# How a zip begins.
+ZIP = b"PK\x03\x04"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +47,62 @@ class _RawRelease:
     licence: str | None
 
 
+ReadMember = Callable[[IO[bytes]], Iterator[LocatedRelease | Unreadable]]
+
+
 def releases_in(body: bytes) -> Iterator[LocatedRelease | Unreadable]:
-    """Yield every release of a body, and every location that should contain one but does not."""
+    """Yield every release of a body, and every location that should contain one but does not.
+
+    A zip is the sum of its members.
+    """
+    if body.startswith(ZIP):
+        yield from releases_in_zip(io.BytesIO(body), _releases_in_member)
+    else:
+        yield from releases_in_json(body)
+
+
+def releases_in_json(body: bytes) -> Iterator[LocatedRelease | Unreadable]:
+    """Yield every release of a body that is JSON, gzipped or not."""
     for value in json_values(body, decode_release_or_value):
         if isinstance(value, Unreadable):
             yield value
         else:
             yield from releases_in_value(value)
+
+
+def releases_in_zip(body: IO[bytes], read: ReadMember) -> Iterator[LocatedRelease | Unreadable]:
+    """Yield what ``read`` finds in each member of a zip, located by the name of the member."""
+    is_empty = True
+    try:
+        with open_zip(body) as archive:
+            for info in zip_members(archive):
+                is_empty = False
+                yield from _inside(archive, info, read)
+    except zipfile.BadZipFile as error:
+        yield Unreadable("", f"not a zip: {error}")
+        return
+    if is_empty:
+        yield Unreadable("", "the zip holds no release")
+
+
+def _inside(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, read: ReadMember
+) -> Iterator[LocatedRelease | Unreadable]:
+    try:
+        with archive.open(info) as member:
+            for item in read(member):
+                location = f"{info.filename}#{item.location}" if item.location else info.filename
+                yield replace(item, location=location)
+    except UNREADABLE as error:
+        yield Unreadable(info.filename, f"damaged from here on: {type(error).__name__}")
+
+
+def _releases_in_member(member: IO[bytes]) -> Iterator[LocatedRelease | Unreadable]:
+    content = member.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        yield Unreadable("", f"it opens to more than {LARGEST} bytes")
+    else:
+        yield from releases_in_json(content)
 
 
 def decode_release_or_value(text: str) -> Any:

@@ -12,7 +12,7 @@ from assets.tenders.fetch import fetch_portal
 from assets.tenders.parse import parse_portal
 from assets.tenders.portal_files import ENTRIES, PortalEntry, portal_of
 from assets.tenders.portals import Portal
-from assets.tenders.requests.declared import Index
+from assets.tenders.requests.declared import Index, Links
 from assets.tenders.stream import stream_portal
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
@@ -80,18 +80,18 @@ def _requests(entry: PortalEntry, lookups: bool = False) -> tuple[str, ...]:
     return tuple(dict.fromkeys(address for address in chosen if address is not None))
 
 
+def _archives(entry: PortalEntry) -> frozenset[Archive]:
+    """Return the archives that the parser opens: those in which the portal publishes."""
+    archive = None if isinstance(entry.request, Links | None) else entry.request.format
+    return frozenset({archive}) if archive in ("zip", "gzip") else frozenset()
+
+
 def _rates(entry: PortalEntry) -> Mapping[str, float]:
     request = entry.request
     if request is None or request.delay is None:
         return {}
     hosts = (urlsplit(entry.base_url).hostname or "", *request.hosts)
     return dict.fromkeys(hosts, 1 / request.delay)
-
-
-def _archives(entry: PortalEntry) -> frozenset[Archive]:
-    # The members of a zip are documents; a gzip is one document, which the parser opens.
-    is_gzip = getattr(entry.request, "format", None) == "gzip"
-    return frozenset({"gzip"}) if is_gzip else frozenset()
 
 
 SOURCES = tuple(map(portal_source, ENTRIES))

@@ -6,9 +6,12 @@ array) is read release by release. Where a body breaks off, what came before is 
 
 import codecs
 import gc
+import shutil
+import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 from typing import IO
 
@@ -18,7 +21,13 @@ from assets.tenders.json_values import Unreadable
 from assets.tenders.packages import members
 from assets.tenders.parse import ReleaseReader
 from assets.tenders.portals import Portal
-from assets.tenders.releases import LocatedRelease, releases_in, releases_in_value
+from assets.tenders.releases import (
+    ZIP,
+    LocatedRelease,
+    releases_in_json,
+    releases_in_value,
+    releases_in_zip,
+)
 from warehouse.record.landing import Document
 
 # Releases in a part: enough to be worth a commit, few enough to stay small in memory.
@@ -67,10 +76,25 @@ def gc_paused() -> Iterator[None]:
 
 
 def _located_releases(body: IO[bytes], head: int) -> Iterator[LocatedRelease | Unreadable]:
-    body_chunks = _Chunks(chunks(body))
+    first = body.read(CHUNK)
+    if not first.startswith(ZIP):
+        yield from _located_json(body, head, first)
+        return
+    # The directory of a zip is at its end.
+    with tempfile.TemporaryFile() as spooled:
+        spooled.write(first)
+        shutil.copyfileobj(body, spooled, CHUNK)
+        spooled.seek(0)
+        yield from releases_in_zip(spooled, partial(_located_json, head=head))
+
+
+def _located_json(
+    body: IO[bytes], head: int, first: bytes = b""
+) -> Iterator[LocatedRelease | Unreadable]:
+    body_chunks = _Chunks(chunks(body, first))
     start = body_chunks.head(head)
     if body_chunks.ended and not body_chunks.broken:
-        yield from releases_in(start)
+        yield from releases_in_json(start)
     elif first_value_is_complete(start):
         for value in values(chain([start], body_chunks)):
             yield from [value] if isinstance(value, Unreadable) else releases_in_value(value)
@@ -124,10 +148,13 @@ class TruncatedBody(ValueError):
     """A body that could be decompressed only so far; the message says why."""
 
 
-def chunks(body: IO[bytes]) -> Iterator[bytes]:
-    """Yield a body as UTF-8 chunks, decompressed, none much longer than ``CHUNK``."""
+def chunks(body: IO[bytes], first: bytes = b"") -> Iterator[bytes]:
+    """Yield a body as UTF-8 chunks, decompressed, none much longer than ``CHUNK``.
+
+    ``first`` is what was already read of it.
+    """
     raw = iter(lambda: body.read(CHUNK), b"")
-    first = next(raw, b"")
+    first = first or next(raw, b"")
     body_chunks = _decompress(first, raw) if first.startswith(b"\x1f\x8b") else _chain(first, raw)
     return _as_utf8(body_chunks)
 
