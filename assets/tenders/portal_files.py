@@ -9,15 +9,24 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
 from assets.tenders.portals import Portal
-from assets.tenders.requests.declared import AnyRequest, DeclarationError, Files, Index, Links, Text
+from assets.tenders.requests.declared import (
+    AnyRequest,
+    DeclarationError,
+    DocumentFormat,
+    Files,
+    Index,
+    Links,
+    Text,
+)
 from assets.tenders.requests.patterns import PatternError, check_pattern
+from assets.tenders.requests.periods import PeriodKind
 from warehouse.currencies import HOME_CURRENCY
 from warehouse.errors import SankofaError
 from warehouse.tables import LicenseClass
@@ -30,6 +39,14 @@ PortalLicence = Literal[
     "public-domain", "cc0", "cc-by", "open-attribution", "per-package", "not-stated"
 ]
 
+Cadence = Literal["daily", "monthly"]
+_CHOICES = {
+    "class": get_args(PortalLicence),
+    "cadence": get_args(Cadence),
+    "shape": ("links", "index", "files"),
+    "period": get_args(PeriodKind),
+    "format": get_args(DocumentFormat),
+}
 _KEY = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _PROBLEM = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<member>.*)`)?")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
@@ -77,7 +94,7 @@ class PortalEntry(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True)
     licence: Licence
     base_url: Text
     request: AnyRequest | None = None
-    cadence: Literal["daily", "monthly"] | None = None
+    cadence: Cadence | None = None
     since: date | None = None
     publication: Text | None = None
     release_url: Text | None = None
@@ -176,7 +193,9 @@ def _explained(problem: str) -> tuple[str, str]:
         return _joined(member, name), f"there is no such member here{hint}"
     if missing := _MISSING.fullmatch(what):
         return _joined(member, missing[1]), "is missing"
-    return member, what[:1].lower() + what[1:]
+    name = member.rpartition(".")[2]
+    choices = f"; one of {', '.join(_CHOICES[name])}" if name in _CHOICES else ""
+    return member, what[:1].lower() + what[1:].replace(" | null", "") + choices
 
 
 def _joined(table: str, member: str) -> str:

@@ -134,8 +134,7 @@ class Index(Request, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
             patterns["document"] = self.document
         if self.cursor is not None:
             patterns["cursor"] = self.cursor
-        bodies = {f"body {n}": text for n, text in enumerate(texts_in(self.body))}
-        return patterns | bodies
+        return patterns | texts_in(self.body, "body")
 
     def examples(self, member: str) -> dict[str, Any]:
         """Return an example value for each placeholder that a member may use."""

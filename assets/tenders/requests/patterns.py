@@ -57,10 +57,12 @@ def fill_all(value: Any, values: Mapping[str, Any]) -> Any:
     return fill(value, values)
 
 
-def texts_in(value: Any) -> list[str]:
-    """Return all texts of a JSON value."""
+def texts_in(value: Any, name: str) -> dict[str, str]:
+    """Return all texts of a JSON value by their names, such as ``body.skip``."""
     if isinstance(value, dict):
-        return [text for member in value.values() for text in texts_in(member)]
-    if isinstance(value, list):
-        return [text for item in value for text in texts_in(item)]
-    return [value] if isinstance(value, str) else []
+        members = [texts_in(member, f"{name}.{key}") for key, member in value.items()]
+    elif isinstance(value, list):
+        members = [texts_in(item, f"{name}[{n}]") for n, item in enumerate(value)]
+    else:
+        return {name: value} if isinstance(value, str) else {}
+    return {name: text for found in members for name, text in found.items()}

@@ -48,7 +48,7 @@ def rejected(result: Parsed) -> dict[str, str]:
 
 @pytest.mark.parametrize("way", ["whole", "streamed"])
 def test_every_member_is_read_and_located_by_its_name(way: str) -> None:
-    record = {"ocid": "b", "releases": [{"url": "https://x.example"}]}
+    record: dict[str, Any] = {"ocid": "b", "releases": [{"url": "https://x.example"}]}
     record["compiledRelease"] = {"ocid": "b", "id": "b-1", "date": "2026-01-01", "tag": ["tender"]}
     records = json.dumps({"records": [record]}).encode()
     body = zipped(
