@@ -191,7 +191,7 @@ class Recordings:
             try:
                 with exchange.open() as body:
                     taken += 1
-                    yield self._response(exchange, url, body)
+                    yield from self._responses(recorded.label, exchange, url, body)
             except SankofaError as error:
                 taken += 1
                 self._fail(recorded.label, f"{url}: {error}")
@@ -208,6 +208,18 @@ class Recordings:
         if not 200 <= exchange.status < 300 or exchange.status == 206:
             return f"with status {exchange.status}"
         return None
+
+    def _responses(
+        self, label: str, exchange: Exchange, url: str, body: IO[bytes]
+    ) -> Iterator[FetchedResponse]:
+        """Yield a response; of a zip of documents that the publisher also has singly, those."""
+        response = self._response(exchange, url, body)
+        origin = Origin(response.url, response.observed_at)
+        whole = _Recorded(f"{label}: {url}", urlsplit(url).path, body, dict, origin)
+        if self.source.member_url is not None and whole.start.startswith(_ZIP):
+            yield from self._unzipped(whole, depth=0)
+        else:
+            yield response
 
     def _response(self, exchange: Exchange, url: str, body: IO[bytes]) -> FetchedResponse:
         headers = landed_headers(exchange.headers)

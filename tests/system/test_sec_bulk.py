@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from assets.ingest.metadata import total_counts
 from assets.ingest.recordings import Origin, Recordings
 from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.sec_zips import facts, filer, name_of, sample_cik, zip_of
-from warehouse.record.landing import Landing
+from tests.helpers.web_archives import Recorded, warc
+from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
 from warehouse.settings import Settings, read_settings
 
@@ -251,6 +253,39 @@ def test_a_zip_given_as_a_recording_is_read_whole_under_the_same_addresses(home:
         *(facts_url(cik) for cik in (AFRICAN, CHINESE, AMERICAN)),
         f"{fetch.FACTS.zip_url}!/readme.txt",
     ]
+
+
+def test_a_web_archive_of_the_zip_gives_the_same_documents(home: Home) -> None:
+    archive = home.folder / "night.warc.gz"
+    archive.write_bytes(warc(Recorded(fetch.FACTS.zip_url, zip_of(all_facts()))))
+
+    documents = [
+        (document.url, document.observed_at.date())
+        for document in Recordings(SOURCE[FACTS]).read([archive])
+    ]
+    day = date(2026, 2, 20)
+    assert documents == [(facts_url(cik), day) for cik in (AFRICAN, CHINESE, AMERICAN)]
+
+
+def test_what_the_old_bulk_sources_loaded_stays_and_is_not_stored_again(home: Home) -> None:
+    for key, body in ((LISTS, filer(AFRICAN)), (FACTS, facts(1))):
+        old = replace(SOURCE[key], key=f"{key}-bulk")
+        address = f"https://www.sec.gov/a.zip!/{name_of(AFRICAN)}"
+        read_on = datetime(2026, 11, 1, tzinfo=UTC)
+        home.landing.land(FetchedResponse(old.key, address, body, old.license_class, read_on))
+        assert total_counts(load_source(home.record, home.landing, old))["appended"] > 0
+    home.serve(lists(), {name_of(AFRICAN): facts(1)})
+    home.fetch(LISTS)
+    home.fetch(FACTS)
+
+    # A figure is the same whichever source states it; an organisation is told by each source.
+    counts = home.load(FACTS)
+    assert (counts["appended"], counts["held"]) == (0, counts["read"] - counts["quarantined"])
+    assert home.load(LISTS)["appended"] == 4
+    entities = home.record.query(
+        f"SELECT source FROM {home.record.relation('entities')} ORDER BY source"
+    )
+    assert entities["source"].to_pylist() == [LISTS, LISTS, f"{LISTS}-bulk"]
 
 
 def test_a_download_that_breaks_off_is_repeated_from_its_start(home: Home) -> None:
