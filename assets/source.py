@@ -35,7 +35,8 @@ class Parser:
     Raise ``version`` whenever the same document gives other rows or rejections than before: its
     documents are then read again. ``variant`` says what else decides about rows where sources
     share a parser, such as the quirks of a portal; a change counts like a new version. ``stream``
-    reads a large body in parts, so that memory stays flat.
+    reads a large body in parts, so that memory stays flat. ``unversioned`` is the version that
+    read the documents of release 0.1, which recorded none.
     """
 
     version: int
@@ -43,6 +44,7 @@ class Parser:
     stream: Stream | None = None
     bind_key: BindKey | None = None
     variant: str = ""
+    unversioned: str = "1"
 
     def with_withheld_key(self, key: str) -> "Parser":
         """Return the parser that hashes withheld parties under ``key``."""

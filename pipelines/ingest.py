@@ -6,7 +6,7 @@ from datetime import date
 
 import dagster as dg
 
-from assets.ingest.assets import landed_key, load_step, partitions_of, table_key
+from assets.ingest.assets import FAILED_DOCUMENTS, landed_key, load_step, partitions_of, table_key
 from assets.ingest.metadata import COUNT_NAMES, counts_in_words
 from assets.ingest.progress import listening
 from assets.ingest.sources import sources_of
@@ -23,7 +23,8 @@ class Outcome:
     """The result of ingesting one source; ``failed`` is the error message, if any.
 
     Of recordings, ``skipped`` counts responses that are not documents of the source, by reason,
-    and ``problems`` names files that could not be read.
+    and ``problems`` names files that could not be read. ``failures`` are documents on which the
+    parser failed; the others were loaded.
     """
 
     source: str
@@ -34,11 +35,12 @@ class Outcome:
     failed: str | None = None
     skipped: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    failures: tuple[Mapping[str, object], ...] = ()
 
     @property
     def words(self) -> str:
         """The result in one line."""
-        if self.failed is not None:
+        if self.failed is not None and not self.failures:
             return f"failed: {self.failed}"
         if self.left_out is not None:
             return self.left_out
@@ -47,7 +49,7 @@ class Outcome:
         if self.skipped:
             reasons = ", ".join(f"{number:,} {why}" for why, number in self.skipped.items())
             words += f"; {sum(self.skipped.values()):,} responses left out: {reasons}"
-        return words
+        return f"{words}; {self.failed}" if self.failures else words
 
 
 @dataclass(frozen=True)
@@ -171,11 +173,17 @@ def load(runner: Runner, sources: Sequence[Source], display: ProgressDisplay) ->
 
 def _loaded(source: Source, run: Run) -> Outcome:
     failure = run.failures.get(load_step(source))
-    if failure is not None:
+    failures = () if failure is None else tuple(failure.metadata.get(FAILED_DOCUMENTS, ()))
+    if failure is not None and not failures:
         return _failed(source, failure)
     tables = [run.metadata[table_key(source, table).to_user_string()] for table in source.tables]
     counts = {name: sum(table[name] for table in tables) for name in COUNT_NAMES}
-    return Outcome(source.key, tables[0]["documents"], tables[0]["documents_new"], counts)
+    documents, new = tables[0]["documents"], tables[0]["documents_new"]
+    outcome = Outcome(source.key, documents, new, counts)
+    # All that could be read was loaded before the step failed.
+    return (
+        outcome if failure is None else replace(outcome, failed=failure.message, failures=failures)
+    )
 
 
 def _failed(source: Source, failure: StepFailure) -> Outcome:

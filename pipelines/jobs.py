@@ -14,6 +14,7 @@ from typing import Any
 import dagster as dg
 from dagster_shared.error import SerializableErrorInfo
 
+from assets.ingest.failures import ParserFailed
 from pipelines.dagster_home import create_dagster_home
 from pipelines.in_process import open_instance, run_events
 from warehouse.errors import NothingPublished, SankofaError
@@ -31,7 +32,7 @@ _FINISHED = (
 _UNFINISHED = [status for status in dg.DagsterRunStatus if status not in _FINISHED]
 # Dagster passes on only the name of an exception.
 _KINDS: dict[str, type[SankofaError]] = {
-    kind.__name__: kind for kind in (AuditFailed, NothingPublished)
+    kind.__name__: kind for kind in (AuditFailed, NothingPublished, ParserFailed)
 }
 _log = logging.getLogger(__name__)
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from assets.ingest.quarantine import document_of, excerpt, may_name_people, retry
+from assets.ingest.failures import may_name_people
+from assets.ingest.quarantine import document_of, excerpt, retry
 from assets.ingest.sources import sources_of
 from pipelines.progress_display import progress_bar
 from warehouse.errors import SankofaError

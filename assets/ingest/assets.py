@@ -14,6 +14,7 @@ import dagster as dg
 
 from assets.fetching.fetchers import Window
 from assets.filings.fetch import BATCHES
+from assets.ingest.failures import ParserFailed
 from assets.ingest.land import land_live, land_sample
 from assets.ingest.load import load_source
 from assets.ingest.metadata import column_metadata, load_metadata
@@ -36,6 +37,9 @@ _FETCH_RETRIES = dg.RetryPolicy(
     max_retries=3, delay=60, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS
 )
 _LOAD_RETRIES = dg.RetryPolicy(max_retries=3, delay=5, backoff=dg.Backoff.EXPONENTIAL)
+# Metadata of a load that failed: the documents on which the parser failed.
+FAILED_DOCUMENTS = "failed documents"
+_MOST_FAILED_LISTED = 100
 FRESHNESS_POLICY = dg.FreshnessPolicy.time_window(
     fail_window=timedelta(hours=48), warn_window=timedelta(hours=30)
 )
@@ -143,13 +147,23 @@ def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, storage: IngestResource
     ) -> Iterator[dg.MaterializeResult[None]]:
         landing, record = storage.landing(), storage.record()
+        failed: ParserFailed | None = None
         with _dagster_failures():
             documents, documents_new = land_sample(landing, Path(storage.documents), source)
-            entries = load_source(record, landing, source, reporter(f"{source.key}: loading"))
+            progress = reporter(f"{source.key}: loading")
+            try:
+                entries = load_source(record, landing, source, progress)
+            except ParserFailed as failure:
+                failed, entries = failure, list(failure.entries)
         for table in source.tables:
             counts = {"documents": documents, "documents_new": documents_new}
             counts |= load_metadata(record, source, table, entries)
             yield dg.MaterializeResult(asset_key=table_key(source, table), metadata=counts)
+        # Only now: what could be read is loaded and reported.
+        if failed is not None:
+            failures = [failure.model_dump(mode="json") for failure in failed.failures]
+            listed = {FAILED_DOCUMENTS: failures[:_MOST_FAILED_LISTED]}
+            raise dg.Failure(str(failed), metadata=listed, allow_retries=False) from failed
 
     return loaded
 

@@ -2,21 +2,33 @@
 
 Documents are read in the order in which they were observed. When one turns up late, everything
 observed after it is read again, which appends nothing unless the late one made a difference.
+Which documents those are is decided in ``unread.py``.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
+import pyarrow as pa
+
+from assets.ingest.failures import (
+    ParserFailed,
+    describe_failures,
+    failure_of,
+    log_failure,
+)
+from assets.ingest.unread import ReadState, documents_to_read, read_state
 from assets.parsing.parsed import Parsed, to_table
 from assets.source import Source, Stream
+from warehouse.errors import LandingError
 from warehouse.record.append import Load, append
+from warehouse.record.failures import add_failures
+from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
-from warehouse.record.ledger import loaded_documents
 from warehouse.record.merge import CompleteScope
 from warehouse.record.store import Record
-from warehouse.tables import LoadEntry
+from warehouse.record.tables import RecordTable
+from warehouse.tables import FailureEntry, LoadEntry
 
 # Documents per append: each append is one Delta commit, which costs more than parsing a page.
 BATCH = 64
@@ -24,10 +36,13 @@ BATCH = 64
 BATCH_BYTES = 32 << 20
 # Larger bodies are streamed, if their source can.
 LARGE = 16 << 20
-
-_log = logging.getLogger(__name__)
+# Trying a failed document again must stay cheap while its bug is not fixed: each load tries until
+# this many have failed, those first that were tried longest ago, and large ones once a day.
+MOST_FAILED_AGAIN = 64
+_LARGE_AGAIN_AFTER = timedelta(days=1)
 
 Progress = Callable[[int, int], None]
+TypedRows = list[tuple[RecordTable, pa.Table, list[RejectedRow]]]
 
 
 @dataclass(frozen=True)
@@ -45,152 +60,242 @@ def load_source(
     progress: Progress | None = None,
     reread: Reread | None = None,
 ) -> list[LoadEntry]:
-    """Load the documents of a source that this version of the code has not read yet."""
+    """Load the documents of a source that this version of its parser has not read yet.
+
+    A document at which the parser raises is recorded as failed and the others go on; at the end,
+    ParserFailed names all that are unread because of that.
+    """
     landed = landing.documents(source.key)
     if not landed:
         return []
     reread = reread or Reread()
-    # The last table is appended last: a document that is in its ledger is in those of all.
-    read_now, read_ever = loaded_documents(record, source.key, source.tables[-1])
-    read_now -= reread.documents
-    pending = _pending(landed, read_now)
-    is_reread = not (read_ever - read_now).isdisjoint(document.key for document in pending)
-    # Reversed, so that the first document of a URL wins.
-    first_read = {document.url: document.observed_at for document in reversed(landed)}
+    state = read_state(record, source).with_reread(reread.documents)
+    loading = _Loading(record, landing, source, state, landed)
+    readable = loading.try_failed_again()
+    pending = documents_to_read(landed, state.with_reread(readable))
     entries: list[LoadEntry] = []
     done = 0
-    for batch in _batches(source, pending, first_read):
-        load = Load(
-            source.key, tuple(document.key for document in batch), quarantine_ids=reread.refused
-        )
-        stream = source.parser.stream
-        if stream is not None and batch[0].size > LARGE:
-            entries += _load_stream(record, landing, source, stream, batch[0], load)
-        else:
-            entries += _load(record, landing, source, batch, first_read, is_reread, load)
+    for batch in loading.batches(pending):
+        entries += loading.load(batch, reread.refused)
         done += len(batch)
         if progress is not None:
             progress(done, len(pending))
+    if loading.failed:
+        failures = list(loading.failed.values())
+        raise ParserFailed(describe_failures(source.key, failures), entries, failures)
     return entries
 
 
 def has_unread(record: Record, landing: Landing, source: Source) -> bool:
-    """Return whether a landed document has not been read by this version of the code."""
+    """Return whether a landed document is unread, other than by a failure of the parser."""
     landed = landing.keys(source.key)
-    return bool(landed) and bool(
-        landed - loaded_documents(record, source.key, source.tables[-1])[0]
-    )
+    if not landed:
+        return False
+    state = read_state(record, source)
+    return any(state.reading(key) is None and not state.is_failed(key) for key in landed)
 
 
-def _pending(landed: list[Document], done: set[str]) -> list[Document]:
-    """Return the unread documents, and all that were observed after the first of them."""
-    unread = [document for document in landed if document.key not in done]
-    if not unread:
-        return []
+def failed_documents(record: Record, landing: Landing, source: Source) -> list[FailureEntry]:
+    """Return the last failure of each landed document on which the current parser failed."""
+    state, landed = read_state(record, source), landing.keys(source.key)
     return [
-        document
-        for document in landed
-        if document.key not in done or document.observed_at > unread[0].observed_at
+        failure for key, failure in state.failures.items() if key in landed and state.is_failed(key)
     ]
 
 
-def _batches(
-    source: Source, pending: list[Document], first_read: dict[str, datetime]
-) -> Iterator[list[Document]]:
-    """Group documents; one that is large or may withdraw something gets its own batch."""
-    batch: list[Document] = []
-    size = 0
-    for document in pending:
-        large = source.parser.stream is not None and document.size > LARGE
-        own_batch = large or _may_withdraw(source, document, first_read)
-        if batch and (own_batch or len(batch) == BATCH or size + document.size > BATCH_BYTES):
+class _Loading:
+    """One load of a source; ``failed`` has the last failure of each document it leaves unread."""
+
+    def __init__(
+        self,
+        record: Record,
+        landing: Landing,
+        source: Source,
+        state: ReadState,
+        landed: list[Document],
+    ) -> None:
+        self._record, self._landing, self._source, self._state = record, landing, source, state
+        self._is_logged = False
+        self._landed = {document.key: document for document in landed}
+        # Reversed, so that the first document of a URL wins.
+        self._first_read = {document.url: document.observed_at for document in reversed(landed)}
+        self.failed: dict[str, FailureEntry] = {
+            document.key: state.failures[document.key]
+            for document in landed
+            if state.is_failed(document.key)
+        }
+
+    def try_failed_again(self) -> set[str]:
+        """Parse failed documents again, to no effect; return the keys of those that succeed.
+
+        If they were simply read again, everything observed after them would be, too, each time.
+        """
+        readable: set[str] = set()
+        failed_again = 0
+        for failure in sorted(self.failed.values(), key=lambda failure: failure.failed_at):
+            document = self._landed[failure.document]
+            recent = datetime.now(UTC) - failure.failed_at < _LARGE_AGAIN_AFTER
+            if failed_again == MOST_FAILED_AGAIN or (self._stream(document) and recent):
+                continue
+            try:
+                for part in self._parts(document):
+                    self._typed([part])
+            except LandingError:
+                raise
+            except Exception as error:
+                self._fail(document, error)
+                failed_again += 1
+            else:
+                readable.add(document.key)
+                del self.failed[document.key]
+        return readable
+
+    def batches(self, pending: list[Document]) -> Iterator[list[Document]]:
+        """Group documents; one that is large or may withdraw something gets its own batch."""
+        batch: list[Document] = []
+        size = 0
+        for document in pending:
+            own_batch = self._stream(document) is not None or self._may_withdraw(document)
+            full = len(batch) == BATCH or size + document.size > BATCH_BYTES
+            if batch and (own_batch or full):
+                yield batch
+                batch, size = [], 0
+            batch.append(document)
+            size += document.size
+            if own_batch:
+                yield batch
+                batch, size = [], 0
+        if batch:
             yield batch
-            batch, size = [], 0
-        batch.append(document)
-        size += document.size
-        if own_batch:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
+    def load(self, batch: list[Document], refused: set[str]) -> list[LoadEntry]:
+        """Read a batch and append it; documents that fail are left out."""
+        load = Load(
+            self._source.key,
+            tuple(document.key for document in batch),
+            quarantine_ids=refused,
+            parser_version=self._state.version,
+        )
+        if self._stream(batch[0]) is not None:
+            return self._load_stream(batch[0], load)
+        read = {document.key: parsed for document in batch for parsed in self._parsed(document)}
+        rows = self._typed_batch(read)
+        if not read:
+            return []
+        complete = self._complete_address(batch[0]) if self._may_withdraw(batch[0]) else None
+        load = replace(load, documents=tuple(read))
+        return self._append(rows, load, any(map(self._state.is_reread, read)), complete)
 
-def _may_withdraw(source: Source, document: Document, first_read: dict[str, datetime]) -> bool:
-    return source.complete and document.observed_at > first_read[document.url]
+    def _load_stream(self, document: Document, load: Load) -> list[LoadEntry]:
+        """Load a large document part by part; the last append marks it as read.
 
+        A load that dies or fails half-way is repeated: its parts are appended without the document
+        key, and once more they are found to be stored.
+        """
+        partial_load = replace(load, documents=())
+        entries: list[LoadEntry] = []
+        is_reread = self._state.is_reread(document.key)
+        parts = self._parts(document)
+        while True:
+            try:
+                part = next(parts, None)
+                rows = self._typed([] if part is None else [part])
+            except LandingError:
+                raise
+            except Exception as error:
+                self._fail(document, error, sum(entry.appended for entry in entries))
+                return entries
+            if part is None:
+                return entries + self._append(rows, load, is_reread)
+            entries += self._append(rows, partial_load, is_reread)
 
-def _load(
-    record: Record,
-    landing: Landing,
-    source: Source,
-    batch: list[Document],
-    first_read: dict[str, datetime],
-    is_reread: bool,
-    load: Load,
-) -> list[LoadEntry]:
-    parsed = [_parsed(landing, source, document) for document in batch]
-    complete = None
-    if _may_withdraw(source, batch[0], first_read):
-        complete = _complete_address(source, batch[0])
-    return _append(record, source, parsed, load, complete, is_reread)
+    def _parsed(self, document: Document) -> list[Parsed]:
+        """Return what the parser reads in a document; nothing if it raises."""
+        body = self._landing.read(document)
+        try:
+            return [self._source.parser.parse(document, body)]
+        except Exception as error:
+            self._fail(document, error)
+            return []
 
+    def _parts(self, document: Document) -> Iterator[Parsed]:
+        """Yield a document as it is read: a large one part by part."""
+        stream = self._stream(document)
+        if stream is None:
+            yield self._source.parser.parse(document, self._landing.read(document))
+            return
+        with self._landing.open(document) as body:
+            yield from stream(document, body)
 
-def _load_stream(
-    record: Record,
-    landing: Landing,
-    source: Source,
-    stream: Stream,
-    document: Document,
-    load: Load,
-) -> list[LoadEntry]:
-    """Load a large document part by part; the last append marks it as read.
+    def _typed(self, parsed: list[Parsed]) -> TypedRows:
+        return [(table, *to_table(table, parsed)) for table in self._source.tables]
 
-    A load that dies half-way is repeated: its parts are appended without the document key.
-    """
-    partial_load, entries = replace(load, documents=()), []
-    with landing.open(document) as body:
-        for part in stream(document, body):
-            entries += _append(record, source, [part], partial_load)
-    return entries + _append(record, source, [], load)
+    def _typed_batch(self, read: dict[str, Parsed]) -> TypedRows:
+        """Return the rows of a batch; a document whose rows are none fails and is taken out."""
+        try:
+            return self._typed(list(read.values()))
+        except Exception:
+            for key, parsed in list(read.items()):
+                try:
+                    self._typed([parsed])
+                except Exception as error:
+                    self._fail(self._landed[key], error)
+                    del read[key]
+            return self._typed(list(read.values()))
 
+    def _append(
+        self,
+        rows: TypedRows,
+        load: Load,
+        is_reread: bool,
+        complete: CompleteScope | None = None,
+    ) -> list[LoadEntry]:
+        """Append to every table; if anything was unreadable, nothing is withdrawn."""
+        # What is unreadable may be the very release that seems to be missing.
+        if any(rejected for _, _, rejected in rows):
+            complete = None
+        return [
+            append(
+                self._record,
+                table,
+                accepted,
+                load,
+                rejected=rejected,
+                complete=complete,
+                reread=is_reread,
+            )
+            for table, accepted, rejected in rows
+        ]
 
-def _append(
-    record: Record,
-    source: Source,
-    parsed: list[Parsed],
-    load: Load,
-    complete: CompleteScope | None = None,
-    is_reread: bool = False,
-) -> list[LoadEntry]:
-    """Append to every table; if anything was unreadable, nothing is withdrawn."""
-    tables = [(table, *to_table(table, parsed)) for table in source.tables]
-    # What is unreadable may be the very release that seems to be missing.
-    if any(rejected for _, _, rejected in tables):
-        complete = None
-    return [
-        append(record, table, rows, load, rejected=rejected, complete=complete, reread=is_reread)
-        for table, rows, rejected in tables
-    ]
+    def _fail(self, document: Document, error: Exception, appended: int = 0) -> None:
+        failure = failure_of(self._source, document, self._state.version, error, appended)
+        if not self._is_logged:
+            log_failure(self._source, failure, error)
+            self._is_logged = True
+        add_failures(self._record, [failure])
+        self.failed[document.key] = failure
 
+    def _stream(self, document: Document) -> Stream | None:
+        """Return the function that reads a document part by part; None if it is read whole."""
+        return self._source.parser.stream if document.size > LARGE else None
 
-def _complete_address(source: Source, document: Document) -> CompleteScope:
-    return CompleteScope(
-        {"source": source.key},
-        document.observed_at,
-        document.sha256,
-        document.url,
-        address=document.url,
-    )
+    def _may_withdraw(self, document: Document) -> bool:
+        return self._source.complete and document.observed_at > self._first_read[document.url]
 
+    def _complete_address(self, document: Document) -> CompleteScope | None:
+        """Return the scope of which a document shows all.
 
-def _parsed(landing: Landing, source: Source, document: Document) -> Parsed:
-    body = landing.read(document)
-    try:
-        return source.parser.parse(document, body)
-    except Exception as error:
-        # A parser must not raise. If it does, quarantine its document and go on with the others.
-        _log.exception("%s: the parser failed", document.url)
-        parsed = Parsed()
-        reason = f"the parser failed ({type(error).__name__}: {error}); report it"
-        parsed.reject(source.tables[0], document, "", reason)
-        return parsed
+        None after a failed document of the same URL: what that one showed is not known yet, and
+        this one will be read again after it.
+        """
+        for key in self.failed:
+            failed = self._landed[key]
+            if failed.url == document.url and failed.observed_at < document.observed_at:
+                return None
+        return CompleteScope(
+            {"source": self._source.key},
+            document.observed_at,
+            document.sha256,
+            document.url,
+            address=document.url,
+        )

@@ -9,29 +9,20 @@ from typing import Any
 
 import msgspec
 
+from assets.ingest.failures import ParserFailed
 from assets.ingest.load import Progress, Reread, load_source
 from assets.source import Source, refuse_restricted
+from warehouse.code_version import release
 from warehouse.record.landing import Document, Landing
-from warehouse.record.ledger import code_version
 from warehouse.record.quarantine import QuarantinedRow, add_retries, quarantined_rows
 from warehouse.record.store import Record
-from warehouse.record.tables import FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES
 from warehouse.tables import RetryEntry, RetryOutcome
 
-# Tables whose documents contain figures and name only issuers and countries.
-_TABLES_WITHOUT_PEOPLE = frozenset(
-    table.name for table in (FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES)
-)
 _LARGEST = 32 << 20
 _EXCERPT = 600
 _LINE = re.compile(r"line ([0-9]+)")
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 _encode = msgspec.json.Encoder(decimal_format="number").encode
-
-
-def may_name_people(source: Source | None) -> bool:
-    """Return whether documents of a source can contain personal data; True if unknown."""
-    return source is None or not {table.name for table in source.tables} <= _TABLES_WITHOUT_PEOPLE
 
 
 def document_of(landing: Landing, refusal: QuarantinedRow) -> Document | None:
@@ -72,8 +63,12 @@ def retry(
     bodies = {refusal.document for refusal in chosen}
     landed = [document for document in landing.documents(source.key) if document.sha256 in bodies]
     reread = Reread(frozenset(document.key for document in landed))
+    failed: set[str] = set()
     if landed:
-        load_source(record, landing, source, progress, reread)
+        try:
+            load_source(record, landing, source, progress, reread)
+        except ParserFailed as failure:
+            failed = {entry.document.partition("-")[0] for entry in failure.failures}
     refused_now = [
         refusal
         for refusal in quarantined_rows(record, source.key)
@@ -83,10 +78,8 @@ def retry(
     rows = [
         RetryEntry(
             quarantine_id=refusal.quarantine_id,
-            became=_outcome(refusal, refused_now)
-            if refusal.document in landed_bodies
-            else "not landed",
-            code_version=code_version(),
+            became=_outcome(refusal, refused_now, landed_bodies, failed),
+            code_version=release(),
             retried_at=retried_at,
         )
         for refusal in chosen
@@ -95,11 +88,20 @@ def retry(
     return rows
 
 
-def _outcome(refusal: QuarantinedRow, refused_now: Collection[QuarantinedRow]) -> RetryOutcome:
+def _outcome(
+    refusal: QuarantinedRow,
+    refused_now: Collection[QuarantinedRow],
+    landed_bodies: Collection[str],
+    failed_bodies: Collection[str],
+) -> RetryOutcome:
     """Compare a refusal with those of the new reading.
 
     A refusal of the whole document counts for every location in it.
     """
+    if refusal.document not in landed_bodies:
+        return "not landed"
+    if refusal.document in failed_bodies:
+        return "failed"
     same_body = [other for other in refused_now if other.document == refusal.document]
     if any(other.quarantine_id == refusal.quarantine_id for other in same_body):
         return "refused again"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines.output import Column, json_option, print_json, print_table
+from warehouse.errors import SankofaError
 from warehouse.settings import read_settings
 
 if TYPE_CHECKING:
@@ -114,12 +115,18 @@ def retry_refusals(
     }
     if as_json:
         print_json({"chosen": len(chosen), "became": became})
-        return
-    columns = [Column("source", whole=True), Column("what became of its records")]
-    outcomes = {
-        key: ", ".join(f"{number:,} {words}" for words, number in counts.items())
-        for key, counts in became.items()
-    }
-    print_table(columns, outcomes.items())
-    if not chosen:
-        click.echo("no open row matches")
+    else:
+        columns = [Column("source", whole=True), Column("what became of its records")]
+        outcomes = {
+            key: ", ".join(f"{number:,} {words}" for words, number in counts.items())
+            for key, counts in became.items()
+        }
+        print_table(columns, outcomes.items())
+        if not chosen:
+            click.echo("no open row matches")
+    failed = [key for key, counts in became.items() if "failed" in counts]
+    if failed:
+        raise SankofaError(
+            f"the parser failed on documents of {', '.join(failed)}, which stay unread; "
+            f"`sankofa ingest {' '.join(failed)}` names the bug"
+        )

@@ -165,6 +165,25 @@ def test_a_row_refused_for_another_reason_is_reported_as_such(tmp_path: Path) ->
     land_days(landing)
     load_source(record, landing, older(H10))
 
+    def stricter(document: Document, body: bytes) -> Parsed:
+        parsed = Parsed()
+        parsed.reject(H10.tables[0], document, "", "not read at all")
+        return parsed
+
+    (became,) = retry(
+        record, landing, replace(H10, parser=Parser(1, stricter)), quarantined_rows(record, "h10")
+    )
+
+    assert became.became == "refused otherwise"
+
+
+def test_a_parser_that_fails_at_a_retry_is_named_and_its_document_read_later(
+    tmp_path: Path,
+) -> None:
+    landing, record = Landing(str(tmp_path / "landed")), Record(str(tmp_path / "failed"))
+    land_days(landing)
+    load_source(record, landing, older(H10))
+
     def broken(document: Document, body: bytes) -> Parsed:
         raise ValueError("a fault of today")
 
@@ -172,4 +191,8 @@ def test_a_row_refused_for_another_reason_is_reported_as_such(tmp_path: Path) ->
         record, landing, replace(H10, parser=Parser(1, broken)), quarantined_rows(record, "h10")
     )
 
-    assert became.became == "refused otherwise"
+    assert became.became == "failed"
+    load_source(record, landing, H10)
+    fresh = Record(str(tmp_path / "fresh"))
+    load_source(fresh, landing, H10)
+    assert stored_rows(record) == stored_rows(fresh)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake.exceptions import CommitFailedError
 
+from warehouse.code_version import release
 from warehouse.errors import WriteConflict
 from warehouse.record import ledger
 from warehouse.record.erase import erasures
@@ -35,7 +36,9 @@ def _new_load_id() -> str:
 
 @dataclass(frozen=True)
 class Load:
-    """Source, documents and id of a load: one id for all tables that it touches.
+    """Source, documents and id of a load, and the version of the parser that read them.
+
+    A load has one id for all tables that it touches.
 
     ``quarantine_ids`` collects the ids of all rows it quarantines, new in the quarantine or not.
     """
@@ -43,6 +46,7 @@ class Load:
     source: str
     documents: tuple[str, ...]
     load_id: str = field(default_factory=_new_load_id)
+    parser_version: str | None = None
     quarantine_ids: set[str] = field(default_factory=set, compare=False)
 
 
@@ -133,8 +137,9 @@ def _try_append(
         held=read - len(result.new) - len(rejected),
         quarantined=len(rejected),
         withdrawn=len(withdrawn),
-        code_version=ledger.code_version(),
+        code_version=release(),
         loaded_at=datetime.now(UTC),
+        parser_version=load.parser_version,
     )
     if not len(appended):
         return entry

@@ -6,9 +6,9 @@ from the commits.
 """
 
 import json
-from importlib.metadata import version
+from dataclasses import dataclass
+from datetime import datetime
 
-import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from warehouse.errors import WriteConflict
@@ -25,6 +25,8 @@ from warehouse.tables import LoadEntry
 
 # The metadata key of a commit that holds its ledger entry.
 ENTRY_KEY = "sankofa.load"
+# How release 0.1 began the reason under which it quarantined a document whose parser failed.
+_PARSER_FAILED = "the parser failed ("
 
 
 def add_entry(record: Record, table: RecordTable, entry: LoadEntry) -> None:
@@ -52,18 +54,46 @@ def write_missing_entries(record: Record, table: RecordTable) -> None:
     raise WriteConflict("the ledger: other writers kept committing first; run the load again")
 
 
-def loaded_documents(record: Record, source: str, table: RecordTable) -> tuple[set[str], set[str]]:
-    """Return the documents loaded into a table by this version of the code, and by any."""
-    entries = record.query(
-        f"SELECT documents, code_version FROM ({_unaffected_loads(record)}) "
-        f"WHERE source = {sql_text(source)} AND table_name = {sql_text(table.name)}"
-    )
-    by_this_code = entries.filter(pc.equal(entries["code_version"], code_version()))
-    this_code, any_code = (
-        set(part["documents"].combine_chunks().flatten().to_pylist())
-        for part in (by_this_code, entries)
-    )
-    return this_code, any_code
+@dataclass(frozen=True)
+class Reading:
+    """The readings of one document by the version of a parser that read it last.
+
+    ``first`` and ``last`` are the numbers of the loads that did, in order of time; ``read_at`` is
+    the time of the last.
+    """
+
+    parser_version: str
+    first: int
+    last: int
+    read_at: datetime
+
+
+def readings(
+    record: Record, source: str, table: RecordTable, unversioned: str = "1"
+) -> dict[str, Reading]:
+    """Return the documents of a source that were loaded into a table, by key.
+
+    Loads of release 0.1 say nothing of a parser: they count as made by ``unversioned``. A document
+    whose parser failed was entered by them as read, with its failure in the quarantine. It was
+    not read, and counts as such.
+    """
+    loads = record.query(
+        f"SELECT documents, parser_version, loaded_at FROM ({_unaffected_loads(record)}) "
+        f"WHERE source = {sql_text(source)} AND table_name = {sql_text(table.name)} "
+        "ORDER BY load_seq, loaded_at"
+    ).to_pylist()
+    failed = _failed_in_first_release(record, source)
+    found: dict[str, Reading] = {}
+    for number, load in enumerate(loads):
+        version, read_at = load["parser_version"] or unversioned, load["loaded_at"]
+        for document in load["documents"]:
+            if load["parser_version"] is None and document.partition("-")[0] in failed:
+                continue
+            before = found.get(document)
+            same = before is not None and before.parser_version == version
+            first = before.first if before is not None and same else number
+            found[document] = Reading(version, first, number, read_at)
+    return found
 
 
 def _unaffected_loads(record: Record) -> str:
@@ -92,9 +122,13 @@ def _unaffected_loads(record: Record) -> str:
     """
 
 
-def code_version() -> str:
-    """Return the version of the code that reads documents; a new one reads them all again."""
-    return version("sankofa")
+def _failed_in_first_release(record: Record, source: str) -> set[str]:
+    """Return the SHA-256 of each body at which a parser of release 0.1 failed."""
+    rows = record.query(
+        f"SELECT DISTINCT document FROM {record.relation('quarantine')} "
+        f"WHERE source = {sql_text(source)} AND starts_with(reason, {sql_text(_PARSER_FAILED)})"
+    )
+    return set(rows["document"].to_pylist())
 
 
 def _entries_between(delta: DeltaTable, entered: int, newest: int) -> list[LoadEntry]:

@@ -178,7 +178,9 @@ def _compare_readings(
     stored = f"SELECT {columns}, load_seq FROM {relation} "
     stored += "WHERE sighting IN (SELECT sighting FROM incoming)"
     cursor.register("stored", cursor.sql(stored).to_arrow_table())
-    statement = _CHANGED.format(columns=columns, same_reading=_SAME_READING + also_equal)
+    statement = _CHANGED.format(
+        columns=columns, same_moment=_SAME_MOMENT, same_reading=_SAME_READING + also_equal
+    )
     changed = cursor.sql(statement).to_arrow_table()
     cursor.close()
     return changed, list(contradictions["row"].to_pylist())
@@ -192,8 +194,9 @@ _READING_COLUMNS = (
     "content",
     "available_at",
 )
-_SAME_READING = """stored.sighting = dated.sighting AND stored.figure_check = dated.figure_check
-          AND stored.observed_at = dated.observed_at AND stored.content = dated.content
+_SAME_MOMENT = """stored.sighting = dated.sighting AND stored.figure_check = dated.figure_check
+          AND stored.observed_at = dated.observed_at"""
+_SAME_READING = f"""{_SAME_MOMENT} AND stored.content = dated.content
           AND stored.available_at IS NOT DISTINCT FROM dated.known_from"""
 
 # Two rows of one document that give one figure of one publication different contents.
@@ -235,11 +238,22 @@ dated AS (
       ON arrived.sighting = previous.sighting AND arrived.figure_check = previous.figure_check
      AND arrived.observed_at > previous.observed_at
 ),
--- Keep what changed and is not stored; of equal rows within the load, the first.
+-- If a document was read more than once, by different code, the last load of it counts.
+last_stored AS (
+    SELECT * FROM stored
+    QUALIFY load_seq = max(load_seq) OVER (
+        PARTITION BY sighting, figure_check, observed_at, document)
+),
+-- Keep what changed and is not stored; of equal rows within the load, the first. A reading like
+-- the one before is no change, unless other code read something else in the same document.
 new AS (
     SELECT * FROM dated
-    WHERE previous_content IS DISTINCT FROM content AND NOT EXISTS (
-        SELECT 1 FROM stored WHERE {same_reading})
+    WHERE (previous_content IS DISTINCT FROM content OR EXISTS (
+        SELECT 1 FROM last_stored AS stored
+        WHERE {same_moment} AND stored.document = dated.document
+          AND stored.content <> dated.content)
+    ) AND NOT EXISTS (
+        SELECT 1 FROM last_stored AS stored WHERE {same_reading})
     QUALIFY row_number() OVER (
         PARTITION BY sighting, figure_check, observed_at, content ORDER BY row) = 1
 )

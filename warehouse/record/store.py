@@ -40,6 +40,7 @@ from warehouse.record.index import delete_stale_indexes
 from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, stored_schema
 from warehouse.tables import (
     ErasedEntry,
+    FailureEntry,
     LoadEntry,
     QualityMetric,
     QuarantineEntry,
@@ -52,6 +53,7 @@ from warehouse.tables.column import columns_of
 # What the record keeps about itself, beside the tables of sightings.
 _OPERATIONS: dict[str, type[SQLModel]] = {
     "loads": LoadEntry,
+    "failures": FailureEntry,
     "quarantine": QuarantineEntry,
     "retries": RetryEntry,
     "versions": VersionEntry,

@@ -27,6 +27,7 @@ from warehouse.tables.fundamentals import Fundamental
 from warehouse.tables.macro import MacroAnnual, MacroSeries
 from warehouse.tables.operations import (
     ErasedEntry,
+    FailureEntry,
     LoadEntry,
     QualityMetric,
     QuarantineEntry,
@@ -58,6 +59,7 @@ __all__ = [
     "Entity",
     "EntityIdentifier",
     "ErasedEntry",
+    "FailureEntry",
     "Fundamental",
     "LeftOut",
     "LicenseClass",

@@ -1,4 +1,4 @@
-"""What the record keeps about itself: loads, quarantine, versions, quality, what is withheld.
+"""What the record keeps about itself: loads, failures, quarantine, versions, quality, withheld.
 
 The names of columns and the words of ``RetryOutcome`` and ``WithheldBy`` are stored in every
 record.
@@ -31,6 +31,30 @@ class LoadEntry(SQLModel):
     withdrawn: int = column("Figures withdrawn, in addition to what was read.", 0)
     code_version: str = column("Version of the code that read them.", "0.1.0")
     loaded_at: datetime = column("When the load was committed, in UTC.", "2026-11-14T02:10:04Z")
+    parser_version: str | None = column(
+        "Version of the parser that read the documents; null in loads of release 0.1.", "1", None
+    )
+
+
+class FailureEntry(SQLModel):
+    """One attempt to read a document at which the parser raised; the document stays unread."""
+
+    document: str = column(
+        "Key of the document: its SHA-256, a hash of its URL, and when it was observed.", "9f86d0…"
+    )
+    source: str = column("Key of the source.", "sec-companyfacts")
+    url: str = column("URL of the document.", "https://example.org/facts.json")
+    parser_version: str = column("Version of the parser that raised.", "1")
+    error: str = column("Class of the exception.", "KeyError")
+    message: str | None = column(
+        "Its message; null if documents of the source can hold personal data.", "'facts'"
+    )
+    location: str = column(
+        "Where in our code it was raised.", "assets/filings/companyfacts.py:88 in parse"
+    )
+    appended: int = column("Sightings of the document that had been appended by then.", 0)
+    code_version: str = column("Version of the release that raised.", "0.1.0")
+    failed_at: datetime = column("When it was raised, in UTC.", "2026-11-14T02:10:04Z")
 
 
 class QuarantineEntry(SQLModel):
@@ -54,7 +78,7 @@ class QuarantineEntry(SQLModel):
     quarantined_at: datetime = column("When it was quarantined, in UTC.", "2026-11-14T02:10:04Z")
 
 
-RetryOutcome = Literal["read", "refused again", "refused otherwise", "not landed"]
+RetryOutcome = Literal["read", "refused again", "refused otherwise", "not landed", "failed"]
 
 
 class RetryEntry(SQLModel):

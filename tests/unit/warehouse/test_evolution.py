@@ -250,7 +250,7 @@ def test_versions_and_quarantine_are_read_from_tables_that_lack_a_column(record:
     assert [row.reason for row in quarantined_rows(newer)] == [
         "row 0, license_class: 'restricted' may not be served"
     ]
-    assert [len(documents) for documents in ledger.loaded_documents(newer, "test", FUNDAMENTALS)]
+    assert list(ledger.readings(newer, "test", FUNDAMENTALS)) == ["d"]
     for table in wider:
         newer.table(table)
     assert load_seqs_of(newer, name)["fundamentals"] == 1

@@ -1,0 +1,100 @@
+"""Which landed documents of a source are to be read, and which failed.
+
+What counts is what happened to a document last. If the current version of the parser read it, it
+is read. If the current version failed on it, it is failed: it stays unread and is tried again, but
+nothing waits for it. In all other cases it is unread. An attempt of another version that failed
+before anything was appended changes nothing.
+
+Every document must have been read after each document observed before it. So when one turns up
+late, or is read at last, those observed after it are read again. That follows from the ledger
+alone: a load that was killed in between is completed by the next one.
+"""
+
+import math
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from assets.parser_versions import effective_version
+from assets.source import Source
+from warehouse.record.failures import last_failures
+from warehouse.record.landing import Document
+from warehouse.record.ledger import Reading, readings
+from warehouse.record.store import Record
+from warehouse.tables import FailureEntry
+
+
+@dataclass(frozen=True)
+class ReadState:
+    """What the record says of the documents of a source, for one version of its parser.
+
+    ``failures`` are those that count: of documents that were not read since. ``reread`` are
+    documents to read again whatever the ledger says.
+    """
+
+    version: str
+    readings: Mapping[str, Reading]
+    failures: Mapping[str, FailureEntry]
+    reread: Set[str] = frozenset()
+
+    def reading(self, key: str) -> Reading | None:
+        """Return the readings of a document by this version; None if it is unread."""
+        reading = self.readings.get(key)
+        if reading is None or reading.parser_version != self.version:
+            return None
+        return None if key in self.failures or key in self.reread else reading
+
+    def is_failed(self, key: str) -> bool:
+        """Return whether this version failed on a document."""
+        failure = self.failures.get(key)
+        return (
+            failure is not None
+            and failure.parser_version == self.version
+            and key not in self.reread
+        )
+
+    def is_reread(self, key: str) -> bool:
+        """Return whether other code has read a document, or a part of it, before."""
+        before = (self.readings.get(key), self.failures.get(key))
+        other = any(event and event.parser_version != self.version for event in before)
+        return other or (key in self.reread and key in self.readings)
+
+    def with_reread(self, keys: Set[str]) -> "ReadState":
+        """Return the state in which these documents are to be read again as well."""
+        return replace(self, reread=self.reread | keys)
+
+
+def read_state(record: Record, source: Source) -> ReadState:
+    """Return what the record says of the documents of a source."""
+    # The last table is appended last: a document that is in its ledger is in those of all.
+    read = readings(record, source.key, source.tables[-1], source.parser.unversioned)
+    version = effective_version(source.parser)
+    failures = {
+        key: failure
+        for key, failure in last_failures(record, source.key).items()
+        if (failure.parser_version == version or failure.appended)
+        and (key not in read or read[key].read_at < failure.failed_at)
+    }
+    return ReadState(version, read, failures)
+
+
+def documents_to_read(landed: Sequence[Document], state: ReadState) -> list[Document]:
+    """Return the unread documents, and those read before one that was observed earlier.
+
+    ``landed`` is in the order of observation, and so is what is returned. Failed documents are
+    left out.
+    """
+    chosen: list[Document] = []
+    # The last load in which a document observed earlier was read for the first time.
+    newest: float = -1
+    for _, documents in groupby(landed, key=lambda document: document.observed_at):
+        newest_now = newest
+        for document in documents:
+            if state.is_failed(document.key):
+                continue
+            reading = state.reading(document.key)
+            if reading is None or reading.last < newest:
+                chosen.append(document)
+            newest_now = max(newest_now, math.inf if reading is None else reading.first)
+        newest = newest_now
+    return chosen

@@ -1,0 +1,189 @@
+"""Each parser has a version of its own; in a working copy, changed code counts as another."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assets import parser_versions
+from assets.ingest.sources import SOURCES
+from assets.parser_versions import (
+    effective_version,
+    lock_of,
+    lock_text,
+    parser_name,
+    read_lock,
+    variant_digits,
+    write_lock,
+)
+from assets.source import Parser, Source
+from assets.tenders.portals import Portal
+from assets.tenders.sources import _UNVERSIONED, _variant
+from pipelines.parser_versions import main
+from tests.helpers.paths import ROOT
+from warehouse import code_version
+from warehouse.errors import SankofaError
+
+KNOWN = {source.key: source for source in SOURCES}
+LOCK = ROOT / "assets" / "parsers.lock"
+
+
+def test_no_parser_changed_without_a_new_version() -> None:
+    current = lock_text(lock_of(source.parser for source in SOURCES))
+    assert LOCK.read_text("utf-8") == current, (
+        "the code of a parser changed: raise its version, or leave it if no row can change, and "
+        "run `python -m pipelines.parser_versions` (see docs/add-a-source.md)"
+    )
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working copy whose code is as its lock says, to change."""
+    for package in code_version.PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
+    monkeypatch.setattr(code_version, "ROOT", tmp_path)
+    monkeypatch.setattr(parser_versions, "LOCK", tmp_path / "assets" / "parsers.lock")
+    write_lock(lock_of(source.parser for source in SOURCES))
+    return tmp_path
+
+
+def append_code(checkout: Path, path: str, text: str = "CHANGED = True") -> None:
+    with (checkout / path).open("a") as module:
+        module.write(f"\n{text}\n")
+
+
+def changed() -> set[str]:
+    """Return the sources whose documents the next load reads again."""
+    return {
+        source.key
+        for source in SOURCES
+        if effective_version(source.parser) != effective_version_of_release(source.parser)
+    }
+
+
+def effective_version_of_release(parser: Parser) -> str:
+    digits = f"/{variant_digits(parser.variant)}" if parser.variant else ""
+    return f"{parser.version}{digits}"
+
+
+def sources_of(*subjects: str) -> set[str]:
+    return {source.key for source in SOURCES if source.subject in subjects}
+
+
+def test_changed_code_counts_for_the_parsers_that_use_it_and_no_other(checkout: Path) -> None:
+    assert changed() == set()
+    append_code(checkout, "assets/macro/h10.py")
+    assert changed() == {"h10"}
+    assert effective_version(KNOWN["h10"].parser).startswith("1+")
+    append_code(checkout, "assets/macro/periods.py")
+    assert changed() == sources_of("macro")
+    append_code(checkout, "quality/persons.py")
+    figures = {"sec-companyfacts", "xbrl-filings", "openfigi"}
+    assert figures.isdisjoint(changed()) and sources_of("tenders") <= changed()
+
+
+def test_comments_and_what_only_fetches_or_stores_do_not_count(checkout: Path) -> None:
+    append_code(checkout, "assets/macro/h10.py", "# A remark.")
+    for path in ("assets/macro/fetch.py", "assets/fetching/client.py", "assets/source.py"):
+        append_code(checkout, path)
+    for path in ("warehouse/record/append.py", "warehouse/tables/macro.py"):
+        append_code(checkout, path)
+    assert changed() == set()
+
+
+def test_an_installed_package_counts_the_number_alone(checkout: Path) -> None:
+    append_code(checkout, "assets/macro/h10.py")
+    parser_versions.LOCK.unlink()
+    assert effective_version(KNOWN["h10"].parser) == "1"
+
+
+def test_the_quirks_of_a_portal_count_for_that_portal(checkout: Path) -> None:
+    parser = KNOWN["ke-ppip"].parser
+    other = replace(parser, variant=_variant(Portal("ke-ppip", "KE", "Another title", "cc-by")))
+    assert effective_version(other) != effective_version(parser)
+    assert effective_version(other).partition("/")[0] == "1"
+    titles = {_variant(Portal("x", "KE", title, "cc-by")) for title in ("One title", "Another")}
+    assert len(titles) == 1
+
+
+def test_the_portals_of_the_first_release_were_read_with_the_quirks_it_knew() -> None:
+    unknown = frozenset({date(1, 1, 1)})
+    portals = (
+        Portal(
+            "za-etenders",
+            "ZA",
+            "",
+            "public-domain",
+            zero_is_unknown=True,
+            zone_label_is_wrong=True,
+            sentinel_dates=unknown,
+            complete_addresses=True,
+            release_url="https://ocds-api.etenders.gov.za/api/OCDSReleases/release/{ocid}",
+        ),
+        Portal("ke-ppip", "KE", "", "open-attribution", supplier_means_bidder=True),
+        Portal("co-secop", "CO", "", "public-domain", placeholder_ids=frozenset({"1"})),
+        Portal(
+            "ng-budget",
+            "NG",
+            "",
+            None,
+            zero_is_unknown=True,
+            amounts_as_text=True,
+            sentinel_dates=unknown | {date(2001, 1, 1)},
+            placeholder_ids=frozenset({"NG-BPP-"}),
+        ),
+    )
+    versions = {portal.key: f"1/{variant_digits(_variant(portal))}" for portal in portals}
+    assert versions == _UNVERSIONED
+
+
+@pytest.fixture
+def raised(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The parser of H.10 under the next version."""
+
+    def next_version(source: Source) -> Source:
+        if source.key != "h10":
+            return source
+        return replace(source, parser=replace(source.parser, version=2))
+
+    sources = tuple(map(next_version, SOURCES))
+    monkeypatch.setattr("pipelines.parser_versions.SOURCES", sources)
+    yield
+
+
+def test_the_lock_is_not_renewed_in_passing(checkout: Path) -> None:
+    before = parser_versions.LOCK.read_text()
+    assert CliRunner().invoke(main).output == "nothing changed\n"
+    append_code(checkout, "assets/macro/h10.py")
+    refused = CliRunner().invoke(main)
+    assert refused.exit_code == 1
+    assert "assets.macro.h10.parse (version 1) changed under the same version" in refused.output
+    assert "Raise its version" in refused.output and "--same-rows" in refused.output
+    assert parser_versions.LOCK.read_text() == before
+    accepted = CliRunner().invoke(main, ["--same-rows"])
+    assert (accepted.exit_code, accepted.output) == (0, "assets.macro.h10.parse 1\n")
+    assert changed() == set()
+
+
+@pytest.mark.usefixtures("raised")
+def test_a_raised_version_is_entered(checkout: Path) -> None:
+    append_code(checkout, "assets/macro/h10.py")
+    entered = CliRunner().invoke(main)
+    assert (entered.exit_code, entered.output) == (0, "assets.macro.h10.parse 2\n")
+    assert ("assets.macro.h10.parse", 1) not in read_lock()
+
+
+def test_a_damaged_lock_is_named(checkout: Path) -> None:
+    append_code(checkout, "assets/parsers.lock", "<<<<<<< ours")
+    with pytest.raises(SankofaError, match=r"parsers.lock: cannot read the line '<<<<<<< ours'"):
+        effective_version(KNOWN["h10"].parser)
+
+
+def test_a_parser_is_named_by_its_function() -> None:
+    assert parser_name(KNOWN["h10"].parser) == "assets.macro.h10.parse"
+    assert parser_name(KNOWN["ke-ppip"].parser) == "assets.tenders.parse.parse_portal"

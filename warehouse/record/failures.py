@@ -1,0 +1,26 @@
+"""Documents at which a parser raised: a fault of ours, so they stay unread and are tried again."""
+
+from collections.abc import Sequence
+
+from warehouse.record.store import Record, commit_entries, sql_text
+from warehouse.tables import FailureEntry
+
+
+def add_failures(record: Record, failures: Sequence[FailureEntry]) -> None:
+    """Record failed attempts to read documents."""
+    if failures:
+        commit_entries(record, "failures", failures)
+
+
+def last_failures(record: Record, source: str) -> dict[str, FailureEntry]:
+    """Return the last failed attempt at each document of a source, by the document's key.
+
+    A document that has been read since is among them: compare with the ledger.
+    """
+    columns = ", ".join(FailureEntry.model_fields)
+    rows = record.query(
+        f"SELECT {columns} FROM {record.relation('failures')} WHERE source = {sql_text(source)} "
+        "QUALIFY row_number() OVER (PARTITION BY document ORDER BY failed_at DESC) = 1 "
+        "ORDER BY failed_at, document"
+    ).to_pylist()
+    return {row["document"]: FailureEntry(**row) for row in rows}
