@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from warehouse.read.mart import Mart
 from warehouse.record.landing import Landing
@@ -42,20 +43,32 @@ def prepare(settings: Settings, say: Say) -> None:
     """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
     from assets.ingest.metadata import COUNT_NAMES, counts_in_words
     from assets.sample.world import write_world
-    from pipelines.jobs import INGEST, PUBLISH, run_job
+    from pipelines.jobs import PUBLISH, run_job
 
     # An object store may be reached by others who are about to land something.
     if "://" not in settings.landing and Landing(settings.landing).world() is None:
         say("Writing sample data: fictional issuers, portals, series and registers")
         write_world(settings.sample)
     say("Running the pipeline through Dagster")
-    for asset, metadata in run_job(settings, INGEST).items():
+    for asset, metadata in _ingested(settings, say).items():
         counts = counts_in_words({name: metadata[name] for name in COUNT_NAMES})
         say(f"  {asset:34} {metadata['documents']:>4} documents; {counts}")
     metadata_by_asset = run_job(settings, PUBLISH)
     if parties := metadata_by_asset.get("party_matches"):
         say(f"  {parties['resolved']:,} of {parties['parties']:,} tender parties resolved")
     say(f"Published as data_version {metadata_by_asset['published_build']['data_version']}")
+
+
+def _ingested(settings: Settings, say: Say) -> dict[str, dict[str, Any]]:
+    """Ingest, and return the metadata of each asset; a document that failed stops nothing."""
+    from assets.ingest.failures import ParserFailed
+    from pipelines.jobs import INGEST, run_job
+
+    try:
+        return run_job(settings, INGEST)
+    except ParserFailed as failed:
+        say(str(failed))
+        return {}
 
 
 def greeting(settings: Settings, urls: ServerUrls) -> str:

@@ -113,7 +113,7 @@ class MonthlyPortal:
         try:
             entries = load_source(self.record, self.landing, self.source)
         except ParserFailed as failure:
-            entries, failed = failure.entries, len(failure.failures)
+            entries, failed = list(failure.entries), len(failure.failures)
         counts = total_counts(entries) | {"failed": failed}
         assert counts["read"] == counts["appended"] + counts["held"] + counts["quarantined"]
         return {name: number for name, number in counts.items() if number}
