@@ -19,14 +19,24 @@ from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.settings import Settings
 
+# What to do in a home in which nothing is loaded.
+BEGIN = "`sankofa ingest --live` brings in real data, `sankofa up` the sample world"
+
+
+def is_loaded(record: Record) -> bool:
+    """Return whether any row was ever appended to the record."""
+    return any(record.load_seq(table) for table in RECORD_TABLES)
+
 
 def refuse_empty(record: Record) -> None:
     """Raise NothingPublished if no row was ever appended to the record."""
-    if not any(record.load_seq(table) for table in RECORD_TABLES):
-        raise NothingPublished(
-            "nothing is loaded, so there is nothing to publish: `sankofa ingest --live` loads real "
-            "data, `sankofa up` sample data"
-        )
+    if not is_loaded(record):
+        raise NothingPublished(f"nothing is loaded, so there is nothing to publish: {BEGIN}")
+
+
+def begin_with(settings: Settings) -> str:
+    """Return what to do in a home in which nothing is published."""
+    return "run `sankofa publish`" if is_loaded(Record(settings.record)) else BEGIN
 
 
 def roll_back(settings: Settings, data_version: str | None = None, drop: bool = False) -> str:

@@ -16,6 +16,7 @@ from assets.filings.fetch import FACTS, FEW, LISTS
 from assets.filings.places import MARKET_MEANINGS, MARKETS
 from assets.ingest.sources import SOURCES
 from assets.source import Source
+from pipelines.sources import declared, state_of
 from warehouse.contract.body_schemas import ROW_SCHEMAS
 from warehouse.contract.json_schema import Schema
 from warehouse.contract.problems import PROBLEMS
@@ -123,14 +124,18 @@ def operating() -> str:
 
 
 def sources() -> str:
-    """Return the page that lists every source: licence, tables, live URL."""
+    """Return the page that lists every source: licence, state, tables, requests."""
     parts = (
         "# Sources",
         _GENERATED,
-        "A `restricted` source is refused before any request is sent. "
-        "[operating.md](operating.md#live-sources) describes live fetching, "
-        "[add-a-source.md](add-a-source.md) how to add a source.",
-        _table(("key", "what it is", "licence", "tables", "fetched live"), map(_source, SOURCES)),
+        "`sankofa sources` lists them with what your installation has of each. *Working*: somebody "
+        "fetched it with success; *untried*: nobody has yet; *refused*: its licence does not "
+        "permit serving it, so no request is sent. [operating.md](operating.md#live-sources) "
+        "describes live fetching, [add-a-source.md](add-a-source.md) how to add a source.",
+        _table(("key", "what it is", "licence", "tables", "state"), map(_source, SOURCES)),
+        "## What is requested",
+        "Names in braces stand for what differs from request to request.",
+        _table(("key", "fetched by", "requests", "at most"), map(_requests, SOURCES)),
         *_sec_issuers(),
     )
     return "\n\n".join(parts) + "\n"
@@ -173,14 +178,18 @@ def _sec_issuers() -> tuple[str, ...]:
 
 
 def _source(source: Source) -> tuple[str, ...]:
-    live = "no: from recordings"
-    if not source.permitted:
-        live = "no: refused"
-    elif source.fetch is not None:
-        live = f"{source.base_url}, {source.cadence or 'whole'}"
-    licence = f"{source.license_class}: {source.license_name}"
+    licence = source.license_name
+    if source.license_url is not None:
+        licence = f"[{licence}]({source.license_url})"
     tables = ", ".join(table.name for table in source.tables)
-    return f"`{source.key}`", source.title, licence, tables, live
+    return f"`{source.key}`", source.title, licence, tables, state_of(source)
+
+
+def _requests(source: Source) -> tuple[str, ...]:
+    described = declared(source)
+    requests = "<br>".join(f"`{request}`" for request in described.requests)
+    at_most = "<br>".join(f"{rate:.2g} a second at {host}" for host, rate in source.rates.items())
+    return f"`{source.key}`", described.fetched_by, requests, at_most
 
 
 def _setting(setting: Setting) -> tuple[str, ...]:

@@ -2,8 +2,7 @@
 
 The only module that imports from Dagster's private packages. The public way,
 ``JobDefinition.execute_in_process``, stores a run without its code location, and Dagster's
-timeline leaves out such runs. It also passes no event on before the end, and repeats a failed step
-after minutes, which nobody at a terminal waits for.
+timeline leaves out such runs. It also passes no event on before the end.
 """
 
 import sys
@@ -33,7 +32,6 @@ _NO_CAPTURE = {
         "class": "NoOpComputeLogManager",
     }
 }
-_NO_RETRIES: dict[str, Any] = {"execution": {"config": {"retries": {"disabled": {}}}}}
 # What failed is reported by whoever started the run.
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -61,7 +59,7 @@ def run_events(
     run = instance.create_run_for_job(
         job,
         run_id=run_id,
-        run_config={**_NO_RETRIES, **_QUIET, **config},
+        run_config={**_QUIET, **config},
         tags={**job.run_tags, **tags},
         asset_selection=frozenset(assets) or None,
         remote_job_origin=RemoteJobOrigin(repository, job.name),

@@ -9,7 +9,7 @@ import dagster as dg
 from assets.ingest.assets import FAILED_DOCUMENTS, landed_key, load_step, partitions_of, table_key
 from assets.ingest.metadata import COUNT_NAMES, counts_in_words
 from assets.ingest.progress import listening
-from assets.ingest.sources import sources_of
+from assets.ingest.sources import source_of, sources_of
 from assets.source import Source, refuse_restricted
 from pipelines.jobs import INGEST, Run, Runner, StepFailure, open_runner
 from pipelines.progress_display import ProgressDisplay
@@ -88,14 +88,6 @@ def ingest_each(
         for outcome in outcomes:
             with display.paused():
                 yield outcome
-
-
-def source_of(settings: Settings, key: str) -> Source:
-    """Return the source with a key."""
-    sources = {source.key: source for source in sources_of(settings)}
-    if key not in sources:
-        raise SankofaError(f"unknown source: {key}; one of {', '.join(sources)}")
-    return sources[key]
 
 
 def _selected_sources(settings: Settings, keys: tuple[str, ...]) -> list[Source]:

@@ -14,10 +14,10 @@ from pipelines.sensors import new_documents
 from warehouse.settings import Settings
 
 
-def ingest_definitions(settings: Settings) -> dg.Definitions:
+def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Definitions:
     """Return the definitions that fetch and load the sources of an installation."""
     sources = sources_of(settings)
-    assets = source_assets(sources, settings)
+    assets = source_assets(sources, settings, retries=retries)
     landed_keys = {landed_key(source) for source in sources}
     landed = [asset for asset in assets if not landed_keys.isdisjoint(asset.keys)]
     loaded = [asset for asset in assets if asset not in landed]

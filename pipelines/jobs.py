@@ -34,6 +34,7 @@ _UNFINISHED = [status for status in dg.DagsterRunStatus if status not in _FINISH
 _KINDS: dict[str, type[SankofaError]] = {
     kind.__name__: kind for kind in (AuditFailed, NothingPublished, ParserFailed)
 }
+_INTERRUPTIONS = (KeyboardInterrupt.__name__, dg.DagsterExecutionInterruptedError.__name__)
 _log = logging.getLogger(__name__)
 
 
@@ -63,6 +64,9 @@ class Run:
             elif event.is_step_failure:
                 self.failures[str(event.step_key)] = _failure(event)
             yield event
+        if any(failure.kind in _INTERRUPTIONS for failure in self.failures.values()):
+            # Dagster handles Ctrl-C and ends the run; we end the command.
+            raise KeyboardInterrupt
 
     def finish(self) -> None:
         """Execute the run to its end; raise if a step failed."""
@@ -139,10 +143,6 @@ class Runner:
         with try_file_lock(lock):
             yield from events
         lock.unlink(missing_ok=True)
-        run = self._instance.get_run_by_id(run_id)
-        if run is not None and run.status == dg.DagsterRunStatus.CANCELED:
-            # Dagster handles Ctrl-C and ends the run; we end the command.
-            raise KeyboardInterrupt
 
     def _job(self, name: str) -> dg.JobDefinition:
         if self._definitions is None:
@@ -158,7 +158,8 @@ def _definitions(settings: Settings, name: str) -> dg.Definitions:
         return definitions(settings)
     from pipelines.ingest_definitions import ingest_definitions
 
-    return ingest_definitions(settings)
+    # Nobody at a terminal waits for minutes until a failed step is repeated.
+    return ingest_definitions(settings, retries=False)
 
 
 @contextmanager
@@ -193,7 +194,7 @@ def _failure(event: dg.DagsterEvent) -> StepFailure:
     if data.user_failure_data is not None:
         metadata = _values(data.user_failure_data.metadata)
         return StepFailure(str(data.user_failure_data.description), kind, metadata)
-    if data.error is not None and kind not in _KINDS:
+    if data.error is not None and kind not in (*_KINDS, *_INTERRUPTIONS):
         # Nobody expected it: its traceback is worth reading.
         _log.error("%s failed\n%s", event.step_key, data.error.to_string())
     message = "" if error is None else error.message.partition(": ")[2].strip()

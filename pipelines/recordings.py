@@ -10,8 +10,9 @@ from assets.ingest.land import land_all
 from assets.ingest.progress import listening, reporter
 from assets.ingest.recording_manifest import ManifestEntry, read_manifest
 from assets.ingest.recordings import Origin, Recordings, observed_at
+from assets.ingest.sources import source_of
 from assets.source import Source, refuse_restricted
-from pipelines.ingest import Outcome, load, source_of
+from pipelines.ingest import Outcome, load
 from pipelines.jobs import open_runner
 from pipelines.progress_display import ProgressDisplay
 from warehouse.errors import SankofaError

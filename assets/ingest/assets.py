@@ -54,11 +54,23 @@ class FetchConfig(dg.Config):
     last_day: str | None = None
 
 
-def source_assets(sources: Iterable[Source], settings: Settings) -> list[dg.AssetsDefinition]:
-    """Return the assets of all sources whose licence permits serving them."""
+def source_assets(
+    sources: Iterable[Source], settings: Settings, *, retries: bool = True
+) -> list[dg.AssetsDefinition]:
+    """Return the assets of all sources whose licence permits serving them.
+
+    ``retries``: what failed for a reason that may pass is repeated after some minutes.
+    """
     permitted = [source for source in sources if source.permitted]
-    landed = [landed_asset(source, settings) for source in permitted if source.fetch is not None]
-    return [*landed, *(loaded_assets(source, settings) for source in permitted)]
+    landed = [
+        landed_asset(source, settings, _FETCH_RETRIES if retries else None)
+        for source in permitted
+        if source.fetch is not None
+    ]
+    loaded = [
+        loaded_assets(source, settings, _LOAD_RETRIES if retries else None) for source in permitted
+    ]
+    return [*landed, *loaded]
 
 
 def landed_key(source: Source) -> dg.AssetKey:
@@ -81,7 +93,9 @@ def partitions_of(source: Source) -> dg.PartitionsDefinition[str] | None:
     return _PARTITIONS.get(source.cadence or "")
 
 
-def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
+def landed_asset(
+    source: Source, settings: Settings, retry_policy: dg.RetryPolicy | None
+) -> dg.AssetsDefinition:
     """Return the asset that fetches a source; a range of partitions is one run."""
 
     @dg.asset(
@@ -89,7 +103,7 @@ def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
         group_name=source.subject,
         description=f"Documents of {source.title}, unchanged.",
         partitions_def=partitions_of(source),
-        retry_policy=_FETCH_RETRIES,
+        retry_policy=retry_policy,
         freshness_policy=FRESHNESS_POLICY,
         pool=source.key,
         kinds={"http"},
@@ -124,7 +138,9 @@ def landed_asset(source: Source, settings: Settings) -> dg.AssetsDefinition:
         return landed.with_attributes(backfill_policy=dg.BackfillPolicy.single_run())
 
 
-def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
+def loaded_assets(
+    source: Source, settings: Settings, retry_policy: dg.RetryPolicy | None
+) -> dg.AssetsDefinition:
     """Return the multi-asset that loads the landed documents of a source into its tables."""
     source = source.with_withheld_key(settings.withheld_key)
     specs = [
@@ -142,7 +158,7 @@ def loaded_assets(source: Source, settings: Settings) -> dg.AssetsDefinition:
     ]
 
     # One op for all tables: a document is parsed once.
-    @dg.multi_asset(name=_name(source), specs=specs, retry_policy=_LOAD_RETRIES, pool=source.key)
+    @dg.multi_asset(name=_name(source), specs=specs, retry_policy=retry_policy, pool=source.key)
     def loaded(
         context: dg.AssetExecutionContext, storage: IngestResource
     ) -> Iterator[dg.MaterializeResult[None]]:
@@ -177,7 +193,9 @@ def _window(context: dg.AssetExecutionContext, config: FetchConfig) -> Window:
         span = context.partition_time_window
         # Dagster's windows end before their last day, ours with it.
         return Window(span.start.date(), span.end.date() - timedelta(days=1))
-    return Window(*days, batches=frozenset(context.partition_keys))
+    batches = frozenset(context.partition_keys)
+    # All batches are everything, which a source may have a shorter way to.
+    return Window(*days, batches=frozenset() if batches == frozenset(BATCHES) else batches)
 
 
 def _day(text: str | None) -> date | None:

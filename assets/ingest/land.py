@@ -4,7 +4,7 @@ The sample world is a folder ``<source>/<day it was read>/<path at the source>``
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from assets.fetching.client import Client, FetchError, Progress, StoredHeaders
@@ -38,7 +38,9 @@ def land_live(
         progress=progress,
     ) as client:
         task = fetch_task(client, source, window, settings, landing)
-        return land_all(landing, source.fetch(task))
+        landed = land_all(landing, source.fetch(task))
+    landing.mark_fetched(source.key, datetime.now(UTC))
+    return landed
 
 
 def land_all(landing: Landing, fetched: Iterable[FetchedResponse]) -> tuple[int, int]:

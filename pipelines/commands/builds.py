@@ -50,15 +50,16 @@ def publish(confirm_loss: str, as_json: bool) -> None:
 @click.pass_context
 def builds(context: click.Context, as_json: bool) -> None:
     """List the builds, newest first; * marks the one being served."""
-    from pipelines.builds import list_builds
+    from pipelines.builds import begin_with, list_builds
 
     if context.invoked_subcommand is not None:
         return
-    rows = list_builds(read_settings(os.environ))
+    settings = read_settings(os.environ)
+    rows = list_builds(settings)
     if as_json:
         print_json(rows)
     elif not rows:
-        click.echo("nothing has been published yet; run `sankofa publish`")
+        click.echo(f"nothing has been published yet: {begin_with(settings)}")
     else:
         columns = [
             Column(""),

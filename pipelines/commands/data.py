@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pipelines.commands.sources import complete_source
 from pipelines.output import Column, json_option, print_json, print_table
 from warehouse.errors import SankofaError
 from warehouse.settings import Settings, read_settings
@@ -16,14 +17,6 @@ if TYPE_CHECKING:
     from pipelines.ingest import Outcome
 
 _DAY = click.DateTime(["%Y-%m-%d"])
-
-
-def _complete(context: click.Context, option: click.Parameter, begun: str) -> list[str]:
-    """Complete the key of a source."""
-    from assets.ingest.sources import sources_of
-
-    known = sources_of(read_settings(os.environ))
-    return [source.key for source in known if source.key.startswith(begun)]
 
 
 @click.command()
@@ -50,7 +43,9 @@ def sample(scale: int, seed: int, folder: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("sources", nargs=-1, metavar="[SOURCES]… | SOURCE PATH…", shell_complete=_complete)
+@click.argument(
+    "sources", nargs=-1, metavar="[SOURCES]… | SOURCE PATH…", shell_complete=complete_source
+)
 @click.option(
     "--live/--sample",
     default=None,

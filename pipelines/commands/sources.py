@@ -1,18 +1,136 @@
 """``sankofa sources``: what can be ingested, and the publishers of the data registry."""
 
 import os
+from collections import Counter
+from datetime import datetime
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
-from pipelines.output import Column, json_option, print_json, print_table
+from pipelines.output import Column, Styled, json_option, print_json, print_table
 from warehouse.errors import SankofaError
-from warehouse.settings import read_settings
+from warehouse.settings import Settings, read_settings
+
+_COLOURS = {"working": "green", "untried": "yellow", "refused": "red"}
 
 
-@click.group()
-def sources() -> None:
-    """Find publishers of tenders."""
+class _SourcesGroup(click.Group):
+    """A group in which the key of a source stands for ``show SOURCE``."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the named subcommand, or ``show`` for anything else."""
+        if args[0] in self.commands or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        return "show", self.commands["show"], args
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete subcommands and the keys of sources."""
+        keys = map(CompletionItem, complete_source(ctx, None, incomplete))
+        return [*super().shell_complete(ctx, incomplete), *keys]
+
+
+def complete_source(
+    context: click.Context, option: click.Parameter | None, begun: str
+) -> list[str]:
+    """Complete the key of a source."""
+    from assets.ingest.sources import sources_of
+
+    known = sources_of(read_settings(os.environ))
+    return [source.key for source in known if source.key.startswith(begun)]
+
+
+@click.group(cls=_SourcesGroup, invoke_without_command=True, subcommand_metavar="[SOURCE]")
+@json_option
+@click.pass_context
+def sources(context: click.Context, as_json: bool) -> None:
+    """List the sources: licence, what is requested, and what this home has of each.
+
+    With SOURCE, show one in full. `sankofa sources registry` finds further publishers.
+    """
+    from assets.ingest.sources import sources_of
+    from pipelines.sources import held
+
+    if context.invoked_subcommand is not None:
+        return
+    settings = read_settings(os.environ)
+    rows = held(settings, sources_of(settings))
+    if as_json:
+        print_json(rows)
+        return
+    columns = [
+        *(Column("source", whole=True), Column("state", whole=True), Column("licence")),
+        *(Column("documents", right=True), Column("rows", right=True)),
+        *(Column("last success, UTC", whole=True), Column("what is requested")),
+    ]
+    print_table(
+        columns,
+        (
+            (
+                row.source,
+                Styled(row.state, _COLOURS[row.state]),
+                row.licence,
+                f"{row.documents:,}" if row.documents else "",
+                f"{row.rows:,}" if row.rows else "",
+                _moment(row.last_success),
+                "\n".join(row.requests) or row.fetched_by,
+            )
+            for row in rows
+        ),
+    )
+    counts = Counter(row.state for row in rows)
+    click.echo(f"\n{', '.join(f'{counts[state]} {state}' for state in _COLOURS)}")
+    _say_if_fictional(settings)
+
+
+@sources.command()
+@click.argument("source", shell_complete=complete_source)
+@json_option
+def show(source: str, as_json: bool) -> None:
+    """Show all that is declared of a source, and what this home has of it."""
+    from assets.ingest.sources import source_of
+    from pipelines.sources import held
+
+    settings = read_settings(os.environ)
+    [row] = held(settings, [source_of(settings, source)])
+    if as_json:
+        print_json(row)
+        return
+    rates = (f"{rate:g} a second at {host}" for host, rate in row.requests_per_second.items())
+    lines = {
+        "what it is": row.title,
+        "state": row.state,
+        "licence": f"{row.licence} ({row.license_class})",
+        "stated at": row.licence_stated_at,
+        "address": row.address,
+        "asked at": row.asked_at,
+        "requests": "\n".join(row.requests),
+        "at most": "\n".join(rates),
+        "fetched by": row.fetched_by,
+        "tables": ", ".join(row.tables),
+        "documents": f"{row.documents:,}",
+        "rows": f"{row.rows:,}",
+        "newest of": _moment(row.newest_document),
+        "last success": _moment(row.last_success),
+    }
+    print_table(
+        [Column("", whole=True), Column("")],
+        ((name, value) for name, value in lines.items() if value),
+    )
+    _say_if_fictional(settings)
+
+
+def _moment(moment: datetime | None) -> str:
+    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def _say_if_fictional(settings: Settings) -> None:
+    from warehouse.record.landing import Landing
+
+    if Landing(settings.landing).world() == "fictional":
+        click.echo("documents and rows are those of the sample world, which is fictional")
 
 
 @sources.command()

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pipelines.builds import BuildInfo, list_builds
+from pipelines.builds import BEGIN, BuildInfo, is_loaded, list_builds
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
+from warehouse.record.store import Record
 
 
 def build(context: CheckContext) -> Iterator[Finding]:
@@ -15,12 +16,10 @@ def build(context: CheckContext) -> Iterator[Finding]:
     builds = list_builds(context.settings)
     current = next((build_info for build_info in builds if build_info.current), None)
     if current is None:
-        yield fault(
-            "build",
-            "nothing has been published yet",
-            "`sankofa up` publishes the sample world; `sankofa ingest --live` and "
-            "`sankofa publish` bring in the real one",
-        )
+        if is_loaded(Record(context.settings.record)):
+            yield fault("build", "what is loaded is not published", "`sankofa publish`")
+        else:
+            yield note("build", "nothing here yet", BEGIN)
         return
     metadata = builds_at(context.settings.marts).metadata(current.data_version)
     if builds[0] != current:
@@ -57,7 +56,6 @@ def refused_build(context: CheckContext) -> Iterator[Finding]:
 
 
 def _not_published(context: CheckContext, metadata: dict[str, str]) -> Iterator[Finding]:
-    from warehouse.record.store import Record
     from warehouse.record.tables import RECORD_TABLES
 
     if not Path(context.settings.record, "loads").is_dir():

@@ -151,6 +151,22 @@ class Landing:
         paths = self._metadata_paths(f"{self._root}/documents/{source}")
         return {_document_key(*path.removesuffix(".json").split("/")[-2:]) for path in paths}
 
+    def mark_fetched(self, source: str, fetched_at: datetime) -> None:
+        """Note when a source was last fetched with success, also if nothing had changed."""
+        self._write(self._fetched_path(source), [fetched_at.astimezone(UTC).isoformat().encode()])
+
+    def last_fetched(self, source: str) -> datetime | None:
+        """Return when a source was last fetched with success; None if that is not known."""
+        path = self._fetched_path(source)
+        if not self._exists(path):
+            return None
+        with self._files.open_input_file(path) as stream:
+            text = stream.read().decode("ascii", "replace")
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            raise LandingError(f"{path} is damaged: delete it") from None
+
     def erase(self, sha256: str) -> None:
         """Delete a body and the notes of its readings, and never store these bytes again."""
         # The mark goes first, and every step can be repeated: see ``land``.
@@ -249,6 +265,9 @@ class Landing:
 
     def _body_path(self, digest: str) -> str:
         return f"{self._root}/bodies/{digest[:2]}/{digest}.zst"
+
+    def _fetched_path(self, source: str) -> str:
+        return f"{self._root}/fetched/{source}"
 
     def _erased_path(self, digest: str) -> str:
         return f"{self._root}/erased/{digest}"

@@ -1,0 +1,139 @@
+"""What is declared of each source, and what this installation has of it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from assets.source import Source, asked_url_of
+from warehouse.record.landing import Landing
+from warehouse.record.store import Record
+from warehouse.settings import Settings
+
+# "working": fetched with success, here or by whoever declared it. "untried": by nobody yet.
+# "refused": its licence does not permit it.
+State = Literal["working", "untried", "refused"]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The declaration of a source, for people to read."""
+
+    source: str
+    title: str
+    subject: str
+    license_class: str
+    licence: str
+    licence_stated_at: str | None
+    address: str | None
+    requests: tuple[str, ...]
+    fetched_by: str
+    requests_per_second: dict[str, float]
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Held(Declared):
+    """A source in an installation; ``asked_at`` is the mirror that is asked instead, if any.
+
+    ``last_success`` is when it was last fetched, ``newest_document`` when the newest one was read
+    at its publisher, be it from a recording.
+    """
+
+    state: State
+    asked_at: str | None
+    last_success: datetime | None
+    documents: int
+    newest_document: datetime | None
+    rows: int
+
+
+def declared(source: Source) -> Declared:
+    """Describe a source by its declaration alone."""
+    base_url = source.base_url or ""
+    return Declared(
+        source.key,
+        source.title,
+        source.subject,
+        source.license_class,
+        source.license_name,
+        source.license_url,
+        source.base_url,
+        tuple(_absolute(base_url, request) for request in source.requests),
+        _fetched_by(source),
+        dict(source.rates),
+        tuple(table.name for table in source.tables),
+    )
+
+
+def state_of(source: Source, fetched: bool = False) -> State:
+    """Return the state of a source; ``fetched``: by this installation, with success."""
+    if not source.permitted:
+        return "refused"
+    return "working" if fetched or source.tried is not None else "untried"
+
+
+def held(settings: Settings, sources: Sequence[Source]) -> list[Held]:
+    """Return what an installation has of each source; nothing is fetched."""
+    landing, rows = Landing(settings.landing), _rows_by_source(Record(settings.record))
+    statuses = []
+    for source in sources:
+        keys, last_fetched = landing.keys(source.key), landing.last_fetched(source.key)
+        statuses.append(
+            Held(
+                **vars(declared(source)),
+                state=state_of(source, fetched=last_fetched is not None),
+                asked_at=_mirror(source, settings),
+                last_success=last_fetched,
+                documents=len(keys),
+                newest_document=_newest(keys),
+                rows=rows[source.key],
+            )
+        )
+    return statuses
+
+
+def _fetched_by(source: Source) -> str:
+    if source.fetch is None:
+        return "recordings only"
+    return {None: "whole", "daily": "day", "monthly": "month", "by issuer": "issuer"}[
+        source.cadence
+    ]
+
+
+def _absolute(base_url: str, request: str) -> str:
+    """Return a request with its whole address: "POST /v3/mapping" has a method and a path."""
+    method, _, address = request.rpartition(" ")
+    if "://" not in address:
+        address = f"{base_url.rstrip('/')}/{address.lstrip('/')}"
+    return f"{method} {address}".strip()
+
+
+def _mirror(source: Source, settings: Settings) -> str | None:
+    if source.key not in settings.source_urls:
+        return None
+    return asked_url_of(source, settings)
+
+
+def _newest(keys: set[str]) -> datetime | None:
+    """Return when the newest document was observed, from the names of the documents."""
+    moments = [key.rpartition("-")[2] for key in keys]
+    return _moment(max(moments)) if moments else None
+
+
+def _moment(text: str) -> datetime:
+    return datetime.strptime(text[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+
+
+def _rows_by_source(record: Record) -> Counter[str]:
+    from warehouse.record.tables import RECORD_TABLES
+
+    counts = Counter[str]()
+    for table in RECORD_TABLES:
+        if record.stored_table(table.name) is None:
+            continue
+        relation = record.relation(table.name)
+        rows = record.query(f"SELECT source, count(*) AS rows FROM {relation} GROUP BY source")
+        counts.update({row["source"]: row["rows"] for row in rows.to_pylist()})
+    return counts

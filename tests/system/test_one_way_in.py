@@ -1,0 +1,321 @@
+"""The command runs the jobs of Dagster, which stores their runs, partitions and failures."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from click.testing import CliRunner, Result
+
+from assets.filings.fetch import BATCHES
+from assets.ingest.assets import partitions_of
+from assets.ingest.sources import sources_of
+from pipelines.commands.exit_status import Exit
+from pipelines.commands.main import sankofa
+from pipelines.jobs import INGEST, instance, open_runner
+from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
+from warehouse.record.landing import Landing
+from warehouse.settings import Settings, read_settings
+
+RATES = b"""KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS
+EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-02,20.4,A
+EXR.D.ZAR.EUR.SP00.A,D,ZAR,EUR,SP00,A,2024-01-03,oops,A
+"""
+RATES_PATH = "/service/data/EXR/D.ZAR.EUR.SP00.A"
+MONTHLY = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
+SETTINGS = {
+    "SANKOFA_ECB_KEYS": "D.ZAR.EUR.SP00.A",
+    "SANKOFA_H10_CADENCES": "monthly",
+    "SANKOFA_CIKS": "16 17",
+}
+
+
+@pytest.fixture
+def server() -> Iterator[Replay]:
+    with Replay() as replay:
+        yield replay
+
+
+@pytest.fixture
+def settings(tmp_path: Path, server: Replay, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    for name in [name for name in os.environ if name.startswith("SANKOFA_")]:
+        monkeypatch.delenv(name)
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SANKOFA_HOME", str(tmp_path))
+    for key in ("ECB", "ZA_ETENDERS", "H10", "SEC_SUBMISSIONS"):
+        monkeypatch.setenv(f"SANKOFA_BASE_{key}", server.base)
+    return read_settings(os.environ)
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(sankofa, words)
+
+
+def stored_runs(settings: Settings) -> list[dg.DagsterRun]:
+    """Return all runs, the oldest first."""
+    with instance(settings) as dagster_instance:
+        return list(reversed(dagster_instance.get_runs()))
+
+
+def filled_partitions(settings: Settings, asset: str) -> set[str]:
+    with instance(settings) as dagster_instance:
+        return set(dagster_instance.get_materialized_partitions(dg.AssetKey(asset)))
+
+
+def a_day(request: ReceivedRequest) -> Reply:
+    day = request.query["dateFrom"]
+    package = {"releases": [{"ocid": f"ocds-1-{day}", "id": day, "date": f"{day}T00:00:00Z"}]}
+    return Reply(json.dumps(package).encode())
+
+
+def test_a_window_of_days_fills_the_partitions_of_a_daily_source(
+    settings: Settings, server: Replay
+) -> None:
+    server.answer("/api/OCDSReleases", a_day)
+
+    done = run("ingest", "za-etenders", "--live", "--from", "2024-02-28", "--to", "2024-03-01")
+
+    assert done.exit_code == 0, done.output
+    assert "3 documents, 3 new; 3 read, 3 appended" in done.stdout
+    days = {"2024-02-28", "2024-02-29", "2024-03-01"}
+    assert {request.query["dateFrom"] for request in server.requests} == days
+    assert filled_partitions(settings, "za_etenders_landed") == days
+    fetched, loaded = stored_runs(settings)
+    assert (fetched.job_name, loaded.job_name) == ("fetch_za_etenders_landed", INGEST)
+    assert fetched.is_success and loaded.is_success
+    # Without its code location a run would not be on the timeline.
+    for stored in (fetched, loaded):
+        assert stored.remote_job_origin is not None
+        label = stored.remote_job_origin.repository_origin.get_label()
+        assert label == "__repository__@pipelines.definitions"
+
+
+def test_a_window_that_begins_within_a_month_fetches_the_whole_month(
+    settings: Settings, server: Replay
+) -> None:
+    server.on(RATES_PATH, Reply(RATES))
+
+    done = run("ingest", "ecb", "--live", "--from", "2024-01-15", "--to", "2024-02-03")
+
+    assert "1 documents, 1 new; 2 read, 1 appended, 1 quarantined" in done.stdout
+    assert filled_partitions(settings, "ecb_landed") == {"2024-01-01", "2024-02-01"}
+    assert server.requests[0].query["updatedAfter"].startswith("2024-01-01")
+
+
+def test_a_window_before_the_first_partition_is_fetched_without_partitions(
+    settings: Settings, server: Replay
+) -> None:
+    server.on(RATES_PATH, Reply(RATES))
+
+    assert run("ingest", "ecb", "--live", "--from", "2010-03-05").exit_code == 0
+    assert run("ingest", "ecb", "--live").exit_code == 0
+
+    since, everything = server.requests
+    assert since.query["updatedAfter"].startswith("2010-03-05")
+    assert "updatedAfter" not in everything.query
+    assert filled_partitions(settings, "ecb_landed") == set()
+    with instance(settings) as dagster_instance:
+        key = dg.AssetKey("ecb_landed")
+        assert dagster_instance.get_latest_materialization_event(key) is not None
+
+
+def test_issuers_are_fetched_in_all_their_batches(settings: Settings, server: Replay) -> None:
+    for cik in ("16", "17"):
+        server.on(f"/submissions/CIK{cik:0>10}.json", Reply(b'{"cik": 1}'))
+
+    run("ingest", "sec-submissions", "--live")
+
+    assert len(server.requests) == 2
+    assert filled_partitions(settings, "sec_submissions_landed") == set(BATCHES)
+
+
+def test_the_days_of_a_source_without_partitions_are_in_the_configuration_of_its_run(
+    settings: Settings, server: Replay
+) -> None:
+    server.on("/monthly.csv", Reply(MONTHLY))
+
+    run("ingest", "h10", "--live", "--from", "2024-01-01", "--to", "2024-01-31")
+
+    config = stored_runs(settings)[0].run_config["ops"]["h10_landed"]["config"]
+    assert config == {"first_day": "2024-01-01", "last_day": "2024-01-31"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--from", "2024-02-01", "--to", "2024-01-01"), "begins on 2024-02-01, after its end"),
+        (("--from", "2999-01-01"), "2999-01-01 is in the future"),
+    ],
+)
+def test_an_impossible_window_is_refused_before_any_request(
+    settings: Settings, server: Replay, words: tuple[str, ...], message: str
+) -> None:
+    done = run("ingest", "ecb", "--live", *words)
+    assert done.exit_code == Exit.FAILED
+    assert message in done.stderr
+    assert not server.requests and not stored_runs(settings)
+
+
+def test_a_source_that_fails_is_a_failed_run_with_its_message_and_the_others_go_on(
+    settings: Settings, server: Replay
+) -> None:
+    server.on("/monthly.csv", Reply(b"gone", 410))
+    server.on(RATES_PATH, Reply(RATES))
+
+    done = run("ingest", "h10", "ecb", "--live", "--json")
+
+    assert done.exit_code == Exit.FAILED
+    assert "h10 failed" in done.stderr and "Traceback" not in done.stderr
+    h10, ecb = json.loads(done.stdout)
+    assert "it answers 410" in h10["failed"]
+    assert ecb["failed"] is None and ecb["counts"]["appended"] == 1
+    failed, *others = stored_runs(settings)
+    assert failed.status == dg.DagsterRunStatus.FAILURE
+    assert all(other.is_success for other in others)
+    with instance(settings) as dagster_instance:
+        [failure] = dagster_instance.get_records_for_run(
+            failed.run_id, of_type=dg.DagsterEventType.STEP_FAILURE
+        ).records
+    event = failure.event_log_entry.dagster_event
+    assert event is not None
+    assert "it answers 410" in str(event.step_failure_data.user_failure_data)
+    # A person at a terminal does not wait for the retries that Dagster makes.
+    assert len(server.requests) == 2
+
+
+def test_two_commands_ingest_different_sources_at_once_and_the_same_one_in_turn(
+    settings: Settings, server: Replay
+) -> None:
+    first_request, go_on = threading.Event(), threading.Event()
+
+    def wait_for_release(request: ReceivedRequest) -> Reply:
+        first_request.set()
+        go_on.wait(240)
+        return Reply(RATES)
+
+    server.answer(RATES_PATH, wait_for_release)
+    server.on("/monthly.csv", Reply(MONTHLY))
+    command = [sys.executable, "-m", "pipelines.commands.main", "ingest", "ecb", "--live"]
+    slow = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert first_request.wait(120)
+        assert "1 appended" in run("ingest", "h10", "--live").stdout
+        waiting = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert waiting.stderr is not None
+        assert "ecb: waiting for another run of it to end" in waiting.stderr.readline()
+    finally:
+        go_on.set()
+        first_output, _ = slow.communicate(timeout=240)
+    second_output, _ = waiting.communicate(timeout=240)
+    assert "1 documents, 1 new; 2 read, 1 appended" in first_output
+    assert "1 documents, 0 new; nothing new" in second_output
+    assert len(server.requests) == 3
+
+
+def test_an_interrupted_command_ends_its_run(settings: Settings, server: Replay) -> None:
+    first_request, go_on = threading.Event(), threading.Event()
+
+    def wait_for_release(request: ReceivedRequest) -> Reply:
+        first_request.set()
+        go_on.wait(240)
+        return Reply(RATES)
+
+    server.answer(RATES_PATH, wait_for_release)
+    command = [sys.executable, "-m", "pipelines.commands.main", "ingest", "ecb", "h10", "--live"]
+    interrupted = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert first_request.wait(120)
+    interrupted.send_signal(2)
+    _, err = interrupted.communicate(timeout=120)
+    go_on.set()
+    assert interrupted.returncode == 1
+    assert err.strip() == "Aborted!"
+    [stored] = stored_runs(settings)
+    assert stored.status == dg.DagsterRunStatus.FAILURE
+
+
+def test_what_a_killed_command_left_is_ended_by_the_next(
+    settings: Settings, server: Replay
+) -> None:
+    with instance(settings) as dagster_instance:
+        job = "fetch_ecb_landed"
+        tags = {"sankofa/by": "command"}
+        dead, alive = (
+            dagster_instance.add_run(
+                dg.DagsterRun(job, tags=tags, status=dg.DagsterRunStatus.STARTED)
+            )
+            for _ in range(2)
+        )
+    from warehouse.locks import file_lock
+
+    with file_lock(settings.dagster / "alive" / alive.run_id), open_runner(settings):
+        pass
+
+    statuses = {stored.run_id: stored.status for stored in stored_runs(settings)}
+    assert statuses[dead.run_id] == dg.DagsterRunStatus.FAILURE
+    assert statuses[alive.run_id] == dg.DagsterRunStatus.STARTED
+
+
+def test_a_source_is_listed_with_what_is_requested_and_what_the_home_has_of_it(
+    settings: Settings, server: Replay
+) -> None:
+    server.on(RATES_PATH, Reply(RATES))
+    before = {row["source"]: row for row in json.loads(run("sources", "--json").stdout)}
+    run("ingest", "ecb", "--live")
+    after = {row["source"]: row for row in json.loads(run("sources", "--json").stdout)}
+
+    assert before.keys() == {source.key for source in sources_of(settings)}
+    assert before["xbrl-filings"]["state"] == "refused"
+    assert (before["ecb"]["state"], before["ecb"]["last_success"]) == ("untried", None)
+    ecb = after["ecb"]
+    assert (ecb["state"], ecb["documents"], ecb["rows"]) == ("working", 1, 1)
+    assert datetime.fromisoformat(ecb["last_success"]).date() == datetime.now(UTC).date()
+    assert ecb["address"] == "https://data-api.ecb.europa.eu"
+    assert ecb["asked_at"] == server.base
+    assert ecb["requests"][0].startswith("https://data-api.ecb.europa.eu/service/data/EXR/")
+    assert ecb["licence"] and ecb["licence_stated_at"].startswith("https://")
+    one = run("sources", "ecb").stdout
+    assert "working" in one and ecb["requests"][0] in one and server.base in one
+    unknown = run("sources", "nonsense")
+    assert unknown.exit_code == Exit.FAILED and "unknown source: nonsense" in unknown.stderr
+
+
+def test_a_fetch_without_changes_is_a_success_too(settings: Settings, server: Replay) -> None:
+    server.on(RATES_PATH, Reply(RATES, headers={"ETag": '"1"'}), Reply(b"", 304))
+    run("ingest", "ecb", "--live")
+    first = Landing(settings.landing).last_fetched("ecb")
+
+    assert "0 documents, 0 new" in run("ingest", "ecb", "--live").stdout
+
+    second = Landing(settings.landing).last_fetched("ecb")
+    assert first is not None and second is not None and second > first
+
+
+def test_a_home_that_was_never_used_is_not_called_broken(settings: Settings) -> None:
+    published = run("publish")
+    assert published.exit_code == Exit.NOTHING_PUBLISHED
+    assert "nothing is loaded" in published.stderr and "`sankofa up`" in published.stderr
+    listed = run("builds")
+    assert listed.exit_code == 0 and "nothing has been published yet" in listed.stdout
+    assert json.loads(run("builds", "--json").stdout) == []
+    findings = json.loads(run("doctor", "--json").stdout)
+    assert [finding for finding in findings if finding["state"] == "fault"] == []
+    [build] = [finding for finding in findings if finding["area"] == "Build"]
+    assert build["says"] == "nothing here yet" and "`sankofa up`" in build["do"]
+
+
+def test_the_partitions_of_every_time_window_begin_on_the_same_day(settings: Settings) -> None:
+    for source in sources_of(settings):
+        partitions = partitions_of(source)
+        if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+            assert partitions.start.date() == date(2015, 1, 1)
