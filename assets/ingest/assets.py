@@ -193,9 +193,7 @@ def _window(context: dg.AssetExecutionContext, config: FetchConfig) -> Window:
         span = context.partition_time_window
         # Dagster's windows end before their last day, ours with it.
         return Window(span.start.date(), span.end.date() - timedelta(days=1))
-    batches = frozenset(context.partition_keys)
-    # All batches are everything, which a source may have a shorter way to.
-    return Window(*days, batches=frozenset() if batches == frozenset(BATCHES) else batches)
+    return Window(*days, batches=frozenset(context.partition_keys))
 
 
 def _day(text: str | None) -> date | None:

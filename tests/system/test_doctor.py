@@ -271,9 +271,15 @@ def test_a_clock_that_stands_before_the_newest_build_is_named(home: Path) -> Non
     assert "before the newest build was published" in faults()["clock"]
 
 
-def test_nothing_published_is_named_with_what_to_do(home: Path) -> None:
-    assert "nothing has been published yet -> `sankofa up`" in faults()["build"]
+def test_a_home_that_was_never_used_has_no_fault_and_stays_unmade(home: Path) -> None:
+    assert faults() == {}
     assert not home.exists()
+
+
+def test_what_is_loaded_and_not_published_is_a_fault(home: Path) -> None:
+    settings = read_settings(os.environ)
+    load(Record(settings.record), FUNDAMENTALS, fact())
+    assert "what is loaded is not published -> `sankofa publish`" in faults()["build"]
 
 
 def test_a_publication_that_was_refused_is_named(healthy: Path) -> None:
