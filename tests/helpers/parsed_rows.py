@@ -1,6 +1,11 @@
 """Typed tables of a parser, as rows that a test can read."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from assets.parsing.parsed import Parsed
+from warehouse.record.tables import RecordTable
+from warehouse.tables.column import columns_of
 
 
 def untyped(parsed: Parsed) -> Parsed:
@@ -8,3 +13,9 @@ def untyped(parsed: Parsed) -> Parsed:
     for name, tables in parsed.typed.items():
         rows.setdefault(name, []).extend(row for table in tables for row in table.to_pylist())
     return Parsed(rows=rows, rejected=parsed.rejected)
+
+
+def has_columns(row: Mapping[str, Any], table: RecordTable) -> bool:
+    """Return whether a row has the columns of its table; those added later may be absent."""
+    first = {name for name, column in columns_of(table.row).items() if column.since is None}
+    return first <= set(row) <= set(table.row.model_fields)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.evolution import opened, wider_table
 from tests.helpers.facts import fact, facts
 from tests.helpers.paths import ROOT
 from warehouse.errors import SankofaError
@@ -19,6 +20,7 @@ from warehouse.record.tables import FUNDAMENTALS
 
 LOAD_MANY = """
 import sys
+from tests.helpers.evolution import opened, wider_table
 from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
@@ -124,3 +126,49 @@ def test_a_record_works_in_any_ordinary_folder(tmp_path: Path, name: str) -> Non
 def test_an_unusable_folder_is_refused_with_the_reason(tmp_path: Path, name: str) -> None:
     with pytest.raises(SankofaError, match="the path of a record cannot contain"):
         Record(str(tmp_path / name))
+
+
+ADD_AND_LOAD = """
+import sys
+from tests.helpers.evolution import opened, wider_table
+from tests.helpers.facts import fact
+from tests.helpers.record_rows import load
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
+
+table = wider_table(FUNDAMENTALS, note=str | None)
+record = opened(Record(sys.argv[1]), table)
+for number in range(6):
+    load(record, table, fact("1", item=sys.argv[2], year=1950 + number, note=sys.argv[2]))
+"""
+
+
+def test_processes_that_add_a_column_at_once_lose_nothing(tmp_path: Path) -> None:
+    record = Record(str(tmp_path))
+    append(record, FUNDAMENTALS, facts(fact("1")), Load("test", ("d",)))
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", ADD_AND_LOAD, str(tmp_path), item],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for item in ("revenue", "profit", "assets")
+    ]
+    for writer in writers:
+        _, stderr = writer.communicate()
+        assert writer.returncode == 0, stderr
+    table = wider_table(FUNDAMENTALS, note=str | None)
+    newer = opened(record, table)
+    notes = newer.query(
+        f"SELECT note, count(*) AS n FROM {newer.relation('fundamentals')} GROUP BY 1"
+    )
+    assert sorted((row["note"] or "", row["n"]) for row in notes.to_pylist()) == [
+        ("", 1),
+        ("assets", 6),
+        ("profit", 6),
+        ("revenue", 6),
+    ]
+    assert counts(newer) == [19, 19, 19, 19, 19]
+    operations = [commit["operation"] for commit in newer.table("fundamentals").history()]
+    assert operations.count("ADD COLUMN") == 1
