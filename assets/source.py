@@ -55,6 +55,18 @@ class Parser:
 
 
 @dataclass(frozen=True)
+class Descriptions:
+    """How answers to lookups describe documents, in headers that their parser needs.
+
+    ``subject`` says of an address what it is about: a document is described by the answers on the
+    same subject before it.
+    """
+
+    subject: Callable[[str], str | None]
+    headers: Callable[[bytes], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
 class Source:
     """One source of documents; one parser reads all of them into its tables.
 
@@ -96,6 +108,7 @@ class Source:
     archives: frozenset[Archive] = frozenset()
     other_hosts: tuple[str, ...] = ()
     lookups: tuple[str, ...] = ()
+    descriptions: Descriptions | None = None
     request_header: str | None = None
     member_url: Callable[[str], str | None] | None = None
 
@@ -119,18 +132,19 @@ class Source:
 
         The paths of ``requests`` are compared; on a host that none of them names, any will do.
         """
-        address = _without_scheme(url).partition("?")[0]
-        host = address.partition("/")[0]
-        answering, named = False, False
-        for request in self.requests:
-            request_host, pattern = _pattern(self.base_url or "", request)
-            matches = pattern.fullmatch(f"{method} {address}") is not None
-            if request in self.lookups:
-                if matches:
-                    return False
-            elif request_host == host:
-                answering, named = answering or matches, True
-        return answering or not named
+        if self.looks_up(method, url):
+            return False
+        documents = [request for request in self.requests if request not in self.lookups]
+        host = _without_scheme(url).partition("/")[0].partition("?")[0]
+        named = [each for each in map(self._pattern, documents) if each[0] == host]
+        return not named or any(_matches(pattern, method, url) for _, pattern in named)
+
+    def looks_up(self, method: str, url: str) -> bool:
+        """Return whether such a request is a lookup."""
+        return any(_matches(self._pattern(each)[1], method, url) for each in self.lookups)
+
+    def _pattern(self, request: str) -> tuple[str, re.Pattern[str]]:
+        return _pattern(self.base_url or "", request)
 
     @property
     def permitted(self) -> bool:
@@ -147,6 +161,10 @@ def _without_scheme(url: str) -> str:
 def _begins(address: str, beginning: str) -> bool:
     rest = address.removeprefix(_without_scheme(beginning))
     return rest != address and (not rest or rest[0] in "/?#")
+
+
+def _matches(pattern: re.Pattern[str], method: str, url: str) -> bool:
+    return pattern.fullmatch(f"{method} {_without_scheme(url).partition('?')[0]}") is not None
 
 
 def _pattern(base_url: str, request: str) -> tuple[str, re.Pattern[str]]:

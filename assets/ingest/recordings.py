@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path, PurePosixPath
-from typing import IO
-from urllib.parse import quote, urljoin, urlsplit
+from typing import IO, cast
+from urllib.parse import quote, urlsplit
 
-from assets.fetching.client import landed_headers
 from assets.fetching.containers import gunzipped, member_url, zip_documents
 from assets.fetching.url_secrets import without_secrets
+from assets.ingest.chosen_exchanges import REDIRECT, ChosenExchanges
 from assets.ingest.exchanges import Exchange
 from assets.ingest.har import har_exchanges
 from assets.ingest.recorded_files import (
@@ -176,66 +176,34 @@ class Recordings:
                 "--origin and --observed-at"
             )
         taken, hosts = 0, Counter[str]()
-        requested: dict[str, str] = {}
+        chosen = ChosenExchanges(self.source)
         for exchange in exchanges(recorded.body, lambda why: self._fail(recorded.label, why)):
-            # A document is landed at the address that was asked for, not where that led.
-            url = requested.get(exchange.url, exchange.url)
-            hosts[urlsplit(url).hostname or ""] += 1
-            if exchange.redirects_to is not None:
-                requested[urljoin(exchange.url, exchange.redirects_to)] = url
-                continue
-            why = self._why_skipped(exchange, url)
-            if why is not None:
-                self.skipped[why] += 1
-                continue
+            hosts[urlsplit(exchange.url).hostname or ""] += 1
             try:
-                with exchange.open() as body:
-                    taken += 1
-                    yield from self._responses(recorded.label, exchange, url, body)
-            except SankofaError as error:
+                url = chosen.requested_url(exchange)
+                why = chosen.why_left_out(exchange, url)
+                if why is not None:
+                    self.skipped[why] += 1
+                    continue
                 taken += 1
-                self._fail(recorded.label, f"{url}: {error}")
+                with exchange.open() as body:
+                    yield from self._responses(recorded.label, chosen.response(exchange, url, body))
+            except SankofaError as error:
+                self._fail(recorded.label, f"{exchange.url}: {error}")
+        self.skipped.pop(REDIRECT, None)
         if not taken:
             named = ", ".join(host for host, _ in hosts.most_common(5)) or "no host"
             raise SankofaError(f"it has no response of {self.source.key}, only of {named}")
 
-    def _why_skipped(self, exchange: Exchange, url: str) -> str | None:
-        if not self.source.is_published_at(url):
-            return "of other hosts"
-        if not self.source.requests_url(exchange.method, url):
-            return "not documents of this source"
-        # 206 is a part of a document.
-        if not 200 <= exchange.status < 300 or exchange.status == 206:
-            return f"with status {exchange.status}"
-        return None
-
-    def _responses(
-        self, label: str, exchange: Exchange, url: str, body: IO[bytes]
-    ) -> Iterator[FetchedResponse]:
+    def _responses(self, label: str, response: FetchedResponse) -> Iterator[FetchedResponse]:
         """Yield a response; of a zip of documents that the publisher also has singly, those."""
-        response = self._response(exchange, url, body)
         origin = Origin(response.url, response.observed_at)
-        whole = _Recorded(f"{label}: {url}", urlsplit(url).path, body, dict, origin)
+        name, body = urlsplit(response.url).path, cast(IO[bytes], response.body)
+        whole = _Recorded(f"{label}: {response.url}", name, body, dict, origin)
         if self.source.member_url is not None and whole.start.startswith(_ZIP):
             yield from self._unzipped(whole, depth=0)
         else:
             yield response
-
-    def _response(self, exchange: Exchange, url: str, body: IO[bytes]) -> FetchedResponse:
-        headers = landed_headers(exchange.headers)
-        name = self.source.request_header
-        if name is not None and exchange.request_body:
-            headers[name] = exchange.request_body.decode("utf-8", "replace")
-        return FetchedResponse(
-            self.source.key,
-            without_secrets(url),
-            body,
-            self.source.license_class,
-            exchange.observed_at,
-            exchange.status,
-            headers,
-            self.source.world,
-        )
 
     def _fail(self, label: str, error: object) -> None:
         words = error.strerror if isinstance(error, OSError) and error.strerror else error

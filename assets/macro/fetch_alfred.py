@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import partial
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from assets.fetching import fetchers
 from assets.fetching.client import FetchError, SourceResponse
 from assets.fetching.fetchers import FetchTask
 from assets.macro.alfred import FREQUENCIES, VERSIONS_HEADER
+from warehouse.errors import LicenceError
 from warehouse.record.landing import FetchedResponse
 
 BASE_URL = "https://api.stlouisfed.org"
@@ -57,23 +59,56 @@ def _series(task: FetchTask, key: str, name: str) -> Iterator[FetchedResponse]:
     span = (task.window.from_ or _FIRST_DAY, task.window.to or _LAST_DAY)
     url = task.url("fred/series", _within(query, span))
     descriptions = _descriptions(task.client.get(url, "json"))
-    # Such series belong to a third party, and may not be redistributed.
-    if any("copyright" in version.get("notes", "").lower() for version in descriptions):
-        _log.warning("alfred, %s: left out, its notes claim a copyright", name)
+    try:
+        _refuse_copyright(descriptions)
+    except LicenceError as error:
+        _log.warning("alfred, %s: left out, %s", name, error)
         return
     pages = _answers_for_span(task, query, span)
     yield from (task.landable(page, _headers(descriptions)) for page in pages)
 
 
+def series_of(url: str) -> str | None:
+    """Return the series that an address is about."""
+    return next(iter(parse_qs(urlsplit(url).query).get("series_id", [])), None)
+
+
+def described_headers(body: bytes) -> dict[str, str]:
+    """Return headers from a description of a series; none from any other answer.
+
+    Raises LicenceError if the series may not be redistributed.
+    """
+    try:
+        versions = fetchers.json_member(json.loads(body), "seriess")
+    except ValueError:
+        return {}
+    if not _are_descriptions(versions):
+        return {}
+    descriptions = _texts(versions)
+    _refuse_copyright(descriptions)
+    return _headers(descriptions)
+
+
+def _refuse_copyright(descriptions: list[dict[str, str]]) -> None:
+    # Such series belong to a third party, and may not be redistributed.
+    if any("copyright" in version.get("notes", "").lower() for version in descriptions):
+        raise LicenceError("its notes claim a copyright")
+
+
 def _descriptions(answer: SourceResponse) -> list[dict[str, str]]:
     """Return the descriptions of a series, with the interval in which each was valid."""
     versions = fetchers.json_member(fetchers.response_json(answer), "seriess")
-    if (
-        not isinstance(versions, list)
-        or not versions
-        or not all(isinstance(version, dict) for version in versions)
-    ):
+    if not _are_descriptions(versions):
         raise FetchError(f"{answer.url}: the source describes no such series; check its id")
+    return _texts(versions)
+
+
+def _are_descriptions(versions: Any) -> bool:
+    is_list = isinstance(versions, list) and bool(versions)
+    return is_list and all(isinstance(version, dict) for version in versions)
+
+
+def _texts(versions: list[dict[str, Any]]) -> list[dict[str, str]]:
     return [
         {name: value for name, value in version.items() if isinstance(value, str)}
         for version in versions

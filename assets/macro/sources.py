@@ -1,7 +1,7 @@
 """The sources of macroeconomic figures."""
 
 from assets.macro import alfred, fetch, fetch_alfred, h10, sdmx_csv, worldbank
-from assets.source import Parser, Source
+from assets.source import Descriptions, Parser, Source
 from warehouse.record.tables import MACRO_ANNUAL, MACRO_SERIES
 
 SOURCES = (
@@ -61,6 +61,7 @@ SOURCES = (
             "/fred/series?series_id={series}",
             "/fred/series/vintagedates?series_id={series}",
         ),
+        descriptions=Descriptions(fetch_alfred.series_of, fetch_alfred.described_headers),
         rates={"stlouisfed.org": 2.0},
         license_url="https://fred.stlouisfed.org/legal/",
     ),

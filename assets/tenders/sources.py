@@ -84,12 +84,14 @@ def _requests(entry: PortalEntry, lookups: bool = False) -> tuple[str, ...]:
     request = entry.request
     if request is None:
         return ()
-    is_index = isinstance(request, Index)
-    method = "POST " if is_index and request.body is not None else ""
-    lists = (request.whole, method + request.address)
-    documents = (request.document,) if is_index else lists
-    chosen = lists if is_index and lookups else () if lookups else (*lists, *documents)
-    return tuple(dict.fromkeys(address for address in chosen if address is not None))
+    found = [request.whole, request.address]
+    if isinstance(request, Index):
+        if request.body is not None:
+            found[1] = f"POST {request.address}"
+        found += [] if lookups else [request.document]
+    elif lookups:
+        return ()
+    return tuple(address for address in found if address is not None)
 
 
 def _archives(entry: PortalEntry) -> frozenset[Archive]:

@@ -59,7 +59,7 @@ def _in_record(settings: Settings, pattern: str) -> Iterator[str]:
 def _in_files(folder: Path, pattern: str) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         if path.suffix == ".parquet":
-            found = duckdb.sql(
+            found = duckdb.execute(
                 f"SELECT to_json(t)::text FROM read_parquet('{path}') t "
                 f"WHERE regexp_matches(to_json(t)::text, '{pattern}') LIMIT 3"
             ).fetchall()

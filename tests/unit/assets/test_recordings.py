@@ -20,6 +20,7 @@ from assets.entities.sources import SOURCES as ENTITIES
 from assets.filings.sources import SOURCES as FILINGS
 from assets.ingest.recording_manifest import read_manifest
 from assets.ingest.recordings import Origin, Recordings, observed_at
+from assets.macro.sources import SOURCES as MACRO
 from assets.source import Source, fictional
 from tests.helpers.web_archives import Recorded, har, warc
 from warehouse.errors import SankofaError
@@ -27,6 +28,7 @@ from warehouse.record.landing import FetchedResponse, Landing
 
 SOURCES = {source.key: source for source in (*FILINGS, *ENTITIES)}
 FACTS = SOURCES["sec-companyfacts"]
+ALFRED = next(source for source in MACRO if source.key == "alfred")
 BASE = "https://data.sec.gov/api/xbrl/companyfacts"
 URL = f"{BASE}/CIK0000000001.json"
 DAY = datetime(2026, 2, 20, 6, tzinfo=UTC)
@@ -319,6 +321,29 @@ def test_an_origin_is_refused_for_a_file_that_states_it(tmp_path: Path, name: st
     found = read(written(tmp_path / name, WRITERS[name](Recorded(URL))), origin=ORIGIN)
     assert found.responses == []
     assert "read it without --origin and --observed-at" in found.failed[0]
+
+
+FRED = "https://api.stlouisfed.org/fred/series"
+
+
+@each_format
+def test_a_description_of_a_series_becomes_headers_of_its_observations(
+    tmp_path: Path, name: str
+) -> None:
+    series = {"id": "A", "frequency_short": "Q", "units": "Percent", "notes": "Of the state."}
+    owned = {**series, "id": "B", "notes": "Copyright, 2016, somebody."}
+    content = WRITERS[name](
+        Recorded(f"{FRED}?series_id=A&api_key=5ecre7", json.dumps({"seriess": [series]}).encode()),
+        Recorded(f"{FRED}?series_id=B", json.dumps({"seriess": [owned]}).encode()),
+        Recorded(f"{FRED}/vintagedates?series_id=A", b'{"vintage_dates": []}'),
+        Recorded(f"{FRED}/observations?series_id=A", b"{}"),
+        Recorded(f"{FRED}/observations?series_id=B", b"{}"),
+    )
+    found = read(written(tmp_path / name, content), source=ALFRED)
+    (response,) = found.responses
+    assert response.url == f"{FRED}/observations?series_id=A"
+    assert (response.headers["frequency"], response.headers["units"]) == ("quarterly", "Percent")
+    assert found.skipped == {"that only say what to ask for": 3, "under a copyright of others": 1}
 
 
 def chunked(body: bytes) -> bytes:
