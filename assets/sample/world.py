@@ -11,43 +11,39 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from assets.sample import portal_co, portal_ke, portal_ng, portal_za
-from assets.sample.macro_alfred import write_alfred
-from assets.sample.macro_ecb import write_ecb
-from assets.sample.macro_worldbank import write_worldbank
-from assets.sample.registers import write_registers
-from assets.sample.sec import write_issuers
+from assets.sample import (
+    macro_alfred,
+    macro_ecb,
+    macro_worldbank,
+    portal_co,
+    portal_ke,
+    portal_ng,
+    portal_za,
+    registers,
+    sec,
+)
 from assets.sample.writer import WorldWriter
 
 # Bump it when the content changes: folders of another generator are written again.
 GENERATOR = 1
 
 SOURCES = (
-    "sec-companyfacts",
-    "sec-submissions",
-    "za-etenders",
-    "ke-ppip",
-    "co-secop",
-    "ng-budget",
-    "worldbank",
-    "ecb",
-    "alfred",
-    "gleif",
-    "isin-lei",
-    "oc-lei",
-    "listings",
+    *(sec.FACTS, sec.SUBMISSIONS),
+    *(portal.SOURCE for portal in (portal_za, portal_ke, portal_co, portal_ng)),
+    *(series.SOURCE for series in (macro_worldbank, macro_ecb, macro_alfred)),
+    *(registers.GLEIF, registers.ISIN_LEI, registers.OC_LEI, registers.LISTINGS),
 )
 
 _WRITERS: tuple[Callable[[WorldWriter], None], ...] = (
-    write_issuers,
+    sec.write_issuers,
     portal_za.write_portal,
     portal_ke.write_portal,
     portal_co.write_portal,
     portal_ng.write_portal,
-    write_worldbank,
-    write_ecb,
-    write_alfred,
-    write_registers,
+    macro_worldbank.write_worldbank,
+    macro_ecb.write_ecb,
+    macro_alfred.write_alfred,
+    registers.write_registers,
 )
 
 

@@ -80,7 +80,7 @@ def sources(context: click.Context, as_json: bool) -> None:
             for row in rows
         ),
     )
-    counts = Counter(row.state for row in rows)
+    counts = Counter[str](row.state for row in rows)
     click.echo(f"\n{', '.join(f'{counts[state]} {state}' for state in _COLOURS)}")
     _say_if_fictional(settings)
 

@@ -95,49 +95,78 @@ def test_a_range_of_days_is_filled_in_by_one_run(settings: Settings, server: Rep
     assert loaded["za_etenders_tender_releases"]["read"] == 5
 
 
+BACKFILLS = {
+    "za_etenders_landed": {"2024-02-27", "2024-02-28", "2024-02-29"},
+    "ecb_landed": {"2024-01-01", "2024-02-01"},
+    "sec_submissions_landed": {"00", "01"},
+}
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:dagster")
-def test_a_backfill_that_the_daemon_launches_fills_its_range(
-    settings: Settings, server: Replay
+def test_backfills_of_days_months_and_issuers_fill_their_ranges_in_one_run_each(
+    settings: Settings, server: Replay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("SANKOFA_CIKS", "16 17 18")
+    settings = read_settings(os.environ)
     server.answer("/api/OCDSReleases", a_day)
-    key = dg.AssetKey("za_etenders_landed")
-    code = ModuleTarget("pipelines.definitions", None, str(ROOT), "sankofa")
+    server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
+    for cik in ("16", "17"):
+        server.on(f"/submissions/CIK{cik:0>10}.json", Reply(b'{"cik": 1}'))
+    code = ModuleTarget("pipelines.definitions", None, str(ROOT), None)
     queue, log = QueuedRunCoordinatorDaemon(interval_seconds=1), logging.getLogger("dagster")
     with (
         instance(settings) as dagster_instance,
         create_test_daemon_workspace_context(code, dagster_instance) as workspace,
     ):
-        backfill = PartitionBackfill.from_asset_partitions(
-            backfill_id="backfill",
-            asset_graph=workspace.create_request_context().asset_graph,
-            partition_names=["2024-02-27", "2024-02-28", "2024-02-29"],
-            asset_selection=[key],
-            backfill_timestamp=datetime.now(UTC).timestamp(),
-            tags={},
-            dynamic_partitions_store=dagster_instance,
-            all_partitions=False,
-            title=None,
-            description=None,
-            run_config=None,
-        )
-        dagster_instance.add_backfill(backfill)
+        for asset, partitions in BACKFILLS.items():
+            dagster_instance.add_backfill(
+                PartitionBackfill.from_asset_partitions(
+                    backfill_id=asset,
+                    asset_graph=workspace.create_request_context().asset_graph,
+                    partition_names=sorted(partitions),
+                    asset_selection=[dg.AssetKey(asset)],
+                    backfill_timestamp=datetime.now(UTC).timestamp(),
+                    tags={},
+                    dynamic_partitions_store=dagster_instance,
+                    all_partitions=False,
+                    title=None,
+                    description=None,
+                    run_config=None,
+                )
+            )
 
-        def finished_backfill() -> PartitionBackfill | None:
+        def finished_backfills() -> list[BulkActionStatus] | None:
             list(execute_backfill_iteration(workspace, log))
             list(queue.run_iteration(workspace))
-            current = dagster_instance.get_backfill("backfill")
-            requested = current is None or current.status == BulkActionStatus.REQUESTED
-            return None if requested else current
+            statuses = [
+                backfill.status
+                for asset in BACKFILLS
+                if (backfill := dagster_instance.get_backfill(asset)) is not None
+            ]
+            return None if BulkActionStatus.REQUESTED in statuses else statuses
 
-        backfill = wait_until(finished_backfill, 250, every=0.1)
-        [run] = dagster_instance.get_runs()
-        filled = dagster_instance.get_materialized_partitions(key)
+        statuses = wait_until(finished_backfills, 250, every=0.1)
+        launched = dagster_instance.get_runs()
+        filled = {
+            asset: dagster_instance.get_materialized_partitions(dg.AssetKey(asset))
+            for asset in BACKFILLS
+        }
 
-    assert backfill.status == BulkActionStatus.COMPLETED_SUCCESS
-    assert run.is_success
-    assert filled == {"2024-02-27", "2024-02-28", "2024-02-29"}
-    assert [request.query["dateFrom"] for request in server.requests] == sorted(filled)
+    assert set(statuses) == {BulkActionStatus.COMPLETED_SUCCESS}
+    assert len(launched) == len(BACKFILLS) and all(run.is_success for run in launched)
+    assert filled == BACKFILLS
+    assert len(server.requests) == 3 + 1 + 2
+    # A run of the command is stored under the same code location as those that Dagster launches.
+    run_job(settings, "fetch_ecb_landed", span("2024-03-01", "2024-03-01"))
+    with instance(settings) as dagster_instance:
+        by_command, *by_dagster = dagster_instance.get_runs()
+    assert {_repository(run) for run in by_dagster} == {_repository(by_command)}
+
+
+def _repository(run: dg.DagsterRun) -> str:
+    assert run.remote_job_origin is not None
+    return run.remote_job_origin.repository_origin.get_label()
 
 
 def test_issuers_are_fetched_by_batches_that_never_change(

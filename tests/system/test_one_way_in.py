@@ -20,6 +20,7 @@ from pipelines.commands.exit_status import Exit
 from pipelines.commands.main import sankofa
 from pipelines.jobs import INGEST, instance, open_runner
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
+from warehouse.locks import file_lock
 from warehouse.record.landing import Landing
 from warehouse.settings import Settings, read_settings
 
@@ -143,8 +144,8 @@ def test_the_days_of_a_source_without_partitions_are_in_the_configuration_of_its
 
     run("ingest", "h10", "--live", "--from", "2024-01-01", "--to", "2024-01-31")
 
-    config = stored_runs(settings)[0].run_config["ops"]["h10_landed"]["config"]
-    assert config == {"first_day": "2024-01-01", "last_day": "2024-01-31"}
+    days = {"first_day": "2024-01-01", "last_day": "2024-01-31"}
+    assert stored_runs(settings)[0].run_config["ops"] == {"h10_landed": {"config": days}}
 
 
 @pytest.mark.parametrize(
@@ -256,7 +257,6 @@ def test_what_a_killed_command_left_is_ended_by_the_next(
             )
             for _ in range(2)
         )
-    from warehouse.locks import file_lock
 
     with file_lock(settings.dagster / "alive" / alive.run_id), open_runner(settings):
         pass
