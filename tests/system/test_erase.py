@@ -1,6 +1,5 @@
 """An erased document is gone from every byte of an installation, and does not come back."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -12,12 +11,12 @@ from deltalake.exceptions import DeltaError
 
 from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
-from assets.ingest.sources import SOURCES
 from assets.source import fictional
 from pipelines.erasing import erase_documents, find_documents
 from tests.helpers.found_bytes import files_with
 from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.record_rows import FIRST, SECOND, load, party_row, series_row
+from tests.helpers.tender_packages import ZA, award_release, write_package
 from warehouse.errors import SankofaError, UnknownVersion
 from warehouse.exports.published import PublishedExports
 from warehouse.mart.builds import builds_at
@@ -31,46 +30,16 @@ from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.settings import Settings
 
-(SOURCE,) = [source for source in SOURCES if source.key == "za-etenders"]
-URL = f"{fictional(SOURCE).base_url}/a.json"
+URL = f"{fictional(ZA).base_url}/a.json"
 SECRET = "Xyzzy Secretive Trading"
 COMPANY = f"{SECRET} (Pty) Ltd"
-
-
-def release(number: int, supplier: str) -> dict[str, Any]:
-    return {
-        "ocid": f"ocds-9t57fa-{number}",
-        "id": f"{number}-award",
-        "date": "2026-05-02T00:00:00Z",
-        "tag": ["award"],
-        "language": "en",
-        "initiationType": "tender",
-        "tender": {"id": str(number), "title": f"Works {number}", "status": "complete"},
-        "buyer": {"id": "1", "name": "Department of Fictional Works"},
-        "awards": [
-            {
-                "id": "1",
-                "status": "active",
-                "date": "2026-05-01T00:00:00Z",
-                "value": {"amount": 100.5, "currency": "ZAR"},
-                "suppliers": [{"id": f"s{number}", "name": supplier}],
-            }
-        ],
-    }
-
-
-def write(home: Settings, day: str, name: str, *releases: dict[str, Any]) -> Path:
-    path = home.sample / SOURCE.key / day / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"releases": releases}))
-    return path
 
 
 def ingest(home: Settings) -> dict[str, int]:
     """Land what the folder has and load it; return what each table gained."""
     landing, record = Landing(home.landing), Record(home.record)
-    _, new = land_sample(landing, home.sample, SOURCE)
-    entries = load_source(record, landing, SOURCE)
+    _, new = land_sample(landing, home.sample, ZA)
+    entries = load_source(record, landing, ZA)
     gained = {entry.table_name: 0 for entry in entries}
     for entry in entries:
         gained[entry.table_name] += entry.appended
@@ -85,10 +54,12 @@ def publish(home: Settings) -> str:
 def here(tmp_path: Path) -> Settings:
     """A document with a secret, and a later one that repeats one of its two releases."""
     home = settings_of(tmp_path / "home")
-    shared = release(2, "Open Fictional Roads (Pty) Ltd")
-    broken = {**release(3, COMPANY), "ocid": None}
-    write(home, "2026-05-03", "a.json", release(1, COMPANY), shared, broken)
-    write(home, "2026-05-04", "b.json", shared, release(4, "Other Fictional Roads (Pty) Ltd"))
+    shared = award_release(2, "Open Fictional Roads (Pty) Ltd")
+    broken = {**award_release(3, COMPANY), "ocid": None}
+    write_package(home, "2026-05-03", "a.json", award_release(1, COMPANY), shared, broken)
+    write_package(
+        home, "2026-05-04", "b.json", shared, award_release(4, "Other Fictional Roads (Pty) Ltd")
+    )
     ingest(home)
     return home
 
