@@ -15,13 +15,14 @@ from pipelines.commands.quality import quality
 from pipelines.commands.quarantine import quarantine
 from pipelines.commands.serving import demo, mcp, serve, up
 from pipelines.commands.sources import sources
+from pipelines.commands.why import why
 from pipelines.commands.withhold import erase, release, withheld, withhold
 from warehouse.errors import SankofaError
 
 SECTIONS = {
     "Start": ("up", "doctor", "completion"),
     "Ingest": ("sample", "sources", "ingest", "quarantine"),
-    "Publish": ("publish", "builds", "rollback", "quality"),
+    "Publish": ("publish", "builds", "rollback", "quality", "why"),
     "Withhold": ("withhold", "release", "withheld", "erase"),
     "Serve": ("serve", "mcp", "keys"),
 }
@@ -120,6 +121,7 @@ for command in (
     builds,
     rollback,
     quality,
+    why,
     withhold,
     release,
     withheld,

@@ -118,13 +118,13 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
     If it is interrupted, run it again.
     """
     from pipelines.erasing import erase_documents, find_documents
-    from pipelines.jobs import run_job
+    from pipelines.jobs import PUBLISH, run_job
 
     settings = read_settings(os.environ)
 
     def publish() -> str:
         confirmed = {"config": {"confirm_loss": f"a document was erased: {why}"}}
-        metadata = run_job(settings, "publish", config={"ops": {"published_build": confirmed}})
+        metadata = run_job(settings, PUBLISH, config={"ops": {"published_build": confirmed}})
         return str(metadata["published_build"]["data_version"])
 
     found = find_documents(settings, document)

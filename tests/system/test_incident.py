@@ -113,7 +113,7 @@ def test_the_procedure_for_personal_data_ends_with_nothing_left(tmp_path: Path) 
         assert firm.encode() in seen.get("/v1/tender-parties?country=ZA")
         (tender,) = [
             row
-            for row in json.loads(seen.get("/v1/tenders?country=ZA"))["results"]
+            for row in json.loads(seen.get("/v1/tenders?country=ZA"))["data"]
             if row["ocid"].endswith("-1")
         ]
         assert tender["parties_withheld"] == 1
@@ -132,7 +132,7 @@ def test_the_procedure_for_personal_data_ends_with_nothing_left(tmp_path: Path) 
         assert files_with(home, "dlamini") == []
         assert seen.naming() == set()
         # What the erased document also said is now read from the one that repeats it.
-        ocids = [row["ocid"] for row in json.loads(seen.get("/v1/tenders?country=ZA"))["results"]]
+        ocids = [row["ocid"] for row in json.loads(seen.get("/v1/tenders?country=ZA"))["data"]]
         assert sorted(ocids) == ["ocds-9t57fa-2", "ocds-9t57fa-3"]
         refused = json.loads(seen.get("/v1/tenders?country=ZA", X_Data_Version=newer))
         assert "a document in it was erased" in refused["detail"]

@@ -102,6 +102,11 @@ def _count(sql: duckdb.DuckDBPyConnection, table: RecordTable) -> int:
     return int(counted.fetchall()[0][0])
 
 
+def listed_rows(sql: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Return every row that is left out, or stays without the name of a withheld party."""
+    return sql.sql(f"FROM {_ROWS} UNION ALL FROM {REPLACED}").to_arrow_table()
+
+
 def summary(sql: duckdb.DuckDBPyConnection, stored: Callable[[str], str]) -> pa.Table:
     """Return what is left out by table, rule and source: how many rows, and the first of them.
 

@@ -99,8 +99,9 @@ class Snapshot:
         """Read the stored rows of a table through a relation over ``{stored}``.
 
         It may replace values, but not the hashes of a row; call it before the record is copied.
+        A second call reads through both.
         """
-        self._replaced[table] = relation
+        self._replaced[table] = relation.replace("{stored}", self._replaced.get(table, "{stored}"))
 
     def leave_out(self, table: RecordTable, rules: Mapping[str, str]) -> int:
         """Leave rows out as if they had never been loaded; return how many are new.

@@ -1,0 +1,512 @@
+"""Why a value is served, or is not: from the documents to the answer.
+
+The rows that a question is about go through the very steps of a publication: what an operator
+withheld, the rule book, the organisation check, and the vintages. So what is said here is what the
+next build would serve; what the current one serves can only differ by loads and entries since.
+"""
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pipelines.publication import checks
+from pipelines.why_subject import Subject, find_subject, suggestions
+from warehouse.contract.tier_cap import RowRule
+from warehouse.errors import SankofaError
+from warehouse.mart.left_out import STORED_ROW, listed_rows
+from warehouse.mart.row_json import NEVER
+from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.withheld import withhold_rows
+from warehouse.read.crosswalk import FREE_ID_TYPES, ID_TYPES, organisation_id
+from warehouse.read.mart import Build, Mart
+from warehouse.record.erase import erasures
+from warehouse.record.landing import Document, Landing
+from warehouse.record.store import Record, sql_text
+from warehouse.record.tables import (
+    ENTITIES,
+    FUNDAMENTALS,
+    IDENTIFIERS,
+    MACRO_ANNUAL,
+    MACRO_SERIES,
+    RECORD_TABLES,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+    RecordTable,
+)
+from warehouse.record.versions import load_seqs_of
+from warehouse.record.withheld import withheld_fingerprint
+from warehouse.settings import Settings
+from warehouse.tiers import configured_tiers
+
+SERVED = "served"
+# How a row of each table is shown in one line.
+_FIGURES: Mapping[RecordTable, tuple[tuple[str, ...], str]] = {
+    FUNDAMENTALS: (("line_item", "period_start", "period_end", "unit", "basis"), "value_reported"),
+    MACRO_SERIES: (("country_iso3", "frequency", "period_end", "unit", "base_period"), "value"),
+    MACRO_ANNUAL: (("country_iso3", "period_end", "unit", "base_period"), "value"),
+    TENDER_RELEASES: (("source", "release_id", "released_on"), "tag"),
+    TENDER_PARTIES: (("source", "release_id", "role"), "name"),
+    ENTITIES: (("source",), "legal_name"),
+    IDENTIFIERS: (("source", "id_type", "issuer"), "id_value"),
+}
+_ABSENT = {
+    "completed_after_as_of": "an input was first published after that day",
+    "revised_after_as_of": "all inputs were published, but one has been revised since",
+    "input_not_reported": "an input was never published, or has been withdrawn",
+    "inputs_not_comparable": "its inputs do not come from publications that can be compared",
+    "mixed_currency": "its inputs were published, but not all in one currency",
+    "short_period": "it needs a full year, and the published period has another length",
+    "denominator_not_positive": "its denominator is not above zero",
+}
+_LINE_BREAKS = re.compile(r"\s+")
+_LONGEST_VALUE = 80
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One stored row: a figure, its value, and why that is or is not the answer."""
+
+    table: str
+    figure: str
+    value: str | None
+    available_at: date | None
+    state: str
+    source_ref: str
+    document: str
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A document that mentions the subject, and what became of it."""
+
+    document: str
+    source: str
+    url: str | None
+    observed_at: datetime | None
+    state: str
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class QuarantinedRows:
+    """Rows that were read at the place of the subject and not accepted."""
+
+    table: str
+    reason: str
+    rows: int
+    example: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer, and everything it follows from."""
+
+    subject: str
+    meaning: str
+    as_of: date | None
+    data_version: str
+    answer: str
+    readings: tuple[Reading, ...] = ()
+    metric: tuple[str, ...] = ()
+    documents: tuple[Mention, ...] = ()
+    quarantined: tuple[QuarantinedRows, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def explain(
+    settings: Settings, text: str, field_name: str | None = None, as_of: date | None = None
+) -> Explanation:
+    """Say why a value is or is not served; raise NothingPublished before the first build."""
+    with closing(Mart(settings.marts)) as mart:
+        build = mart.build()
+        record, landing = Record(settings.record), Landing(settings.landing)
+        subject = find_subject(record, text, field_name)
+        if subject is None:
+            return _explain_absent(record, landing, build, text, as_of)
+        return _Inquiry(settings, record, landing, build, subject, as_of).explanation()
+
+
+class _Inquiry:
+    """Answers one question."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        record: Record,
+        landing: Landing,
+        build: Build,
+        subject: Subject,
+        as_of: date | None,
+    ) -> None:
+        self._settings = settings
+        self._record = record
+        self._landing = landing
+        self._build = build
+        self._subject = subject
+        self._as_of = as_of
+        self._published = load_seqs_of(record, build.data_version)
+
+    def explanation(self) -> Explanation:
+        stored = self._stored()
+        readings = [reading for _, reading in sorted(self._readings(), key=lambda pair: pair[0])]
+        metric = tuple(self._metric())
+        documents = tuple(self._documents(stored))
+        return Explanation(
+            self._subject.text,
+            self._subject.meaning,
+            self._as_of,
+            self._build.data_version,
+            _answer(readings, metric, self._subject, self._as_of),
+            tuple(readings),
+            metric,
+            documents,
+            tuple(_quarantined(self._record, self._subject.text, stored)),
+            tuple(self._notes(stored)),
+        )
+
+    def _stored(self) -> list[dict[str, Any]]:
+        """Return where every stored row of the subject comes from."""
+        rows: list[dict[str, Any]] = []
+        for table, condition in self._subject.conditions.items():
+            rows += self._record.query(
+                f"SELECT {sql_text(table.name)} AS table_name, source, source_ref, document, "
+                f"observed_at, load_seq FROM {self._record.relation(table.name)} WHERE {condition}"
+            ).to_pylist()
+        return rows
+
+    def _readings(self) -> Iterator[tuple[tuple[str, ...], Reading]]:
+        """Yield every vintage and every row that is left out, with its sort key."""
+        loads = {table.name: self._record.load_seq(table) for table in RECORD_TABLES}
+        with (
+            tempfile.TemporaryDirectory(prefix="sankofa-why-") as folder,
+            Snapshot(Path(folder), self._record, loads, self._build.data_version) as snapshot,
+        ):
+            for table in RECORD_TABLES:
+                condition = self._subject.conditions.get(table, "FALSE")
+                snapshot.replace_rows(table, f"(SELECT * FROM {{stored}} WHERE {condition})")
+            withhold_rows(snapshot, self._settings.withheld_key.encode())
+            snapshot.apply_rules()
+            snapshot.copy_record()
+            for check in checks():
+                check.leave_out(snapshot)
+            rules = {
+                (row["table_name"], *_stored_row(row)): str(row["rule"])
+                for row in listed_rows(snapshot.sql).to_pylist()
+            }
+            for table, condition in self._subject.conditions.items():
+                for row in snapshot.read(f"FROM {table.name}").to_pylist():
+                    rule = rules.pop((table.name, *_stored_row(row)), None)
+                    yield self._reading(table, row, self._state(table, row, rule))
+                yield from self._left_out(table, condition, rules)
+
+    def _left_out(
+        self, table: RecordTable, condition: str, rules: Mapping[tuple[Any, ...], str]
+    ) -> Iterator[tuple[tuple[str, ...], Reading]]:
+        """Yield the rows that no vintage is made from, because they are left out."""
+        if not any(name == table.name for name, *_ in rules):
+            return
+        relation = self._record.relation(table.name)
+        rows = self._record.query(f"SELECT *, 0 AS vintage FROM {relation} WHERE {condition}")
+        for row in rows.to_pylist():
+            rule = rules.get((table.name, *_stored_row(row)))
+            if rule is not None:
+                # What must not be served is not shown here either.
+                hide = rule.startswith("withheld") or table in (TENDER_PARTIES, ENTITIES)
+                yield self._reading(table, row, f"left out: {rule}", hide=hide)
+
+    def _reading(
+        self, table: RecordTable, row: Mapping[str, Any], state: str, *, hide: bool = False
+    ) -> tuple[tuple[str, ...], Reading]:
+        columns, value_column = _FIGURES[table]
+        column = self._subject.shown.get(table, value_column)
+        value = row[column]
+        if table is TENDER_RELEASES and self._subject.member is not None:
+            value = _member(row["release"], self._subject.member)
+        figure = ", ".join(str(row[name]) for name in columns if row[name] is not None)
+        available_at = row["available_at"]
+        reading = Reading(
+            table.name,
+            figure,
+            None if hide or value is None else _text(value),
+            available_at,
+            state,
+            row["source_ref"],
+            row["document"],
+        )
+        return (table.name, figure, str(available_at or ""), f"{row['vintage']:06}"), reading
+
+    def _state(self, table: RecordTable, row: Mapping[str, Any], rule: str | None) -> str:
+        """Say why a vintage is or is not the answer."""
+        if rule is not None:
+            return f"left out: {rule}"
+        if row["load_seq"] > self._published[table.name]:
+            return "loaded after the current build was published; run `sankofa publish`"
+        available_at, superseded_at = row["available_at"], row["superseded_at"]
+        if self._as_of is not None:
+            if available_at is None:
+                return "in no answer with as_of: there is no evidence of the day it was published"
+            if available_at > self._as_of:
+                return f"not known on {self._as_of}: it was published on {available_at}"
+            if superseded_at is not None and superseded_at <= self._as_of:
+                return f"superseded on {superseded_at}"
+            return self._withdrawn_or_served(table, row)
+        if superseded_at is not None:
+            return f"superseded on {superseded_at}"
+        if not row["latest"] and not row["withdrawn"]:
+            return "superseded by a publication without a day"
+        return self._withdrawn_or_served(table, row)
+
+    def _withdrawn_or_served(self, table: RecordTable, row: Mapping[str, Any]) -> str:
+        if row["withdrawn"]:
+            return f"withdrawn: the publisher no longer showed it on {row['observed_at']:%Y-%m-%d}"
+        if table is TENDER_PARTIES and row["name"] is None:
+            return "withheld: the party was not established to be an organisation"
+        if table is TENDER_RELEASES and self._subject.member is not None:
+            if _member(row["release"], self._subject.member) is None:
+                withheld = row["parties_withheld"]
+                parties = f"; {withheld} of its parties are withheld" if withheld else ""
+                return f"not in the release: it was not stated, or may not be published{parties}"
+        elif row[self._subject.shown.get(table, _FIGURES[table][1])] is None:
+            return "null: the source does not state it"
+        return SERVED
+
+    def _metric(self) -> Iterator[str]:
+        """Say for which years the metric has a value, and why it has none for the others."""
+        if self._subject.metric is None:
+            return
+        build, metric = self._build, self._subject.metric
+        owner = organisation_id(build, self._subject.text)
+        day = "9999-12-30" if self._as_of is None else self._as_of.isoformat()
+        values = build.query(
+            "SELECT row, answers_from, answers_until FROM metrics "
+            "WHERE metric = ? AND organisation = ? ORDER BY row_number",
+            *(metric, owner),
+        )
+        for row, begins, ends in values:
+            body = msgspec.json.decode(row)
+            state = _interval_state(begins, ends, day, self._as_of)
+            yield f"year to {body['period_end']}: {body['value']}, {state}"
+        absences = build.query(
+            "SELECT reason, holds_from, holds_until FROM metrics_absent "
+            "WHERE metric = ? AND service_id = ? ORDER BY row_number",
+            *(metric, owner),
+        )
+        for reason, begins, ends in absences:
+            if begins <= day < ends or (self._as_of is None and ends == NEVER):
+                words = _ABSENT.get(reason, reason.replace("_", " "))
+                yield f"no value: {reason}, {words}"
+        if not values and not absences:
+            yield "no value: the issuer has no published figure that it is computed from"
+
+    def _documents(self, stored: Iterable[Mapping[str, Any]]) -> Iterator[Mention]:
+        by_document: dict[str, list[Mapping[str, Any]]] = {}
+        for row in stored:
+            by_document.setdefault(row["document"], []).append(row)
+        for document, rows in by_document.items():
+            notes = self._landing.find(sha256=document)
+            yield Mention(
+                document,
+                rows[0]["source"],
+                notes[0].url if notes else rows[0]["source_ref"].partition("#")[0],
+                min(row["observed_at"] for row in rows),
+                "read" if notes else "read; its body is no longer landed",
+                len(rows),
+            )
+        sources = {rows[0]["source"] for rows in by_document.values()}
+        for entry in erasures(self._record):
+            if entry.source in sources:
+                state = f"erased on {entry.erased_at:%Y-%m-%d}: {entry.why}"
+                yield Mention(entry.document, entry.source, None, entry.first_observed_at, state)
+        yield from _unread(self._record, self._landing, sources)
+
+    def _notes(self, stored: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        """Say what else can hide a value: later changes, and the tier of a key."""
+        withheld = withheld_fingerprint(self._record)
+        if f"withheld {withheld}" not in self._build.metadata["made_from"] and withheld:
+            yield "what is withheld has changed since the build; run `sankofa publish`"
+        for table in self._subject.conditions:
+            yield from self._tier_notes(
+                table, sum(row["table_name"] == table.name for row in stored)
+            )
+        wanted = self._subject.meaning.split()
+        if IDENTIFIERS in self._subject.conditions and any(word in ID_TYPES for word in wanted):
+            free = " and ".join(FREE_ID_TYPES)
+            yield f"keys of the sample tier see only {free} in the crosswalk"
+
+    def _tier_notes(self, table: RecordTable, rows: int) -> Iterator[str]:
+        rule = _ROW_RULES.get(table)
+        for tier in configured_tiers(self._settings.tiers_file).values():
+            unlimited = rule == "uncapped" or (rule == "paid_unlimited" and tier.paid)
+            if rule is not None and not unlimited and rows > tier.rows:
+                yield (
+                    f"a key of the {tier.name} tier gets {tier.rows} rows in a response, and at "
+                    f"most {tier.ceiling} with limit; {table.name} has {rows:,} rows of this"
+                )
+
+
+# How requests for rows of each table are capped; see ``api/endpoints/declarations.py``.
+_ROW_RULES: Mapping[RecordTable, RowRule] = dict.fromkeys(
+    (FUNDAMENTALS, MACRO_SERIES, MACRO_ANNUAL, TENDER_RELEASES, TENDER_PARTIES), "tier"
+)
+
+
+def _stored_row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in STORED_ROW)
+
+
+def _answer(
+    readings: Sequence[Reading], metric: Sequence[str], subject: Subject, as_of: date | None
+) -> str:
+    day = "" if as_of is None else f" on {as_of}"
+    if subject.metric is not None:
+        current = [line for line in metric if line.startswith("no value") or "the answer" in line]
+        return "; ".join(current) or f"no value{day}: no year had been published by then"
+    served = [reading for reading in readings if reading.state == SERVED]
+    if served:
+        return f"served{day}: {len(served):,} of {len(readings):,} rows"
+    reasons = list(dict.fromkeys(reading.state for reading in readings))
+    if not reasons:
+        return f"not served{day}: no row states it"
+    more = f", and {len(reasons) - 3} other reasons" if len(reasons) > 3 else ""
+    return f"not served{day}: {'; '.join(reasons[:3])}{more}"
+
+
+def _interval_state(begins: str, ends: str, day: str, as_of: date | None) -> str:
+    if begins == ends:
+        return "never the answer: a later year was published first"
+    if as_of is None:
+        return "the answer" if ends == NEVER else f"replaced by a later year on {ends}"
+    if begins > day:
+        return f"not known on {as_of}: computable from {begins}"
+    return "the answer" if ends > day else f"replaced by a later year on {ends}"
+
+
+def _quarantined(
+    record: Record, text: str, stored: Sequence[Mapping[str, Any]]
+) -> Iterator[QuarantinedRows]:
+    """Yield what was quarantined where the subject stands, or because of it, by reason."""
+    places = sorted({row["source_ref"] for row in stored})
+    # A row of the same release or the same observation has its location, or one below it.
+    at = " OR ".join(
+        f"source_ref = {sql_text(place)} OR starts_with(source_ref, {sql_text(f'{place}/')})"
+        for place in places[:500]
+    )
+    named = f"contains(source_ref, {sql_text(text)}) OR contains(reason, {sql_text(text)})"
+    groups = record.query(f"""
+        SELECT table_name, reason, count(*) AS rows, min(quarantine_id) AS example
+        FROM {record.relation("quarantine")} WHERE {named} {f"OR {at}" if at else ""}
+        GROUP BY ALL ORDER BY rows DESC, table_name, reason
+    """)
+    for group in groups.to_pylist():
+        yield QuarantinedRows(
+            group["table_name"], group["reason"], group["rows"], group["example"][:12]
+        )
+
+
+def _unread(record: Record, landing: Landing, sources: Iterable[str]) -> Iterator[Mention]:
+    """Yield the documents of sources that were landed and not read."""
+    for source in sorted(sources):
+        loaded = record.query(
+            f"SELECT DISTINCT unnest(documents) AS document FROM {record.relation('loads')} "
+            f"WHERE source = {sql_text(source)}"
+        )["document"].to_pylist()
+        unread = landing.keys(source) - set(loaded)
+        if unread:
+            for document in landing.documents(source):
+                if document.key in unread:
+                    yield _mention(document, "landed and not read yet; run `sankofa ingest`")
+
+
+def _mention(document: Document, state: str) -> Mention:
+    return Mention(document.sha256, document.source, document.url, document.observed_at, state)
+
+
+def _explain_absent(
+    record: Record, landing: Landing, build: Build, text: str, as_of: date | None
+) -> Explanation:
+    """Explain a text that no stored row has: search the documents themselves for it."""
+    near = suggestions(record, text)
+    mentions = []
+    for document in landing.find():
+        with suppress(SankofaError):
+            if _contains(landing, document, text.encode()):
+                mentions.append(_mention(document, _fate(record, document)))
+    quarantined = list(_quarantined(record, text, ()))
+    if not mentions and not quarantined:
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise SankofaError(
+            f"{text!r} is no service_id, series, indicator or ocid of the record, and no landed "
+            f"document mentions it{hint}"
+        )
+    documents = ", ".join(map(sql_text, sorted({each.document for each in mentions}))) or "''"
+    groups = record.query(f"""
+        SELECT table_name, reason, count(*) AS rows, min(quarantine_id) AS example
+        FROM {record.relation("quarantine")} WHERE document IN ({documents})
+        GROUP BY ALL ORDER BY rows DESC, table_name, reason
+    """).to_pylist()
+    refused = [
+        QuarantinedRows(row["table_name"], row["reason"], row["rows"], row["example"][:12])
+        for row in groups
+    ]
+    reason = (
+        "its documents mention it, and no row of it was accepted: see what was quarantined"
+        if refused
+        else "a document mentions it, and no row of it was stored"
+    )
+    return Explanation(
+        text,
+        f"the text {text}",
+        as_of,
+        build.data_version,
+        f"not served: {reason}",
+        documents=tuple(mentions),
+        quarantined=tuple({**dict.fromkeys(quarantined), **dict.fromkeys(refused)}),
+        notes=(f"nearly the same: {', '.join(near)}",) if near else (),
+    )
+
+
+def _fate(record: Record, document: Document) -> str:
+    loaded = record.query(
+        f"SELECT 1 FROM {record.relation('loads')} "
+        f"WHERE list_contains(documents, {sql_text(document.key)}) LIMIT 1"
+    )
+    return "read" if len(loaded) else "landed and not read yet; run `sankofa ingest`"
+
+
+def _contains(landing: Landing, document: Document, wanted: bytes) -> bool:
+    """Return whether a body of any size contains some bytes."""
+    before = b""
+    with landing.open(document) as body:
+        while chunk := body.read(_CHUNK):
+            if wanted in before + chunk:
+                return True
+            before = chunk[-len(wanted) :]
+    return False
+
+
+def _member(release: str | None, path: str) -> Any:
+    """Return a member of a release by its dotted path; of a list its items' members."""
+    value: Any = None if release is None else msgspec.json.decode(release)
+    for name in path.split("."):
+        if isinstance(value, list):
+            value = [item.get(name) for item in value if isinstance(item, dict)] or None
+        else:
+            value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return f"{value:f}".rstrip("0").rstrip(".") if "." in f"{value:f}" else f"{value:f}"
+    text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
+    text = _LINE_BREAKS.sub(" ", text)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"

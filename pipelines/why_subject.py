@@ -1,0 +1,181 @@
+"""What a question of ``sankofa why`` is about: the tables and rows that can answer it."""
+
+from calendar import monthrange
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from difflib import get_close_matches
+from itertools import chain
+from typing import get_args
+
+from assets.filings.line_items import LINE_ITEMS
+from warehouse.errors import SankofaError
+from warehouse.methodology.metrics import FORMULAS
+from warehouse.record.store import Record, sql_text
+from warehouse.record.tables import (
+    ENTITIES,
+    FUNDAMENTALS,
+    IDENTIFIERS,
+    MACRO_ANNUAL,
+    MACRO_SERIES,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+    RecordTable,
+)
+from warehouse.tables import Entity
+from warehouse.tables.entities import IdType
+
+_METRICS = {formula.slug: formula for formula in FORMULAS}
+_ID_TYPES: tuple[str, ...] = get_args(IdType)
+_SUGGESTED = 5
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is asked about: for each table the condition of its rows.
+
+    ``shown`` names the column that a row of a table shows as its value; ``member`` is the member of
+    the releases that is asked for; ``metric`` the metric.
+    """
+
+    text: str
+    meaning: str
+    conditions: Mapping[RecordTable, str]
+    shown: Mapping[RecordTable, str] = field(default_factory=dict)
+    member: str | None = None
+    metric: str | None = None
+
+
+def find_subject(record: Record, text: str, field_name: str | None) -> Subject | None:
+    """Return what a text and a field mean in the record; None if no row has the text."""
+    ways = (
+        (_organisation, (ENTITIES, FUNDAMENTALS, IDENTIFIERS), "service_id"),
+        (_process, (TENDER_RELEASES, TENDER_PARTIES), "ocid"),
+        (_series, (MACRO_SERIES,), "series"),
+        (_indicator, (MACRO_ANNUAL,), "indicator"),
+    )
+    for make, tables, column in ways:
+        condition = f"{column} = {sql_text(text)}"
+        if any(has_rows(record, table, condition) for table in tables):
+            return make(record, text, condition, field_name)
+    return None
+
+
+def has_rows(record: Record, table: RecordTable, condition: str) -> bool:
+    """Return whether any stored row of a table meets a condition."""
+    statement = f"SELECT 1 FROM {record.relation(table.name)} WHERE {condition} LIMIT 1"
+    return bool(len(record.query(statement)))
+
+
+def suggestions(record: Record, text: str) -> list[str]:
+    """Return ids and keys of the record that are spelled nearly like a text."""
+    columns = (
+        (ENTITIES, "service_id"),
+        (FUNDAMENTALS, "service_id"),
+        (TENDER_RELEASES, "ocid"),
+        (MACRO_SERIES, "series"),
+        (MACRO_ANNUAL, "indicator"),
+    )
+    known = chain.from_iterable(_distinct(record, table, column) for table, column in columns)
+    return get_close_matches(text, set(known), _SUGGESTED, 0.8)
+
+
+def _distinct(
+    record: Record, table: RecordTable, column: str, condition: str = "TRUE"
+) -> list[str]:
+    relation = record.relation(table.name)
+    statement = f"SELECT DISTINCT {column} AS value FROM {relation} WHERE {condition}"
+    return [str(value) for value in record.query(statement)["value"].to_pylist()]
+
+
+def _organisation(record: Record, text: str, condition: str, name: str | None) -> Subject:
+    if name is None:
+        conditions = dict.fromkeys((ENTITIES, IDENTIFIERS, FUNDAMENTALS), condition)
+        return Subject(text, f"the organisation {text}", conditions)
+    if name in _METRICS:
+        inputs = {needed.line_item for needed in _METRICS[name].inputs}
+        needed = ", ".join(map(sql_text, sorted(inputs)))
+        return Subject(
+            text,
+            f"the metric {name} of {text}, and its inputs {', '.join(sorted(inputs))}",
+            {FUNDAMENTALS: f"{condition} AND line_item IN ({needed})"},
+            metric=name,
+        )
+    if name in _ID_TYPES and name not in Entity.model_fields:
+        of_type = f"{condition} AND id_type = {sql_text(name)}"
+        return Subject(text, f"the {name} of {text}", {IDENTIFIERS: of_type})
+    if name in Entity.model_fields:
+        found = {ENTITIES: condition}
+        if name in _ID_TYPES:
+            found[IDENTIFIERS] = f"{condition} AND id_type = {sql_text(name)}"
+        return Subject(text, f"{name} of {text}", found, {ENTITIES: name})
+    of_item = f"{condition} AND line_item = {sql_text(name)}"
+    items = {item.name for item in LINE_ITEMS} | set(_distinct(record, FUNDAMENTALS, "line_item"))
+    if name not in items:
+        raise _unknown_field(name, text, (*items, *_METRICS, *_ID_TYPES, *Entity.model_fields))
+    return Subject(text, f"{name} of {text}", {FUNDAMENTALS: of_item})
+
+
+def _process(record: Record, text: str, condition: str, name: str | None) -> Subject:
+    conditions = dict.fromkeys((TENDER_RELEASES, TENDER_PARTIES), condition)
+    if name is None:
+        return Subject(text, f"the contracting process {text}", conditions)
+    if name in _distinct(record, TENDER_RELEASES, "release_id", condition):
+        of_release = f"{condition} AND release_id = {sql_text(name)}"
+        conditions = dict.fromkeys((TENDER_RELEASES, TENDER_PARTIES), of_release)
+        return Subject(text, f"the release {name} of {text}", conditions)
+    if name in TENDER_RELEASES.row.model_fields:
+        shown = {TENDER_RELEASES: name}
+        return Subject(text, f"{name} of {text}", {TENDER_RELEASES: condition}, shown)
+    if name.split(".")[0] not in ("tender", "buyer", "awards", "contracts"):
+        members = ("buyer.name", "tender.title", "tender.value", "awards", "contracts")
+        releases = _distinct(record, TENDER_RELEASES, "release_id", condition)
+        raise _unknown_field(name, text, (*members, *releases, *TENDER_RELEASES.row.model_fields))
+    return Subject(text, f"{name} in the releases of {text}", conditions, member=name)
+
+
+def _series(record: Record, text: str, condition: str, name: str | None) -> Subject:
+    narrowed = _narrowed(condition, name, text)
+    return Subject(text, _observed("series", text, name), {MACRO_SERIES: narrowed})
+
+
+def _indicator(record: Record, text: str, condition: str, name: str | None) -> Subject:
+    narrowed = _narrowed(condition, name, text)
+    return Subject(text, _observed("indicator", text, name), {MACRO_ANNUAL: narrowed})
+
+
+def _observed(kind: str, text: str, name: str | None) -> str:
+    return f"the {kind} {text}" + (f", {name}" if name else "")
+
+
+def _narrowed(condition: str, name: str | None, text: str) -> str:
+    """Narrow a series to a country, or to the periods that a year, month or day lies in."""
+    if name is None:
+        return condition
+    if name.isalpha() and len(name) in (2, 3):
+        code = sql_text(name.upper())
+        return f"{condition} AND (country = {code} OR country_iso3 = {code})"
+    first, last = _span(name, text)
+    return f"{condition} AND period_end >= DATE '{first}' AND period_start <= DATE '{last}'"
+
+
+def _span(name: str, text: str) -> tuple[date, date]:
+    parts = name.split("-")
+    try:
+        if len(parts) == 1:
+            return date(int(name), 1, 1), date(int(name), 12, 31)
+        if len(parts) == 2:
+            first = date(int(parts[0]), int(parts[1]), 1)
+            return first, first.replace(day=monthrange(first.year, first.month)[1])
+        return date.fromisoformat(name), date.fromisoformat(name)
+    except ValueError:
+        raise SankofaError(
+            f"{name!r} is no field of {text}; give a country, or a period as YYYY, YYYY-MM or "
+            "YYYY-MM-DD"
+        ) from None
+
+
+def _unknown_field(name: str, text: str, known: Iterable[str]) -> SankofaError:
+    choices: Sequence[str] = sorted(set(known))
+    near = get_close_matches(name, choices, _SUGGESTED, 0.5) or choices[:_SUGGESTED]
+    return SankofaError(f"{name!r} is no field of {text}; for example {', '.join(near)}")
