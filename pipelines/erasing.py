@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from assets.ingest.sources import sources_of
 from pipelines.builds import withdraw_builds
+from pipelines.run_history import forget_runs
 from pipelines.users import current_user
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
@@ -123,6 +125,9 @@ def erase_documents(
             landing.erase(erasure.document)
             erase_rows(record, erasure.document)
             _delete_sample_files(settings.sample / erasure.source, erasure.document)
+            for source in sources_of(settings):
+                if source.key == erasure.source:
+                    forget_runs(settings, source)
         # Snapshots of rejected and of killed publications contain rows of any document.
         shutil.rmtree(settings.work, ignore_errors=True)
     names = sorted(affected)

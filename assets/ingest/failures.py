@@ -10,13 +10,9 @@ from assets.source import Source
 from warehouse.code_version import ROOT, release
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Document
-from warehouse.record.tables import FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES
+from warehouse.record.tables import TABLES_WITHOUT_PEOPLE
 from warehouse.tables import FailureEntry, LoadEntry
 
-# Tables whose documents contain figures and name only issuers and countries.
-_TABLES_WITHOUT_PEOPLE = frozenset(
-    table.name for table in (FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES)
-)
 _LONGEST_MESSAGE = 300
 _MOST_NAMED = 5
 
@@ -41,7 +37,7 @@ class ParserFailed(SankofaError):
 
 def may_name_people(source: Source | None) -> bool:
     """Return whether documents of a source can contain personal data; True if unknown."""
-    return source is None or not {table.name for table in source.tables} <= _TABLES_WITHOUT_PEOPLE
+    return source is None or not set(source.tables) <= set(TABLES_WITHOUT_PEOPLE)
 
 
 def failure_of(

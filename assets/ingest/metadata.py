@@ -8,13 +8,15 @@ from sqlmodel import SQLModel
 
 from assets.source import Source
 from warehouse.record.store import Record
-from warehouse.record.tables import RecordTable, arrow_schema
+from warehouse.record.tables import TABLES_WITHOUT_PEOPLE, RecordTable, arrow_schema
 from warehouse.tables import LoadEntry
 
 COUNT_NAMES = ("read", "appended", "held", "quarantined", "withdrawn")
 # The ledger's column is called "held"; people read what it means.
 _COUNT_WORDS = {"held": "already stored"}
 
+# Dagster keeps metadata for ever, out of reach of what is withheld later.
+_HIDDEN = "not shown: rows of this table can hold personal data"
 _ROWS = 5
 _CELL = 60
 
@@ -39,7 +41,9 @@ def load_metadata(
     """Return the metadata of a load of one table of a source."""
     return {
         **total_counts(entry for entry in entries if entry.table_name == table.name),
-        "sample": dg.MetadataValue.md(_sample(record, source, table)),
+        "sample": dg.MetadataValue.md(
+            _sample(record, source, table) if table in TABLES_WITHOUT_PEOPLE else _HIDDEN
+        ),
         "quarantine": dg.MetadataValue.path(f"{record.root}/quarantine"),
         "why quarantined": dg.MetadataValue.md(_reasons(record, source, table)),
     }

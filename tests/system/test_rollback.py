@@ -45,3 +45,16 @@ def test_a_build_that_was_rolled_back_can_be_removed(here: Settings) -> None:
     assert [folder.name for folder in here.docs.iterdir()] == [older]
     with pytest.raises(UnknownVersion):
         Mart(here.marts).at(newer).build()
+
+
+def test_a_pin_to_a_withdrawn_build_is_refused_by_a_thread_that_read_it_as_the_current_one(
+    here: Settings,
+) -> None:
+    older, newer = builds_at(here.marts).names()
+    mart = Mart(here.marts)
+    assert mart.build().data_version == newer
+    assert mart.at(newer).build().data_version == newer
+    roll_back(here, drop=True)
+    with pytest.raises(UnknownVersion, match="was withdrawn"):
+        mart.at(newer).build()
+    assert mart.build().data_version == older

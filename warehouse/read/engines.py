@@ -51,6 +51,7 @@ class SqliteEngine:
         self._pointer = str(pointer_file(folder))
         self._pointer_seen: tuple[int, int] | None = None
         self._current = ""
+        self._looked_up: str | None = None
         self._open: dict[str, tuple[sqlite3.Connection, RunQuery]] = {}
 
     def current(self) -> str:
@@ -67,14 +68,18 @@ class SqliteEngine:
             if build is None:
                 raise NothingPublished(NOTHING_PUBLISHED)
             self._current, self._pointer_seen = build.stem, seen
+        self._looked_up = self._current
         return self._current
 
     def open(self, data_version: str) -> RunQuery:
         """Open the file of a build, or return the query function of the one that is open."""
         # Popped and put back: the dictionary is ordered by last use.
         opened = self._open.pop(data_version, None)
-        if opened is None or data_version != self._current:
-            # An old build may have been deleted since; SQLite could still read the open file.
+        # Without a look at the pointer just before, this is a pin; the build that was current when
+        # the thread last looked can have been deleted as well.
+        is_current, self._looked_up = data_version == self._looked_up, None
+        if opened is None or not is_current:
+            # A build may have been deleted since; SQLite could still read the open file.
             path = build_file(self._folder, data_version)
             if not path.is_file():
                 if opened is not None:

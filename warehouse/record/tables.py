@@ -67,6 +67,8 @@ RECORD_TABLES = (
     ENTITIES,
     IDENTIFIERS,
 )
+# Tables whose documents contain figures and name only issuers and countries.
+TABLES_WITHOUT_PEOPLE = (FUNDAMENTALS, MACRO_ANNUAL, MACRO_SERIES)
 
 
 # 20 digits before the decimal point and 18 after it, exact. Spark and DuckDB allow 38 as well.
