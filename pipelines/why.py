@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from assets.ingest.failures import in_words
 from pipelines.publication import checks
 from pipelines.why_subject import Subject, find_subject, suggestions
 from warehouse.contract.tier_cap import RowRule
@@ -44,6 +45,7 @@ from warehouse.record.tables import (
 from warehouse.record.versions import load_seqs_of
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.settings import Settings
+from warehouse.tables import FailureEntry
 from warehouse.tiers import configured_tiers
 
 SERVED = "served"
@@ -66,6 +68,7 @@ _ABSENT = {
     "short_period": "it needs a full year, and the published period has another length",
     "denominator_not_positive": "its denominator is not above zero",
 }
+_UNREAD = "landed and not read yet; run `sankofa ingest`"
 _LINE_BREAKS = re.compile(r"\s+")
 _LONGEST_VALUE = 80
 _CHUNK = 1 << 20
@@ -415,15 +418,31 @@ def _quarantined(
 def _unread(record: Record, landing: Landing, sources: Iterable[str]) -> Iterator[Mention]:
     """Yield the documents of sources that were landed and not read."""
     for source in sorted(sources):
-        loaded = record.query(
-            f"SELECT DISTINCT unnest(documents) AS document FROM {record.relation('loads')} "
-            f"WHERE source = {sql_text(source)}"
-        )["document"].to_pylist()
-        unread = landing.keys(source) - set(loaded)
+        unread = landing.keys(source) - _loaded(record, source)
         if unread:
+            failed = _failed(record, source)
             for document in landing.documents(source):
                 if document.key in unread:
-                    yield _mention(document, "landed and not read yet; run `sankofa ingest`")
+                    yield _mention(document, failed.get(document.key, _UNREAD))
+
+
+def _loaded(record: Record, source: str) -> set[str]:
+    """Return the keys of the documents of a source that were read."""
+    documents = record.query(
+        f"SELECT DISTINCT unnest(documents) AS document FROM {record.relation('loads')} "
+        f"WHERE source = {sql_text(source)}"
+    )["document"]
+    return set(documents.to_pylist())
+
+
+def _failed(record: Record, source: str) -> dict[str, str]:
+    """Return for each document at which a parser raised what it raised last."""
+    rows = record.query(
+        f"SELECT * FROM {record.relation('failures')} WHERE source = {sql_text(source)} "
+        "ORDER BY failed_at"
+    ).to_pylist()
+    failures = (FailureEntry.model_validate(row) for row in rows)
+    return {failure.document: f"the parser failed: {in_words(failure)}" for failure in failures}
 
 
 def _mention(document: Document, state: str) -> Mention:
@@ -475,11 +494,9 @@ def _explain_absent(
 
 
 def _fate(record: Record, document: Document) -> str:
-    loaded = record.query(
-        f"SELECT 1 FROM {record.relation('loads')} "
-        f"WHERE list_contains(documents, {sql_text(document.key)}) LIMIT 1"
-    )
-    return "read" if len(loaded) else "landed and not read yet; run `sankofa ingest`"
+    if document.key in _loaded(record, document.source):
+        return "read"
+    return _failed(record, document.source).get(document.key, _UNREAD)
 
 
 def _contains(landing: Landing, document: Document, wanted: bytes) -> bool:

@@ -33,7 +33,7 @@ from warehouse.record.erase import enter_erasure
 from warehouse.record.incoming import RejectedRow, to_arrow
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.merge import CompleteScope
-from warehouse.record.store import Record
+from warehouse.record.store import Record, try_commit_entries
 from warehouse.record.tables import (
     ENTITIES,
     FUNDAMENTALS,
@@ -44,6 +44,7 @@ from warehouse.record.tables import (
 )
 from warehouse.record.withheld import Subject, name_subject, withhold
 from warehouse.settings import Settings
+from warehouse.tables import FailureEntry
 
 ISSUER, MOMENT = "DCTEST1", datetime(2026, 1, 1, 6, tzinfo=UTC)
 URL = "https://example.org/releases.json"
@@ -176,6 +177,30 @@ def test_the_documents_that_mention_it_are_listed_with_those_not_read(here: Sett
     assert (read.url, read.state, read.rows) == (URL, "read", 2)
     unread = [mention for mention in others if mention.url == f"{URL}?page=2"]
     assert [mention.state.split(";")[0] for mention in unread] == ["landed and not read yet"]
+
+
+def test_a_document_at_which_the_parser_raised_says_so(tmp_path: Path) -> None:
+    home = settings_of(tmp_path / "home")
+    record, landing = Record(home.record), Landing(home.landing)
+    document, _ = landing.land(FetchedResponse("test", URL, b"ocds-0404", "cc-by", MOMENT))
+    load(record, MACRO_SERIES, series_row("1", FIRST))
+    publish(record, home.marts, "notice")
+    failure = FailureEntry(
+        document=document.key,
+        source="test",
+        url=URL,
+        parser_version="1",
+        error="KeyError",
+        message=None,
+        location="assets/x.py:1 in parse",
+        code_version="0.1.0",
+        failed_at=MOMENT,
+        appended=0,
+    )
+    try_commit_entries(record.table("failures"), [failure], {})
+    for subject in ("FX.EUR.ZAR", "ocds-0404"):
+        states_of_documents = {mention.state for mention in explain(home, subject).documents}
+        assert "the parser failed: KeyError (assets/x.py:1 in parse)" in states_of_documents
 
 
 def test_what_was_quarantined_at_its_place_is_listed(here: Settings) -> None:

@@ -114,7 +114,8 @@ def _tables_with_documents(record: Record) -> list[str]:
 
 
 def _of(document: str) -> str:
-    return f"document = {sql_text(document)}"
+    # Failures of parsers are entered under the key of a document, which begins with its SHA-256.
+    return f"(document = {sql_text(document)} OR document LIKE {sql_text(f'{document}-%')})"
 
 
 def _delete_orphans(record: Record, table: RecordTable) -> None:
