@@ -38,7 +38,7 @@ class Held(Declared):
     """A source in an installation; ``asked_at`` is the mirror that is asked instead, if any.
 
     ``last_success`` is when it was last fetched, ``newest_document`` when the newest one was read
-    at its publisher, be it from a recording.
+    at its publisher, be it from a recording. ``failing`` are documents on which its parser fails.
     """
 
     state: State
@@ -47,6 +47,7 @@ class Held(Declared):
     documents: int
     newest_document: datetime | None
     rows: int
+    failing: tuple[str, ...]
 
 
 def declared(source: Source) -> Declared:
@@ -76,7 +77,8 @@ def state_of(source: Source, fetched: bool = False) -> State:
 
 def held(settings: Settings, sources: Sequence[Source]) -> list[Held]:
     """Return what an installation has of each source; nothing is fetched."""
-    landing, rows = Landing(settings.landing), _rows_by_source(Record(settings.record))
+    landing, record = Landing(settings.landing), Record(settings.record)
+    rows, failed_sources = _rows_by_source(record), _failed_sources(record)
     statuses = []
     for source in sources:
         keys, last_fetched = landing.keys(source.key), landing.last_fetched(source.key)
@@ -89,6 +91,7 @@ def held(settings: Settings, sources: Sequence[Source]) -> list[Held]:
                 documents=len(keys),
                 newest_document=_newest(keys),
                 rows=rows[source.key],
+                failing=_failing(record, landing, source) if source.key in failed_sources else (),
             )
         )
     return statuses
@@ -124,6 +127,22 @@ def _newest(keys: set[str]) -> datetime | None:
 
 def _moment(text: str) -> datetime:
     return datetime.strptime(text[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+
+
+def _failed_sources(record: Record) -> set[str]:
+    """Return the sources whose parsers ever failed, be it on documents that were read since."""
+    if record.stored_table("failures") is None:
+        return set()
+    rows = record.query(f"SELECT DISTINCT source FROM {record.relation('failures')}")
+    return {row["source"] for row in rows.to_pylist()}
+
+
+def _failing(record: Record, landing: Landing, source: Source) -> tuple[str, ...]:
+    from assets.ingest.failures import in_words
+    from assets.ingest.load import failed_documents
+
+    failures = failed_documents(record, landing, source)
+    return tuple(f"{failure.url}: {in_words(failure)}" for failure in failures)
 
 
 def _rows_by_source(record: Record) -> Counter[str]:

@@ -82,6 +82,13 @@ def sources(context: click.Context, as_json: bool) -> None:
     )
     counts = Counter[str](row.state for row in rows)
     click.echo(f"\n{', '.join(f'{counts[state]} {state}' for state in _COLOURS)}")
+    for row in rows:
+        if row.failing:
+            click.secho(
+                f"{row.source}: its parser fails on {len(row.failing):,} documents; "
+                f"`sankofa sources {row.source}` names them",
+                fg="red",
+            )
     _say_if_fictional(settings)
 
 
@@ -112,8 +119,9 @@ def show(source: str, as_json: bool) -> None:
         "tables": ", ".join(row.tables),
         "documents": f"{row.documents:,}",
         "rows": f"{row.rows:,}",
-        "newest of": _moment(row.newest_document),
+        "newest document": _moment(row.newest_document),
         "last success": _moment(row.last_success),
+        "parser fails": "\n".join(row.failing),
     }
     print_table(
         [Column("", whole=True), Column("")],

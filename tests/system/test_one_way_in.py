@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -15,13 +16,15 @@ from click.testing import CliRunner, Result
 
 from assets.filings.fetch import BATCHES
 from assets.ingest.assets import partitions_of
-from assets.ingest.sources import sources_of
+from assets.ingest.sources import source_of, sources_of
+from assets.parsing.parsed import Parsed
+from assets.source import Parser
 from pipelines.commands.exit_status import Exit
 from pipelines.commands.main import sankofa
 from pipelines.jobs import INGEST, instance, open_runner
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from warehouse.locks import file_lock
-from warehouse.record.landing import Landing
+from warehouse.record.landing import Document, Landing
 from warehouse.settings import Settings, read_settings
 
 RATES = b"""KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS
@@ -189,6 +192,34 @@ def test_a_source_that_fails_is_a_failed_run_with_its_message_and_the_others_go_
     assert "it answers 410" in str(event.step_failure_data.user_failure_data)
     # A person at a terminal does not wait for the retries that Dagster makes.
     assert len(server.requests) == 2
+
+
+def test_a_parser_that_raises_is_a_failed_step_and_once_fixed_the_next_ingest_reads_on(
+    settings: Settings, server: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.on(RATES_PATH, Reply(RATES))
+    sound = source_of(settings, "ecb")
+
+    def broken(document: Document, body: bytes) -> Parsed:
+        raise ZeroDivisionError("a bug")
+
+    def use_parser(parser: Parser) -> None:
+        monkeypatch.setattr("assets.ingest.sources.SOURCES", (replace(sound, parser=parser),))
+
+    use_parser(replace(sound.parser, parse=broken))
+    failed = run("ingest", "ecb", "--live")
+
+    assert failed.exit_code == Exit.FAILED
+    assert "ZeroDivisionError: a bug" in failed.stdout
+    assert "parser fails on 1 documents" in run("sources").stdout
+    [listed] = json.loads(run("sources", "--json").stdout)
+    assert "ZeroDivisionError: a bug" in listed["failing"][0]
+    fetched, loaded = stored_runs(settings)
+    assert fetched.is_success and loaded.is_failure
+    use_parser(sound.parser)
+    assert "2 read, 1 appended, 1 quarantined" in run("ingest", "ecb").stdout
+    [listed] = json.loads(run("sources", "--json").stdout)
+    assert (listed["failing"], listed["rows"]) == ([], 1)
 
 
 def test_two_commands_ingest_different_sources_at_once_and_the_same_one_in_turn(
