@@ -23,7 +23,7 @@ MEANINGS = {
     Exit.OK: "success",
     Exit.FAILED: "failure, or `doctor` found a fault; the message says why",
     Exit.USAGE: "wrong command line",
-    Exit.NOTHING_PUBLISHED: "nothing has been published yet",
+    Exit.NOTHING_PUBLISHED: "nothing has been loaded or published yet",
     Exit.AUDIT_REFUSED: "the audit refused the build; the previous one is still served",
     Exit.STORE_DOWN: "the datastore, the key store or the usage store does not answer",
 }
