@@ -1,16 +1,24 @@
 """``sankofa sources registry`` against a server that answers as the data registry does."""
 
+import gzip
 import json
 import os
 import tomllib
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from assets.fetching.fetchers import Window
+from assets.source import fetch_task
+from assets.tenders.portal_files import read_portals
+from assets.tenders.sources import portal_source
 from pipelines.commands.main import sankofa
+from tests.helpers.http_client import http_client
 from tests.helpers.replay_server import Replay, Reply
+from warehouse.settings import read_settings
 
 LISTED = [
     {
@@ -97,6 +105,24 @@ def test_a_publisher_by_its_id_is_an_entry_with_the_licence_of_its_page(
     assert entry["licence"]["name"] == stated
     assert entry["licence"]["stated_at"].endswith("/en/publication/64")
     assert entry["request"]["whole"].endswith("/publication/64/download?name=full.jsonl.gz")
+
+
+def test_the_entry_of_a_publisher_is_fetched_from_the_registry(
+    server: Replay, tmp_path: Path
+) -> None:
+    file = tmp_path / "portals.toml"
+    file.write_text(run("--toml", "64").output, "utf-8")
+    (entry,) = read_portals(file)
+    source = portal_source(entry)
+    server.on("/en/publication/64/download", Reply(gzip.compress(b'{"ocid": "1"}')))
+    settings = read_settings({**os.environ, "SANKOFA_BASE_NG_REGISTRY_NIGERIA_PORTAL": server.base})
+    assert source.fetch is not None
+    with http_client() as client:
+        for window in (Window(), Window(date(2020, 3, 1), date(2020, 4, 1))):
+            task = fetch_task(client, source, window, settings)
+            assert [document.source for document in source.fetch(task)] == [source.key]
+    names = [request.query["name"] for request in server.requests if "name" in request.query]
+    assert names == ["full.jsonl.gz", "2020.jsonl.gz"]
 
 
 def test_without_the_page_only_packages_that_state_an_open_licence_are_accepted(
