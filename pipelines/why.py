@@ -49,16 +49,19 @@ from warehouse.tables import FailureEntry
 from warehouse.tiers import configured_tiers
 
 SERVED = "served"
-# How a row of each table is shown in one line.
-_FIGURES: Mapping[RecordTable, tuple[tuple[str, ...], str]] = {
-    FUNDAMENTALS: (("line_item", "period_start", "period_end", "unit", "basis"), "value_reported"),
-    MACRO_SERIES: (("country_iso3", "frequency", "period_end", "unit", "base_period"), "value"),
-    MACRO_ANNUAL: (("country_iso3", "period_end", "unit", "base_period"), "value"),
-    TENDER_RELEASES: (("source", "release_id", "released_on"), "tag"),
-    TENDER_PARTIES: (("source", "release_id", "role"), "name"),
-    ENTITIES: (("source",), "legal_name"),
-    IDENTIFIERS: (("source", "id_type", "issuer"), "id_value"),
+# The column that a row of each table shows as its value.
+_VALUES: Mapping[RecordTable, str] = {
+    FUNDAMENTALS: "value_reported",
+    MACRO_SERIES: "value",
+    MACRO_ANNUAL: "value",
+    TENDER_RELEASES: "tag",
+    TENDER_PARTIES: "name",
+    ENTITIES: "legal_name",
+    IDENTIFIERS: "id_value",
 }
+# Columns of a figure's identity that are not repeated in each line: what was asked for, what is
+# shown as the value, and the keys of parties, which can be names.
+_NOT_SHOWN = ("service_id", "series", "indicator", "ocid", "party_key", "id_value")
 _ABSENT = {
     "completed_after_as_of": "an input was first published after that day",
     "revised_after_as_of": "all inputs were published, but one has been revised since",
@@ -229,8 +232,8 @@ class _Inquiry:
     def _reading(
         self, table: RecordTable, row: Mapping[str, Any], state: str, *, hide: bool = False
     ) -> tuple[tuple[str, ...], Reading]:
-        columns, value_column = _FIGURES[table]
-        column = self._subject.shown.get(table, value_column)
+        columns = [name for name in table.identity if name not in _NOT_SHOWN]
+        column = self._subject.shown.get(table, _VALUES[table])
         value = row[column]
         if table is TENDER_RELEASES and self._subject.member is not None:
             value = _member(row["release"], self._subject.member)
@@ -278,7 +281,7 @@ class _Inquiry:
                 withheld = row["parties_withheld"]
                 parties = f"; {withheld} of its parties are withheld" if withheld else ""
                 return f"not in the release: it was not stated, or may not be published{parties}"
-        elif row[self._subject.shown.get(table, _FIGURES[table][1])] is None:
+        elif row[self._subject.shown.get(table, _VALUES[table])] is None:
             return "null: the source does not state it"
         return SERVED
 

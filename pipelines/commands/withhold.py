@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines.output import Column, Styled, json_option, print_json, print_table
+from warehouse.errors import SankofaError
 from warehouse.settings import read_settings
 
 if TYPE_CHECKING:
@@ -124,7 +125,17 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
 
     def publish() -> str:
         confirmed = {"config": {"confirm_loss": f"a document was erased: {why}"}}
-        metadata = run_job(settings, PUBLISH, config={"ops": {"published_build": confirmed}})
+        try:
+            metadata = run_job(settings, PUBLISH, config={"ops": {"published_build": confirmed}})
+        except SankofaError:
+            if not unpublish:
+                click.echo(
+                    "sankofa: the document is erased from the landing and the record, but the "
+                    "build being served still contains rows of it. Fix what follows and run the "
+                    "same command again, or use --unpublish",
+                    err=True,
+                )
+            raise
         return str(metadata["published_build"]["data_version"])
 
     found = find_documents(settings, document)

@@ -8,7 +8,9 @@ from pathlib import Path
 from pipelines.builds import BEGIN, BuildInfo, is_loaded, list_builds
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
+from warehouse.record.erase import erasures, stored_rows
 from warehouse.record.store import Record
+from warehouse.record.withheld import withheld_fingerprint
 
 
 def build(context: CheckContext) -> Iterator[Finding]:
@@ -53,6 +55,35 @@ def refused_build(context: CheckContext) -> Iterator[Finding]:
             f"the last publication was refused: {failed[-1].read_text('utf-8').splitlines()[0]}",
             f"read {failed[-1]}, fix what it names, then `sankofa publish`",
         )
+
+
+def held_back(context: CheckContext) -> Iterator[Finding]:
+    """Check that what is withheld or erased is in nothing that is served."""
+    record, builds = Record(context.settings.record), builds_at(context.settings.marts)
+    names = builds.names()
+    for entry in erasures(record):
+        left = [name for name in entry.data_versions if name in names]
+        if left or stored_rows(record, entry.document):
+            yield fault(
+                "erased",
+                f"the erasure of {entry.document} was interrupted",
+                f'`sankofa erase {entry.document} --why "{entry.why}"`',
+            )
+    fingerprint = withheld_fingerprint(record)
+    current = builds.current()
+    if not fingerprint or current is None:
+        return
+    behind = [
+        name
+        for name in names
+        if f"withheld {fingerprint}" not in builds.metadata(name).get("made_from", "")
+    ]
+    if current in behind:
+        says = "the build being served still contains what was withheld since"
+        yield fault("withheld", says, "`sankofa publish`")
+    elif behind:
+        says = f"{len(behind)} older builds were made before the last change of what is withheld"
+        yield note("withheld", says, "`sankofa builds drop` deletes those that must not be read")
 
 
 def _not_published(context: CheckContext, metadata: dict[str, str]) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         settings.contact,
         settings.setting_values,
     ),
-    "Build": (build.build, build.refused_build),
+    "Build": (build.build, build.refused_build, build.held_back),
     "Sources": (sources.sources,),
 }
 

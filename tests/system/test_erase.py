@@ -199,6 +199,34 @@ def test_the_writer_accepts_no_row_of_an_erased_document(tmp_path: Path) -> None
     assert files_with(tmp_path, SECRET) == []
 
 
+def test_erasing_the_first_reading_does_not_date_a_silent_edit_back(tmp_path: Path) -> None:
+    record = Record(str(tmp_path / "record"))
+    edits = [
+        series_row(
+            str(number),
+            FIRST,
+            document=f"d{number}",
+            observed_at=datetime(2020, number, 1, tzinfo=UTC),
+        )
+        for number in (1, 2, 3)
+    ]
+    for edit in edits:
+        load(record, MACRO_SERIES, edit)
+    stored = "SELECT value, available_at FROM {} ORDER BY available_at"
+    relation = record.relation("macro_series")
+    before = record.query(stored.format(relation)).to_pylist()
+    assert [row["available_at"] for row in before] == [
+        FIRST,
+        date(2020, 2, 1),
+        date(2020, 3, 1),
+    ]
+    erase(record)
+    for edit in edits[1:]:
+        load(record, MACRO_SERIES, edit)
+    relation = record.relation("macro_series")
+    assert record.query(stored.format(relation)).to_pylist() == before[1:]
+
+
 class Killed(BaseException):
     """Stands for the death of the process at a step."""
 

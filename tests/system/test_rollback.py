@@ -7,8 +7,9 @@ import pytest
 
 from pipelines.builds import roll_back
 from tests.helpers.installation import settings_of
+from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.record_rows import entity_row, load
-from warehouse.errors import UnknownVersion
+from warehouse.errors import NothingPublished, UnknownVersion
 from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
 from warehouse.mart.sqlite_builds import build_file
@@ -58,3 +59,20 @@ def test_a_pin_to_a_withdrawn_build_is_refused_by_a_thread_that_read_it_as_the_c
     with pytest.raises(UnknownVersion, match="was withdrawn"):
         mart.at(newer).build()
     assert mart.build().data_version == older
+
+
+def test_a_database_says_why_a_build_was_withdrawn(tmp_path: Path) -> None:
+    with postgres() as server:
+        url = new_database(server)
+        record = Record(str(tmp_path / "record"))
+        load(record, ENTITIES, entity_row(service_id="DC1"))
+        name = publish(record, url, "notice", work=tmp_path / "work")
+        mart = Mart(url)
+        assert mart.build().data_version == name
+        builds_at(url).withdraw(name, "a document in it was erased")
+        with pytest.raises(UnknownVersion, match="withdrawn: a document in it was erased"):
+            mart.at(name).build()
+        assert builds_at(url).current() is None
+        with pytest.raises(NothingPublished):
+            mart.build()
+        mart.close()

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from pipelines.builds import drop_builds
 from pipelines.commands.main import sankofa
+from pipelines.doctor.build import held_back
+from pipelines.doctor.findings import CheckContext
 from tests.helpers.installation import settings_of
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from warehouse.errors import SankofaError, UnknownVersion
@@ -17,6 +19,7 @@ from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
 from warehouse.read.mart import Mart
 from warehouse.read.tenders import releases
+from warehouse.record.erase import enter_erasure
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
@@ -172,3 +175,20 @@ def test_the_build_that_is_served_and_unknown_ones_are_not_dropped(here: Setting
     with pytest.raises(UnknownVersion, match="there is no build"):
         drop_builds(here, ["20000101.1"])
     assert run("builds", "drop")[0] == 2
+
+
+def test_doctor_says_when_a_build_contains_what_is_withheld_or_erased(here: Settings) -> None:
+    context = CheckContext(here, "127.0.0.1", {})
+    assert list(held_back(context)) == []
+    run("withhold", PERSON, "--why", "reported")
+    (finding,) = held_back(context)
+    assert (finding.state, finding.do) == ("fault", "`sankofa publish`")
+    publish(Record(here.record), here.marts, "notice")
+    (finding,) = held_back(context)
+    assert (finding.state, "1 older builds" in finding.says) == ("note", True)
+    run("builds", "drop", "--all-others")
+    assert list(held_back(context)) == []
+    (document,) = {document.sha256 for document in Landing(here.landing).find(url=URL)}
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    enter_erasure(Record(here.record), document, "test", moment, "a request", "op")
+    assert [finding.subject for finding in held_back(context)] == ["erased", "withheld"]

@@ -178,8 +178,9 @@ def _compare_readings(
     stored = f"SELECT {columns}, load_seq FROM {relation} "
     stored += "WHERE sighting IN (SELECT sighting FROM incoming)"
     cursor.register("stored", cursor.sql(stored).to_arrow_table())
+    same_reading = _SAME_READING + also_equal if compared else _STORED_READING
     statement = _CHANGED.format(
-        columns=columns, same_moment=_SAME_MOMENT, same_reading=_SAME_READING + also_equal
+        columns=columns, same_moment=_SAME_MOMENT, same_reading=same_reading
     )
     changed = cursor.sql(statement).to_arrow_table()
     cursor.close()
@@ -198,6 +199,11 @@ _SAME_MOMENT = """stored.sighting = dated.sighting AND stored.figure_check = dat
           AND stored.observed_at = dated.observed_at"""
 _SAME_READING = f"""{_SAME_MOMENT} AND stored.content = dated.content
           AND stored.available_at IS NOT DISTINCT FROM dated.known_from"""
+# For the same code the day of a reading only moves on, when an earlier reading turns up late. It
+# seems to move back if the earlier reading was erased: what was known then stays as it is dated.
+_STORED_READING = f"""{_SAME_MOMENT} AND stored.content = dated.content
+          AND (stored.available_at IS NOT DISTINCT FROM dated.known_from
+            OR stored.available_at > dated.known_from)"""
 
 # Two rows of one document that give one figure of one publication different contents.
 _CONTRADICTIONS = """

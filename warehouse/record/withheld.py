@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 
 from warehouse.errors import SankofaError
 from warehouse.names import plain_name
+from warehouse.record.erase import erasures
 from warehouse.record.store import Record, try_commit_entries
 from warehouse.record.tables import RecordTable
 from warehouse.tables import WithheldBy, WithheldEntry, WithheldKind
@@ -95,7 +96,7 @@ def withheld_now(record: Record) -> list[WithheldEntry]:
 def withheld_fingerprint(record: Record) -> str:
     """Return a hash of what is withheld and erased; another one means another build."""
     withheld = sorted(entry.withheld_id for entry in withheld_now(record))
-    erased = sorted(set(record.table("erased").to_pyarrow_table()["document"].to_pylist()))
+    erased = sorted(entry.document for entry in erasures(record))
     if not withheld and not erased:
         return ""
     return hashlib.sha256(repr((withheld, erased)).encode()).hexdigest()[:16]
