@@ -41,6 +41,7 @@ PORTALS = {
     "ua-prozorro-files": ("UA", "Ukraine, files", "http://ocds.prozorro.openprocurement.io"),
     "pt-impic": ("PT", "Portugal, IMPIC", "http://www.base.gov.pt"),
     "co-cce": ("CO", "Colombia, API", "https://apiocds.colombiacompra.gov.co:8443"),
+    "co-secop-pages": ("CO", "Colombia, SECOP", "https://www.contratos.gov.co"),
     "ec-compras": ("EC", "Ecuador, portal", "https://portal.compraspublicas.gob.ec"),
 }
 
@@ -160,7 +161,7 @@ def _lei(path: Path) -> RealRecording:
 
 
 def _golden_copy(path: Path) -> RealRecording:
-    url = "https://goldencopy.gleif.org/api/v2/golden-copies/publishes/lei2/20240505-0000.json"
+    url = "https://goldencopy.gleif.org/api/v2/golden-copies/publishes/lei2/latest.json"
     return RealRecording(path, "gleif", url, "2024-05-05")
 
 
@@ -171,12 +172,24 @@ def _openfigi(path: Path) -> RealRecording:
 
 
 def _ocds(path: Path) -> RealRecording | None:
-    """Describe a package by the address that it states."""
+    """Describe a package by the address that it states, or the page of a process."""
     body = _first_value(path)
     info = body.get("packageInfo") or body
-    url = str(info.get("uri") or "").replace("http:nigeriaoc.org", "http://nigeriaoc.org")
+    stated = info.get("uri") or body.get("urlSECOP") or _fetched_at_another_time(path)
+    url = str(stated or "").replace("http:nigeriaoc.org", "http://nigeriaoc.org")
     source = _portal_at(url)
     return None if source is None else RealRecording(path, source, url, _ocds_day(path, info))
+
+
+def _fetched_at_another_time(path: Path) -> str | None:
+    """Return the address of a release of Paraguay from a package of another fetch of it."""
+    if not path.parent.name.startswith("py_dncp_releases"):
+        return None
+    for other in path.parent.parent.glob(f"py_dncp_releases*/{path.name}"):
+        body = _first_value(other)
+        if uri := (body.get("packageInfo") or body).get("uri"):
+            return str(uri)
+    return None
 
 
 def _kenya(path: Path) -> RealRecording:
