@@ -10,6 +10,7 @@ import dagster as dg
 from assets.ingest.assets import table_key
 from assets.ingest.load import has_unread
 from assets.ingest.resources import IngestResource
+from assets.parser_versions import effective_version
 from assets.source import Source
 
 
@@ -17,7 +18,7 @@ def new_documents(
     ingest: Any, storage: IngestResource, sources: Sequence[Source]
 ) -> dg.SensorDefinition:
     """Return a sensor for new files in the documents folder and for unread landed documents."""
-    description = "Load a source as soon as it has a new file or a newly landed document."
+    description = "Load a source as soon as it has a new file or an unread document."
 
     @dg.sensor(job=ingest, minimum_interval_seconds=60, description=description)
     def new_files(context: dg.SensorEvaluationContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
@@ -45,24 +46,31 @@ def new_documents(
 def _is_new(
     storage: IngestResource,
     source: Source,
-    previous: dict[str, list[int]],
-    current: dict[str, list[int]],
+    previous: dict[str, list[int | str]],
+    current: dict[str, list[int | str]],
 ) -> bool:
     """Return whether a source has a new file, or a landed document that is not loaded yet."""
-    landed, *files = current[source.key]
-    previous_landed, *previous_files = previous.get(source.key, [0, 0, 0])
+    landed, version, *files = current[source.key]
+    previous_landed, previous_version, *previous_files = previous.get(source.key, [0, "", 0, 0])
     if files != previous_files:
         return True
-    # Reading the ledger is expensive: only if the number of landed documents changed.
-    return landed != previous_landed and has_unread(storage.record(), storage.landing(), source)
+    # Reading the ledger is expensive: only if the number of landed documents or their parser
+    # changed.
+    changed = (landed, version) != (previous_landed, previous_version)
+    return changed and has_unread(storage.record(), storage.landing(), source)
 
 
-def _fingerprint(storage: IngestResource, source: Source) -> list[int]:
-    """Return the number of landed documents and of files, and the newest time of a file."""
+def _fingerprint(storage: IngestResource, source: Source) -> list[int | str]:
+    """Return what a load depends on.
+
+    The number of landed documents, the version of the parser, the number of files, and the newest
+    time of a file.
+    """
     landing = storage.landing()
     changed = []
     # A home of real documents does not read the folder of the sample world.
     if landing.world() != "real":
         folder = Path(storage.documents, source.key)
         changed = [path.stat().st_mtime_ns for path in folder.glob("*/**/*") if path.is_file()]
-    return [len(landing.keys(source.key)), len(changed), max(changed, default=0)]
+    version = effective_version(source.parser)
+    return [len(landing.keys(source.key)), version, len(changed), max(changed, default=0)]

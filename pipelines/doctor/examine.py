@@ -22,7 +22,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         settings.setting_values,
     ),
     "Build": (build.build, build.refused_build, build.held_back),
-    "Sources": (sources.sources,),
+    "Sources": (sources.sources, sources.failed_parsers),
 }
 
 

@@ -1,4 +1,4 @@
-"""The sources: permitted, configured, landed; with ``--live``, whether they answer."""
+"""The sources: permitted, configured, landed, read; with ``--live``, whether they answer."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,12 +8,16 @@ from urllib.parse import urlsplit
 from assets.fetching.client import FetchError
 from assets.fetching.fetchers import Window
 from assets.fetching.rate_limit import LOOPBACK
+from assets.ingest.failures import in_words
+from assets.ingest.load import failed_documents
 from assets.ingest.probe import Prober, probe
 from assets.ingest.sources import sources_of
 from assets.source import Source, asked_url_of, fetch_task
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.errors import SankofaError
+from warehouse.record.failures import sources_with_failures
 from warehouse.record.landing import Landing
+from warehouse.record.store import Record
 
 _BLOCKED = frozenset({401, 403, 407, 429, 451})
 _MAX_THREADS = 8
@@ -24,6 +28,22 @@ def sources(context: CheckContext) -> Iterator[Finding]:
     with closing(Prober(context.settings)) as client, ThreadPoolExecutor(_MAX_THREADS) as executor:
         known = sources_of(context.settings)
         yield from executor.map(lambda source: _check_source(context, source, client), known)
+
+
+def failed_parsers(context: CheckContext) -> Iterator[Finding]:
+    """Report documents that are unread because a parser failed on them."""
+    record, landing = Record(context.settings.record), Landing(context.settings.landing)
+    suspects = sources_with_failures(record)
+    for source in sources_of(context.settings):
+        failures = failed_documents(record, landing, source) if source.key in suspects else []
+        if failures:
+            last = failures[-1]
+            yield fault(
+                f"parser of {source.key}",
+                f"failed on {len(failures):,} documents, which are unread, last on {last.url}: "
+                f"{in_words(last)}",
+                f"report it, or correct the parser; then `sankofa ingest {source.key}`",
+            )
 
 
 def _check_source(context: CheckContext, source: Source, client: Prober) -> Finding:

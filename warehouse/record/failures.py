@@ -12,6 +12,12 @@ def add_failures(record: Record, failures: Sequence[FailureEntry]) -> None:
         commit_entries(record, "failures", failures)
 
 
+def sources_with_failures(record: Record) -> set[str]:
+    """Return the sources whose parser ever failed, whether or not it was fixed since."""
+    rows = record.query(f"SELECT DISTINCT source FROM {record.relation('failures')}")
+    return set(rows["source"].to_pylist())
+
+
 def last_failures(record: Record, source: str) -> dict[str, FailureEntry]:
     """Return the last failed attempt at each document of a source, by the document's key.
 
