@@ -5,15 +5,15 @@ members are read one at a time, and most of the former only as far as their addr
 """
 
 import re
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO
+from zipfile import BadZipFile
 
 from assets.fetching.client import FetchError
 from assets.filings.issuers import follows_rule, may_follow
-from assets.parsing.zips import UNREADABLE, zip_members
+from assets.parsing.zip_directory import ZipEntry, read_beginning, read_entry, zip_entries
 
 # The largest issuers have about 20 MB of facts: a larger member is not an issuer's.
 LARGEST_MEMBER = 256 << 20
@@ -37,58 +37,53 @@ class Member:
     name: str
     cik: str
     older: bool
-    info: zipfile.ZipInfo
+    entry: ZipEntry
 
 
 class BulkFile:
-    """An open zip of issuers' files."""
+    """A zip of issuers' files, in a file that stays open."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
+    def __init__(self, body: IO[bytes]) -> None:
+        self._body = body
 
     def members(self) -> Iterator[Member]:
-        """Yield the files of issuers; others, such as a placeholder, are passed by."""
-        for info in zip_members(self._archive):
-            if match := _NAME.fullmatch(info.filename):
-                yield Member(match[1], match[2], match[3] is not None, info)
+        """Yield the files of issuers; others, such as a placeholder, are passed by.
+
+        BadZipFile if this is no zip.
+        """
+        for entry in zip_entries(self._body):
+            if match := _NAME.fullmatch(entry.name):
+                yield Member(match[1], match[2], match[3] is not None, entry)
 
     def read(self, member: Member) -> bytes:
         """Return the content of a member; ValueError if it is damaged or too large."""
-        if member.info.file_size > LARGEST_MEMBER:
-            raise ValueError(f"{member.info.file_size} bytes unpacked: more than an issuer has")
+        size = max(member.entry.size, member.entry.packed_size)
+        if size > LARGEST_MEMBER:
+            raise ValueError(f"{size} bytes: more than an issuer has")
         try:
-            with self._archive.open(member.info) as content:
-                # No more than the stated size: a zip bomb states a small one.
-                return content.read(member.info.file_size)
-        except UNREADABLE as error:
-            raise ValueError(f"damaged: {error or type(error).__name__}") from None
+            return read_entry(self._body, member.entry)
+        except BadZipFile as error:
+            raise ValueError(f"damaged: {error}") from None
 
     def may_follow(self, member: Member) -> bool:
         """Return False if the rule cannot take a filer, from the beginning of its list."""
         try:
-            with self._archive.open(member.info) as content:
-                head = content.read(_HEAD)
-                addresses = head.find(_ADDRESSES)
-                filings = head.find(_FILINGS, addresses)
-                if 0 <= addresses < filings:
-                    head = head[:filings]
-                else:
-                    head += content.read(LARGEST_MEMBER)
-        except UNREADABLE:
+            head = read_beginning(self._body, member.entry, _HEAD)
+            addresses = head.find(_ADDRESSES)
+            filings = head.find(_FILINGS, addresses)
+            return may_follow(head[:filings] if 0 <= addresses < filings else self.read(member))
+        except (BadZipFile, ValueError):
             # Reading all of it will say what is wrong.
             return True
-        return may_follow(head)
 
 
 @contextmanager
 def open_bulk(body: IO[bytes], url: str) -> Iterator[BulkFile]:
-    """Open a downloaded zip; FetchError if it is none."""
+    """Open a downloaded zip; FetchError if it is none, also where that shows later."""
     try:
-        archive = zipfile.ZipFile(body)
-    except UNREADABLE as error:
-        raise FetchError(f"{url} is not a zip ({error}); try again", retryable=True) from None
-    with archive:
-        yield BulkFile(archive)
+        yield BulkFile(body)
+    except BadZipFile as error:
+        raise FetchError(f"{url} is not a whole zip: {error}; try again", retryable=True) from None
 
 
 def issuers_by_rule(submissions: BulkFile) -> tuple[set[str], dict[str, str]]:
