@@ -64,18 +64,22 @@ def append(
 
     In the entry, read = appended + held + quarantined. ``rejected`` are rows the parser could not
     read; they are quarantined and counted. ``complete`` means that the publisher showed all it
-    has of a scope: figures of the scope that were not shown are withdrawn, unless a row of this
-    load was quarantined. ``reread`` means that other code has read these documents before: rows
-    that now differ in any column are replaced.
+    has of a scope: figures of the scope that were not shown are withdrawn, unless a row was
+    quarantined of which it is not known which figure it is about. ``reread`` means that other
+    code has read these documents before: rows that now differ in any column are replaced.
     """
     # Neither checks nor hashes depend on what is stored: a retry need not repeat them.
-    accepted, refused = check_rows(table, incoming)
-    rows = add_row_hashes(table, accepted)
+    checked = check_rows(table, incoming)
+    rows, shown = (add_row_hashes(table, part) for part in (checked.accepted, checked.shown))
+    # A row we could not read may be one of the figures that seem to be missing.
+    if rejected or len(shown) < len(checked.rejected):
+        complete = None
+    refused = [*rejected, *checked.rejected]
     for attempt in range(COMMIT_ATTEMPTS):
         # The lock orders the threads of this process. Another process is noticed at the commit.
         with record.shared(), record.write_lock:
-            kept, all_rejected = _not_erased(record, rows, [*rejected, *refused])
-            entry = _try_append(record, table, kept, load, all_rejected, complete, reread)
+            kept, all_rejected = _not_erased(record, rows, refused)
+            entry = _try_append(record, table, kept, shown, load, all_rejected, complete, reread)
             if entry is not None:
                 ledger.add_entry(record, table, entry)
                 record.compact_if_fragmented(table.name)
@@ -105,6 +109,7 @@ def _try_append(
     record: Record,
     table: RecordTable,
     rows: pa.Table,
+    shown: pa.Table,
     load: Load,
     rejected: list[RejectedRow],
     complete: CompleteScope | None,
@@ -119,9 +124,10 @@ def _try_append(
         # Before the commit: a load killed in between is run again and finds these ids stored.
         ids = add_to_quarantine(record, table, load.source, load.load_id, rejected)
         load.quarantine_ids.update(ids)
-    # A row we could not read may be one of the figures that seem to be missing: with anything
-    # quarantined, nothing is withdrawn.
-    withdrawn = withdrawals(record, table, delta, rows, None if rejected else complete)
+    # Of figures with two contents it is not known what the publisher shows.
+    if result.contradictions:
+        complete = None
+    withdrawn = withdrawals(record, table, delta, rows, shown, complete)
     appended = pa.concat_tables([_new_rows(table, rows, result.new), withdrawn])
     # Contradictory rows are among the checked rows and among the rejected ones: count them once.
     read = len(rows) + len(rejected) - len(result.contradictions)

@@ -85,25 +85,47 @@ def _misfit(schema: pa.Schema, row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def check_rows(table: RecordTable, incoming: pa.Table) -> tuple[pa.Table, list[RejectedRow]]:
-    """Return the rows that may enter, typed as the record is, and those that may not.
+@dataclass(frozen=True)
+class CheckedRows:
+    """The rows that may enter, typed as the record is, and those that may not.
 
-    The rows that may enter have their number in ``incoming`` in the column ``incoming_row``.
+    ``accepted`` have their number in the load in the column ``incoming_row``. ``shown`` are the
+    rejected rows of which it is known which figure they are about: the publisher shows it, though
+    not in a form that may be stored.
     """
+
+    accepted: pa.Table
+    rejected: list[RejectedRow]
+    shown: pa.Table
+
+
+def check_rows(table: RecordTable, incoming: pa.Table) -> CheckedRows:
+    """Check every row of a load by the rules of its table."""
     schema = incoming_schema(table)
     _require_columns(table, schema, incoming)
     reasons: Reasons = {}
     columns = [_typed(table, field, incoming[field.name], reasons) for field in schema]
     typed = pa.Table.from_arrays(columns, names=schema.names)
     numbers = pa.array(np.arange(len(typed)))
-    for rule, row in _faults(table, typed.append_column("incoming_row", numbers)):
+    numbered = typed.append_column("incoming_row", numbers)
+    for rule, row in _faults(rules_of(table), numbered):
         value = _printable(typed[rule.column][row])
         reasons.setdefault(row, f"{rule.column}: {rule.reason.format(value)}")
     if not reasons:
-        return typed.cast(schema).append_column("incoming_row", numbers), []
-    accepted = pc.invert(pc.is_in(numbers, pa.array(sorted(reasons))))
-    rows = typed.filter(accepted).cast(schema)
-    return rows.append_column("incoming_row", numbers.filter(accepted)), _rejected(typed, reasons)
+        accepted = typed.cast(schema).append_column("incoming_row", numbers)
+        return CheckedRows(accepted, [], schema.empty_table())
+    is_rejected = pc.is_in(numbers, pa.array(sorted(reasons)))
+    rows = typed.filter(pc.invert(is_rejected)).cast(schema)
+    accepted = rows.append_column("incoming_row", numbers.filter(pc.invert(is_rejected)))
+    shown = _with_identity(table, numbered.filter(is_rejected)).select(schema.names)
+    return CheckedRows(accepted, _rejected(typed, reasons), shown)
+
+
+def _with_identity(table: RecordTable, rejected: pa.Table) -> pa.Table:
+    """Return the rejected rows whose identity columns fail no rule."""
+    rules = [rule for rule in rules_of(table) if rule.column in table.identity]
+    unknown = pa.array([row for _, row in _faults(rules, rejected)], pa.int64())
+    return rejected.filter(pc.invert(pc.is_in(rejected["incoming_row"], unknown)))
 
 
 def _rejected(typed: pa.Table, reasons: Reasons) -> list[RejectedRow]:
@@ -184,10 +206,12 @@ def _decimal(name: str, row: int, value: pa.Scalar, reasons: Reasons) -> pa.Arra
         return pa.nulls(1, DECIMAL)
 
 
-def _faults(table: RecordTable, numbered: pa.Table) -> Iterator[tuple[RowRule, int]]:
+def _faults(all_rules: Sequence[RowRule], numbered: pa.Table) -> Iterator[tuple[RowRule, int]]:
     """Yield every row that fails a rule, with the first rule it fails."""
     # A null, or an empty text, is rare, and Arrow tells at once that a column has none.
-    rules = [rule for rule in rules_of(table) if _may_fail(rule, numbered[rule.column])]
+    rules = [rule for rule in all_rules if _may_fail(rule, numbered[rule.column])]
+    if not rules:
+        return
     cases = " ".join(f"WHEN {rule.fails} THEN {number}" for number, rule in enumerate(rules))
     cursor = _rule_engine().cursor()
     try:

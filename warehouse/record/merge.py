@@ -276,12 +276,14 @@ def withdrawals(
     table: RecordTable,
     delta: DeltaTable,
     incoming: pa.Table,
+    rejected: pa.Table,
     complete: CompleteScope | None,
 ) -> pa.Table:
     """Return a withdrawing row for each figure of the scope that is no longer shown.
 
-    Only figures read before the scope was observed can be missing from it. An empty scope
-    withdraws nothing: a source that returns nothing has failed, it has not withdrawn everything.
+    A figure that is only among the ``rejected`` rows is shown as well. Only figures read before
+    the scope was observed can be missing from it. An empty scope withdraws nothing: a source that
+    returns nothing has failed, it has not withdrawn everything.
     """
     schema = unstamped_schema(table)
     if complete is None or not len(incoming):
@@ -299,6 +301,7 @@ def withdrawals(
     if complete.address is not None:
         current = current.filter(pc.starts_with(current["source_ref"], f"{complete.address}#"))
     missing = _without(current, "figure", incoming["figure"])
+    missing = _without(missing, "figure", rejected["figure"])
     # If the same document is loaded again, it has withdrawn these figures already.
     withdrawn = record.query(
         f"SELECT sighting FROM {relation} WHERE withdrawn AND observed_at = {observed_at}"

@@ -75,6 +75,27 @@ def test_a_scope_with_an_unreadable_row_withdraws_nothing(two_issuers: Record) -
     assert load_scope(two_issuers, FEBRUARY, "revenue", rejected=(broken,)).withdrawn == 0
 
 
+def test_a_row_that_fails_a_rule_is_not_withdrawn_and_the_missing_ones_are(
+    two_issuers: Record,
+) -> None:
+    def scope(*rows: dict[str, object]) -> LoadEntry:
+        complete = CompleteScope({"service_id": "DCTEST1"}, FEBRUARY, "february", "the scope")
+        load = Load("test", ("february",))
+        return append(two_issuers, FUNDAMENTALS, facts(*rows), load, complete=complete)
+
+    append(two_issuers, FUNDAMENTALS, facts(fact("1", item="assets")), Load("test", ("d0",)))
+    read = {"observed_at": FEBRUARY, "document": "february"}
+
+    # Which figure it is about is not known: it may be any.
+    entry = scope(fact("1", **read), fact("2", **read, item=""))
+    assert (entry.quarantined, entry.withdrawn) == (1, 0)
+
+    entry = scope(fact("1", **read), fact("2", **read, item="profit", currency_reported="Rand"))
+
+    assert (entry.quarantined, entry.withdrawn) == (1, 1)
+    assert items(two_issuers) == {"revenue", "profit", "tax"}
+
+
 def test_an_empty_scope_withdraws_nothing(two_issuers: Record) -> None:
     assert load_scope(two_issuers, FEBRUARY).withdrawn == 0
     assert items(two_issuers) == {"revenue", "profit", "tax"}
