@@ -156,7 +156,7 @@ def _statements_of(row_id: str, release: str) -> Iterator[tuple[Any, ...]]:
         amount = exact_amount(bytes(value.amount))
         # An amount without a currency says nothing, nor does a currency without an amount. One in
         # a currency that is no code keeps its unit, so that it can be counted.
-        is_money = value.currency is not None and _CURRENCY.search(value.currency)
+        is_money = value.currency is not None and _CURRENCY.fullmatch(value.currency)
         yield (
             row_id,
             award_id,
