@@ -3,7 +3,7 @@
 A test fails if a page is not what this writes, so tables in the docs cannot go stale.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,14 @@ from assets.filings.places import MARKET_MEANINGS, MARKETS
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 from pipelines.sources import declared, state_of
+from quality.left_out import MAX_ROWS
+from quality.personal_data_audit import PERSONAL_DATA_RULES
 from warehouse.contract.body_schemas import ROW_SCHEMAS
 from warehouse.contract.json_schema import Schema
 from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology import metrics, signals
 from warehouse.methodology import pages as methodology_pages
+from warehouse.record.rules import BLOCKS_ABOVE, EARLIEST, LATEST, rules_of
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.settings import SETTINGS, Setting
 from warehouse.tiers import TIERS
@@ -79,6 +82,15 @@ def data_dictionary() -> str:
         "Rows with the same identity speak of the same figure; a change of its content is a new "
         "vintage.",
         _table(("table", "identity", "content"), map(_identity, RECORD_TABLES)),
+        "## Rules of rows",
+        "A row that fails a rule is quarantined when it is read. If it was stored before the rule "
+        "existed, a build leaves it out, as if it had never been read, and counts it; above a "
+        f"share of {BLOCKS_ABOVE:.0%} of a table's rows (and more than {MAX_ROWS} of them) "
+        "nothing is published until a person has confirmed it. Names and contacts are judged by "
+        "the organisation check at every publication. Besides the rules below, a column that may "
+        "not be null may not be empty, a withdrawal has no content, and dates lie between "
+        f"{EARLIEST} and {LATEST}.",
+        _table(("table", "rule"), _rules()),
     )
     return "\n\n".join(parts) + "\n"
 
@@ -274,6 +286,20 @@ def _column(column: FileColumn) -> tuple[str, ...]:
 
 def _identity(table: RecordTable) -> tuple[str, ...]:
     return f"`{table.name}`", ", ".join(table.identity), ", ".join(table.content)
+
+
+def _rules() -> Iterator[tuple[str, str]]:
+    for table in RECORD_TABLES:
+        # What follows from the type of a column is said once, above the table.
+        words = [
+            rule.words
+            for rule in rules_of(table)
+            if rule.kind == "value"
+            and "BETWEEN" not in rule.condition
+            and not rule.words.startswith("a withdrawal has no ")
+        ]
+        words += [rule.words for rule in PERSONAL_DATA_RULES if rule.table is table]
+        yield from ((f"`{table.name}`", rule) for rule in words)
 
 
 def _table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

@@ -28,6 +28,7 @@ def is_ready(settings: Settings) -> bool:
     from warehouse.mart.build import versions_of_rules
     from warehouse.mart.builds import builds_at
     from warehouse.mart.tables import MART_SCHEMA_VERSION
+    from warehouse.record.store import Record
 
     builds = builds_at(settings.marts)
     current = builds.current()
@@ -35,7 +36,8 @@ def is_ready(settings: Settings) -> bool:
         return False
     made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
     derived = derivations(portals_of(settings.portal_files))
-    ours = MART_SCHEMA_VERSION, versions_of_rules(checks(), derived)
+    rules = versions_of_rules(Record(settings.record), checks(), derived)
+    ours = MART_SCHEMA_VERSION, rules
     return (made_from.get("layout"), made_from.get("rules")) == ours
 
 

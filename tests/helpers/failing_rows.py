@@ -25,7 +25,7 @@ _ANNUAL = {
     name: value
     for name, value in _SERIES.items()
     if name not in ("series", "series_type", "frequency")
-} | {"indicator": "NY.GDP"}
+} | {"indicator": "NY.GDP", "source": "test-annual"}
 GOOD: Mapping[RecordTable, Row] = {
     FUNDAMENTALS: fact(),
     TENDER_RELEASES: release_row(1),

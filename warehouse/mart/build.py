@@ -66,10 +66,9 @@ def publish(
     ``audit`` and ``export`` also get the data_version of the build before. A process killed
     before step 10 leaves the old build current; publishing again is all that is needed.
     """
-    builds, rules = builds_at(mart_url), versions_of_rules(checks, derivations)
+    builds = builds_at(mart_url)
     with builds.publishing_lock():
-        if withheld := withheld_fingerprint(record):
-            rules.append(f"withheld {withheld}")
+        rules = versions_of_rules(record, checks, derivations)
         before = builds.current()
         if before is not None and _unchanged(record, builds.metadata(before), notice, rules):
             return before
@@ -93,10 +92,17 @@ def publish(
         return data_version
 
 
-def versions_of_rules(checks: Sequence[RowCheck], derivations: Sequence[Derivation]) -> list[str]:
-    """Return the versions of everything that decides what a build makes of a record."""
-    checked = (check.version for check in checks)
-    return [rules_version(), *checked, *(derivation.version for derivation in derivations)]
+def versions_of_rules(
+    record: Record, checks: Sequence[RowCheck], derivations: Sequence[Derivation]
+) -> list[str]:
+    """Return the versions of everything that decides what a build makes of the loads."""
+    withheld = withheld_fingerprint(record)
+    return [
+        rules_version(),
+        *(check.version for check in checks),
+        *(derivation.version for derivation in derivations),
+        *([f"withheld {withheld}"] if withheld else []),
+    ]
 
 
 def delete_old_builds(mart_url: str | Path, keep: int) -> list[str]:

@@ -102,7 +102,7 @@ def _create_names(
     every_name = f"""
         SELECT name FROM {parties} WHERE name IS NOT NULL
         UNION SELECT legal_name FROM {entities} WHERE legal_name IS NOT NULL
-        UNION SELECT unnest(CAST(CAST(other_names AS JSON) AS VARCHAR[])) FROM {entities}
+        UNION SELECT unnest(TRY_CAST(TRY_CAST(other_names AS JSON) AS VARCHAR[])) FROM {entities}
     """
     names = [
         name
@@ -293,8 +293,8 @@ _PARTIES = f"""(
 )"""
 _ENTITIES = """(
     SELECT stored.* REPLACE (
-        CASE WHEN list_has_any(CAST(CAST(other_names AS JSON) AS VARCHAR[]), gone.names) THEN
-            CAST(to_json(list_filter(CAST(CAST(other_names AS JSON) AS VARCHAR[]),
+        CASE WHEN list_has_any(TRY_CAST(TRY_CAST(other_names AS JSON) AS VARCHAR[]), gone.names)
+        THEN CAST(to_json(list_filter(TRY_CAST(TRY_CAST(other_names AS JSON) AS VARCHAR[]),
                 lambda other: NOT list_contains(gone.names, other))) AS VARCHAR)
         ELSE other_names END AS other_names)
     FROM {stored} AS stored

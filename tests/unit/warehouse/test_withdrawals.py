@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_a_row_that_fails_a_rule_is_not_withdrawn_and_the_missing_ones_are(
         return append(two_issuers, FUNDAMENTALS, facts(*rows), load, complete=complete)
 
     append(two_issuers, FUNDAMENTALS, facts(fact("1", item="assets")), Load("test", ("d0",)))
-    read = {"observed_at": FEBRUARY, "document": "february"}
+    read: dict[str, Any] = {"observed_at": FEBRUARY, "document": "february"}
 
     # Which figure it is about is not known: it may be any.
     entry = scope(fact("1", **read), fact("2", **read, item=""))

@@ -1,0 +1,314 @@
+"""Rows that fail a rule never block the rest: they are quarantined, or left out and counted."""
+
+import json
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.builds import LEFT_OUT
+from pipelines.publication import CONFIRMED
+from quality.left_out import MAX_ROWS, accepted_shares, find_excess
+from quality.personal_data_audit import PERSONAL_DATA_RULES
+from tests.helpers.facts import fact
+from tests.helpers.failing_rows import GOOD, failing_rows
+from tests.helpers.installation import run_command, settings_of
+from tests.helpers.record_rows import entity_row, load, party_row, release_row
+from tests.helpers.unchecked import append_unchecked
+from warehouse.mart.build import publish
+from warehouse.mart.builds import builds_at
+from warehouse.mart.snapshot import RowCheck, Snapshot
+from warehouse.mart.sqlite_builds import current_build_file
+from warehouse.read.fundamentals import facts_known
+from warehouse.read.mart import Mart
+from warehouse.record import rules
+from warehouse.record.rules import RowRule, rules_of
+from warehouse.record.store import Record
+from warehouse.record.tables import (
+    ENTITIES,
+    FUNDAMENTALS,
+    RECORD_TABLES,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+)
+from warehouse.tables import LeftOut
+
+PERSON = "Thandiwe Nomsa Mokoena"
+FIRM = "Ubuntu Fictional Mining Ltd"
+WHY = "the portal wrote pence for a month"
+
+
+def ocds_release(number: int, currency: str, award_currency: str = "KES") -> dict[str, Any]:
+    """Return a release as a Kenyan entity might publish it."""
+    return {
+        "ocid": f"ocds-5whusi-{number}",
+        "id": f"{number}-tender",
+        "date": "2026-03-02T11:49:07+03:00",
+        "tag": ["tender"],
+        "tender": {
+            "id": str(number),
+            "title": "Grading of rural roads",
+            "status": "active",
+            "value": {"amount": 1500000.10, "currency": currency},
+        },
+        "awards": [
+            {
+                "id": f"a{number}",
+                "status": "active",
+                "value": {"amount": 1400000, "currency": award_currency},
+                "suppliers": [{"id": "7", "name": FIRM}],
+            }
+        ],
+        "parties": [{"id": "7", "name": FIRM, "roles": ["supplier"]}],
+    }
+
+
+def old_rows_with_people(record: Record) -> None:
+    """Append what an older organisation check let through: one row for each of its rules."""
+    process = {"ocid": "ocds-0009", "source_ref": "d0#/9"}
+    append_unchecked(record, TENDER_PARTIES, party_row(name=PERSON, party_key="p", **process))
+    append_unchecked(
+        record,
+        TENDER_RELEASES,
+        # Its party is left out, so that nobody vouches for the name in its JSON.
+        release_row(9, release=f'{{"buyer":{{"name":"{PERSON}"}}}}', **process),
+        release_row(8, release='{"tender":{"description":"Ask thandi@example.org"}}'),
+    )
+    person = {"legal_name": PERSON, "entity_type": None, "other_names": None}
+    former = {"other_names": f'["Mrs {PERSON}"]'}
+    append_unchecked(
+        record,
+        ENTITIES,
+        entity_row(service_id="DCPERSON", source_ref="d0#/person", **person),
+        entity_row(service_id="DCFORMER", source_ref="d0#/former", **former),
+    )
+
+
+@dataclass(frozen=True)
+class Home:
+    """A home in which real documents and an older record fail every rule."""
+
+    home: Path
+    ingested: tuple[int, str, str]
+    quarantined: str
+    published: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    home = tmp_path_factory.mktemp("rules") / "home"
+    home.mkdir()
+    package = home.parent / "releases.json"
+    releases = [
+        ocds_release(1, "KES"),
+        ocds_release(2, "kes"),
+        ocds_release(3, "Rand"),
+        # The currency of an award stands in JSON that is served as it is.
+        ocds_release(4, "KES", award_currency="Kshs"),
+    ]
+    package.write_text(json.dumps({"releases": releases}), encoding="utf-8")
+    origin = ("--origin", "https://tenders.go.ke/ocds", "--observed-at", "2026-03-03")
+    ingested = run_command(home, "ingest", "ke-ppip", str(package), *origin)
+    quarantined = run_command(home, "quarantine", "list", "--json")[1]
+    record = Record(settings_of(home).record)
+    for table in RECORD_TABLES:
+        load(record, table, GOOD[table])
+        old = [row for rule, row in failing_rows(table) if "snapshot" in rule.stages]
+        append_unchecked(record, table, *old)
+    load(record, ENTITIES, entity_row(service_id="DCKE", country="KE", jurisdiction="KE"))
+    old_rows_with_people(record)
+    status, out, err = run_command(home, "publish", "--json")
+    assert status == 0, err
+    return Home(home, ingested, quarantined, json.loads(out))
+
+
+def test_a_currency_that_is_no_code_is_quarantined_and_the_rest_is_read(home: Home) -> None:
+    status, _, err = home.ingested
+    assert status == 0, err
+    reasons = {row["reason"] for row in json.loads(home.quarantined)}
+    assert reasons == {
+        f"row {row}, tender_currency: {currency!r} is not a currency code "
+        "(three capital letters, ISO 4217)"
+        for row, currency in ((1, "kes"), (2, "Rand"))
+    }
+
+
+def test_every_rule_that_old_rows_fail_is_counted_and_the_rest_is_published(home: Home) -> None:
+    left_out = {(row["table_name"], row["rule"]) for row in home.published["left_out"]}
+
+    assert left_out == {
+        *(
+            (table.name, rule.words)
+            for table in RECORD_TABLES
+            for rule in rules_of(table)
+            if "snapshot" in rule.stages
+        ),
+        *((rule.table.name, rule.words) for rule in PERSONAL_DATA_RULES),
+        ("award_facts", "currencies are three-letter codes"),
+    }
+    assert all(row["rows_left_out"] == 1 for row in home.published["left_out"])
+    mart = Mart(settings_of(home.home).marts)
+    facts = facts_known(mart, "DCTEST1", vintages="all")
+    assert facts is not None and len(facts.rows) == 1
+    mart.close()
+
+
+def test_no_surface_contains_what_was_left_out(home: Home) -> None:
+    settings = settings_of(home.home)
+    version = home.published["data_version"]
+    folders = (settings.docs / version, Path(settings.exports, version))
+    tables = [path for folder in folders for path in folder.rglob("*.parquet")]
+    assert tables
+    for path in tables:
+        assert PERSON not in str(pq.read_table(path).to_pylist()), path
+    for folder in folders:
+        for path in folder.rglob("*"):
+            assert path.is_dir() or PERSON.encode() not in path.read_bytes(), path
+    build_file = current_build_file(Path(settings.marts))
+    assert build_file is not None
+    assert PERSON.encode() not in build_file.read_bytes()
+
+
+def test_what_was_left_out_is_shown_by_the_command_and_on_the_page(home: Home) -> None:
+    status, out, _ = run_command(home.home, "quality", "--left-out", "--json")
+    assert status == 0
+    assert json.loads(out) == home.published["left_out"]
+    version = home.published["data_version"]
+    metadata = builds_at(settings_of(home.home).marts).metadata(version)
+    assert json.loads(metadata[LEFT_OUT]) == home.published["left_out"]
+    page = (settings_of(home.home).docs / version / "quality" / "index.html").read_text()
+    assert "an LEI has 18 letters or digits" in page
+    # Examples would lead to the people who are left out.
+    assert "d0#/" not in page
+    status, out, _ = run_command(home.home, "publish")
+    assert f"nothing has changed since data_version {version}" in out
+    assert f"are withheld: {len(home.published['left_out'])} rows" in out
+
+
+def test_a_rule_that_takes_too_many_rows_waits_for_a_person(home: Home) -> None:
+    record = Record(settings_of(home.home).record)
+    many = [
+        fact(issuer=f"DC{n}", currency_reported="pence", source_ref=f"d1#/{n}")
+        for n in range(MAX_ROWS)
+    ]
+    append_unchecked(record, FUNDAMENTALS, *many)
+
+    status, out, err = run_command(home.home, "publish")
+
+    assert status == 4 and "published as" not in out
+    assert "fundamentals: currencies are three-letter codes: fails for 21 of " in err
+    assert "more than 5%, first at d0#/" in err
+    assert '`sankofa publish --confirm-loss "why"`' in err
+    assert builds_at(settings_of(home.home).marts).current() == home.published["data_version"]
+
+    status, out, err = run_command(home.home, "publish", "--confirm-loss", WHY)
+
+    assert status == 0, err
+    builds = builds_at(settings_of(home.home).marts)
+    confirmed = json.loads(builds.metadata(str(builds.current()))[CONFIRMED])
+    assert confirmed["why"] == WHY
+    assert "currencies are three-letter codes: left out 21 of" in confirmed["losses"][0]
+
+
+def left_out(rows: int, stored: int, source: str = "a") -> LeftOut:
+    return LeftOut(
+        table_name="fundamentals",
+        rule="currencies are three-letter codes",
+        source=source,
+        rows_left_out=rows,
+        rows_stored=stored,
+        example="d#/1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "stored", "too_many"),
+    [(50, 1000, False), (51, 1000, True), (MAX_ROWS, 21, False), (MAX_ROWS + 1, 21, True)],
+)
+def test_a_rule_blocks_above_its_share_and_never_for_a_few_rows(
+    rows: int, stored: int, too_many: bool
+) -> None:
+    halves = [left_out(rows // 2, stored, "a"), left_out(rows - rows // 2, stored, "b")]
+    assert bool(find_excess(halves, {})) == too_many
+
+
+def test_what_a_person_accepted_stays_accepted_until_as_much_comes_on_top() -> None:
+    rows = [left_out(300, 1000)]
+    excess = find_excess(rows, {})
+    accepted = accepted_shares(rows, excess, {})
+    assert accepted == {"fundamentals: currencies are three-letter codes": Decimal("0.3")}
+
+    more = [left_out(350, 1000)]
+    assert find_excess(more, accepted) == []
+    # It does not creep: the share that was looked at counts, not that of the build before.
+    assert accepted_shares(more, [], accepted) == accepted
+    assert find_excess([left_out(351, 1000)], accepted)
+    assert accepted_shares([], [], accepted) == {}
+
+
+def test_what_an_operator_withholds_is_never_too_much() -> None:
+    withheld = left_out(900, 1000).model_copy(update={"rule": "withheld by the operator: the row"})
+    assert find_excess([withheld], {}) == []
+
+
+def test_a_stricter_rule_holds_from_the_next_publication_and_nothing_is_read_again(
+    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = date(2019, 3, 29), date(2020, 3, 30)
+    load(
+        record,
+        FUNDAMENTALS,
+        fact("10", available_at=first, publication="a"),
+        fact("12", available_at=second, publication="b", accounting_standard="guessed"),
+    )
+    folder = tmp_path / "mart"
+    loads = record.query(f"SELECT count(*) AS loads FROM {record.relation('loads')}").to_pylist()
+    lenient = publish(record, folder)
+    assert publish(record, folder) == lenient
+
+    words = "the accounting standard is known"
+    stricter = RowRule("accounting_standard", "accounting_standard <> 'guessed'", words, "is not")
+    of_table = rules._RULES_OF_TABLE["fundamentals"]
+    monkeypatch.setitem(rules._RULES_OF_TABLE, "fundamentals", (*of_table, stricter))  # type: ignore[arg-type]
+    rules_of.cache_clear()
+    try:
+        strict = publish(record, folder)
+        assert strict != lenient
+        assert publish(record, folder) == strict
+        mart = Mart(folder)
+        for as_of in (None, first, second):
+            known = facts_known(mart, "DCTEST1", as_of)
+            assert known is not None
+            assert [json.loads(row)["value_reported"] for row in known.rows] == [10]
+        # What was published before is not changed by a rule of today.
+        pinned = facts_known(mart.at(lenient), "DCTEST1")
+        assert pinned is not None
+        assert [json.loads(row)["value_reported"] for row in pinned.rows] == [12]
+        mart.close()
+    finally:
+        monkeypatch.undo()
+        rules_of.cache_clear()
+    assert publish(record, folder) not in (lenient, strict)
+    now = record.query(f"SELECT count(*) AS loads FROM {record.relation('loads')}").to_pylist()
+    assert now == loads
+
+
+def test_a_check_of_another_version_is_applied_to_an_unchanged_record(
+    record: Record, tmp_path: Path
+) -> None:
+    load(record, FUNDAMENTALS, fact("10"), fact("12", item="profit"))
+
+    def leave_out_profit(snapshot: Snapshot) -> None:
+        snapshot.leave_out(FUNDAMENTALS, {"no profit": "line_item = 'profit'"})
+
+    lenient = publish(record, tmp_path / "mart", checks=[RowCheck("1", lambda _: None)])
+    strict = publish(record, tmp_path / "mart", checks=[RowCheck("2", leave_out_profit)])
+
+    assert strict != lenient
+    known = facts_known(Mart(tmp_path / "mart"), "DCTEST1")
+    assert known is not None
+    assert [json.loads(row)["line_item"] for row in known.rows] == ["revenue"]
