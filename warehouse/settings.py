@@ -137,7 +137,7 @@ _FOLDER = Kind(lambda text: Path(text).resolve(), "a folder")
 _PATH = Kind(Path, "a path")
 _FILE = Kind(lambda text: Path(text) if text else None, "a file")
 _FILES = Kind(
-    lambda text: tuple(Path(part.strip()) for part in text.split(",") if part.strip()),
+    lambda text: tuple(Path(part.strip()).resolve() for part in text.split(",") if part.strip()),
     "files, separated by commas",
 )
 _URL = Kind(_parse_url, "an http:// or https:// URL")

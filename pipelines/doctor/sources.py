@@ -11,7 +11,7 @@ from assets.fetching.rate_limit import LOOPBACK
 from assets.ingest.failures import in_words
 from assets.ingest.load import failed_documents
 from assets.ingest.probe import Prober, probe
-from assets.ingest.sources import sources_of
+from assets.ingest.sources import SOURCES, sources_of
 from assets.source import Source, asked_url_of, fetch_task
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.errors import SankofaError
@@ -25,8 +25,12 @@ _MAX_THREADS = 8
 
 def sources(context: CheckContext) -> Iterator[Finding]:
     """Check every source; with ``--live``, also by one request."""
-    with closing(Prober(context.settings)) as client, ThreadPoolExecutor(_MAX_THREADS) as executor:
+    try:
         known = sources_of(context.settings)
+    except SankofaError as error:
+        yield fault("SANKOFA_PORTALS", str(error), "correct the file; until then no command works")
+        known = SOURCES
+    with closing(Prober(context.settings)) as client, ThreadPoolExecutor(_MAX_THREADS) as executor:
         yield from executor.map(lambda source: _check_source(context, source, client), known)
 
 

@@ -145,3 +145,14 @@ def test_a_mistake_in_an_own_file_is_one_sentence_in_the_terminal(
 
 def test_without_the_setting_there_is_no_such_source() -> None:
     assert "na-epc" not in {source.key for source in sources_of(read_settings({}))}
+
+
+def test_doctor_names_a_mistake_in_an_own_file_and_examines_the_rest(
+    tmp_path: Path, entry: Path
+) -> None:
+    entry.write_text(ENTRY.replace('country = "NA"', 'country = "Namibia"'))
+    status, out, _ = run_command(tmp_path / "home", "doctor", "--json", SANKOFA_PORTALS=str(entry))
+    says = {finding["subject"]: finding["says"] for finding in json.loads(out)}
+    assert status == 1
+    assert says["SANKOFA_PORTALS"].startswith(f"{entry}: na-epc: country: ")
+    assert "ke-ppip" in says

@@ -146,6 +146,12 @@ def test_a_link_that_leaves_the_publisher_is_refused_unless_its_host_is_named(
     _, error = fetch(LINKS)
     assert "links to another host (https://elsewhere.example/2), which is not followed" in error
     assert len(server.requests) == 1
+    other = server.base.replace("127.0.0.1", "localhost") + "/2"
+    server.on("/releases", package("o1", links={"next": other}))
+    server.on("/2", package("o2"))
+    documents, error = fetch(LINKS + '\nhosts = ["localhost"]')
+    assert (ocids(documents), error) == (["o1", "o2"], "")
+    assert documents[1][0] == other
 
 
 def test_a_complete_address_lands_nothing_unless_all_its_pages_arrive(
