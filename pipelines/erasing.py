@@ -1,7 +1,6 @@
 """Erase a document: from the landing, the record, every build, file and page that contains it."""
 
 import hashlib
-import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from assets.ingest.sources import sources_of
 from pipelines.builds import withdraw_builds
+from pipelines.document_ids import document_id
 from pipelines.run_history import forget_runs
 from pipelines.users import current_user
 from warehouse.errors import SankofaError
@@ -25,8 +25,6 @@ from warehouse.record.landing import Landing
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.settings import Settings
-
-_DOCUMENT = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,9 @@ class Erasure:
 def find_documents(settings: Settings, text: str) -> list[Erasure]:
     """Return what erasing a document, by its SHA-256 or its address, would remove."""
     landing, record = Landing(settings.landing), Record(settings.record)
-    if _DOCUMENT.fullmatch(text):
-        documents = [text]
+    document_found = document_id(landing, record, text)
+    if document_found is not None:
+        documents = [document_found]
     else:
         url = text.partition("#")[0]
         documents = [document.sha256 for document in landing.find(url=url)]

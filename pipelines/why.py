@@ -49,6 +49,7 @@ from warehouse.tables import FailureEntry
 from warehouse.tiers import configured_tiers
 
 SERVED = "served"
+_ANSWER = "the answer"
 # The column that a row of each table shows as its value.
 _VALUES: Mapping[RecordTable, str] = {
     FUNDAMENTALS: "value_reported",
@@ -374,7 +375,7 @@ def _answer(
 ) -> str:
     day = "" if as_of is None else f" on {as_of}"
     if subject.metric is not None:
-        current = [line for line in metric if line.startswith("no value") or "the answer" in line]
+        current = [line for line in metric if line.startswith("no value") or line.endswith(_ANSWER)]
         return "; ".join(current) or f"no value{day}: no year had been published by then"
     served = [reading for reading in readings if reading.state == SERVED]
     if served:
@@ -388,12 +389,12 @@ def _answer(
 
 def _interval_state(begins: str, ends: str, day: str, as_of: date | None) -> str:
     if begins == ends:
-        return "never the answer: a later year was published first"
+        return "never served: a later year was published first"
     if as_of is None:
-        return "the answer" if ends == NEVER else f"replaced by a later year on {ends}"
+        return _ANSWER if ends == NEVER else f"replaced by a later year on {ends}"
     if begins > day:
         return f"not known on {as_of}: computable from {begins}"
-    return "the answer" if ends > day else f"replaced by a later year on {ends}"
+    return _ANSWER if ends > day else f"replaced by a later year on {ends}"
 
 
 def _quarantined(

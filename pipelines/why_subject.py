@@ -27,6 +27,7 @@ from warehouse.tables.entities import IdType
 
 _METRICS = {formula.slug: formula for formula in FORMULAS}
 _ID_TYPES: tuple[str, ...] = get_args(IdType)
+_PARTIES = ("suppliers", "tenderers", "procuringEntity")
 _SUGGESTED = 5
 
 
@@ -131,6 +132,9 @@ def _process(record: Record, text: str, condition: str, name: str | None) -> Sub
         members = ("buyer.name", "tender.title", "tender.value", "awards", "contracts")
         releases = _distinct(record, TENDER_RELEASES, "release_id", condition)
         raise _unknown_field(name, text, (*members, *releases, *TENDER_RELEASES.row.model_fields))
+    # Only the members that name organisations have parties of their own.
+    if not name.startswith("buyer") and name.rpartition(".")[-1] not in _PARTIES:
+        del conditions[TENDER_PARTIES]
     return Subject(text, f"{name} in the releases of {text}", conditions, member=name)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from pipelines.document_ids import document_id
 from pipelines.users import current_user
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
@@ -49,7 +50,6 @@ from warehouse.tables import WithheldEntry, WithheldKind
 _EXAMPLES = 5
 _SHORTEST_ID = 8
 _ID = re.compile(r"[0-9a-f]{32}")
-_DOCUMENT = re.compile(r"[0-9a-f]{64}")
 _LOOKED_FOR = (
     "the name of a party or an organisation, the key or number of a party, a service_id, an ocid, "
     "the id of a row or a party (fact_id, record_id, party_id), a source_ref, and the address or "
@@ -155,20 +155,17 @@ class Finder:
         """Return what a text means; the first of the meanings that has any row."""
         text = text.strip()
         meanings: Sequence[Callable[[str], Match | None]] = (
-            (self._document, self._source_ref, self._address, self._release_address)
+            (self._source_ref, self._address, self._release_address)
             if "://" in text
-            else (self._document,)
-            if _DOCUMENT.fullmatch(text)
-            else (self._row, self._served_id)
+            else (self._row, self._served_id, self._document)
             if _ID.fullmatch(text)
-            else (self._process, self._organisation, self._named, self._party_key)
+            else (self._document, self._process, self._organisation, self._named, self._party_key)
         )
         return next((found for meaning in meanings if (found := meaning(text))), None)
 
     def _document(self, text: str) -> Match | None:
-        if not _DOCUMENT.fullmatch(text):
-            return None
-        return self._documents(f"the document {text}", [text])
+        document = document_id(self._landing, self.record, text)
+        return None if document is None else self._documents(f"the document {document}", [document])
 
     def _address(self, text: str) -> Match | None:
         url = text.partition("#")[0]

@@ -87,6 +87,7 @@ QUOTED: Mapping[str, Callable[[Settings], str]] = {
     "the source_ref": lambda _: f"{URL}#/releases/0",
     "the address of the document": lambda _: URL,
     "the SHA-256 of the document": lambda home: Landing(home.landing).find(url=URL)[0].sha256,
+    "the beginning of the SHA-256": lambda home: Landing(home.landing).find(url=URL)[0].sha256[:12],
 }
 
 

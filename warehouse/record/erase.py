@@ -51,6 +51,17 @@ def stored_rows(record: Record, document: str) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+def documents_like(record: Record, beginning: str) -> set[str]:
+    """Return the SHA-256 of each document with rows, or erased, that begins like this."""
+    names = [name for name in (*_tables_with_documents(record), "erased") if record.files(name)]
+    documents = " UNION ".join(
+        f"SELECT document[:64] AS document FROM {record.relation(name)} "
+        f"WHERE starts_with(document, {sql_text(beginning)})"
+        for name in names
+    )
+    return set(record.query(documents)["document"].to_pylist()) if documents else set()
+
+
 def versions_with(record: Record, document: str) -> list[str]:
     """Return every data_version, published or not, that contains rows of a document."""
     first_loads = " UNION ALL ".join(

@@ -179,12 +179,15 @@ class Landing:
                 self._files.delete_file(path)
 
     def find(self, *, url: str | None = None, sha256: str | None = None) -> list[Document]:
-        """Return the documents of all sources that were read from a URL, or have a SHA-256."""
+        """Return the documents of all sources that were read from a URL, or have a SHA-256.
+
+        The beginning of the SHA-256 is enough.
+        """
         paths = [
             path
             for path in self._metadata_paths(f"{self._root}/documents")
             if (url is None or path.split("/")[-2] == _url_hash(url))
-            and (sha256 is None or path.endswith(f"-{sha256}.json"))
+            and (sha256 is None or path.rsplit("-", 1)[-1].startswith(sha256))
         ]
         found = [self._document(path) for path in paths]
         return sorted(found, key=lambda document: (document.observed_at, document.url))
