@@ -243,5 +243,5 @@ def refuse_restricted(source: Source) -> None:
         raise LicenceError(
             f"{source.key} is refused: its licence ({source.license_name}) does not permit "
             "serving it; nothing was fetched and nothing is stored. Once redistribution is "
-            "cleared with the publisher, set its licence class in sources.py"
+            "cleared with the publisher, set its licence class where it is declared"
         )

@@ -22,6 +22,7 @@ from warehouse.settings import Settings
 KEY = "registry"
 URL = "https://data.open-contracting.org"
 _LIST = "/en/publications.json"
+_PAGE = "/en/publication/{}"
 _JSON_LD = re.compile(
     r"<script[^>]*application/ld\+json[^>]*>(.*?)</script>", re.IGNORECASE | re.DOTALL
 )
@@ -73,15 +74,15 @@ def read_licence(settings: Settings, publication_id: str) -> str | None:
     """Return the licence on the page of a publication; None if the page cannot be read."""
     with Client(settings.contact, settings.turns) as client:
         try:
-            page = client.get(publication_page(settings, publication_id))
+            page = client.get(registry_url(settings) + _PAGE.format(publication_id))
         except FetchError:
             return None
     return licence_in(page.body.decode("utf-8", "replace"))
 
 
-def publication_page(settings: Settings, publication_id: str) -> str:
-    """Return the URL of the page of a publication."""
-    return f"{registry_url(settings)}/en/publication/{publication_id}"
+def publication_page(publication_id: str) -> str:
+    """Return the URL of the page of a publication, whichever mirror is asked."""
+    return URL + _PAGE.format(publication_id)
 
 
 def matching(

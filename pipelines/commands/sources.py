@@ -169,7 +169,7 @@ def registry(
         if not chosen:
             raise SankofaError(f"the registry has no publication {entry}: list them without --toml")
         licence = published.read_licence(settings, entry)
-        page = published.publication_page(settings, entry)
+        page = published.publication_page(entry)
         click.echo(published.portal_entry(chosen[0], licence, page), nl=False)
         return
     found = published.matching(publications, country, search)

@@ -56,7 +56,7 @@ def _check_source(context: CheckContext, source: Source, client: Prober) -> Find
         return note(
             source.key,
             f"refused: its licence ({source.license_name}) does not permit serving",
-            "once it is cleared, give the source its licence class in sources.py",
+            "once it is cleared, set its licence class where it is declared",
         )
     if source.fetch is None:
         return ok(source.key, f"read from recordings; {landed}")
