@@ -1,8 +1,9 @@
 """Ingesting from a terminal: the jobs that Dagster runs, with a line for each source."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
 
 import dagster as dg
 
@@ -15,6 +16,7 @@ from pipelines.jobs import INGEST, Run, Runner, StepFailure, open_runner
 from pipelines.progress_display import ProgressDisplay
 from pipelines.schedules import fetch_job, partition_range
 from warehouse.errors import LicenceError, SankofaError
+from warehouse.record.landing import Landing
 from warehouse.settings import Settings
 
 
@@ -62,6 +64,8 @@ class _Days:
     def __post_init__(self) -> None:
         if self.first and self.last and self.first > self.last:
             raise SankofaError(f"the window begins on {self.first}, after its end on {self.last}")
+        if self.first and self.first > datetime.now(UTC).date():
+            raise SankofaError(f"{self.first} is in the future: give an earlier day")
 
 
 def ingest_each(
@@ -69,6 +73,9 @@ def ingest_each(
 ) -> Iterator[Outcome]:
     """Fetch and load sources; yield each when it is done. One that fails stops no other."""
     days, runnable = _Days(from_, to), []
+    if live:
+        # Once, and not by every source.
+        Landing(settings.landing).refuse_other_world("real")
     for source in _selected_sources(settings, keys):
         try:
             refuse_restricted(source)
@@ -119,8 +126,8 @@ def _fetch(runner: Runner, source: Source, days: _Days, display: ProgressDisplay
     )
     for event in run:
         display.show_waiting(event)
-    if name in run.failures:
-        return _failed(source, run.failures[name])
+    if run.failures:
+        return _failed(source, *run.failures.values())
     metadata = run.metadata[name]
     return Outcome(source.key, metadata["documents"], metadata["documents_new"])
 
@@ -128,28 +135,20 @@ def _fetch(runner: Runner, source: Source, days: _Days, display: ProgressDisplay
 def _partitions(source: Source, days: _Days) -> dict[str, str]:
     """Return the tags of the partitions to fetch: whole ones, that the window touches.
 
-    None if the window is open to the past: then the source decides how far back it goes.
+    Without a first day there are none: the source decides how far back it goes.
     """
     partitions = partitions_of(source)
     if partitions is None:
         return {}
+    keys = partitions.get_partition_keys()
     if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):
-        keys = partitions.get_partition_keys()
         return partition_range(keys[0], keys[-1])
-    if days.first is None or days.first < partitions.start.date():
+    # A partition of time is named after its first day.
+    starts = [date.fromisoformat(key) for key in keys]
+    if days.first is None or days.first < starts[0]:
         return {}
-    keys = [
-        key
-        for key in partitions.get_partition_keys()
-        if partitions.time_window_for_partition_key(key).end.date() > days.first
-        and (
-            days.last is None
-            or partitions.time_window_for_partition_key(key).start.date() <= days.last
-        )
-    ]
-    if not keys:
-        raise SankofaError(f"{days.first} is in the future: give an earlier day")
-    return partition_range(keys[0], keys[-1])
+    first, last = (bisect_right(starts, day) - 1 for day in (days.first, days.last or starts[-1]))
+    return partition_range(keys[first], keys[last])
 
 
 def load(runner: Runner, sources: Sequence[Source], display: ProgressDisplay) -> Iterator[Outcome]:
@@ -160,7 +159,10 @@ def load(runner: Runner, sources: Sequence[Source], display: ProgressDisplay) ->
     for event in run:
         display.show_waiting(event)
         if event.is_step_success or event.is_step_failure:
-            yield _loaded(by_step[str(event.step_key)], run)
+            yield _loaded(by_step.pop(str(event.step_key)), run)
+    # A run that could not begin fails as a whole.
+    for source in by_step.values():
+        yield _failed(source, *run.failures.values())
 
 
 def _loaded(source: Source, run: Run) -> Outcome:
@@ -178,6 +180,5 @@ def _loaded(source: Source, run: Run) -> Outcome:
     )
 
 
-def _failed(source: Source, failure: StepFailure) -> Outcome:
-    counts = {name: failure.metadata.get(name, 0) for name in COUNT_NAMES}
-    return Outcome(source.key, counts=counts, failed=failure.message)
+def _failed(source: Source, *failures: StepFailure) -> Outcome:
+    return Outcome(source.key, failed=". ".join(failure.message for failure in failures))

@@ -63,6 +63,9 @@ class Run:
                 self.metadata[key] = _values(materialization.metadata)
             elif event.is_step_failure:
                 self.failures[str(event.step_key)] = _failure(event)
+            elif event.event_type == dg.DagsterEventType.RUN_FAILURE and not self.failures:
+                # It failed before its first step.
+                self.failures[self.job] = _expressed(event.job_failure_data.error)
             yield event
         if any(failure.kind in _INTERRUPTIONS for failure in self.failures.values()):
             # Dagster handles Ctrl-C and ends the run; we end the command.
@@ -189,23 +192,25 @@ def _end_dead_runs(settings: Settings, dagster_instance: dg.DagsterInstance) -> 
 
 
 def _failure(event: dg.DagsterEvent) -> StepFailure:
-    data, error = event.step_failure_data, _first_cause(event)
-    kind = "" if error is None else str(error.cls_name)
+    data = event.step_failure_data
+    failure = _expressed(data.error)
     if data.user_failure_data is not None:
         metadata = _values(data.user_failure_data.metadata)
-        return StepFailure(str(data.user_failure_data.description), kind, metadata)
-    if data.error is not None and kind not in (*_KINDS, *_INTERRUPTIONS):
+        return StepFailure(str(data.user_failure_data.description), failure.kind, metadata)
+    if data.error is not None and failure.kind not in (*_KINDS, *_INTERRUPTIONS):
         # Nobody expected it: its traceback is worth reading.
         _log.error("%s failed\n%s", event.step_key, data.error.to_string())
-    message = "" if error is None else error.message.partition(": ")[2].strip()
-    return StepFailure(message or kind or "no reason given", kind)
+    return failure
 
 
-def _first_cause(event: dg.DagsterEvent) -> SerializableErrorInfo | None:
-    error = event.step_failure_data.error
+def _expressed(error: SerializableErrorInfo | None) -> StepFailure:
+    """Return the message and class name of the exception that caused an error."""
     while error is not None and error.cause is not None:
         error = error.cause
-    return error
+    if error is None:
+        return StepFailure("no reason given", "")
+    message = error.message.partition(": ")[2].strip()
+    return StepFailure(message or str(error.cls_name), str(error.cls_name))
 
 
 def _values(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from assets.filings.fetch import BATCHES
 from assets.ingest.assets import partitions_of
+from assets.ingest.resources import IngestResource
 from assets.ingest.sources import source_of, sources_of
 from assets.parsing.parsed import Parsed
 from assets.source import Parser
@@ -350,3 +351,24 @@ def test_the_partitions_of_every_time_window_begin_on_the_same_day(settings: Set
         partitions = partitions_of(source)
         if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
             assert partitions.start.date() == date(2015, 1, 1)
+
+
+def test_a_run_that_cannot_begin_is_reported_for_each_of_its_sources(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: IngestResource, context: dg.InitResourceContext) -> IngestResource:
+        raise OSError("no such disk")
+
+    monkeypatch.setattr(IngestResource, "create_resource", broken)
+    done = run("ingest", "h10", "ecb", "--json")
+    assert done.exit_code == Exit.FAILED
+    h10, ecb = json.loads(done.stdout)
+    assert "no such disk" in h10["failed"] and "no such disk" in ecb["failed"]
+
+
+def test_a_live_ingest_into_the_sample_world_is_refused_once(settings: Settings) -> None:
+    Landing(settings.landing).enter("fictional")
+    done = run("ingest", "--live")
+    assert done.exit_code == Exit.FAILED
+    assert "this home holds the sample world" in done.stderr
+    assert not settings.dagster.exists()
