@@ -14,7 +14,7 @@ from warehouse.settings import read_settings
     "--confirm-loss",
     default="",
     metavar="WHY",
-    help="Publish although a source has lost many rows; WHY is recorded.",
+    help="Publish although a source has lost, or a rule leaves out, many rows; WHY is recorded.",
 )
 @json_option
 def publish(confirm_loss: str, as_json: bool) -> None:
