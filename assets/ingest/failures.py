@@ -2,7 +2,7 @@
 
 import logging
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,8 +10,11 @@ from assets.source import Source
 from warehouse.code_version import ROOT, release
 from warehouse.errors import SankofaError
 from warehouse.record.landing import Document
+from warehouse.record.ledger import PARSER_FAILED
+from warehouse.record.quarantine import add_retries, quarantined_rows
+from warehouse.record.store import Record
 from warehouse.record.tables import TABLES_WITHOUT_PEOPLE
-from warehouse.tables import FailureEntry, LoadEntry
+from warehouse.tables import FailureEntry, LoadEntry, RetryEntry
 
 _LONGEST_MESSAGE = 300
 _MOST_NAMED = 5
@@ -63,6 +66,22 @@ def log_failure(source: Source, failure: FailureEntry, error: Exception) -> None
     """Log a failure with its traceback, unless that may end with personal data."""
     traced = None if may_name_people(source) else error
     _log.error("%s: the parser failed: %s", failure.url, in_words(failure), exc_info=traced)
+
+
+def settle_old_failures(record: Record, source: Source, entries: Iterable[LoadEntry]) -> None:
+    """Note what was read of the documents whose failure release 0.1 put into the quarantine."""
+    read = {key.partition("-")[0] for entry in entries for key in entry.documents}
+    retries = [
+        RetryEntry(
+            quarantine_id=row.quarantine_id,
+            became="read",
+            code_version=release(),
+            retried_at=datetime.now(UTC),
+        )
+        for row in quarantined_rows(record, source.key, PARSER_FAILED)
+        if row.document in read and row.became != "read"
+    ]
+    add_retries(record, retries)
 
 
 def in_words(failure: FailureEntry) -> str:

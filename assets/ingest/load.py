@@ -16,6 +16,7 @@ from assets.ingest.failures import (
     describe_failures,
     failure_of,
     log_failure,
+    settle_old_failures,
 )
 from assets.ingest.unread import ReadState, documents_to_read, read_state
 from assets.parsing.parsed import Parsed, to_table
@@ -80,6 +81,8 @@ def load_source(
         done += len(batch)
         if progress is not None:
             progress(done, len(pending))
+    if entries:
+        settle_old_failures(record, source, entries)
     if loading.failed:
         failures = list(loading.failed.values())
         raise ParserFailed(describe_failures(source.key, failures), entries, failures)

@@ -26,7 +26,7 @@ from warehouse.tables import LoadEntry
 # The metadata key of a commit that holds its ledger entry.
 ENTRY_KEY = "sankofa.load"
 # How release 0.1 began the reason under which it quarantined a document whose parser failed.
-_PARSER_FAILED = "the parser failed ("
+PARSER_FAILED = "the parser failed ("
 
 
 def add_entry(record: Record, table: RecordTable, entry: LoadEntry) -> None:
@@ -126,7 +126,7 @@ def _failed_in_first_release(record: Record, source: str) -> set[str]:
     """Return the SHA-256 of each body at which a parser of release 0.1 failed."""
     rows = record.query(
         f"SELECT DISTINCT document FROM {record.relation('quarantine')} "
-        f"WHERE source = {sql_text(source)} AND starts_with(reason, {sql_text(_PARSER_FAILED)})"
+        f"WHERE source = {sql_text(source)} AND starts_with(reason, {sql_text(PARSER_FAILED)})"
     )
     return set(rows["document"].to_pylist())
 

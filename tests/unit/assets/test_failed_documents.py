@@ -18,6 +18,7 @@ from tests.helpers.thoroughness import times
 from warehouse.record.append import Load, append
 from warehouse.record.failures import last_failures
 from warehouse.record.landing import Document
+from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.tables import MACRO_SERIES
 
 
@@ -280,6 +281,7 @@ def test_what_failed_in_the_first_release_is_read_at_last(portal: MonthlyPortal)
     assert portal.load() == {"read": 1, "appended": 1}
     assert portal.load() == {}
     assert portal.values() == {"revenue": 1, "profit": 2}
+    assert [row.became for row in quarantined_rows(portal.record)] == ["read"]
 
 
 @pytest.mark.parametrize(("key", "kept"), [("h10", True), ("ke-ppip", False), ("gleif", False)])
