@@ -17,6 +17,7 @@ from assets.ingest.sources import SOURCES
 from pipelines.publish import Publishing, published_assets
 from tests.helpers.gleif import LEI, cdf
 from tests.helpers.record_rows import entity_row, load, party_row, sighting
+from tests.helpers.unchecked import append_unchecked
 from warehouse.errors import BadTable
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import DerivedTables, Snapshot
@@ -129,7 +130,8 @@ def test_a_withheld_party_is_never_looked_up(record: Record, folder: Path) -> No
     withheld = party_row(
         name=None, org_evidence=None, identifier_scheme="ZA-CIP", identifier_id=NUMBER
     )
-    load(record, TENDER_PARTIES, withheld)
+    # Today such a row is quarantined; older code stored it.
+    append_unchecked(record, TENDER_PARTIES, withheld)
 
     tables: list[DerivedTables] = []
     publish(record, folder, derivations=[collecting_derivation(tables)])
