@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from warehouse.mart.left_out import REPLACED, ROW_IDS, STORED_ROW
 from warehouse.mart.snapshot import Snapshot
-from warehouse.names import plain_name, withheld_party_key
+from warehouse.names import name_words, withheld_party_key
 from warehouse.record.store import sql_text
 from warehouse.record.tables import (
     ENTITIES,
@@ -45,6 +45,7 @@ REPLACEMENT = "[withheld]"
 _ORGANISATIONS = frozenset({"buyer", "procuringEntity", "tenderers", "suppliers"})
 # Of a single word no text is cleaned: it may be any word of the language.
 _FEWEST_WORDS = 2
+_LONGEST_INITIALS = 4
 _BATCH = 2_000
 _WORD = re.compile(r"[^\W_]+")
 _OF_RELEASE = ("source", "ocid", "release_id")
@@ -215,7 +216,7 @@ def _write_releases(snapshot: Snapshot) -> Path:
     named = "SELECT name FROM withheld_parties UNION SELECT name FROM withheld_names"
     names = [name for (name,) in _rows(snapshot, named)]
     redaction = _Redaction(names)
-    long_names = [name for name in names if len(_words(name)) >= _FEWEST_WORDS]
+    long_names = [name for name in names if len(name_words(name)) >= _FEWEST_WORDS]
     _create(snapshot, "withheld_texts", {"text": map(_searchable, long_names)})
     candidates = _CANDIDATES.format(stored=snapshot.stored(TENDER_RELEASES))
     with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(path, _RELEASE_SCHEMA) as file:
@@ -307,13 +308,22 @@ def redacted_release(release: str, names: Iterable[str]) -> str:
     return _Redaction(names).release(release)
 
 
+def _passage_lengths(words: tuple[str, ...]) -> range:
+    """Return how many words a text can write a name with; none if it is a single word."""
+    if len(words) < _FEWEST_WORDS:
+        return range(0)
+    # What may be initials can stand letter by letter.
+    longest = sum(len(word) if len(word) <= _LONGEST_INITIALS else 1 for word in words)
+    return range(len(words), longest + 1)
+
+
 class _Redaction:
     """Removes names from the JSON of releases."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = {_words(name) for name in names}
+        self._names = {name_words(name) for name in names}
         self._lengths = sorted(
-            {len(words) for words in self._names if len(words) >= _FEWEST_WORDS}, reverse=True
+            {length for name in self._names for length in _passage_lengths(name)}, reverse=True
         )
 
     def release(self, text: str) -> str:
@@ -338,7 +348,7 @@ class _Redaction:
         if member not in _ORGANISATIONS or not isinstance(item, dict):
             return False
         name = item.get("name")
-        return isinstance(name, str) and _words(name) in self._names
+        return isinstance(name, str) and name_words(name) in self._names
 
     def _text(self, text: str) -> str:
         """Return a text with every passage that is a name replaced."""
@@ -349,13 +359,9 @@ class _Redaction:
             while end >= length:
                 window = words[end - length : end]
                 passage = text[window[0].start() : window[-1].end()]
-                if _words(passage) in self._names:
+                if name_words(passage) in self._names:
                     text = text[: window[0].start()] + REPLACEMENT + text[window[-1].end() :]
                     end -= length
                 else:
                     end -= 1
         return text
-
-
-def _words(name: str) -> tuple[str, ...]:
-    return tuple(sorted(plain_name(name).split()))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from warehouse.errors import SankofaError
-from warehouse.names import plain_name
+from warehouse.names import name_words
 from warehouse.record.erase import erasures
 from warehouse.record.store import Record, try_commit_entries
 from warehouse.record.tables import RecordTable
@@ -53,7 +53,7 @@ class Subject:
 
 def name_subject(secret: bytes, name: str) -> Subject:
     """Return the subject of a party's name, whatever its spelling and the order of its words."""
-    return Subject("name", _hash(secret, "name", *sorted(plain_name(name).split())))
+    return Subject("name", _hash(secret, "name", *name_words(name)))
 
 
 def party_key_subject(secret: bytes, source: str, party_key: str) -> Subject:

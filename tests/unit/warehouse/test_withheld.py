@@ -131,6 +131,28 @@ def test_a_name_is_withheld_in_every_spelling_and_order(
     assert "Roads Ltd" in names
 
 
+def test_initials_are_the_same_with_and_without_dots(record: Record, tmp_path: Path) -> None:
+    load(record, TENDER_PARTIES, party_row(ocid="ocds-0009", name="Dlamini Trading S.A.S."))
+    withhold(record, [name_subject(SECRET, "DLAMINI TRADING SAS")], "reported", "op", SECRET)
+    names = {row["name"] for row in rows(record, TENDER_PARTIES, tmp_path / "snapshot")}
+    assert "Dlamini Trading S.A.S." not in names
+    texts = [
+        json.loads(
+            redacted_release(json.dumps({"tender": {"title": title}}), ["A.B.C. Trading SA"])
+        )
+        for title in (
+            "by ABC Trading S.A. now",
+            "by A.B.C. TRADING SA now",
+            "by Trading SA, A.B.C.",
+        )
+    ]
+    assert [text["tender"]["title"] for text in texts] == [
+        "by [withheld]. now",
+        "by [withheld] now",
+        "by [withheld].",
+    ]
+
+
 def test_a_party_withheld_by_its_key_is_withheld_under_every_name(
     record: Record, tmp_path: Path
 ) -> None:
