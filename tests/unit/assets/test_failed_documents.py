@@ -4,13 +4,16 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import dagster as dg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.ingest import load
+from assets.ingest.assets import FAILED_DOCUMENTS, loaded_assets
 from assets.ingest.failures import ParserFailed, failure_of
 from assets.ingest.load import failed_documents, has_unread, load_source
+from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
 from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.monthly_portal import MonthlyPortal
@@ -20,6 +23,7 @@ from warehouse.record.failures import last_failures
 from warehouse.record.landing import Document
 from warehouse.record.quarantine import quarantined_rows
 from warehouse.record.tables import MACRO_SERIES
+from warehouse.settings import read_settings
 
 
 @pytest.fixture
@@ -314,6 +318,7 @@ steps = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=times(12), deadline=None)
 @given(st.lists(steps, min_size=3, max_size=10), st.booleans(), st.booleans())
 def test_after_any_failures_the_record_is_that_of_a_parser_that_never_failed(
@@ -353,3 +358,32 @@ def perform(portal: MonthlyPortal, step: tuple[object, ...], *, may_break: bool)
             portal.version += with_version
         case ("ingest",):
             portal.load()
+
+
+@pytest.mark.slow
+def test_the_dagster_step_fails_after_it_has_loaded_and_reported_the_rest(
+    portal: MonthlyPortal, tmp_path: Path
+) -> None:
+    portal.bugs = {"tax"}
+    portal.publish(1, b"tax=1", path="a")
+    portal.publish(1, b"revenue=2", path="b")
+    settings = read_settings({"SANKOFA_HOME": str(tmp_path)})
+    storage = IngestResource(
+        documents=str(settings.sample), landing_url=settings.landing, record_url=settings.record
+    )
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            [loaded_assets(portal.source, settings, None)],
+            resources={"storage": storage},
+            instance=instance,
+            raise_on_error=False,
+        )
+    (loaded,) = result.get_asset_materialization_events()
+    metadata = loaded.step_materialization_data.materialization.metadata
+    assert not result.success and metadata["appended"].value == 1
+    (failed,) = (event for event in result.all_events if event.is_step_failure)
+    user_failure = failed.step_failure_data.user_failure_data
+    assert user_failure is not None and "failed on 1 document" in str(user_failure.description)
+    (failure,) = user_failure.metadata[FAILED_DOCUMENTS].value
+    assert failure["url"] == "https://example.org/a"
+    assert portal.values() == {"revenue": 2}
