@@ -84,6 +84,8 @@ def ingest_each(
             continue
         if live and source.fetch is None:
             yield Outcome(source.key, left_out="skipped: it has no live URL")
+        elif not live and not has_documents(settings, source):
+            yield Outcome(source.key)
         else:
             runnable.append(source)
     if not runnable:
@@ -95,6 +97,12 @@ def ingest_each(
         for outcome in outcomes:
             with display.paused():
                 yield outcome
+
+
+def has_documents(settings: Settings, source: Source) -> bool:
+    """Return whether there is anything to load; a run for nothing would take its time, too."""
+    sample = settings.sample / source.key
+    return sample.is_dir() or bool(Landing(settings.landing).keys(source.key))
 
 
 def _selected_sources(settings: Settings, keys: tuple[str, ...]) -> list[Source]:

@@ -97,14 +97,15 @@ def run_job(
     name: str,
     tags: Mapping[str, str] | None = None,
     config: Mapping[str, object] | None = None,
+    assets: Collection[dg.AssetKey] = (),
 ) -> dict[str, dict[str, Any]]:
-    """Run a job and return the metadata of each asset; raise if one fails.
+    """Run a job, or some assets of it, and return the metadata of each; raise if one fails.
 
     Assets that do not depend on the failed one have run: a source that fails leaves the
     others running.
     """
     with open_runner(settings) as runner:
-        run = runner.start(name, tags=tags, config=config)
+        run = runner.start(name, assets=assets, tags=tags, config=config)
         run.finish()
     return run.metadata
 

@@ -63,11 +63,20 @@ def prepare(settings: Settings, say: Say) -> None:
 
 def _ingested(settings: Settings, say: Say) -> dict[str, dict[str, Any]]:
     """Ingest, and return the metadata of each asset; a document that failed stops nothing."""
+    from assets.ingest.assets import table_key
     from assets.ingest.failures import ParserFailed
+    from assets.ingest.sources import sources_of
+    from pipelines.ingest import has_documents
     from pipelines.jobs import INGEST, run_job
 
+    assets = [
+        table_key(source, table)
+        for source in sources_of(settings)
+        if source.permitted and has_documents(settings, source)
+        for table in source.tables
+    ]
     try:
-        return run_job(settings, INGEST)
+        return run_job(settings, INGEST, assets=assets)
     except ParserFailed as failed:
         say(str(failed))
         return {}

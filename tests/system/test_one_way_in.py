@@ -223,6 +223,12 @@ def test_a_parser_that_raises_is_a_failed_step_and_once_fixed_the_next_ingest_re
     assert (listed["failing"], listed["rows"]) == ([], 1)
 
 
+def test_a_source_of_which_nothing_is_landed_needs_no_run(settings: Settings) -> None:
+    done = run("ingest", "ecb")
+    assert "0 documents, 0 new; nothing new" in done.stdout
+    assert not settings.dagster.exists()
+
+
 def test_two_commands_ingest_different_sources_at_once_and_the_same_one_in_turn(
     settings: Settings, server: Replay
 ) -> None:
@@ -360,7 +366,7 @@ def test_a_run_that_cannot_begin_is_reported_for_each_of_its_sources(
         raise OSError("no such disk")
 
     monkeypatch.setattr(IngestResource, "create_resource", broken)
-    done = run("ingest", "h10", "ecb", "--json")
+    done = run("ingest", "h10", "ecb", "--live", "--json")
     assert done.exit_code == Exit.FAILED
     h10, ecb = json.loads(done.stdout)
     assert "no such disk" in h10["failed"] and "no such disk" in ecb["failed"]
