@@ -384,6 +384,7 @@ def test_the_dagster_step_fails_after_it_has_loaded_and_reported_the_rest(
     (failed,) = (event for event in result.all_events if event.is_step_failure)
     user_failure = failed.step_failure_data.user_failure_data
     assert user_failure is not None and "failed on 1 document" in str(user_failure.description)
-    (failure,) = user_failure.metadata[FAILED_DOCUMENTS].value
-    assert failure["url"] == "https://example.org/a"
+    listed = user_failure.metadata[FAILED_DOCUMENTS]
+    assert isinstance(listed, dg.JsonMetadataValue) and isinstance(listed.value, list)
+    assert [failure["url"] for failure in listed.value] == ["https://example.org/a"]
     assert portal.values() == {"revenue": 2}
