@@ -273,7 +273,7 @@ def test_a_stricter_rule_holds_from_the_next_publication_and_nothing_is_read_aga
     words = "the accounting standard is known"
     stricter = RowRule("accounting_standard", "accounting_standard <> 'guessed'", words, "is not")
     of_table = rules._RULES_OF_TABLE["fundamentals"]
-    monkeypatch.setitem(rules._RULES_OF_TABLE, "fundamentals", (*of_table, stricter))  # type: ignore[arg-type]
+    monkeypatch.setitem(rules._RULES_OF_TABLE, "fundamentals", (*of_table, stricter))
     rules_of.cache_clear()
     try:
         strict = publish(record, folder)

@@ -141,7 +141,7 @@ def test_what_a_column_declares_is_consistent(row: type[SQLModel]) -> None:
     assert len(places) == len(set(places))
     assert set(identity_of(row)).isdisjoint(content_of(row))
     for where in ("api", "file"):
-        shown = shown_columns(row, where)  # type: ignore[arg-type]
+        shown = shown_columns(row, where)
         assert len(set(shown.values())) == len(shown)
     for name, info in row.model_fields.items():
         assert info.description and info.examples, name
