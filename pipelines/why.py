@@ -10,15 +10,23 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from assets.ingest.failures import in_words
 from pipelines.publication import checks
+from pipelines.why_documents import (
+    Mention,
+    QuarantinedRows,
+    body_contains,
+    fate_of,
+    mention_of,
+    quarantined_at,
+    unread_documents,
+)
 from pipelines.why_subject import Subject, find_subject, suggestions
 from warehouse.contract.tier_cap import RowRule
 from warehouse.errors import SankofaError
@@ -29,7 +37,7 @@ from warehouse.mart.withheld import withhold_rows
 from warehouse.read.crosswalk import FREE_ID_TYPES, ID_TYPES, organisation_id
 from warehouse.read.mart import Build, Mart
 from warehouse.record.erase import erasures
-from warehouse.record.landing import Document, Landing
+from warehouse.record.landing import Landing
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
@@ -45,7 +53,6 @@ from warehouse.record.tables import (
 from warehouse.record.versions import load_seqs_of
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.settings import Settings
-from warehouse.tables import FailureEntry
 from warehouse.tiers import configured_tiers
 
 SERVED = "served"
@@ -72,10 +79,8 @@ _ABSENT = {
     "short_period": "it needs a full year, and the published period has another length",
     "denominator_not_positive": "its denominator is not above zero",
 }
-_UNREAD = "landed and not read yet; run `sankofa ingest`"
 _LINE_BREAKS = re.compile(r"\s+")
 _LONGEST_VALUE = 80
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -89,28 +94,6 @@ class Reading:
     state: str
     source_ref: str
     document: str
-
-
-@dataclass(frozen=True)
-class Mention:
-    """A document that mentions the subject, and what became of it."""
-
-    document: str
-    source: str
-    url: str | None
-    observed_at: datetime | None
-    state: str
-    rows: int = 0
-
-
-@dataclass(frozen=True)
-class QuarantinedRows:
-    """Rows that were read at the place of the subject and not accepted."""
-
-    table: str
-    reason: str
-    rows: int
-    example: str
 
 
 @dataclass(frozen=True)
@@ -176,7 +159,7 @@ class _Inquiry:
             tuple(readings),
             metric,
             documents,
-            tuple(_quarantined(self._record, self._subject.text, stored)),
+            tuple(quarantined_at(self._record, self._subject.text, stored)),
             tuple(self._notes(stored)),
         )
 
@@ -333,7 +316,7 @@ class _Inquiry:
             if entry.source in sources:
                 state = f"erased on {entry.erased_at:%Y-%m-%d}: {entry.why}"
                 yield Mention(entry.document, entry.source, None, entry.first_observed_at, state)
-        yield from _unread(self._record, self._landing, sources)
+        yield from unread_documents(self._record, self._landing, sources)
 
     def _notes(self, stored: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         """Say what else can hide a value: later changes, and the tier of a key."""
@@ -397,62 +380,6 @@ def _interval_state(begins: str, ends: str, day: str, as_of: date | None) -> str
     return _ANSWER if ends > day else f"replaced by a later year on {ends}"
 
 
-def _quarantined(
-    record: Record, text: str, stored: Sequence[Mapping[str, Any]]
-) -> Iterator[QuarantinedRows]:
-    """Yield what was quarantined where the subject stands, or because of it, by reason."""
-    places = sorted({row["source_ref"] for row in stored})
-    # A row of the same release or the same observation has its location, or one below it.
-    at = " OR ".join(
-        f"source_ref = {sql_text(place)} OR starts_with(source_ref, {sql_text(f'{place}/')})"
-        for place in places[:500]
-    )
-    named = f"contains(source_ref, {sql_text(text)}) OR contains(reason, {sql_text(text)})"
-    groups = record.query(f"""
-        SELECT table_name, reason, count(*) AS rows, min(quarantine_id) AS example
-        FROM {record.relation("quarantine")} WHERE {named} {f"OR {at}" if at else ""}
-        GROUP BY ALL ORDER BY rows DESC, table_name, reason
-    """)
-    for group in groups.to_pylist():
-        yield QuarantinedRows(
-            group["table_name"], group["reason"], group["rows"], group["example"][:12]
-        )
-
-
-def _unread(record: Record, landing: Landing, sources: Iterable[str]) -> Iterator[Mention]:
-    """Yield the documents of sources that were landed and not read."""
-    for source in sorted(sources):
-        unread = landing.keys(source) - _loaded(record, source)
-        if unread:
-            failed = _failed(record, source)
-            for document in landing.documents(source):
-                if document.key in unread:
-                    yield _mention(document, failed.get(document.key, _UNREAD))
-
-
-def _loaded(record: Record, source: str) -> set[str]:
-    """Return the keys of the documents of a source that were read."""
-    documents = record.query(
-        f"SELECT DISTINCT unnest(documents) AS document FROM {record.relation('loads')} "
-        f"WHERE source = {sql_text(source)}"
-    )["document"]
-    return set(documents.to_pylist())
-
-
-def _failed(record: Record, source: str) -> dict[str, str]:
-    """Return for each document at which a parser raised what it raised last."""
-    rows = record.query(
-        f"SELECT * FROM {record.relation('failures')} WHERE source = {sql_text(source)} "
-        "ORDER BY failed_at"
-    ).to_pylist()
-    failures = (FailureEntry.model_validate(row) for row in rows)
-    return {failure.document: f"the parser failed: {in_words(failure)}" for failure in failures}
-
-
-def _mention(document: Document, state: str) -> Mention:
-    return Mention(document.sha256, document.source, document.url, document.observed_at, state)
-
-
 def _explain_absent(
     record: Record, landing: Landing, build: Build, text: str, as_of: date | None
 ) -> Explanation:
@@ -461,9 +388,9 @@ def _explain_absent(
     mentions = []
     for document in landing.find():
         with suppress(SankofaError):
-            if _contains(landing, document, text.encode()):
-                mentions.append(_mention(document, _fate(record, document)))
-    quarantined = list(_quarantined(record, text, ()))
+            if body_contains(landing, document, text.encode()):
+                mentions.append(mention_of(document, fate_of(record, document)))
+    quarantined = list(quarantined_at(record, text, ()))
     if not mentions and not quarantined:
         hint = f"; did you mean {', '.join(near)}?" if near else ""
         raise SankofaError(
@@ -495,23 +422,6 @@ def _explain_absent(
         quarantined=tuple({**dict.fromkeys(quarantined), **dict.fromkeys(refused)}),
         notes=(f"nearly the same: {', '.join(near)}",) if near else (),
     )
-
-
-def _fate(record: Record, document: Document) -> str:
-    if document.key in _loaded(record, document.source):
-        return "read"
-    return _failed(record, document.source).get(document.key, _UNREAD)
-
-
-def _contains(landing: Landing, document: Document, wanted: bytes) -> bool:
-    """Return whether a body of any size contains some bytes."""
-    before = b""
-    with landing.open(document) as body:
-        while chunk := body.read(_CHUNK):
-            if wanted in before + chunk:
-                return True
-            before = chunk[-len(wanted) :]
-    return False
 
 
 def _member(release: str | None, path: str) -> Any:

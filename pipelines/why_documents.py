@@ -1,0 +1,111 @@
+"""Documents and quarantined rows that belong to a question of ``sankofa why``."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from assets.ingest.failures import in_words
+from warehouse.record.landing import Document, Landing
+from warehouse.record.store import Record, sql_text
+from warehouse.tables import FailureEntry
+
+_UNREAD = "landed and not read yet; run `sankofa ingest`"
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A document that mentions the subject, and what became of it."""
+
+    document: str
+    source: str
+    url: str | None
+    observed_at: datetime | None
+    state: str
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class QuarantinedRows:
+    """Rows that were read at the place of the subject and not accepted."""
+
+    table: str
+    reason: str
+    rows: int
+    example: str
+
+
+def quarantined_at(
+    record: Record, text: str, stored: Sequence[Mapping[str, Any]]
+) -> Iterator[QuarantinedRows]:
+    """Yield what was quarantined where the subject stands, or because of it, by reason."""
+    places = sorted({row["source_ref"] for row in stored})
+    # A row of the same release or the same observation has its location, or one below it.
+    at = " OR ".join(
+        f"source_ref = {sql_text(place)} OR starts_with(source_ref, {sql_text(f'{place}/')})"
+        for place in places[:500]
+    )
+    named = f"contains(source_ref, {sql_text(text)}) OR contains(reason, {sql_text(text)})"
+    groups = record.query(f"""
+        SELECT table_name, reason, count(*) AS rows, min(quarantine_id) AS example
+        FROM {record.relation("quarantine")} WHERE {named} {f"OR {at}" if at else ""}
+        GROUP BY ALL ORDER BY rows DESC, table_name, reason
+    """)
+    for group in groups.to_pylist():
+        yield QuarantinedRows(
+            group["table_name"], group["reason"], group["rows"], group["example"][:12]
+        )
+
+
+def unread_documents(record: Record, landing: Landing, sources: Iterable[str]) -> Iterator[Mention]:
+    """Yield the documents of sources that were landed and not read."""
+    for source in sorted(sources):
+        unread = landing.keys(source) - _loaded(record, source)
+        if unread:
+            failed = _failed(record, source)
+            for document in landing.documents(source):
+                if document.key in unread:
+                    yield mention_of(document, failed.get(document.key, _UNREAD))
+
+
+def _loaded(record: Record, source: str) -> set[str]:
+    """Return the keys of the documents of a source that were read."""
+    documents = record.query(
+        f"SELECT DISTINCT unnest(documents) AS document FROM {record.relation('loads')} "
+        f"WHERE source = {sql_text(source)}"
+    )["document"]
+    return set(documents.to_pylist())
+
+
+def _failed(record: Record, source: str) -> dict[str, str]:
+    """Return for each document at which a parser raised what it raised last."""
+    rows = record.query(
+        f"SELECT * FROM {record.relation('failures')} WHERE source = {sql_text(source)} "
+        "ORDER BY failed_at"
+    ).to_pylist()
+    failures = (FailureEntry.model_validate(row) for row in rows)
+    return {failure.document: f"the parser failed: {in_words(failure)}" for failure in failures}
+
+
+def mention_of(document: Document, state: str) -> Mention:
+    """Return a landed document with what became of it."""
+    return Mention(document.sha256, document.source, document.url, document.observed_at, state)
+
+
+def fate_of(record: Record, document: Document) -> str:
+    """Say whether a landed document was read, and if a parser failed on it, how."""
+    if document.key in _loaded(record, document.source):
+        return "read"
+    return _failed(record, document.source).get(document.key, _UNREAD)
+
+
+def body_contains(landing: Landing, document: Document, wanted: bytes) -> bool:
+    """Return whether a body of any size contains some bytes."""
+    before = b""
+    with landing.open(document) as body:
+        while chunk := body.read(_CHUNK):
+            if wanted in before + chunk:
+                return True
+            before = chunk[-len(wanted) :]
+    return False
