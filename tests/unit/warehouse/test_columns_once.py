@@ -34,8 +34,6 @@ CHOICES = {
     ("assets/macro/alfred.py", "frequency"): "what is known of a series before it is read",
     ("assets/metrics/values.py", "service_id"): "columns of a metric that its outcome has",
     ("assets/metrics/yearly_inputs.py", "figure"): "what the metrics read of millions of figures",
-    ("pipelines/why.py", "line_item"): "how a figure is shown in one line",
-    ("pipelines/why.py", "country_iso3"): "how an observation is shown in one line",
     ("assets/pages/quality_board.py", "sku"): "a measurement as the page shows it, in words",
 }
 
