@@ -234,6 +234,7 @@ def fetch_task(
         window,
         settings,
         landing,
+        source.other_hosts,
     )
 
 

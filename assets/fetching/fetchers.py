@@ -43,6 +43,7 @@ class FetchTask:
     """One fetch: the source and its licence, the URL it is fetched from, and what to fetch.
 
     ``landing`` shows what was landed before, to a fetcher that needs it to know what to ask for.
+    ``other_hosts`` also publish the source's documents: links may lead there.
     """
 
     client: Client
@@ -52,6 +53,7 @@ class FetchTask:
     window: Window
     settings: Settings
     landing: Landing | None = None
+    other_hosts: tuple[str, ...] = ()
 
     def url(self, path: str, parameters: Mapping[str, str | int] | None = None) -> str:
         """Return a URL of the source."""

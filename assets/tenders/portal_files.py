@@ -93,6 +93,7 @@ class PortalEntry(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True)
     title: Text
     licence: Licence
     base_url: Text
+    hosts: tuple[Text, ...] = ()
     request: AnyRequest | None = None
     cadence: Cadence | None = None
     since: date | None = None

@@ -49,7 +49,7 @@ def portal_source(entry: PortalEntry) -> Source:
         license_url=entry.licence.stated_at,
         tried=entry.tried,
         archives=_archives(entry),
-        other_hosts=() if entry.request is None else entry.request.hosts,
+        other_hosts=entry.hosts,
     )
 
 
@@ -104,7 +104,7 @@ def _rates(entry: PortalEntry) -> Mapping[str, float]:
     request = entry.request
     if request is None or request.delay is None:
         return {}
-    hosts = (urlsplit(entry.base_url).hostname or "", *request.hosts)
+    hosts = (urlsplit(entry.base_url).hostname or "", *entry.hosts)
     return dict.fromkeys(hosts, 1 / request.delay)
 
 

@@ -19,6 +19,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         settings.api_keys,
         settings.signing_key,
         settings.contact,
+        settings.withheld_key,
         settings.setting_values,
     ),
     "Build": (build.build, build.refused_build, build.held_back),

@@ -6,6 +6,8 @@ from pathlib import Path
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
+from warehouse.record.landing import Landing
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 
 
 def api_keys(context: CheckContext) -> Iterator[Finding]:
@@ -39,6 +41,18 @@ def contact(context: CheckContext) -> Iterator[Finding]:
         "missing: SANKOFA_CONTACT is not set, and live sources block anonymous clients",
         "set it to your e-mail address or web page",
     )
+
+
+def withheld_key(context: CheckContext) -> Iterator[Finding]:
+    """Check that withheld parties of real sources are hashed under a secret."""
+    real = Landing(context.settings.landing).world() == "real"
+    if real and context.settings.withheld_key == DEVELOPMENT_WITHHELD_KEY:
+        yield fault(
+            "withheld parties",
+            "SANKOFA_WITHHELD_KEY is not set: they are hashed under a public word, so that anyone "
+            "can test whether a name is among them",
+            "set it to a secret of your own, and ingest into a new home",
+        )
 
 
 def setting_values(context: CheckContext) -> Iterator[Finding]:

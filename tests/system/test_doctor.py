@@ -25,6 +25,7 @@ from tests.helpers.replay_server import Replay, Reply
 from warehouse.keys.store import KeyStore, create_key, list_keys, revoke_key
 from warehouse.mart.build import publish
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
+from warehouse.record.landing import Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.settings import Settings, read_settings, variable_of
@@ -243,6 +244,19 @@ def test_a_signing_key_that_others_can_read_is_named(healthy: Path) -> None:
     read_settings(os.environ).signing_key.write_text("key")
     read_settings(os.environ).signing_key.chmod(0o644)
     assert "can be read by other users" in faults()["signing key"]
+
+
+def test_real_data_hashed_under_the_public_word_is_named(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    landing = Landing(read_settings(os.environ).landing)
+    landing.enter("fictional")
+    assert "withheld parties" not in faults()
+    shutil.rmtree(read_settings(os.environ).landing)
+    Landing(read_settings(os.environ).landing).enter("real")
+    assert "SANKOFA_WITHHELD_KEY is not set" in faults()["withheld parties"]
+    monkeypatch.setenv("SANKOFA_WITHHELD_KEY", "a secret of our own")
+    assert "withheld parties" not in faults()
 
 
 def test_a_port_in_use_is_named_with_who_has_it(healthy: Path) -> None:

@@ -149,7 +149,7 @@ def test_a_link_that_leaves_the_publisher_is_refused_unless_its_host_is_named(
     other = server.base.replace("127.0.0.1", "localhost") + "/2"
     server.on("/releases", package("o1", links={"next": other}))
     server.on("/2", package("o2"))
-    documents, error = fetch(LINKS + '\nhosts = ["localhost"]')
+    documents, error = fetch(LINKS, more='hosts = ["localhost"]')
     assert (ocids(documents), error) == (["o1", "o2"], "")
     assert documents[1][0] == other
 

@@ -104,18 +104,18 @@ def retried_statuses(request: Request) -> frozenset[int]:
     return (RETRYABLE_STATUSES | request.repeats_on) - request.ends_on
 
 
-def followed(task: FetchTask, request: Request, at: str, link: str) -> str:
+def followed(task: FetchTask, at: str, link: str) -> str:
     """Return the URL of a link found at a URL; refuse one that leaves the publisher."""
     target = urlsplit(task.client.published_url(urljoin(at, link.strip())))
     base = urlsplit(task.base_url)
     if target.hostname == base.hostname:
         # Portals behind a proxy write the scheme or port that they see themselves.
         return target._replace(scheme=base.scheme, netloc=base.netloc, fragment="").geturl()
-    if target.scheme in ("http", "https") and target.hostname in request.hosts:
+    if target.scheme in ("http", "https") and target.hostname in task.other_hosts:
         return target._replace(fragment="").geturl()
     raise FetchError(
         f"{at}: it links to another host ({target.geturl():.200}), which is not followed; if "
-        "that host is the publisher's, add it to the member hosts of the portal's request"
+        "that host is the publisher's, add it to the member hosts of the portal"
     )
 
 

@@ -45,7 +45,6 @@ class Request(
     ends_on: frozenset[Status] = frozenset()
     repeats_on: frozenset[Status] = frozenset()
     delay: Annotated[float, Meta(gt=0, le=3600)] | None = None
-    hosts: tuple[Text, ...] = ()
 
     def check(self) -> None:
         """Raise DeclarationError if members do not fit each other."""

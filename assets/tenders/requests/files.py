@@ -99,7 +99,7 @@ def _refreshed(request: Files, task: FetchTask, url: str) -> Iterator[FetchedRes
         if match is None:
             return
         link = html.unescape(match[2].decode("utf-8", "replace"))
-        at = followed(task, request, at, link)
+        at = followed(task, at, link)
         time.sleep(min(float(match[1]), _LONGEST_WAIT))
     raise FetchError(f"{url}: it refreshes itself more than {_REFRESHES} times; try again later")
 

@@ -157,10 +157,10 @@ def _document(request: Index, task: FetchTask, name: str) -> Iterator[FetchedRes
     for old, new in request.replace.items():
         name = name.replace(old, new)
     if request.document is None:
-        url = followed(task, request, f"{task.base_url}/", name)
+        url = followed(task, f"{task.base_url}/", name)
     else:
         address = fill(request.document, {"name": quote(name, safe="")})
-        url = followed(task, request, f"{task.base_url}/", address)
+        url = followed(task, f"{task.base_url}/", address)
     try:
         if request.format == "json":
             response = ask(task, request, url, "json", conditional=True)

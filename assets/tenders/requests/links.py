@@ -73,7 +73,7 @@ def _pages(request: Links, task: FetchTask, span: Span) -> Iterator[SourceRespon
         if numbered:
             url = url_of(task, span.pattern, {**span.values, **page_values(request, page + 1)})
         else:
-            url = followed(task, request, url, link)
+            url = followed(task, url, link)
         if url in seen:
             raise FetchError(
                 f"{response.url}: {request.next} leads back to {url}, so its pages never end; "
