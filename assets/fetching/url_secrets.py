@@ -1,12 +1,33 @@
 """Removal of API keys and credentials from URLs, before one is stored, logged or shown."""
 
 import logging
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
 import httpx2
 
+# Names of query parameters, in lower case and with hyphens as underscores.
 SECRET_PARAMETERS = frozenset(
-    {"api_key", "apikey", "key", "token", "access_token", "subscription-key"}
+    {
+        "access_token",
+        "api_key",
+        "apikey",
+        "app_token",
+        "$$app_token",
+        "auth_token",
+        "client_secret",
+        "key",
+        "ocp_apim_subscription_key",
+        "password",
+        "sig",
+        "signature",
+        "subscription_key",
+        "token",
+        "x_amz_credential",
+        "x_amz_security_token",
+        "x_amz_signature",
+        "x_api_key",
+        "x_goog_signature",
+    }
 )
 
 
@@ -35,4 +56,5 @@ def log_without_secrets(record: logging.LogRecord) -> bool:
 
 
 def _is_secret(parameter: str) -> bool:
-    return parameter.partition("=")[0].lower() in SECRET_PARAMETERS
+    name = unquote_plus(parameter.partition("=")[0]).lower()
+    return name.replace("-", "_") in SECRET_PARAMETERS

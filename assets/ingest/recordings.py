@@ -189,7 +189,7 @@ class Recordings:
                 with exchange.open() as body:
                     yield from self._responses(recorded.label, chosen.response(exchange, url, body))
             except SankofaError as error:
-                self._fail(recorded.label, f"{exchange.url}: {error}")
+                self._fail(recorded.label, f"{without_secrets(exchange.url)}: {error}")
         self.skipped.pop(REDIRECT, None)
         if not taken:
             named = ", ".join(host for host, _ in hosts.most_common(5)) or "no host"
@@ -271,7 +271,7 @@ def observed_at(text: str) -> datetime:
 def _refuse_base_with_query(origin: Origin) -> None:
     if urlsplit(origin.url).query:
         raise SankofaError(
-            f"{origin.url:.200} has a query, so that no names can be appended to it: give the "
+            f"{without_secrets(origin.url):.200} has a query, so that no names can be appended to it: give the "
             "address of each file in a manifest"
         )
 

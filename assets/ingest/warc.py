@@ -19,6 +19,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from warcio.statusandheaders import StatusAndHeadersParserException
 
 from assets.fetching.containers import ContainerLimits, gunzipped
+from assets.fetching.url_secrets import without_secrets
 from assets.ingest.exchanges import ArchiveError, Exchange, OnProblem, header_of, read_moment
 
 Headers = tuple[tuple[str, str], ...]
@@ -52,8 +53,8 @@ def warc_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]
                     yield from _exchange(revisit, record, requests, on_problem)
         for missing in revisits.values():
             for revisit in missing:
-                url = revisit.rec_headers.get_header("WARC-Target-URI")
-                on_problem(f"{url}: it repeats a response that is not in this file")
+                url = revisit.rec_headers.get_header("WARC-Target-URI") or ""
+                on_problem(f"{without_secrets(url.strip('<>'))}: it repeats a response that is not in this file")
 
 
 @contextmanager
@@ -112,7 +113,7 @@ def _exchange(
         status = 200 if http is None else int(http.get_statuscode())
         moment = read_moment(record.rec_headers.get_header("WARC-Date"))
     except (ArchiveError, ValueError) as error:
-        on_problem(f"{url}: {error}")
+        on_problem(f"{without_secrets(url)}: {error}")
         return
     location = header_of(headers, "location") or None if 300 <= status < 400 else None
     opened = partial(_body, with_body, headers)

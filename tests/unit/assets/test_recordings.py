@@ -578,3 +578,25 @@ def test_a_request_is_recognised_by_its_method_host_and_path() -> None:
     assert all(source.is_published_at(url) for _, url in asked | not_asked)
     for url in ("https://raw.example/other", "https://stats.example.org/", "https://a.example/"):
         assert not source.is_published_at(url)
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    ["api-key", "Ocp-Apim-Subscription-Key", "$$app_token", "%24%24app_token", "sig", "token"],
+)
+@pytest.mark.parametrize("name", ["a.har", "a.warc"])
+def test_the_key_of_a_response_that_cannot_be_read_is_not_shown(
+    tmp_path: Path, name: str, parameter: str
+) -> None:
+    body = gzip.compress(b"{}" * 100)[:-9]
+    damaged = Recorded(f"{URL}?{parameter}=5ecre7&a=1", body, headers={"Content-Encoding": "gzip"})
+    content = warc(damaged) if name == "a.warc" else _without_bodies(har(damaged))
+    (problem,) = read(written(tmp_path / name, content)).failed
+    assert f"{URL}?a=1: " in problem and "5ecre7" not in problem
+
+
+def _without_bodies(content: bytes) -> bytes:
+    exported = json.loads(content)
+    for entry in exported["log"]["entries"]:
+        entry["response"]["content"].pop("text")
+    return json.dumps(exported).encode()
