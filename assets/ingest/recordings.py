@@ -29,7 +29,7 @@ from assets.ingest.warc import warc_exchanges
 from assets.source import Source
 from warehouse.errors import SankofaError
 from warehouse.public_urls import why_not_public
-from warehouse.record.landing import FetchedResponse
+from warehouse.record.landing import FetchedResponse, require_past
 
 _ZIP, _GZIP, _WARC = b"PK\x03\x04", b"\x1f\x8b", b"WARC/"
 # Archives in archives: a zip of gzips is usual, more is a bomb or a mistake.
@@ -186,6 +186,8 @@ class Recordings:
                     self.skipped[why] += 1
                     continue
                 taken += 1
+                # Here already, so that the others are landed.
+                require_past(without_secrets(url), exchange.observed_at)
                 with exchange.open() as body:
                     yield from self._responses(recorded.label, chosen.response(exchange, url, body))
             except SankofaError as error:

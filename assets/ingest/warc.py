@@ -54,7 +54,9 @@ def warc_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]
         for missing in revisits.values():
             for revisit in missing:
                 url = revisit.rec_headers.get_header("WARC-Target-URI") or ""
-                on_problem(f"{without_secrets(url.strip('<>'))}: it repeats a response that is not in this file")
+                on_problem(
+                    f"{without_secrets(url.strip('<>'))}: it repeats a response that is not in this file"
+                )
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import IO, Literal, cast
 from uuid import uuid4
 
@@ -23,6 +23,8 @@ from warehouse.tables import LICENSE_CLASSES, LicenseClass
 # Fictional sources have the same keys and parsers as the real ones; a home has one or the other.
 World = Literal["real", "fictional"]
 
+# The clock of whoever read a document may be ahead of ours.
+_CLOCK_TOLERANCE = timedelta(days=1)
 _CHUNK = 1 << 20
 _WORLDS: dict[str, World] = {"real": "real", "fictional": "fictional"}
 
@@ -110,6 +112,7 @@ class Landing:
         """
         _require_redistributable(response)
         _require_publishers_address(response)
+        require_past(response.url, response.observed_at)
         self.enter(response.world)
         body = io.BytesIO(response.body) if isinstance(response.body, bytes) else response.body
         digest, size = _hash_and_size(body)
@@ -300,6 +303,15 @@ class Landing:
             for chunk in chunks:
                 stream.write(chunk)
         self._files.move(temporary, path)
+
+
+def require_past(url: str, observed_at: datetime) -> None:
+    """Raise LandingError if a document is said to have been read at a moment yet to come."""
+    if observed_at > datetime.now(UTC) + _CLOCK_TOLERANCE:
+        raise LandingError(
+            f"{url!r:.200} is said to have been read at {observed_at.isoformat()}, which has not "
+            "come yet: correct the moment"
+        )
 
 
 def _hash_and_size(body: IO[bytes]) -> tuple[str, int]:

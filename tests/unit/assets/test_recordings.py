@@ -580,6 +580,19 @@ def test_a_request_is_recognised_by_its_method_host_and_path() -> None:
         assert not source.is_published_at(url)
 
 
+@pytest.mark.parametrize("name", ["a.har", "a.warc"])
+def test_a_response_of_a_moment_yet_to_come_is_named_and_the_others_go_on(
+    tmp_path: Path, name: str
+) -> None:
+    future = Recorded(URL, moment=datetime(2931, 1, 1, tzinfo=UTC))
+    other = Recorded(f"{BASE}/CIK0000000002.json")
+    write = warc if name == "a.warc" else har
+    found = read(written(tmp_path / name, write(future, other)))
+    assert list(found.bodies) == [other.url]
+    (problem,) = found.failed
+    assert f"'{URL}' is said to have been read at 2931-01-01T00:00:00" in problem
+
+
 @pytest.mark.parametrize(
     "parameter",
     ["api-key", "Ocp-Apim-Subscription-Key", "$$app_token", "%24%24app_token", "sig", "token"],

@@ -4,7 +4,7 @@ import io
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO
 
@@ -167,7 +167,7 @@ def test_keys_come_from_file_names_alone(landing: Landing) -> None:
 
 LANDS_A_BODY = """
 import os, resource, sys, tempfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from warehouse.record.landing import FetchedResponse, Landing
 landing, size = Landing(sys.argv[1]), int(sys.argv[2])
 with tempfile.TemporaryFile() as body:
@@ -202,3 +202,12 @@ def test_any_bytes_survive(tmp_path_factory: pytest.TempPathFactory, body: bytes
     landing = Landing(str(tmp_path_factory.getbasetemp() / "any"))
     document, _ = landing.land(response(body))
     assert landing.read(document) == body
+
+
+def test_a_document_of_a_moment_yet_to_come_is_refused(landing: Landing, tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    with pytest.raises(LandingError, match=r"a\.json' is said to have been read at 2931-01-01T"):
+        landing.land(response(observed_at=datetime(2931, 1, 1, tzinfo=UTC)))
+    assert files(tmp_path) == {}
+    # A clock may be ahead of ours.
+    assert landing.land(response(observed_at=now + timedelta(hours=2)))[1]
