@@ -273,8 +273,8 @@ def observed_at(text: str) -> datetime:
 def _refuse_base_with_query(origin: Origin) -> None:
     if urlsplit(origin.url).query:
         raise SankofaError(
-            f"{without_secrets(origin.url):.200} has a query, so that no names can be appended to it: give the "
-            "address of each file in a manifest"
+            f"{without_secrets(origin.url):.200} has a query, so that no names can be appended to "
+            "it: give the address of each file in a manifest"
         )
 
 

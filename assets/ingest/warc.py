@@ -53,10 +53,8 @@ def warc_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]
                     yield from _exchange(revisit, record, requests, on_problem)
         for missing in revisits.values():
             for revisit in missing:
-                url = revisit.rec_headers.get_header("WARC-Target-URI") or ""
-                on_problem(
-                    f"{without_secrets(url.strip('<>'))}: it repeats a response that is not in this file"
-                )
+                url = (revisit.rec_headers.get_header("WARC-Target-URI") or "").strip("<>")
+                on_problem(f"{without_secrets(url)}: it repeats a response that this file lacks")
 
 
 @contextmanager
