@@ -6,8 +6,8 @@ the number and the hash, ``3+9f86d081``, so that changed code reads the document
 An installed package has no lock: there the number counts.
 
 The code of a parser is the module of its functions and every module of ``assets`` and ``quality``
-that those import, directly or not. Fetching is left out, and so is storing (``warehouse``): neither
-changes what a document says.
+that those import, directly or not; and of ``warehouse`` how dates are read and names compared.
+Fetching is left out, and so is storing: neither changes what a document says.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from warehouse.code_version import code_hash
 from warehouse.errors import SankofaError
 
 LOCK = Path(__file__).with_name("parsers.lock")
-_WITHIN = ("assets", "quality", "warehouse.dates")
+_WITHIN = ("assets", "quality", "warehouse.dates", "warehouse.names")
 _WITHOUT = ("assets.fetching", "assets.source")
 _HEADER = "# Written by `python -m pipelines.parser_versions`: parser, version, hash of its code.\n"
 
