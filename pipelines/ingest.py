@@ -19,6 +19,8 @@ from warehouse.errors import LicenceError, SankofaError
 from warehouse.record.landing import Landing
 from warehouse.settings import Settings
 
+_NO_LIVE_URL = "it has no live URL: read a recording of it with `sankofa ingest {key} PATH`"
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -83,7 +85,10 @@ def ingest_each(
             yield Outcome(source.key, failed=str(error))
             continue
         if live and source.fetch is None:
-            yield Outcome(source.key, left_out="skipped: it has no live URL")
+            if keys:
+                yield Outcome(source.key, failed=_NO_LIVE_URL.format(key=source.key))
+            else:
+                yield Outcome(source.key, left_out="skipped: it has no live URL")
         elif not live and not has_documents(settings, source):
             yield Outcome(source.key)
         else:
@@ -189,4 +194,5 @@ def _loaded(source: Source, run: Run) -> Outcome:
 
 
 def _failed(source: Source, *failures: StepFailure) -> Outcome:
-    return Outcome(source.key, failed=". ".join(failure.message for failure in failures))
+    words = ". ".join(failure.message for failure in failures if failure.message)
+    return Outcome(source.key, failed=words or "the run ended before it; see the log of the run")

@@ -46,7 +46,12 @@ def ingest_recordings(settings: Settings, options: RecordingOptions) -> Iterator
                 runner.observe(landed_key(source), {"recordings": len(entries), **_counts(landed)})
             for loaded in load(runner, [source], display):
                 with display.paused():
-                    yield replace(landed, counts=loaded.counts, failed=loaded.failed)
+                    yield replace(
+                        landed,
+                        counts=loaded.counts,
+                        failed=loaded.failed,
+                        failures=loaded.failures,
+                    )
 
 
 def _entries(options: RecordingOptions) -> dict[str, list[ManifestEntry]]:

@@ -100,7 +100,7 @@ def ingest(
         outcomes.append(outcome)
         if not as_json:
             line = f"{outcome.source:22} {outcome.words}"
-            click.secho(line, fg="red" if outcome.failed else None)
+            click.secho(line, fg="red" if outcome.failed is not None else None)
             for problem in outcome.problems:
                 click.secho(f"  {problem}", fg="red")
     if as_json:
@@ -110,7 +110,7 @@ def ingest(
 
 def _fail(outcomes: Sequence["Outcome"]) -> None:
     """Raise SankofaError if a source or a file failed."""
-    failed = [outcome.source for outcome in outcomes if outcome.failed]
+    failed = [outcome.source for outcome in outcomes if outcome.failed is not None]
     if failed:
         raise SankofaError(f"{', '.join(failed)} failed; documents landed before that are kept")
     problems = sum(len(outcome.problems) for outcome in outcomes)

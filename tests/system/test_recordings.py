@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from pipelines.commands.main import sankofa
+from pipelines.ingest import Outcome
+from pipelines.jobs import Run
 from tests.helpers.replay_server import Replay, Reply
 from tests.helpers.web_archives import Recorded, har, warc
 from warehouse.record.landing import Document, Landing
@@ -162,6 +166,37 @@ def test_what_is_missing_or_contradictory_is_said(
     assert result.exit_code == 1
     assert why in result.output
     assert not (tmp_path / "home" / "landing" / "documents").exists()
+
+
+def test_a_source_without_a_live_address_that_is_named_fails(
+    in_home: Callable[..., Result],
+) -> None:
+    result = in_home("home", "ingest", "listings", "--live")
+    assert result.exit_code == 1
+    assert "read a recording of it with `sankofa ingest listings PATH`" in result.output
+
+
+def test_documents_on_which_the_parser_failed_are_in_the_outcome_of_recordings(
+    tmp_path: Path, in_home: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = Outcome("h10", failed="the parser failed", failures=({"url": URL},))
+    monkeypatch.setattr("pipelines.recordings.load", lambda *_: [outcome])
+    (tmp_path / "a.har").write_bytes(har(Recorded(URL, H10)))
+    result = in_home("home", "ingest", "h10", tmp_path / "a.har", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)[0]["failures"] == [{"url": URL}]
+
+
+def test_a_run_that_ends_without_a_word_is_a_failure(
+    in_home: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = Run("ingest", iter(()), "1")
+    runner = SimpleNamespace(start=lambda *_, **__: ended)
+    monkeypatch.setattr("pipelines.ingest.open_runner", lambda _: nullcontext(runner))
+    monkeypatch.setattr("pipelines.ingest.has_documents", lambda *_: True)
+    result = in_home("home", "ingest", "h10")
+    assert result.exit_code == 1
+    assert "failed: the run ended before it" in result.output
 
 
 def test_recordings_and_the_sample_world_are_never_mixed(
