@@ -6,20 +6,18 @@ keyed hash, without name, number and evidence; and it disappears from the releas
 All of this happens before vintages are computed, so every derived table, file and page follows.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from warehouse.mart.left_out import REPLACED, ROW_IDS, STORED_ROW
+from warehouse.mart.redaction import Redaction, may_mention
 from warehouse.mart.snapshot import Snapshot
-from warehouse.names import name_words, withheld_party_key
+from warehouse.names import withheld_party_key
 from warehouse.record.store import sql_text
 from warehouse.record.tables import (
     ENTITIES,
@@ -39,18 +37,8 @@ from warehouse.record.withheld import (
 )
 from warehouse.tables import WithheldBy
 
-# What replaces a withheld name in a free text.
-REPLACEMENT = "[withheld]"
-# Members of a release that are organisations, or lists of them.
-_ORGANISATIONS = frozenset({"buyer", "procuringEntity", "tenderers", "suppliers"})
-# Of a single word no text is cleaned: it may be any word of the language.
-_FEWEST_WORDS = 2
-_LONGEST_INITIALS = 4
 _BATCH = 2_000
-_WORD = re.compile(r"[^\W_]+")
 _OF_RELEASE = ("source", "ocid", "release_id")
-_decode = msgspec.json.Decoder(float_hook=Decimal).decode
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 # Which rows are left out, in the words of the table ``left_out``.
 WITHHELD_RULES: Mapping[WithheldBy, str] = {
@@ -215,10 +203,10 @@ def _write_releases(snapshot: Snapshot) -> Path:
     path = snapshot.folder / "withheld_releases.parquet"
     named = "SELECT name FROM withheld_parties UNION SELECT name FROM withheld_names"
     names = [name for (name,) in _rows(snapshot, named)]
-    redaction = _Redaction(names)
-    long_names = [name for name in names if len(name_words(name)) >= _FEWEST_WORDS]
-    _create(snapshot, "withheld_texts", {"text": map(_searchable, long_names)})
-    candidates = _CANDIDATES.format(stored=snapshot.stored(TENDER_RELEASES))
+    redaction = Redaction(names)
+    candidates = _CANDIDATES.format(
+        stored=snapshot.stored(TENDER_RELEASES), may_mention=may_mention(names)
+    )
     with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(path, _RELEASE_SCHEMA) as file:
         for batch in sql.sql(candidates).to_arrow_reader(_BATCH):
             rows = pa.Table.from_batches([batch])
@@ -227,11 +215,6 @@ def _write_releases(snapshot: Snapshot) -> Path:
             rows = rows.set_column(position, "release", pa.array(texts, pa.string()))
             file.write_table(rows.select(_RELEASE_SCHEMA.names).cast(_RELEASE_SCHEMA))
     return path
-
-
-def _searchable(name: str) -> str:
-    """Return how ``_CANDIDATES`` finds a name: in the text of the JSON, without case."""
-    return str(msgspec.json.encode(name).decode()[1:-1]).lower()
 
 
 _RELEASE_SCHEMA = pa.schema(
@@ -247,7 +230,7 @@ _RELEASE_SCHEMA = pa.schema(
 )
 _SAME_READING = " AND ".join(f"fixed.{name} = stored.{name}" for name in STORED_ROW)
 _SAME_RELEASE = " AND ".join(f"hashed.{name} = stored.{name}" for name in _OF_RELEASE)
-# A release is concerned if one of its parties is withheld, or if a text in it has the name.
+# A release is concerned if one of its parties is withheld, or if a text in it may have the name.
 _CANDIDATES = """
 WITH concerned AS (
     SELECT source, ocid, release_id, count(DISTINCT party_key) AS newly_withheld
@@ -257,7 +240,7 @@ SELECT stored.*, coalesce(concerned.newly_withheld, 0) AS newly_withheld
 FROM {stored} AS stored LEFT JOIN concerned USING (source, ocid, release_id)
 WHERE stored.release IS NOT NULL AND (
     concerned.newly_withheld IS NOT NULL
-    OR EXISTS (SELECT 1 FROM withheld_texts WHERE contains(lower(stored.release), text))
+    OR {may_mention}
 )
 """
 # The stored rows of each table with the names taken out.
@@ -301,67 +284,3 @@ _ENTITIES = """(
     FROM {stored} AS stored
     CROSS JOIN (SELECT coalesce(list(name), []) AS names FROM withheld_names) AS gone
 )"""
-
-
-def redacted_release(release: str, names: Iterable[str]) -> str:
-    """Return a release without the organisations and the passages that bear one of the names."""
-    return _Redaction(names).release(release)
-
-
-def _passage_lengths(words: tuple[str, ...]) -> range:
-    """Return how many words a text can write a name with; none if it is a single word."""
-    if len(words) < _FEWEST_WORDS:
-        return range(0)
-    # What may be initials can stand letter by letter.
-    longest = sum(len(word) if len(word) <= _LONGEST_INITIALS else 1 for word in words)
-    return range(len(words), longest + 1)
-
-
-class _Redaction:
-    """Removes names from the JSON of releases."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = {name_words(name) for name in names}
-        self._lengths = sorted(
-            {length for name in self._names for length in _passage_lengths(name)}, reverse=True
-        )
-
-    def release(self, text: str) -> str:
-        """Return a release without the organisations and the passages that bear a name."""
-        return str(_encode(self._value(_decode(text))).decode())
-
-    def _value(self, value: Any, member: str = "") -> Any:
-        if isinstance(value, dict):
-            return dict(self._members(value))
-        if isinstance(value, list):
-            return [self._value(item, member) for item in value if not self._drops(item, member)]
-        return self._text(value) if isinstance(value, str) else value
-
-    def _members(self, value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        for name, item in value.items():
-            kept = None if self._drops(item, name) else self._value(item, name)
-            # As the parser does: an object or a list of which nothing is left is left out.
-            if not item or kept:
-                yield name, kept if item else item
-
-    def _drops(self, item: Any, member: str) -> bool:
-        if member not in _ORGANISATIONS or not isinstance(item, dict):
-            return False
-        name = item.get("name")
-        return isinstance(name, str) and name_words(name) in self._names
-
-    def _text(self, text: str) -> str:
-        """Return a text with every passage that is a name replaced."""
-        for length in self._lengths:
-            words = list(_WORD.finditer(text))
-            # From the end: earlier positions stay valid.
-            end = len(words)
-            while end >= length:
-                window = words[end - length : end]
-                passage = text[window[0].start() : window[-1].end()]
-                if name_words(passage) in self._names:
-                    text = text[: window[0].start()] + REPLACEMENT + text[window[-1].end() :]
-                    end -= length
-                else:
-                    end -= 1
-        return text

@@ -17,9 +17,11 @@ from tests.helpers.record_rows import (
     party_row,
     release_row,
 )
+from tests.helpers.unchecked import append_unchecked
 from warehouse.errors import SankofaError
+from warehouse.mart.redaction import redacted_release
 from warehouse.mart.snapshot import Snapshot
-from warehouse.mart.withheld import WITHHELD_PARTIES, redacted_release, withhold_rows
+from warehouse.mart.withheld import WITHHELD_PARTIES, withhold_rows
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -129,6 +131,73 @@ def test_a_name_is_withheld_in_every_spelling_and_order(
     names = {row["name"] for row in rows(record, TENDER_PARTIES, tmp_path / "snapshot")}
     assert PERSON not in names
     assert "Roads Ltd" in names
+
+
+@pytest.mark.parametrize(
+    ("name", "spellings"),
+    [
+        (
+            PERSON,
+            [
+                "Dlamini, Nomsa Fictional",
+                "NOMSA  Fictional\nDlamini",
+                "Nómsa Fictional Dlamini",
+                "No\u0301msa Fictional Dlamini",
+                "Nomsa-Fictional Dlamini",
+                "Nomsa Ｆictional Dlamini",
+                "Nomsa ﬁctional Dlamini",
+            ],
+        ),
+        # Short words may be initials, letter by letter.
+        ("Li Wei", ["L. I. Wei", "Wei, Li", "LI\nWEI"]),
+        ("Straß Mª", ["STRASS MA", "Mª Strass"]),
+    ],
+)
+@pytest.mark.parametrize("escaped", [True, False])
+def test_releases_without_the_party_lose_the_name_in_every_spelling_and_order(
+    record: Record, tmp_path: Path, name: str, spellings: list[str], escaped: bool
+) -> None:
+    texts = [
+        json.dumps({"tender": {"title": f"Report of {spelling}!"}}, ensure_ascii=escaped)
+        for spelling in spellings
+    ]
+    releases = [release_row(100 + number, release=text) for number, text in enumerate(texts)]
+    load(record, TENDER_RELEASES, *releases)
+    load(record, TENDER_PARTIES, party_row(ocid="ocds-0099", name=name))
+    withhold(record, [name_subject(SECRET, name)], "reported", "op", SECRET)
+    titles = [
+        json.loads(row["release"])["tender"]["title"]
+        for row in rows(record, TENDER_RELEASES, tmp_path / "r")
+        if row["ocid"] >= "ocds-0100"
+    ]
+    assert titles == ["Report of [withheld]!"] * len(spellings)
+
+
+def test_a_release_with_only_the_words_of_a_name_is_served_as_it_is(
+    record: Record, tmp_path: Path
+) -> None:
+    text = '{"tender": {"title": "Dlamini Road, Nomsa: fictional", "value": {"amount": 1.50}}}'
+    load(record, TENDER_RELEASES, release_row(7, release=text))
+    withhold(record, [name_subject(SECRET, PERSON)], "reported", "op", SECRET)
+    assert text in {row["release"] for row in rows(record, TENDER_RELEASES, tmp_path / "r")}
+
+
+def test_a_stored_release_that_is_not_json_is_left_out_and_blocks_nothing(
+    record: Record, tmp_path: Path
+) -> None:
+    # As an older rule book let it in.
+    append_unchecked(record, TENDER_RELEASES, release_row(7, release=f'{{"tender": {PERSON}'))
+    load(record, TENDER_PARTIES, party_row(ocid="ocds-0007", name=PERSON))
+    withhold(record, [name_subject(SECRET, PERSON)], "reported", "op", SECRET)
+    loads = {each.name: record.load_seq(each) for each in RECORD_TABLES}
+    with Snapshot(tmp_path / "s", record, loads, "20260101.1") as snapshot:
+        withhold_rows(snapshot, SECRET)
+        snapshot.apply_rules()
+        snapshot.copy_record()
+        served = snapshot.read("SELECT ocid FROM tender_releases WHERE latest ORDER BY ocid")
+        assert served["ocid"].to_pylist() == ["ocds-0001", "ocds-0002"]
+        rules = snapshot.left_out()["rule"].to_pylist()
+        assert "a release has only members that may be served" in rules
 
 
 def test_initials_are_the_same_with_and_without_dots(record: Record, tmp_path: Path) -> None:
