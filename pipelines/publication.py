@@ -61,10 +61,10 @@ def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[
 
     ``portals`` are those of the installation.
 
-    The last two derive no table: a build is also made again if the code of its files, its mart
-    or its pages changes.
+    The last two derive no table: a build is also made again if the code of its files, its mart,
+    its pages, or of what is withheld changes.
     """
-    files = code_version("files", "assets.exports.export", "warehouse.mart.write")
+    files = code_version("files", "assets.exports.export", "warehouse.mart.build")
     return (
         entities.derivation(),
         Derivation(code_version(METRIC_SET, "assets.metrics.derive"), metrics.metrics),

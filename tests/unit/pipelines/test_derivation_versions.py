@@ -1,4 +1,4 @@
-"""Changed code of metrics, signals, organisations, files or pages is published by itself."""
+"""Changed code of metrics, signals, files, pages or what is withheld is published by itself."""
 
 import shutil
 from pathlib import Path
@@ -36,6 +36,9 @@ CHANGES = (
     ("assets/entities/resolve_parties.py", {"entities"}, {"entities"}),
     ("assets/pages/cards.py", {"pages"}, {"pages"}),
     ("assets/exports/parquet.py", {"files"}, {"files", "pages"}),
+    ("warehouse/mart/withheld.py", {"files"}, {"files"}),
+    ("warehouse/mart/redaction.py", {"files"}, {"files"}),
+    ("warehouse/names.py", {"files"}, ALL),
     ("warehouse/methodology/metrics.py", {"metrics-v1"}, ALL),
     ("assets/pages/static/site.css", {"pages"}, {"pages"}),
     ("assets/pages/templates/base.html", {"pages"}, {"pages"}),
