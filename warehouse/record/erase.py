@@ -17,7 +17,7 @@ from deltalake import DeltaTable, PostCommitHookProperties
 
 from warehouse.record import ledger
 from warehouse.record.index import delete_stale_indexes
-from warehouse.record.store import WRITER, Record, sql_text, try_commit_entries
+from warehouse.record.store import WRITER, Record, commit_entries, sql_text
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.tables import ErasedEntry
 
@@ -93,7 +93,7 @@ def enter_erasure(
         who=who,
         erased_at=datetime.now(UTC),
     )
-    try_commit_entries(record.table("erased"), [entry], {})
+    commit_entries(record, "erased", [entry])
     return entry
 
 

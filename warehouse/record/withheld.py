@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from warehouse.errors import SankofaError
 from warehouse.names import name_words
 from warehouse.record.erase import erasures
-from warehouse.record.store import Record, try_commit_entries
+from warehouse.record.store import Record, commit_entries
 from warehouse.record.tables import RecordTable
 from warehouse.tables import WithheldBy, WithheldEntry, WithheldKind
 
@@ -131,9 +131,7 @@ def check_secret(entries: Iterable[WithheldEntry], secret: bytes) -> None:
 
 def _enter(record: Record, entries: list[WithheldEntry]) -> list[WithheldEntry]:
     if entries:
-        # An append without a transaction number cannot conflict with another.
-        try_commit_entries(record.table("withheld"), entries, {})
-        record.compact_if_fragmented("withheld")
+        commit_entries(record, "withheld", entries)
     return entries
 
 

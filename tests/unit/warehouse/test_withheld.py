@@ -1,10 +1,12 @@
 """What an operator withheld is in no later build until it is released: party, document, row."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake.exceptions import CommitFailedError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +24,9 @@ from warehouse.errors import SankofaError
 from warehouse.mart.redaction import redacted_release
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.withheld import WITHHELD_PARTIES, withhold_rows
+from warehouse.record import store
 from warehouse.record.append import Load, append
+from warehouse.record.erase import enter_erasure, erasures
 from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
@@ -323,6 +327,24 @@ def test_what_is_released_is_served_again_and_both_entries_stay(
     assert withheld_now(record) == []
     assert PERSON in {row["name"] for row in rows(record, TENDER_PARTIES, tmp_path / "snapshot")}
     assert record.table("withheld").count() == 2
+
+
+def test_what_is_withheld_or_erased_is_entered_even_if_another_writer_comes_first(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conflicts = iter([CommitFailedError("another writer"), None] * 2)
+    commit = store.commit
+
+    def contested(*arguments: Any) -> None:
+        if (conflict := next(conflicts)) is not None:
+            raise conflict
+        commit(*arguments)
+
+    monkeypatch.setattr(store, "commit", contested)
+    (entry,) = withhold(record, [Subject("document", "d1")], "wrong file", "op", SECRET)
+    assert withheld_now(record) == [entry]
+    erased = enter_erasure(record, "d1", "test", datetime(2026, 1, 1, tzinfo=UTC), "why", "op")
+    assert erasures(record) == [erased]
 
 
 def test_the_list_of_withheld_parties_names_nobody(record: Record) -> None:
