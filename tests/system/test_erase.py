@@ -189,6 +189,23 @@ def test_rows_of_other_documents_stay_and_tables_are_append_only_again(tmp_path:
     assert record.table("loads").count() == 5
 
 
+def test_withdrawals_of_figures_that_the_document_never_showed_stay(tmp_path: Path) -> None:
+    record = fill(str(tmp_path / "record"))
+    # Of these, the erased document had shown the first, another document showed the second, and
+    # the third is a deletion by the publisher of a figure that we had never read.
+    days = [FIRST, SECOND, date(2023, 1, 1)]
+    moment = datetime(2026, 3, 1, tzinfo=UTC)
+    for day in days:
+        row = series_row("1", day, withdrawn=True, document="d4", observed_at=moment)
+        load(record, MACRO_SERIES, {**row, "value": None})
+    withdrawn = "SELECT period_start FROM {} WHERE withdrawn ORDER BY ALL"
+    found = record.query(withdrawn.format(record.relation("macro_series")))
+    assert found["period_start"].to_pylist() == days
+    erase(record)
+    found = record.query(withdrawn.format(record.relation("macro_series")))
+    assert found["period_start"].to_pylist() == days[1:]
+
+
 def test_the_writer_accepts_no_row_of_an_erased_document(tmp_path: Path) -> None:
     record = fill(str(tmp_path / "record"))
     erase(record)

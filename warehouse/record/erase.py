@@ -105,13 +105,15 @@ def erase_rows(record: Record, document: str) -> None:
     for table in RECORD_TABLES:
         # The ledger is completed from commits, which are deleted below.
         ledger.write_missing_entries(record, table)
+    # First, while the rows still say which figures the document had shown: killed in between, the
+    # erasure finds them again.
+    for table in RECORD_TABLES:
+        _delete_withdrawals(record, table, document)
     for name in _tables_with_documents(record):
         delta = record.table(name)
         with _deletions_allowed(delta):
             delta.delete(_of(document), WRITER, post_commithook_properties=_NO_HOOKS)
         record.forget(name)
-    for table in RECORD_TABLES:
-        _delete_orphans(record, table)
     for name in _tables_with_documents(record):
         _delete_old_files(record, name)
 
@@ -129,25 +131,29 @@ def _of(document: str) -> str:
     return f"(document = {sql_text(document)} OR document LIKE {sql_text(f'{document}-%')})"
 
 
-def _delete_orphans(record: Record, table: RecordTable) -> None:
-    """Delete withdrawals of figures that nothing shows any more.
+def _delete_withdrawals(record: Record, table: RecordTable, document: str) -> None:
+    """Delete withdrawals of figures that the document alone had shown.
 
-    A later document withdrew what the erased one had shown, and repeats its identity.
+    A later document withdrew them, and repeats their identity. A withdrawal of a figure that no
+    document ever showed is a statement of its own, and stays.
     """
     if record.stored_table(table.name) is None:
         return
-    orphans = record.query(f"""
-        SELECT DISTINCT sighting FROM {record.relation(table.name)} AS withdrawal
-        ANTI JOIN (SELECT * FROM {record.relation(table.name)} WHERE NOT withdrawn) AS shown
+    relation, of_document = record.relation(table.name), _of(document)
+    sightings = record.query(f"""
+        SELECT DISTINCT sighting FROM {relation} AS withdrawal
+        SEMI JOIN (SELECT * FROM {relation} WHERE NOT withdrawn AND {of_document}) AS erased
+          ON erased.figure = withdrawal.figure AND erased.figure_check = withdrawal.figure_check
+        ANTI JOIN (SELECT * FROM {relation} WHERE NOT withdrawn AND NOT {of_document}) AS shown
           ON shown.figure = withdrawal.figure AND shown.figure_check = withdrawal.figure_check
-        WHERE withdrawn
+        WHERE withdrawal.withdrawn
     """)["sighting"].to_pylist()
-    for chunk in _chunks(orphans):
+    for chunk in _chunks(sightings):
         delta = record.table(table.name)
-        sightings = ", ".join(str(int(sighting)) for sighting in chunk)
+        chosen = ", ".join(str(int(sighting)) for sighting in chunk)
         with _deletions_allowed(delta):
             delta.delete(
-                f"withdrawn AND sighting IN ({sightings})",
+                f"withdrawn AND sighting IN ({chosen})",
                 WRITER,
                 post_commithook_properties=_NO_HOOKS,
             )
