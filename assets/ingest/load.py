@@ -119,6 +119,7 @@ class _Loading:
     ) -> None:
         self._record, self._landing, self._source, self._state = record, landing, source, state
         self._is_logged = False
+        self._unwritten: list[FailureEntry] = []
         self._landed = {document.key: document for document in landed}
         # Reversed, so that the first document of a URL wins.
         self._first_read = {document.url: document.observed_at for document in reversed(landed)}
@@ -151,6 +152,7 @@ class _Loading:
             else:
                 readable.add(document.key)
                 del self.failed[document.key]
+        self._write_failures()
         return readable
 
     def batches(self, pending: list[Document]) -> Iterator[list[Document]]:
@@ -173,6 +175,12 @@ class _Loading:
 
     def load(self, batch: list[Document], refused: set[str]) -> list[LoadEntry]:
         """Read a batch and append it; documents that fail are left out."""
+        try:
+            return self._load(batch, refused)
+        finally:
+            self._write_failures()
+
+    def _load(self, batch: list[Document], refused: set[str]) -> list[LoadEntry]:
         load = Load(
             self._source.key,
             tuple(document.key for document in batch),
@@ -275,8 +283,13 @@ class _Loading:
         if not self._is_logged:
             log_failure(self._source, failure, error)
             self._is_logged = True
-        add_failures(self._record, [failure])
+        self._unwritten.append(failure)
         self.failed[document.key] = failure
+
+    def _write_failures(self) -> None:
+        """Record the failures of a batch, in one commit."""
+        failures, self._unwritten = self._unwritten, []
+        add_failures(self._record, failures)
 
     def _stream(self, document: Document) -> Stream | None:
         """Return the function that reads a document part by part; None if it is read whole."""

@@ -2,14 +2,21 @@
 
 from collections.abc import Sequence
 
+from warehouse.record.erase import erasures
 from warehouse.record.store import Record, commit_entries, sql_text
 from warehouse.tables import FailureEntry
 
 
 def add_failures(record: Record, failures: Sequence[FailureEntry]) -> None:
-    """Record failed attempts to read documents."""
-    if failures:
-        commit_entries(record, "failures", failures)
+    """Record failed attempts to read documents, but not those at documents erased meanwhile."""
+    if not failures:
+        return
+    # An erasure deletes every file that no commit names: also one whose commit is still to come.
+    with record.shared():
+        erased = {entry.document for entry in erasures(record)}
+        kept = [failure for failure in failures if failure.document.partition("-")[0] not in erased]
+        if kept:
+            commit_entries(record, "failures", kept)
 
 
 def sources_with_failures(record: Record) -> set[str]:

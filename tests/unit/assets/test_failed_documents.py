@@ -1,5 +1,6 @@
 """A parser that raises is our bug: its document stays unread, and is read once it is fixed."""
 
+import threading
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -19,9 +20,11 @@ from assets.parsing.parsed import Parsed, to_table
 from tests.helpers.monthly_portal import MonthlyPortal
 from tests.helpers.thoroughness import times
 from warehouse.record.append import Load, append
-from warehouse.record.failures import last_failures
+from warehouse.record.erase import enter_erasure, erase_rows
+from warehouse.record.failures import add_failures, last_failures
 from warehouse.record.landing import Document
 from warehouse.record.quarantine import quarantined_rows
+from warehouse.record.store import Record
 from warehouse.record.tables import MACRO_SERIES
 from warehouse.settings import read_settings
 
@@ -206,6 +209,38 @@ def test_trying_again_costs_no_more_with_more_failed_documents(
     assert tried == {f"tax={number}" for number in range(5)}
     portal.bugs = set()
     assert portal.load() == {"read": 5, "appended": 5}
+
+
+def test_failures_of_a_batch_are_one_commit(portal: MonthlyPortal) -> None:
+    portal.bugs = {"tax"}
+    for number in range(5):
+        portal.publish(1, b"tax=%d" % number, path=str(number))
+    assert portal.load() == {"failed": 5}
+    assert len(portal.record.files("failures")) == 1
+    assert len(last_failures(portal.record, "test")) == 5
+
+
+def test_failures_wait_for_an_erasure_and_leave_out_what_it_erased(portal: MonthlyPortal) -> None:
+    portal.bugs = {"tax"}
+    portal.publish(1, b"tax=1", path="a")
+    portal.publish(1, b"tax=2", path="b")
+    portal.load()
+    failures = list(last_failures(portal.record, "test").values())
+    erased = failures[0].document.partition("-")[0]
+    # As in another process: it shares no lock of threads.
+    writer = threading.Thread(
+        target=add_failures, args=(Record(portal.record.root), failures), daemon=True
+    )
+    with portal.record.exclusive():
+        moment = datetime(2026, 1, 1, tzinfo=UTC)
+        enter_erasure(portal.record, erased, "test", moment, "a request", "op")
+        writer.start()
+        writer.join(0.3)
+        assert writer.is_alive()
+        erase_rows(portal.record, erased)
+    writer.join(60)
+    stored = portal.record.query(f"SELECT document FROM {portal.record.relation('failures')}")
+    assert stored["document"].to_pylist() == [failures[1].document] * 2
 
 
 def test_a_failed_document_is_no_reason_to_start_a_load(portal: MonthlyPortal) -> None:
