@@ -54,7 +54,8 @@ def warc_exchanges(body: IO[bytes], on_problem: OnProblem) -> Iterator[Exchange]
         for missing in revisits.values():
             for revisit in missing:
                 url = (revisit.rec_headers.get_header("WARC-Target-URI") or "").strip("<>")
-                on_problem(f"{without_secrets(url)}: it repeats a response that this file lacks")
+                shown = without_secrets(url)
+                on_problem(f"{shown}: it repeats a response that is not in this file")
 
 
 @contextmanager
