@@ -1,14 +1,15 @@
 """Dagster's history of runs: remove what it repeats of a source, for an erasure."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 
 import dagster as dg
 
 from assets.ingest.assets import landed_key, table_key
 from assets.source import Source
-from pipelines.jobs import instance
+from pipelines.jobs import INGEST, instance
+from pipelines.schedules import fetch_job
 from warehouse.settings import Settings
 
 _PAGE = 500
@@ -25,9 +26,7 @@ def forget_runs(settings: Settings, source: Source) -> None:
     with instance(settings) as dagster_instance:
         # A run that failed has materialised nothing, but its error may repeat what it read.
         chosen = {
-            run.run_id
-            for run in dagster_instance.get_runs()
-            if not set(keys).isdisjoint(run.asset_selection or ())
+            run.run_id for run in dagster_instance.get_runs() if _may_have_read(run, source, keys)
         }
         chosen |= {run_id for key in keys for run_id in _runs(dagster_instance, key)}
         for run_id in chosen:
@@ -38,6 +37,13 @@ def forget_runs(settings: Settings, source: Source) -> None:
         with closing(sqlite3.connect(path, isolation_level=None, timeout=60)) as database:
             database.execute("VACUUM")
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _may_have_read(run: dg.DagsterRun, source: Source, keys: Collection[dg.AssetKey]) -> bool:
+    if run.asset_selection is None:
+        # A whole job, as schedules run it.
+        return run.job_name in (INGEST, fetch_job(landed_key(source)))
+    return not run.asset_selection.isdisjoint(keys)
 
 
 def _runs(dagster_instance: dg.DagsterInstance, key: dg.AssetKey) -> Iterator[str]:

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
@@ -13,6 +14,9 @@ from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
 from assets.source import fictional
 from pipelines.erasing import erase_documents, find_documents
+from pipelines.ingest_definitions import ingest_definitions
+from pipelines.jobs import instance
+from pipelines.run_history import forget_runs
 from tests.helpers.found_bytes import files_with
 from tests.helpers.installation import BriefPublication, publication, settings_of
 from tests.helpers.record_rows import FIRST, SECOND, load, party_row, series_row
@@ -139,6 +143,27 @@ def test_without_a_new_build_nothing_is_served_if_the_operator_says_so(here: Set
         erase_documents(here, found, "a request", refuse, unpublish=True)
     assert builds_at(here.marts).current() is None
     assert files_with(here.home, SECRET) == []
+
+
+def test_runs_of_whole_jobs_that_read_the_source_are_forgotten(here: Settings) -> None:
+    jobs = ingest_definitions(here)
+    of_another = frozenset({dg.AssetKey("ecb_macro_series")})
+    runs = {
+        ("ingest", None): False,
+        ("fetch_za_etenders_landed", None): False,
+        ("fetch_ecb_landed", None): True,
+        ("ingest", of_another): True,
+    }
+    with instance(here) as dagster_instance:
+        for name, chosen in runs:
+            job = jobs.resolve_job_def(name)
+            dagster_instance.create_run_for_job(
+                job, status=dg.DagsterRunStatus.FAILURE, asset_selection=chosen
+            )
+    forget_runs(here, ZA)
+    with instance(here) as dagster_instance:
+        left = {(run.job_name, run.asset_selection) for run in dagster_instance.get_runs()}
+    assert left == {run for run, stays in runs.items() if stays}
 
 
 # The record alone: what is deleted, what stays, and that a killed erasure can be finished.
