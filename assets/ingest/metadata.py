@@ -7,7 +7,7 @@ import dagster as dg
 from sqlmodel import SQLModel
 
 from assets.source import Source
-from warehouse.record.store import Record
+from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import TABLES_WITHOUT_PEOPLE, RecordTable, arrow_schema
 from warehouse.tables import LoadEntry
 
@@ -17,6 +17,7 @@ _COUNT_WORDS = {"held": "already stored"}
 
 # Dagster keeps metadata for ever, out of reach of what is withheld later.
 _HIDDEN = "not shown: rows of this table can hold personal data"
+_UNREADABLE = "see `sankofa quarantine list`"
 _ROWS = 5
 _CELL = 60
 
@@ -76,11 +77,19 @@ def _sample(record: Record, source: Source, table: RecordTable) -> str:
 
 
 def _reasons(record: Record, source: Source, table: RecordTable) -> str:
-    """Return a Markdown table of the most frequent reasons for quarantine."""
+    """Return a Markdown table of the most frequent reasons for quarantine.
+
+    A reason quotes a value: of tables that may name people, only the column at fault is given.
+    """
+    why = "reason"
+    if table not in TABLES_WITHOUT_PEOPLE:
+        columns = ", ".join(map(sql_text, arrow_schema(table.row).names))
+        column = "regexp_extract(reason, '^(?:row [0-9]+, )?([a-z0-9_]+): ', 1)"
+        why = f"CASE WHEN {column} IN ({columns}) THEN {column} ELSE '{_UNREADABLE}' END"
     result = record.query(
-        f"SELECT count(*) AS records, reason AS why FROM {record.relation('quarantine')} "
+        f"SELECT count(*) AS records, {why} AS why FROM {record.relation('quarantine')} "
         f"WHERE source = '{source.key}' AND table_name = '{table.name}' "
-        f"GROUP BY reason ORDER BY records DESC, reason LIMIT {_ROWS}"
+        f"GROUP BY ALL ORDER BY records DESC, why LIMIT {_ROWS}"
     )
     return _markdown(result.column_names, result.to_pylist(), 200)
 
