@@ -17,6 +17,7 @@ from warehouse.mart.builds import builds_at
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import RECORD_TABLES
+from warehouse.record.withheld import withheld_fingerprint
 from warehouse.settings import Settings
 
 # What to do in a home in which nothing is loaded.
@@ -39,10 +40,28 @@ def begin_with(settings: Settings) -> str:
     return "run `sankofa publish`" if is_loaded(Record(settings.record)) else BEGIN
 
 
-def roll_back(settings: Settings, data_version: str | None = None, drop: bool = False) -> str:
+def builds_before_withheld(settings: Settings) -> list[str]:
+    """Return the builds made before the last change of what is withheld or erased."""
+    fingerprint = withheld_fingerprint(Record(settings.record))
+    builds = builds_at(settings.marts)
+    return [
+        name
+        for name in (builds.names() if fingerprint else ())
+        if f"withheld {fingerprint}" not in builds.metadata(name).get("made_from", "")
+    ]
+
+
+def roll_back(
+    settings: Settings,
+    data_version: str | None = None,
+    drop: bool = False,
+    *,
+    even_with_withheld: bool = False,
+) -> str:
     """Switch readers to an older build, by default the previous one; return its name.
 
-    With ``drop`` the build served until now is deleted, with its exports and pages.
+    With ``drop`` the build served until now is deleted, with its exports and pages. A build made
+    before something was withheld is refused, unless ``even_with_withheld``.
     """
     builds = builds_at(settings.marts)
     with builds.publishing_lock():
@@ -53,6 +72,12 @@ def roll_back(settings: Settings, data_version: str | None = None, drop: bool = 
             mart = Mart(settings.marts)
             mart.at(name).build()
             mart.close()
+        if not even_with_withheld and name in builds_before_withheld(settings):
+            raise SankofaError(
+                f"{name} was made before the last change of what is withheld or erased, and may "
+                "contain it; `sankofa publish` makes a build without it. If you have looked and "
+                "it may be served, use --even-with-withheld"
+            )
         builds.switch(name)
         if name in PublishedExports(settings.exports).versions():
             switch_latest(settings.exports, name)

@@ -106,12 +106,18 @@ def drop(data_versions: tuple[str, ...], all_others: bool, as_json: bool) -> Non
 @click.option(
     "--drop", is_flag=True, help="Delete the build being served: its files, pages and pins."
 )
+@click.option(
+    "--even-with-withheld",
+    is_flag=True,
+    help="Also serve a build that was made before something was withheld.",
+)
 @json_option
-def rollback(data_version: str | None, drop: bool, as_json: bool) -> None:
+def rollback(data_version: str | None, drop: bool, even_with_withheld: bool, as_json: bool) -> None:
     """Serve DATA_VERSION again (default: the build before the current one)."""
     from pipelines.builds import roll_back
 
-    name = roll_back(read_settings(os.environ), data_version, drop)
+    settings = read_settings(os.environ)
+    name = roll_back(settings, data_version, drop, even_with_withheld=even_with_withheld)
     if as_json:
         print_json({"data_version": name})
     else:

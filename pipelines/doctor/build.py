@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pipelines.builds import BEGIN, BuildInfo, is_loaded, list_builds
+from pipelines.builds import BEGIN, BuildInfo, builds_before_withheld, is_loaded, list_builds
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
 from warehouse.record.erase import erasures, stored_rows
 from warehouse.record.store import Record
-from warehouse.record.withheld import withheld_fingerprint
 
 
 def build(context: CheckContext) -> Iterator[Finding]:
@@ -69,15 +68,9 @@ def held_back(context: CheckContext) -> Iterator[Finding]:
                 f"the erasure of {entry.document} was interrupted",
                 f'`sankofa erase {entry.document} --why "{entry.why}"`',
             )
-    fingerprint = withheld_fingerprint(record)
-    current = builds.current()
-    if not fingerprint or current is None:
+    current, behind = builds.current(), builds_before_withheld(context.settings)
+    if current is None:
         return
-    behind = [
-        name
-        for name in names
-        if f"withheld {fingerprint}" not in builds.metadata(name).get("made_from", "")
-    ]
     if current in behind:
         says = "the build being served still contains what was withheld since"
         yield fault("withheld", says, "`sankofa publish`")

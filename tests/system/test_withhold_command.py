@@ -169,6 +169,22 @@ def test_dropped_builds_are_gone_with_files_and_pages_and_pins_say_so(here: Sett
     assert run("builds", "drop", "--all-others")[1].strip() == "there is no other build"
 
 
+def test_readers_are_not_rolled_back_to_a_build_with_what_was_withheld_since(
+    here: Settings,
+) -> None:
+    older = str(builds_at(here.marts).current())
+    run("withhold", PERSON, "--why", "reported")
+    newer = publish(Record(here.record), here.marts, "notice")
+    status, said = run("rollback")
+    assert (status, f"{older} was made before" in said) == (1, True)
+    assert "`sankofa publish`" in said
+    assert builds_at(here.marts).current() == newer
+    assert run("rollback", "--even-with-withheld")[0] == 0
+    assert builds_at(here.marts).current() == older
+    # The newer build follows what is withheld.
+    assert run("rollback", newer)[0] == 0
+
+
 def test_the_build_that_is_served_and_unknown_ones_are_not_dropped(here: Settings) -> None:
     current = str(builds_at(here.marts).current())
     with pytest.raises(SankofaError, match="is being served"):
