@@ -18,6 +18,7 @@ from pipelines.users import current_user
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
 from warehouse.mart.left_out import ROW_IDS
+from warehouse.mart.redaction import Redaction, may_mention
 from warehouse.mart.served_rows import PARTY_ID
 from warehouse.names import plain_name
 from warehouse.read.mart import Mart
@@ -59,13 +60,17 @@ _LOOKED_FOR = (
 
 @dataclass(frozen=True)
 class Match:
-    """What a text means in the record, and the rows that withholding it concerns."""
+    """What a text means in the record, and the rows that withholding it concerns.
+
+    ``not_covered`` are contracting processes with the name in a text, where it stays.
+    """
 
     kind: WithheldKind
     meaning: str
     subjects: tuple[Subject, ...] = field(repr=False)
     rows: Mapping[str, int]
     examples: tuple[str, ...]
+    not_covered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,19 +90,32 @@ def withhold_text(
     """
     finder = Finder(settings)
     found = finder.find(text)
-    if found is None and in_advance:
-        found = Match("party", f"the name {text!r}, in advance", (finder.name(text),), {}, ())
     if found is None:
-        raise SankofaError(
-            f"{text!r} is nowhere in the record; looked for {_LOOKED_FOR}. To withhold a name "
-            "before it arrives, use --in-advance"
-        )
+        mentions = finder.mentions(text)
+        if not in_advance:
+            raise SankofaError(_not_found(text, mentions))
+        meaning = f"the name {text!r}, from when a party or an organisation of that name arrives"
+        found = Match("party", meaning, (finder.name(text),), {}, (), mentions)
     _refuse_names(why, text, found)
     check_secret(withheld_now(finder.record), finder.secret)
     if dry_run:
         return Change(found, ())
     new = withhold(finder.record, found.subjects, why, current_user(), finder.secret)
     return Change(found, tuple(new))
+
+
+def _not_found(text: str, mentions: Sequence[str]) -> str:
+    if mentions:
+        return (
+            f"{text!r} is the name of no party and no organisation, but a text has it in "
+            f"{', '.join(mentions)}. Names are only taken out of texts if a party bears them: "
+            "withhold these processes (`sankofa withhold OCID`), and use --in-advance for the "
+            "case that the party arrives"
+        )
+    return (
+        f"{text!r} is nowhere in the record; looked for {_LOOKED_FOR}. To withhold a name "
+        "before it arrives, use --in-advance"
+    )
 
 
 def release_text(settings: Settings, text: str, why: str, *, dry_run: bool = False) -> Change:
@@ -150,6 +168,13 @@ class Finder:
     def name(self, text: str) -> Subject:
         """Return the subject of a text as the name of a party."""
         return name_subject(self.secret, text)
+
+    def mentions(self, name: str) -> tuple[str, ...]:
+        """Return the ocids of stored releases that have a name in a text."""
+        redaction = Redaction([name])
+        condition = f"release IS NOT NULL AND ({may_mention([name])})"
+        found = self._rows(TENDER_RELEASES, "ocid, release", condition)
+        return tuple(sorted({ocid for ocid, text in found if redaction.release(text) != text}))
 
     def find(self, text: str) -> Match | None:
         """Return what a text means; the first of the meanings that has any row."""

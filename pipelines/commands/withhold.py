@@ -174,6 +174,7 @@ def _show(change: "Change", done: str, dry_run: bool, as_json: bool) -> None:
                 "meaning": found.meaning,
                 "rows": found.rows,
                 "examples": found.examples,
+                "not_covered": found.not_covered,
                 done: [entry.withheld_id for entry in change.entries],
             }
         )
@@ -184,6 +185,11 @@ def _show(change: "Change", done: str, dry_run: bool, as_json: bool) -> None:
         print_table(columns, ((name, f"{count:,}") for name, count in found.rows.items()))
     for example in found.examples:
         click.echo(f"  {example}")
+    if found.not_covered:
+        click.echo(
+            f"NOT withheld: the name stays in texts of {', '.join(found.not_covered)} until a "
+            "party bears it; withhold these processes too (`sankofa withhold OCID`)"
+        )
     if dry_run:
         click.echo("nothing was changed: this is a dry run")
     elif not change.entries:

@@ -131,6 +131,24 @@ def test_what_is_nowhere_is_refused_and_the_message_says_what_was_looked_for(
     assert (status, "is not withheld" in said) == (1, True)
 
 
+def test_a_name_that_stands_only_in_texts_is_said_not_to_be_covered(here: Settings) -> None:
+    text = json.dumps({"tender": {"title": "Report of Fictional, Thandi Mokoena"}})
+    load(Record(here.record), TENDER_RELEASES, release_row(7, release=text))
+    name = "Thandi Mokoena Fictional"
+    status, said = run("withhold", name, "--why", "reported")
+    assert (status, "a text has it in ocds-0007" in said) == (1, True)
+    assert run("withheld")[1].strip() == "nothing is withheld"
+    status, said = run("withhold", name, "--why", "reported", "--in-advance")
+    assert (status, "NOT withheld: the name stays in texts of ocds-0007" in said) == (0, True)
+    assert json.loads(run("withhold", name, "--why", "reported", "--in-advance", "--json")[1])[
+        "not_covered"
+    ] == ["ocds-0007"]
+    # Once a party bears the name, the text loses it.
+    load(Record(here.record), TENDER_PARTIES, party_row(ocid="ocds-0008", name=name))
+    publish(Record(here.record), here.marts, "notice")
+    assert "Report of [withheld]" in served_names(here)
+
+
 def test_the_reason_may_not_repeat_the_name(here: Settings) -> None:
     status, said = run("withhold", PERSON, "--why", f"{PERSON} is a person")
     assert (status, "without the name" in said) == (1, True)
