@@ -18,13 +18,14 @@ from warehouse.record.erase import (
     enter_erasure,
     erase_rows,
     erasures,
+    sources_with,
     stored_rows,
     versions_with,
 )
 from warehouse.record.landing import Landing
-from warehouse.record.store import Record, sql_text
-from warehouse.record.tables import RECORD_TABLES
+from warehouse.record.store import Record
 from warehouse.settings import Settings
+from warehouse.tables import ErasedEntry
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Erasure:
     """
 
     document: str
-    source: str
+    sources: tuple[str, ...]
     addresses: tuple[str, ...]
     rows: dict[str, int]
     data_versions: tuple[str, ...]
@@ -71,24 +72,15 @@ def _describe(landing: Landing, record: Record, document: str) -> Erasure | None
     addresses = tuple(dict.fromkeys(note.url for note in notes))
     others = [other.sha256 for url in addresses for other in landing.find(url=url)]
     versions = entries[0].data_versions if entries else versions_with(record, document)
-    source = notes[0].source if notes else entries[0].source if entries else ""
+    sources = (*(note.source for note in notes), *sources_with(record, document))
     return Erasure(
         document,
-        source or _source(record, document),
+        tuple(dict.fromkeys(sources)),
         addresses,
         rows,
         tuple(versions),
         tuple(other for other in dict.fromkeys(others) if other != document),
     )
-
-
-def _source(record: Record, document: str) -> str:
-    """Return the source of a document that the landing no longer has."""
-    tables = " UNION ALL ".join(
-        f"SELECT source FROM {record.relation(name)} WHERE document = {sql_text(document)}"
-        for name in (*(table.name for table in RECORD_TABLES), "quarantine")
-    )
-    return str(record.query(f"SELECT min(source) AS source FROM ({tables})")["source"][0].as_py())
 
 
 def erase_documents(
@@ -111,22 +103,16 @@ def erase_documents(
     # Nobody publishes or loads meanwhile: neither could see half of an erasure.
     with builds.publishing_lock(), record.exclusive():
         for erasure in found:
-            observed = [note.observed_at for note in landing.find(sha256=erasure.document)]
-            entry = enter_erasure(
-                record,
-                erasure.document,
-                erasure.source,
-                min(observed, default=datetime(1970, 1, 1, tzinfo=UTC)),
-                why,
-                current_user(),
-            )
-            affected.update(entry.data_versions)
+            for source in erasure.sources:
+                entry = _enter(record, landing, erasure.document, source, why)
+                affected.update(entry.data_versions)
             landing.erase(erasure.document)
             erase_rows(record, erasure.document)
-            _delete_sample_files(settings.sample / erasure.source, erasure.document)
-            for source in sources_of(settings):
-                if source.key == erasure.source:
-                    forget_runs(settings, source)
+            for source in erasure.sources:
+                _delete_sample_files(settings.sample / source, erasure.document)
+            for declared in sources_of(settings):
+                if declared.key in erasure.sources:
+                    forget_runs(settings, declared)
         # Snapshots of rejected and of killed publications contain rows of any document.
         shutil.rmtree(settings.work, ignore_errors=True)
     names = sorted(affected)
@@ -137,6 +123,12 @@ def erase_documents(
         replaced = publish()
     withdraw_builds(settings, names, erased_reason())
     return replaced
+
+
+def _enter(record: Record, landing: Landing, document: str, source: str, why: str) -> ErasedEntry:
+    notes = [note for note in landing.find(sha256=document) if note.source == source]
+    first = min((note.observed_at for note in notes), default=datetime(1970, 1, 1, tzinfo=UTC))
+    return enter_erasure(record, document, source, first, why, current_user())
 
 
 def erased_reason() -> str:

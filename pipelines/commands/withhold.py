@@ -146,7 +146,7 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
         print_json({"erased": not dry_run, "documents": found, "data_version": replaced})
         return
     for erasure in found:
-        click.echo(f"document {erasure.document} of {erasure.source}")
+        click.echo(f"document {erasure.document} of {', '.join(erasure.sources)}")
         for label, names in (
             ("read from", erasure.addresses),
             ("rows", [f"{name} {count:,}" for name, count in erasure.rows.items()]),

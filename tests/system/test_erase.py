@@ -10,8 +10,10 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from assets.ingest.assets import landed_key
 from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
+from assets.ingest.sources import SOURCES
 from assets.source import fictional
 from pipelines.erasing import erase_documents, find_documents
 from pipelines.ingest_definitions import ingest_definitions
@@ -36,6 +38,8 @@ from warehouse.settings import Settings
 
 URL = f"{fictional(ZA).base_url}/a.json"
 SECRET = "Xyzzy Secretive Trading"
+# Another portal of such packages.
+OTHER = next(source for source in SOURCES if source.key == "ug-ppda")
 COMPANY = f"{SECRET} (Pty) Ltd"
 
 
@@ -121,6 +125,34 @@ def test_what_later_documents_repeat_is_read_from_them(here: Settings) -> None:
     ]
     # And only once.
     assert ingest(here) == {"landed": 0}
+
+
+def test_a_document_of_two_sources_is_erased_from_both(here: Settings) -> None:
+    landing, record = Landing(here.landing), Record(here.record)
+    folder = here.sample / ZA.key
+    for path in sorted(folder.glob("*/*.json")):
+        copy = here.sample / OTHER.key / path.relative_to(folder)
+        copy.parent.mkdir(parents=True)
+        copy.write_bytes(path.read_bytes())
+    land_sample(landing, here.sample, OTHER)
+    load_source(record, landing, OTHER)
+    with instance(here) as dagster_instance:
+        for name in ("fetch_za_etenders_landed", f"fetch_{landed_key(OTHER).to_user_string()}"):
+            dagster_instance.create_run_for_job(ingest_definitions(here).resolve_job_def(name))
+    (found,) = find_documents(here, URL)
+    assert set(found.sources) == {ZA.key, OTHER.key}
+
+    erase_documents(here, [found], "a request", str)
+
+    assert files_with(here.home, SECRET) == []
+    record = Record(here.record)
+    assert {entry.source for entry in erasures(record)} == {ZA.key, OTHER.key}
+    with instance(here) as dagster_instance:
+        assert dagster_instance.get_runs() == []
+    # The later document of each is read again: it may repeat what the erased one said.
+    for source in (ZA, OTHER):
+        read = {key for entry in load_source(record, landing, source) for key in entry.documents}
+        assert read == landing.keys(source.key) != set()
 
 
 def test_a_document_that_is_not_there_is_named(here: Settings) -> None:

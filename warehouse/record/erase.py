@@ -29,11 +29,11 @@ _NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_lo
 
 
 def erasures(record: Record) -> list[ErasedEntry]:
-    """Return every erasure, in the order of entry; a document has one."""
+    """Return every erasure, in the order of entry; a document has one for each of its sources."""
     if not record.files("erased"):
         return []
     rows = record.query(
-        f"SELECT * FROM {record.relation('erased')} ORDER BY erased_at, document"
+        f"SELECT * FROM {record.relation('erased')} ORDER BY erased_at, document, source"
     ).to_pylist()
     return [ErasedEntry.model_validate(row) for row in rows]
 
@@ -49,6 +49,15 @@ def stored_rows(record: Record, document: str) -> dict[str, int]:
         for name in _tables_with_documents(record)
     }
     return {name: count for name, count in counts.items() if count}
+
+
+def sources_with(record: Record, document: str) -> list[str]:
+    """Return the sources of which a document has rows, or was erased."""
+    names = [name for name in (*_tables_with_documents(record), "erased") if record.files(name)]
+    sources = " UNION ".join(
+        f"SELECT source FROM {record.relation(name)} WHERE {_of(document)}" for name in names
+    )
+    return sorted(record.query(sources)["source"].to_pylist()) if sources else []
 
 
 def documents_like(record: Record, beginning: str) -> set[str]:
@@ -80,9 +89,12 @@ def versions_with(record: Record, document: str) -> list[str]:
 def enter_erasure(
     record: Record, document: str, source: str, first_observed_at: datetime, why: str, who: str
 ) -> ErasedEntry:
-    """Enter the erasure of a document, once, before anything is deleted; return the entry."""
+    """Enter the erasure of a document of a source, before anything is deleted; return the entry.
+
+    It is entered once.
+    """
     for entry in erasures(record):
-        if entry.document == document:
+        if (entry.document, entry.source) == (document, source):
             return entry
     entry = ErasedEntry(
         document=document,

@@ -96,7 +96,7 @@ def withheld_now(record: Record) -> list[WithheldEntry]:
 def withheld_fingerprint(record: Record) -> str:
     """Return a hash of what is withheld and erased; another one means another build."""
     withheld = sorted(entry.withheld_id for entry in withheld_now(record))
-    erased = sorted(entry.document for entry in erasures(record))
+    erased = sorted({entry.document for entry in erasures(record)})
     if not withheld and not erased:
         return ""
     return hashlib.sha256(repr((withheld, erased)).encode()).hexdigest()[:16]
