@@ -95,9 +95,12 @@ def ingest_each(
             runnable.append(source)
     if not runnable:
         return
+    landing = Landing(settings.landing)
     with open_runner(settings) as runner, ProgressDisplay() as display, listening(display.show):
         outcomes = (
-            _live(runner, runnable, days, display) if live else load(runner, runnable, display)
+            _live(runner, landing, runnable, days, display)
+            if live
+            else load(runner, runnable, display)
         )
         for outcome in outcomes:
             with display.paused():
@@ -117,12 +120,17 @@ def _selected_sources(settings: Settings, keys: tuple[str, ...]) -> list[Source]
 
 
 def _live(
-    runner: Runner, sources: Iterable[Source], days: _Days, display: ProgressDisplay
+    runner: Runner,
+    landing: Landing,
+    sources: Iterable[Source],
+    days: _Days,
+    display: ProgressDisplay,
 ) -> Iterator[Outcome]:
     """Fetch each source in a run of its own, since each has its own partitions, and load it."""
     for source in sources:
         fetched = _fetch(runner, source, days, display)
-        if fetched.failed is not None:
+        # In a home without any document a load would take the sample world.
+        if fetched.failed is not None or landing.world() is None:
             yield fetched
             continue
         for loaded in load(runner, [source], display):

@@ -33,6 +33,7 @@ from warehouse.record.tables import (
     TENDER_RELEASES,
     RecordTable,
 )
+from warehouse.record.worlds import world_of
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.tables import DERIVED
 
@@ -170,7 +171,8 @@ def published_build(
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Publish in one step; a failed audit fails the step, and the build before stays."""
     refuse_empty(storage.record())
-    notice = SAMPLE_NOTICE if storage.landing().world() == "fictional" else NOTICE
+    world = world_of(storage.record(), storage.landing())
+    notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
     publication = publishing.publication(notice, config.confirm_loss)
     try:
         data_version = publication.run(storage.record())

@@ -44,6 +44,10 @@ def ingest_recordings(settings: Settings, options: RecordingOptions) -> Iterator
             landed = _land(landing, source, entries)
             if source.fetch is not None:
                 runner.observe(landed_key(source), {"recordings": len(entries), **_counts(landed)})
+            if landing.world() is None:
+                # Nothing could be landed, and a load would take the sample world.
+                yield landed
+                continue
             for loaded in load(runner, [source], display):
                 with display.paused():
                     yield replace(

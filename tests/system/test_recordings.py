@@ -221,6 +221,22 @@ def test_recordings_and_the_sample_world_are_never_mixed(
     assert not (tmp_path / "real" / "sample").exists()
 
 
+def test_a_recording_of_which_nothing_can_be_read_does_not_take_the_sample_world(
+    tmp_path: Path, in_home: Callable[..., Result]
+) -> None:
+    sample = tmp_path / "home" / "sample" / "h10" / "2024-03-01" / "monthly.csv"
+    sample.parent.mkdir(parents=True)
+    sample.write_bytes(H10)
+    (tmp_path / "bad.har").write_text("no HAR")
+    assert in_home("home", "ingest", "h10", tmp_path / "bad.har").exit_code == 1
+    assert Landing(str(tmp_path / "home" / "landing")).world() is None
+    with Replay() as server:
+        server.on("/monthly.csv", Reply(b"", status=304))
+        mirror = {"BASE_H10": server.base, "H10_CADENCES": "monthly"}
+        in_home("home", "ingest", "h10", "--live", **mirror)
+    assert Landing(str(tmp_path / "home" / "landing")).world() is None
+
+
 def test_no_path_reaches_the_landing_or_the_record(
     tmp_path: Path, in_home: Callable[..., Result]
 ) -> None:

@@ -1,13 +1,18 @@
 """A landing holds documents of real sources or of fictional ones, never of both."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
+from tests.helpers.record_rows import load, series_row
 from warehouse.errors import LandingError, MixedWorlds
 from warehouse.record.landing import FetchedResponse, Landing, World
+from warehouse.record.store import Record
+from warehouse.record.tables import MACRO_SERIES
+from warehouse.record.worlds import world_of
 
+DAY = date(2026, 1, 1)
 MOMENT = datetime(2026, 2, 20, 6, tzinfo=UTC)
 URLS: dict[World, str] = {
     "real": "https://stats.example/cpi.csv",
@@ -84,7 +89,16 @@ def test_a_damaged_mark_is_named(tmp_path: Path) -> None:
         "http://mirror.local/cpi.csv",
         "http://printer.localhost./cpi.csv",
         "http://[bad/cpi.csv",
+        "http://127.1/cpi.csv",
+        "http://0x7f.0.0.1/cpi.csv",
+        "http://2130706433/cpi.csv",
+        "http://stats.test/cpi.csv",
+        "http://stats.home/cpi.csv",
+        "http://stats.corp/cpi.csv",
+        "http://stats.invalid/cpi.csv",
         "https://fictional.example/stats/cpi.csv",
+        "http://fictional.example/stats/cpi.csv",
+        "https://FICTIONAL.example./stats/cpi.csv",
     ],
 )
 def test_only_an_address_of_a_publisher_is_landed_for_a_real_source(
@@ -104,3 +118,26 @@ def test_any_public_address_is_landed(tmp_path: Path, url: str) -> None:
 def test_a_fictional_source_has_no_address_of_a_publisher(tmp_path: Path) -> None:
     with pytest.raises(LandingError, match="none but addresses of the sample world"):
         Landing(str(tmp_path)).land(response("fictional", URLS["real"]))
+
+
+@pytest.mark.parametrize(("landed", "loaded"), [("real", "fictional"), ("fictional", "real")])
+def test_a_record_with_rows_of_the_other_world_is_not_published(
+    tmp_path: Path, landed: World, loaded: World
+) -> None:
+    landing, record = Landing(str(tmp_path / "landing")), Record(str(tmp_path / "record"))
+    landing.land(response(landed))
+    load(record, MACRO_SERIES, series_row("1", DAY, source_ref=f"{URLS[landed]}#/1"))
+    assert world_of(record, landing) == landed
+    load(record, MACRO_SERIES, series_row("2", DAY, source_ref=f"{URLS[loaded]}#/2"))
+    for opened in (landing, Landing(str(tmp_path / "deleted"))):
+        with pytest.raises(
+            MixedWorlds, match=r"record has \w+ rows, for example of macro_series: "
+        ):
+            world_of(record, opened)
+
+
+@pytest.mark.parametrize("world", ["real", "fictional"])
+def test_a_record_whose_landing_is_gone_is_judged_by_its_rows(tmp_path: Path, world: World) -> None:
+    landing, record = Landing(str(tmp_path / "landing")), Record(str(tmp_path / "record"))
+    load(record, MACRO_SERIES, series_row("1", DAY, source_ref=f"{URLS[world]}#/1"))
+    assert world_of(record, landing) == world
