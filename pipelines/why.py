@@ -301,14 +301,16 @@ class _Inquiry:
         by_document: dict[str, list[Mapping[str, Any]]] = {}
         for row in stored:
             by_document.setdefault(row["document"], []).append(row)
+        # Reversed, so that the first reading of a document wins.
+        landed = reversed(self._landing.find(sha256=tuple(by_document)))
+        urls = {note.sha256: note.url for note in landed}
         for document, rows in by_document.items():
-            notes = self._landing.find(sha256=document)
             yield Mention(
                 document,
                 rows[0]["source"],
-                notes[0].url if notes else rows[0]["source_ref"].partition("#")[0],
+                urls.get(document, rows[0]["source_ref"].partition("#")[0]),
                 min(row["observed_at"] for row in rows),
-                "read" if notes else "read; its body is no longer landed",
+                "read" if document in urls else "read; its body is no longer landed",
                 len(rows),
             )
         sources = {rows[0]["source"] for rows in by_document.values()}

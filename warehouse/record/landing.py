@@ -181,10 +181,12 @@ class Landing:
             if sha256 in path.rsplit("/", 1)[-1]:
                 self._files.delete_file(path)
 
-    def find(self, *, url: str | None = None, sha256: str | None = None) -> list[Document]:
+    def find(
+        self, *, url: str | None = None, sha256: str | tuple[str, ...] | None = None
+    ) -> list[Document]:
         """Return the documents of all sources that were read from a URL, or have a SHA-256.
 
-        The beginning of the SHA-256 is enough.
+        The beginning of the SHA-256 is enough; of several, each is looked for.
         """
         paths = [
             path

@@ -71,6 +71,16 @@ def test_the_same_bytes_from_two_addresses_are_stored_once(
     assert len(landing.documents("test")) == 2
 
 
+def test_several_documents_are_found_at_once_by_the_beginnings_of_their_hashes(
+    landing: Landing,
+) -> None:
+    urls = [f"https://example.org/{name}.json" for name in "abc"]
+    a, b, _ = (landing.land(response(url.encode(), url))[0] for url in urls)
+    assert landing.find(sha256=(a.sha256, b.sha256[:12])) == [a, b]
+    assert landing.find(sha256=a.sha256) == [a]
+    assert landing.find(sha256=()) == []
+
+
 def test_a_return_to_earlier_bytes_is_a_new_document_of_the_same_body(
     landing: Landing, tmp_path: Path
 ) -> None:
