@@ -85,11 +85,11 @@ def data_dictionary() -> str:
         "## Rules of rows",
         "A row that fails a rule is quarantined when it is read. If it was stored before the rule "
         "existed, a build leaves it out, as if it had never been read, and counts it; above a "
-        f"share of {BLOCKS_ABOVE:.0%} of a table's rows (and more than {MAX_ROWS} of them) "
-        "nothing is published until a person has confirmed it. Names and contacts are judged by "
-        "the organisation check at every publication. Besides the rules below, a column that may "
-        "not be null may not be empty, a withdrawal has no content, and dates lie between "
-        f"{EARLIEST} and {LATEST}.",
+        f"share of {BLOCKS_ABOVE:.0%} of the rows of a table, or of one source in it (and more "
+        f"than {MAX_ROWS} of them), nothing is published until a person has confirmed it. "
+        "Names and contacts are judged by the organisation check at every publication. "
+        "Besides the rules below, a column that may not be null may not be empty, a withdrawal "
+        f"has no content, and dates lie between {EARLIEST} and {LATEST}.",
         _table(("table", "rule"), _rules()),
     )
     return "\n\n".join(parts) + "\n"

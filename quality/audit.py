@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from quality.floors import FLOORS, Floor, measure
 from quality.history import as_table, history
-from quality.left_out import Shares, add_left_out, find_excess
+from quality.left_out import Shares, add_left_out, find_excess, stored_by_source
 from quality.losses import find_losses, served_counts
 from quality.personal_data_audit import PERSONAL_DATA_RULES, find_personal_data
 from quality.report import FLOORS_CHECK, Counts, Failure, Report
@@ -77,7 +77,7 @@ def audit(
         results=results,
         context=context,
         left_out=left_out,
-        excess=find_excess(left_out, accepted or {}),
+        excess=find_excess(left_out, accepted or {}, stored_by_source(snapshot, left_out)),
     )
 
 

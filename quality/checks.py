@@ -14,7 +14,7 @@ def check_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
     descriptions = {
         **{_name(suite): f"Expectations for {suite.name}." for suite in SUITES},
         FLOORS_CHECK: "Quality floors of every dataset.",
-        LEFT_OUT_CHECK: "No rule leaves out too many rows of a table without confirmation.",
+        LEFT_OUT_CHECK: "No rule leaves out too much of a table or a source without confirmation.",
         LOSSES_CHECK: "No source loses more than a fifth of its rows without confirmation.",
     }
     return [

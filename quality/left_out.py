@@ -1,8 +1,8 @@
-"""Rows that a build leaves out: which share of a table is too much, and what a person accepted.
+"""Rows that a build leaves out: which share is too much, and what a person accepted.
 
-Left-out rows never stop a publication, unless one rule takes so many of a table that the rule is
-as likely to be wrong as the rows. A person who has looked can accept that share, with a reason.
-It stays accepted until the rule takes another such share on top.
+Left-out rows never stop a publication, unless one rule takes so many of a table, or of one source
+in it, that the rule is as likely to be wrong as the rows. A person who has looked can accept that
+share, with a reason. It stays accepted until the rule takes another such share on top.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,10 @@ from warehouse.tables import LeftOut
 # So few rows are never too many: a share of a small table says nothing.
 MAX_ROWS = 20
 
-# The share of a table's rows that each rule left out, by table and rule.
+# The share of rows that each rule left out, by table and rule, or by table, rule and source.
 Shares = Mapping[str, Decimal]
+# How many rows are stored, by table and source.
+StoredRows = Mapping[tuple[str, str], int]
 
 _BLOCKS_ABOVE: Mapping[str, Decimal] = {
     **{
@@ -36,7 +38,7 @@ _BLOCKS_ABOVE: Mapping[str, Decimal] = {
 
 @dataclass(frozen=True)
 class Excess:
-    """A rule that leaves out more of a table than it may."""
+    """A rule that leaves out more of a table than it may, or of one source in it."""
 
     rule: str
     rows: int
@@ -46,7 +48,7 @@ class Excess:
 
     @property
     def share(self) -> Decimal:
-        """The share of the table's rows."""
+        """The share of the rows of the table, or of the source in it."""
         return Decimal(self.rows) / self.rows_stored
 
     def __str__(self) -> str:
@@ -77,8 +79,26 @@ def add_left_out(snapshot: Snapshot) -> list[LeftOut]:
     return [LeftOut.model_validate(row) for row in rows.to_pylist()]
 
 
-def find_excess(left_out: Sequence[LeftOut], accepted: Shares) -> list[Excess]:
-    """Return each rule that leaves out too much, beyond what was accepted before."""
+def stored_by_source(snapshot: Snapshot, left_out: Sequence[LeftOut]) -> StoredRows:
+    """Return the number of stored rows of each source, of tables of which enough is left out."""
+    names = {row.table_name for row in left_out if row.rows_left_out > MAX_ROWS}
+    stored: dict[tuple[str, str], int] = {}
+    for table in RECORD_TABLES:
+        if table.name in names:
+            counts = snapshot.read(
+                f"SELECT source, count(*) AS rows FROM {snapshot.stored(table)} GROUP BY source"
+            )
+            stored |= {(table.name, row["source"]): row["rows"] for row in counts.to_pylist()}
+    return stored
+
+
+def find_excess(
+    left_out: Sequence[LeftOut], accepted: Shares, stored: StoredRows | None = None
+) -> list[Excess]:
+    """Return each rule that leaves out too much, beyond what was accepted before.
+
+    ``stored`` are the stored rows of each source: without it only whole tables are judged.
+    """
     excess = []
     for rule, rows in _by_rule(left_out).items():
         # What an operator withholds is no rule of the book, and never too much.
@@ -86,9 +106,18 @@ def find_excess(left_out: Sequence[LeftOut], accepted: Shares) -> list[Excess]:
             continue
         limit = _BLOCKS_ABOVE[rule]
         number = sum(row.rows_left_out for row in rows)
-        found = Excess(rule, number, rows[0].rows_stored, limit, min(row.example for row in rows))
-        if number > MAX_ROWS and found.share > limit + accepted.get(rule, Decimal(0)):
-            excess.append(found)
+        judged = [Excess(rule, number, rows[0].rows_stored, limit, min(r.example for r in rows))]
+        # The share of a small source would be lost in that of a large table.
+        judged += [
+            Excess(_of_source(row), row.rows_left_out, of_source, limit, row.example)
+            for row in rows
+            if (of_source := (stored or {}).get((row.table_name, row.source)))
+        ]
+        excess += [
+            found
+            for found in judged
+            if found.rows > MAX_ROWS and found.share > limit + accepted.get(found.rule, Decimal(0))
+        ]
     return excess
 
 
@@ -96,12 +125,21 @@ def accepted_shares(
     left_out: Sequence[LeftOut], excess: Sequence[Excess], accepted: Shares
 ) -> Shares:
     """Return the shares to accept from now on: those confirmed now, and before if still needed."""
-    needed = {rule: share for rule, share in accepted.items() if rule in _by_rule(left_out)}
+    failing = {*_by_rule(left_out), *map(_of_source, left_out)}
+    needed = {rule: share for rule, share in accepted.items() if rule in failing}
     return needed | {rule.rule: rule.share for rule in excess}
 
 
 def _by_rule(left_out: Sequence[LeftOut]) -> Mapping[str, list[LeftOut]]:
     by_rule: dict[str, list[LeftOut]] = {}
     for row in left_out:
-        by_rule.setdefault(f"{row.table_name}: {row.rule}", []).append(row)
+        by_rule.setdefault(_rule(row), []).append(row)
     return by_rule
+
+
+def _rule(row: LeftOut) -> str:
+    return f"{row.table_name}: {row.rule}"
+
+
+def _of_source(row: LeftOut) -> str:
+    return f"{_rule(row)} (rows of {row.source})"

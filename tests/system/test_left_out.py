@@ -250,6 +250,20 @@ def test_what_a_person_accepted_stays_accepted_until_as_much_comes_on_top() -> N
     assert accepted_shares([], [], accepted) == {}
 
 
+def test_a_rule_that_takes_most_of_a_small_source_blocks_and_can_be_accepted() -> None:
+    rows = [left_out(30, 100_000, "small"), left_out(30, 100_000, "large")]
+    stored = {("fundamentals", "small"): 30, ("fundamentals", "large"): 99_970}
+    (excess,) = find_excess(rows, {}, stored)
+    assert str(excess).startswith(
+        "fundamentals: currencies are three-letter codes (rows of small): fails for 30 of 30 rows"
+    )
+    accepted = accepted_shares(rows, [excess], {})
+    assert find_excess(rows, accepted, stored) == []
+    assert accepted_shares(rows[1:], [], accepted) == {}
+    # So few rows are never too many.
+    assert find_excess([left_out(MAX_ROWS, 100_000, "small")], {}, stored) == []
+
+
 def test_what_an_operator_withholds_is_never_too_much() -> None:
     withheld = left_out(900, 1000).model_copy(update={"rule": "withheld by the operator: the row"})
     assert find_excess([withheld], {}) == []

@@ -5,7 +5,8 @@ A rule is one SQL condition about one row. It is enforced
 - at the ``append``: a row that fails is quarantined with the reason, the others go on;
 - at the ``snapshot`` of a publication: a stored row that fails, because the rule is younger than
   the row, is left out of the build and counted; only if it fails for more than ``blocks_above``
-  of a table's rows is nothing published, since the rule may be at fault;
+  of the rows of a table, or of one source in it, is nothing published, since the rule may
+  be at fault;
 - in the ``audit``, which looks again at what is about to be served, and refuses it.
 
 So a stricter rule holds from the next publication on, and nothing is read again. Whether a name
@@ -32,7 +33,8 @@ from warehouse.tables import LICENSE_CLASSES
 
 # A date outside these is an error of the source, or of the parser.
 EARLIEST, LATEST = date(1800, 1, 1), date(2199, 12, 31)
-# The largest share of a table's rows that one rule leaves out without stopping the publication.
+# The largest share of the rows of a table, or of one source in it, that one rule leaves out
+# without stopping the publication.
 BLOCKS_ABOVE = Decimal("0.05")
 SERVED_LICENCES = tuple(name for name in LICENSE_CLASSES if name != "restricted")
 SERVICE_ID = "^DC[0-9A-Z]+$"
