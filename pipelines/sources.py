@@ -78,7 +78,7 @@ def state_of(source: Source, fetched: bool = False) -> State:
 def held(settings: Settings, sources: Sequence[Source]) -> list[Held]:
     """Return what an installation has of each source; nothing is fetched."""
     landing, record = Landing(settings.landing), Record(settings.record)
-    rows, failed_sources = _rows_by_source(record), _failed_sources(record)
+    rows, failed_sources = _rows_by_source(record, sources), _failed_sources(record)
     statuses = []
     for source in sources:
         keys, last_fetched = landing.keys(source.key), landing.last_fetched(source.key)
@@ -145,11 +145,10 @@ def _failing(record: Record, landing: Landing, source: Source) -> tuple[str, ...
     return tuple(f"{failure.url}: {in_words(failure)}" for failure in failures)
 
 
-def _rows_by_source(record: Record) -> Counter[str]:
-    from warehouse.record.tables import RECORD_TABLES
-
+def _rows_by_source(record: Record, sources: Sequence[Source]) -> Counter[str]:
+    """Count rows by source, in the tables of these sources."""
     counts = Counter[str]()
-    for table in RECORD_TABLES:
+    for table in {table.name: table for source in sources for table in source.tables}.values():
         if record.stored_table(table.name) is None:
             continue
         relation = record.relation(table.name)

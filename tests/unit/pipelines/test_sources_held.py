@@ -1,0 +1,37 @@
+"""What an installation has of a source is counted in the tables of that source."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from assets.ingest.sources import SOURCES
+from pipelines.sources import held
+from tests.helpers.installation import settings_of
+from tests.helpers.record_rows import FIRST, load, party_row, series_row
+from warehouse.record.store import Record
+from warehouse.record.tables import MACRO_SERIES, TENDER_PARTIES
+
+
+def test_one_source_is_counted_without_reading_tables_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = settings_of(tmp_path / "home")
+    record = Record(home.record)
+    load(record, MACRO_SERIES, series_row("1", FIRST, source="ecb"))
+    load(record, TENDER_PARTIES, party_row(source="za-etenders"))
+    assert {row.source: row.rows for row in held(home, SOURCES) if row.rows} == {
+        "ecb": 1,
+        "za-etenders": 1,
+    }
+    queries: list[str] = []
+    query = Record.query
+
+    def noted(record: Record, statement: str) -> pa.Table:
+        queries.append(statement)
+        return query(record, statement)
+
+    monkeypatch.setattr(Record, "query", noted)
+    [row] = held(home, [source for source in SOURCES if source.key == "ecb"])
+    assert row.rows == 1
+    assert queries and not any("/tender_parties/" in text for text in queries)
