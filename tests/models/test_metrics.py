@@ -27,7 +27,7 @@ def figure(day: date, item: str, value: str | None, year: int = 2018, **others: 
 
 
 def balance(day: date, item: str, value: str | None, year: int = 2018, **others: Any) -> Row:
-    return figure(day, item, value, year, period_start=None, **others)
+    return figure(day, item, value, year, period_start=None, period_type="INSTANT", **others)
 
 
 def margin(day: date, profit: str, revenue: str, year: int = 2018, **others: Any) -> list[Row]:

@@ -512,7 +512,7 @@ def test_a_party_without_evidence_in_one_release_is_withheld(world: TenderWorld)
         for row in world.rows[TENDER_PARTIES.name]
         if (row["ocid"], row["party_key"]) == ("o2", "B1")
     )
-    party["org_evidence"] = None
+    party |= dict.fromkeys(("name", "identifier_scheme", "identifier_id", "org_evidence"))
 
     rows = world.signals()
 
