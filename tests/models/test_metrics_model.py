@@ -60,6 +60,7 @@ def some_filings(chance: Random) -> list[Row]:
                 unit=unit,
                 currency_reported=unit,
                 period_start=span[0] if line in FLOWS else None,
+                period_type="FY" if line in FLOWS else "INSTANT",
                 period_end=span[1],
             )
             for line in chance.sample(lines, chance.randint(1, len(lines)))
