@@ -39,7 +39,8 @@ def test_every_record_read_is_counted_once_and_a_second_load_appends_nothing(
         url = f"{FRED}{path.name.split('_')[0]}" if "alfred" in folder else ""
         parsed = read_file(parse, path, url, **headers)
         names = set(parsed.rows) | set(parsed.rejected)
-        assert names, path
+        # An older page of submissions lists filings and nothing of their filer.
+        assert names or "-submissions-" in path.name, path
         for name in names:
             read, *counts = load(record, name, parsed)
             assert read == sum(counts) > 0, path
