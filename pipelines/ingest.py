@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 
 import dagster as dg
 
+from assets.fetching.fetchers import Window
 from assets.ingest.assets import FAILED_DOCUMENTS, landed_key, load_step, partitions_of, table_key
 from assets.ingest.metadata import COUNT_NAMES, counts_in_words
 from assets.ingest.progress import listening
@@ -56,25 +57,13 @@ class Outcome:
         return f"{words}; {self.failed}" if self.failures else words
 
 
-@dataclass(frozen=True)
-class _Days:
-    """First and last day to fetch, both included; None means unbounded."""
-
-    first: date | None
-    last: date | None
-
-    def __post_init__(self) -> None:
-        if self.first and self.last and self.first > self.last:
-            raise SankofaError(f"the window begins on {self.first}, after its end on {self.last}")
-        if self.first and self.first > datetime.now(UTC).date():
-            raise SankofaError(f"{self.first} is in the future: give an earlier day")
-
-
 def ingest_each(
     settings: Settings, keys: tuple[str, ...], live: bool, from_: date | None, to: date | None
 ) -> Iterator[Outcome]:
     """Fetch and load sources; yield each when it is done. One that fails stops no other."""
-    days, runnable = _Days(from_, to), []
+    window, runnable = Window(from_, to), []
+    if from_ and from_ > datetime.now(UTC).date():
+        raise SankofaError(f"{from_} is in the future: give an earlier day")
     if live:
         # Once, and not by every source.
         Landing(settings.landing).refuse_other_world("real")
@@ -98,7 +87,7 @@ def ingest_each(
     landing = Landing(settings.landing)
     with open_runner(settings) as runner, ProgressDisplay() as display, listening(display.show):
         outcomes = (
-            _live(runner, landing, runnable, days, display)
+            _live(runner, landing, runnable, window, display)
             if live
             else load(runner, runnable, display)
         )
@@ -123,12 +112,12 @@ def _live(
     runner: Runner,
     landing: Landing,
     sources: Iterable[Source],
-    days: _Days,
+    window: Window,
     display: ProgressDisplay,
 ) -> Iterator[Outcome]:
     """Fetch each source in a run of its own, since each has its own partitions, and load it."""
     for source in sources:
-        fetched = _fetch(runner, source, days, display)
+        fetched = _fetch(runner, source, window, display)
         # In a home without any document a load would take the sample world.
         if fetched.failed is not None or landing.world() is None:
             yield fetched
@@ -137,13 +126,15 @@ def _live(
             yield replace(loaded, documents=fetched.documents, documents_new=fetched.documents_new)
 
 
-def _fetch(runner: Runner, source: Source, days: _Days, display: ProgressDisplay) -> Outcome:
+def _fetch(runner: Runner, source: Source, window: Window, display: ProgressDisplay) -> Outcome:
     asset = landed_key(source)
     name = asset.to_user_string()
-    config = {"first_day": days.first, "last_day": days.last}
-    given = {label: str(day) for label, day in config.items() if day is not None}
+    config = {"first_day": window.from_, "last_day": window.to}
+    days = {label: str(day) for label, day in config.items() if day is not None}
     run = runner.start(
-        fetch_job(asset), tags=_partitions(source, days), config={"ops": {name: {"config": given}}}
+        fetch_job(asset),
+        tags=_partitions(source, window),
+        config={"ops": {name: {"config": days}}},
     )
     for event in run:
         display.show_waiting(event)
@@ -153,7 +144,7 @@ def _fetch(runner: Runner, source: Source, days: _Days, display: ProgressDisplay
     return Outcome(source.key, metadata["documents"], metadata["documents_new"])
 
 
-def _partitions(source: Source, days: _Days) -> dict[str, str]:
+def _partitions(source: Source, window: Window) -> dict[str, str]:
     """Return the tags of the partitions to fetch: whole ones, that the window touches.
 
     Without a first day there are none: the source decides how far back it goes.
@@ -166,9 +157,9 @@ def _partitions(source: Source, days: _Days) -> dict[str, str]:
         return partition_range(keys[0], keys[-1])
     # A partition of time is named after its first day.
     starts = [date.fromisoformat(key) for key in keys]
-    if days.first is None or days.first < starts[0]:
+    if window.from_ is None or window.from_ < starts[0]:
         return {}
-    first, last = (bisect_right(starts, day) - 1 for day in (days.first, days.last or starts[-1]))
+    first, last = (bisect_right(starts, day) - 1 for day in (window.from_, window.to or starts[-1]))
     return partition_range(keys[first], keys[last])
 
 

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal
 
 from assets.source import Source, asked_url_of
-from warehouse.record.landing import Landing
+from warehouse.record.failures import sources_with_failures
+from warehouse.record.landing import Landing, observed_at_of
 from warehouse.record.store import Record
 from warehouse.settings import Settings
 
@@ -34,7 +35,7 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Held(Declared):
+class SourceStatus(Declared):
     """A source in an installation; ``asked_at`` is the mirror that is asked instead, if any.
 
     ``last_success`` is when it was last fetched, ``newest_document`` when the newest one was read
@@ -75,21 +76,21 @@ def state_of(source: Source, fetched: bool = False) -> State:
     return "working" if fetched or source.tried is not None else "untried"
 
 
-def held(settings: Settings, sources: Sequence[Source]) -> list[Held]:
+def source_statuses(settings: Settings, sources: Sequence[Source]) -> list[SourceStatus]:
     """Return what an installation has of each source; nothing is fetched."""
     landing, record = Landing(settings.landing), Record(settings.record)
-    rows, failed_sources = _rows_by_source(record, sources), _failed_sources(record)
+    rows, failed_sources = _rows_by_source(record, sources), sources_with_failures(record)
     statuses = []
     for source in sources:
         keys, last_fetched = landing.keys(source.key), landing.last_fetched(source.key)
         statuses.append(
-            Held(
+            SourceStatus(
                 **vars(declared(source)),
                 state=state_of(source, fetched=last_fetched is not None),
                 asked_at=_mirror(source, settings),
                 last_success=last_fetched,
                 documents=len(keys),
-                newest_document=_newest(keys),
+                newest_document=max(map(observed_at_of, keys), default=None),
                 rows=rows[source.key],
                 failing=_failing(record, landing, source) if source.key in failed_sources else (),
             )
@@ -117,24 +118,6 @@ def _mirror(source: Source, settings: Settings) -> str | None:
     if source.key not in settings.source_urls:
         return None
     return asked_url_of(source, settings)
-
-
-def _newest(keys: set[str]) -> datetime | None:
-    """Return when the newest document was observed, from the names of the documents."""
-    moments = [key.rpartition("-")[2] for key in keys]
-    return _moment(max(moments)) if moments else None
-
-
-def _moment(text: str) -> datetime:
-    return datetime.strptime(text[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
-
-
-def _failed_sources(record: Record) -> set[str]:
-    """Return the sources whose parsers ever failed, be it on documents that were read since."""
-    if record.stored_table("failures") is None:
-        return set()
-    rows = record.query(f"SELECT DISTINCT source FROM {record.relation('failures')}")
-    return {row["source"] for row in rows.to_pylist()}
 
 
 def _failing(record: Record, landing: Landing, source: Source) -> tuple[str, ...]:

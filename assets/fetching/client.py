@@ -91,7 +91,7 @@ class Mirror:
     published: str
     replacement: str
 
-    def asked(self, url: str) -> str:
+    def request_url(self, url: str) -> str:
         """Return the address that a request for a published address is sent to."""
         return _rebased(url, self.published, self.replacement)
 
@@ -242,8 +242,8 @@ class Client:
         )
         return self._fetch(spec, target)
 
-    def _asked(self, url: str) -> str:
-        return url if self._mirror is None else self._mirror.asked(url)
+    def _request_url(self, url: str) -> str:
+        return url if self._mirror is None else self._mirror.request_url(url)
 
     def _conditions(self, url: str) -> dict[str, str]:
         lookup = self._stored_headers
@@ -270,10 +270,10 @@ class Client:
         except AttemptFailed as failed:
             attempts = retrying.statistics["attempt_number"]
             # "from None": the cause may carry the URL with its API key
-            raise _error(spec.url, self._asked(spec.url), failed, attempts) from None
+            raise _error(spec.url, self._request_url(spec.url), failed, attempts) from None
 
     def _refuse_address(self, url: str) -> None:
-        parts = urlsplit(self._asked(url))
+        parts = urlsplit(self._request_url(url))
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise FetchError(
                 f"{without_secrets(url)!r} is not a web address: use one with https://"
@@ -317,7 +317,7 @@ class Client:
     def _send(self, spec: _RequestSpec) -> httpx2.Response:
         """Send the request and follow safe redirects; each hop counts against the rate limit."""
         request = self._http.build_request(
-            spec.method, self._asked(spec.url), headers=spec.headers, content=spec.content
+            spec.method, self._request_url(spec.url), headers=spec.headers, content=spec.content
         )
         for _ in range(REDIRECTS + 1):
             # Per host, as a redirect may lead to another one.
@@ -332,7 +332,7 @@ class Client:
 
     def _through_mirror(self, request: httpx2.Request) -> httpx2.Request:
         """Send to the mirror what redirects to the publisher."""
-        url = self._asked(str(request.url))
+        url = self._request_url(str(request.url))
         if url == str(request.url):
             return request
         headers = [(name, value) for name, value in request.headers.items() if name != "host"]
@@ -352,13 +352,13 @@ def _source_response(spec: _RequestSpec, response: httpx2.Response) -> SourceRes
     )
 
 
-def _error(url: str, asked: str, failed: AttemptFailed, attempts: int) -> FetchError:
+def _error(url: str, requested: str, failed: AttemptFailed, attempts: int) -> FetchError:
     why = failed.why
     # A source may quote the URL in its answer, with the key.
     for key in secrets_in(url):
         why = why.replace(key, "…")
     times = "once" if attempts == 1 else f"{attempts} times"
-    through = "" if asked == url else f", asked at {without_secrets(asked)}"
+    through = "" if requested == url else f", asked at {without_secrets(requested)}"
     words = f"{without_secrets(url)}{through}: {why} (tried {times}); {failed.advice}"
     return FetchError(words, failed.status, failed.retryable)
 

@@ -51,12 +51,12 @@ def sources(context: click.Context, as_json: bool) -> None:
     With SOURCE, show one in full. `sankofa sources registry` finds further publishers.
     """
     from assets.ingest.sources import sources_of
-    from pipelines.sources import held
+    from pipelines.sources import source_statuses
 
     if context.invoked_subcommand is not None:
         return
     settings = read_settings(os.environ)
-    rows = held(settings, sources_of(settings))
+    rows = source_statuses(settings, sources_of(settings))
     if as_json:
         print_json(rows)
         return
@@ -98,10 +98,10 @@ def sources(context: click.Context, as_json: bool) -> None:
 def show(source: str, as_json: bool) -> None:
     """Show all that is declared of a source, and what this home has of it."""
     from assets.ingest.sources import source_of
-    from pipelines.sources import held
+    from pipelines.sources import source_statuses
 
     settings = read_settings(os.environ)
-    [row] = held(settings, [source_of(settings, source)])
+    [row] = source_statuses(settings, [source_of(settings, source)])
     if as_json:
         print_json(row)
         return

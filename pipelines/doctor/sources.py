@@ -16,7 +16,7 @@ from assets.source import Source, asked_url_of, fetch_task
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.errors import SankofaError
 from warehouse.record.failures import sources_with_failures
-from warehouse.record.landing import Landing
+from warehouse.record.landing import Landing, observed_at_of
 from warehouse.record.store import Record
 
 _BLOCKED = frozenset({401, 403, 407, 429, 451})
@@ -94,5 +94,5 @@ def _landed(context: CheckContext, source: Source) -> str:
     keys = Landing(context.settings.landing).keys(source.key)
     if not keys:
         return "nothing landed yet"
-    newest = max(key.rpartition("-")[2] for key in keys)
-    return f"{len(keys):,} documents landed, the newest of {newest[:4]}-{newest[4:6]}-{newest[6:8]}"
+    newest = max(map(observed_at_of, keys))
+    return f"{len(keys):,} documents landed, the newest of {newest:%Y-%m-%d}"

@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -41,12 +40,6 @@ compute_logs:
   module: dagster._core.storage.noop_compute_log_manager
   class: NoOpComputeLogManager
 """
-
-
-@pytest.fixture
-def server() -> Iterator[Replay]:
-    with Replay() as replay:
-        yield replay
 
 
 @pytest.fixture

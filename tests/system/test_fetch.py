@@ -54,18 +54,6 @@ def fetch(
     return source.fetch(FetchTask(client, key, source.license_class, LIVE[key], window, settings))
 
 
-@pytest.fixture
-def server() -> Iterator[Replay]:
-    with Replay() as replay:
-        yield replay
-
-
-@pytest.fixture
-def client(server: Replay) -> Iterator[Client]:
-    with http_client(sleep=lambda _: None) as client:
-        yield client
-
-
 def reply(value: Any, **headers: str) -> Reply:
     return Reply(json.dumps(value).encode(), headers=JSON | headers)
 

@@ -31,23 +31,6 @@ JSON = {"Content-Type": "application/json"}
 GOOD = Reply(b'{"a": 1}', headers=JSON)
 
 
-@pytest.fixture
-def server() -> Iterator[Replay]:
-    with Replay() as replay:
-        yield replay
-
-
-@pytest.fixture
-def waits() -> list[float]:
-    return []
-
-
-@pytest.fixture
-def client(server: Replay, waits: list[float]) -> Iterator[Client]:
-    with http_client(sleep=waits.append) as client:
-        yield client
-
-
 def refusal(client: Client, url: str, expects: Any = "json") -> FetchError:
     with pytest.raises(FetchError) as refused:
         client.get(url, expects)

@@ -20,12 +20,6 @@ H10 = next(source for source in SOURCES if source.key == "h10")
 
 
 @pytest.fixture
-def server() -> Iterator[Replay]:
-    with Replay() as replay:
-        yield replay
-
-
-@pytest.fixture
 def client(server: Replay) -> Iterator[Client]:
     with http_client(sleep=lambda _: None) as client:
         yield client.through(Mirror(PUBLISHED, f"{server.base}/mirror"))
@@ -58,10 +52,10 @@ def test_a_redirect_stays_on_the_mirror(server: Replay, client: Client, target: 
 
 def test_only_whole_parts_of_an_address_are_replaced() -> None:
     mirror = Mirror("https://a.example/x", "http://127.0.0.1:8")
-    assert mirror.asked("https://a.example/x") == "http://127.0.0.1:8"
-    assert mirror.asked("https://a.example/x?y") == "http://127.0.0.1:8?y"
+    assert mirror.request_url("https://a.example/x") == "http://127.0.0.1:8"
+    assert mirror.request_url("https://a.example/x?y") == "http://127.0.0.1:8?y"
     for other in ("https://a.example/xy", "https://a.example.org/x", "https://b.example/x"):
-        assert mirror.asked(other) == other
+        assert mirror.request_url(other) == other
 
 
 def test_a_failure_names_both_addresses(server: Replay, client: Client) -> None:

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -39,12 +38,6 @@ SETTINGS = {
     "SANKOFA_H10_CADENCES": "monthly",
     "SANKOFA_CIKS": "16 17",
 }
-
-
-@pytest.fixture
-def server() -> Iterator[Replay]:
-    with Replay() as replay:
-        yield replay
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from assets.ingest.sources import SOURCES
 from assets.source import Source, fetch_task
 from assets.tenders.portal_files import read_portals
 from assets.tenders.sources import portal_source
-from tests.helpers.http_client import http_client
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from warehouse.record.landing import FetchedResponse
 from warehouse.settings import read_settings, variable_of
@@ -31,23 +30,6 @@ licence.name = "CC0"
 licence.stated_at = "https://portal.example/terms"
 """
 ALWAYS = Window()
-
-
-@pytest.fixture
-def server() -> Iterator[Replay]:
-    with Replay() as replay:
-        yield replay
-
-
-@pytest.fixture
-def waits() -> list[float]:
-    return []
-
-
-@pytest.fixture
-def client(server: Replay, waits: list[float]) -> Iterator[Client]:
-    with http_client(sleep=waits.append) as client:
-        yield client
 
 
 @pytest.fixture

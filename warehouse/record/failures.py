@@ -14,9 +14,11 @@ def add_failures(record: Record, failures: Sequence[FailureEntry]) -> None:
     # An erasure deletes every file that no commit names: also one whose commit is still to come.
     with record.shared():
         erased = {entry.document for entry in erasures(record)}
-        kept = [failure for failure in failures if failure.document.partition("-")[0] not in erased]
-        if kept:
-            commit_entries(record, "failures", kept)
+        not_erased = [
+            failure for failure in failures if failure.document.partition("-")[0] not in erased
+        ]
+        if not_erased:
+            commit_entries(record, "failures", not_erased)
 
 
 def sources_with_failures(record: Record) -> set[str]:

@@ -337,6 +337,12 @@ def _document_key(url_hash: str, file_name: str) -> str:
     return f"{digest}-{url_hash}-{observed_at}"
 
 
+def observed_at_of(key: str) -> datetime:
+    """Return when a document was observed, which its key says to the second."""
+    moment = key.rpartition("-")[2]
+    return datetime.strptime(moment[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+
+
 def _compact(observed_at: datetime) -> str:
     return f"{observed_at:%Y%m%dT%H%M%S%f}"
 

@@ -89,33 +89,6 @@ def _not_negative(column: str) -> RowRule:
     return RowRule(column, f"{column} >= 0", f"{column} is not negative", "{} is negative")
 
 
-def _service_id(column: str = "service_id") -> RowRule:
-    return _matches(
-        column,
-        SERVICE_ID,
-        "organisation ids start with DC",
-        "is not the id of an organisation (DC, then capital letters and digits)",
-    )
-
-
-def _country(column: str = "country") -> RowRule:
-    return _matches(
-        column,
-        COUNTRY,
-        "countries are two-letter codes",
-        "is not a country code (two capital letters, ISO 3166-1)",
-    )
-
-
-def _iso3(column: str = "country_iso3") -> RowRule:
-    return _matches(
-        column,
-        ISO3,
-        "countries are three-letter codes",
-        "is not a country code (three capital letters, ISO 3166-1)",
-    )
-
-
 def _currency(column: str) -> RowRule:
     return _matches(
         column,
@@ -125,16 +98,34 @@ def _currency(column: str) -> RowRule:
     )
 
 
+_SERVICE_ID_RULE = _matches(
+    "service_id",
+    SERVICE_ID,
+    "organisation ids start with DC",
+    "is not the id of an organisation (DC, then capital letters and digits)",
+)
+_COUNTRY_RULE = _matches(
+    "country",
+    COUNTRY,
+    "countries are two-letter codes",
+    "is not a country code (two capital letters, ISO 3166-1)",
+)
+_ISO3_RULE = _matches(
+    "country_iso3",
+    ISO3,
+    "countries are three-letter codes",
+    "is not a country code (three capital letters, ISO 3166-1)",
+)
 _PERIOD = RowRule(
     "period_end",
     "period_end >= period_start",
     "no period ends before it starts",
     "{} lies before the start of the period",
 )
-_OBSERVATION = (_country(), _iso3())
+_OBSERVATION = (_COUNTRY_RULE, _ISO3_RULE)
 _RULES_OF_TABLE: Mapping[str, tuple[RowRule, ...]] = {
     "fundamentals": (
-        _service_id(),
+        _SERVICE_ID_RULE,
         _currency("currency_reported"),
         RowRule(
             "value_reported",
@@ -150,7 +141,7 @@ _RULES_OF_TABLE: Mapping[str, tuple[RowRule, ...]] = {
         ),
     ),
     "tender_releases": (
-        _country(),
+        _COUNTRY_RULE,
         _currency("tender_currency"),
         _not_negative("parties_withheld"),
         _not_negative("number_of_tenderers"),
@@ -165,7 +156,7 @@ _RULES_OF_TABLE: Mapping[str, tuple[RowRule, ...]] = {
         ),
     ),
     "tender_parties": (
-        _country(),
+        _COUNTRY_RULE,
         RowRule("name", "name <> ''", "the name of a party is not empty", "is empty"),
         RowRule(
             "org_evidence",
@@ -183,7 +174,7 @@ _RULES_OF_TABLE: Mapping[str, tuple[RowRule, ...]] = {
     "macro_annual": _OBSERVATION,
     "macro_series": _OBSERVATION,
     "entities": (
-        _service_id(),
+        _SERVICE_ID_RULE,
         _matches(
             "lei",
             LEI,
@@ -203,7 +194,7 @@ _RULES_OF_TABLE: Mapping[str, tuple[RowRule, ...]] = {
             "is not a JSON array",
         ),
     ),
-    "identifiers": (_service_id(),),
+    "identifiers": (_SERVICE_ID_RULE,),
 }
 
 

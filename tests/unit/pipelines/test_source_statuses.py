@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from assets.ingest.sources import SOURCES
-from pipelines.sources import held
+from pipelines.sources import source_statuses
 from tests.helpers.installation import settings_of
 from tests.helpers.record_rows import FIRST, load, party_row, series_row
 from warehouse.record.store import Record
@@ -20,7 +20,7 @@ def test_one_source_is_counted_without_reading_tables_of_others(
     record = Record(home.record)
     load(record, MACRO_SERIES, series_row("1", FIRST, source="ecb"))
     load(record, TENDER_PARTIES, party_row(source="za-etenders"))
-    assert {row.source: row.rows for row in held(home, SOURCES) if row.rows} == {
+    assert {row.source: row.rows for row in source_statuses(home, SOURCES) if row.rows} == {
         "ecb": 1,
         "za-etenders": 1,
     }
@@ -32,6 +32,6 @@ def test_one_source_is_counted_without_reading_tables_of_others(
         return query(record, statement)
 
     monkeypatch.setattr(Record, "query", noted)
-    [row] = held(home, [source for source in SOURCES if source.key == "ecb"])
+    [row] = source_statuses(home, [source for source in SOURCES if source.key == "ecb"])
     assert row.rows == 1
     assert queries and not any("/tender_parties/" in text for text in queries)
