@@ -15,7 +15,7 @@ from sqlmodel import SQLModel
 
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import (
-    Fundamental,
+    FundamentalVintage,
     MacroAnnual,
     MacroSeries,
     PartyMatch,
@@ -124,11 +124,11 @@ def provenance() -> Columns:
     return parts(Sighting, "provenance") + columns(ExportOnlyColumns, ("provenance_id",))
 
 
-def vintages() -> Columns:
+def vintages(row: type[SQLModel] = Sighting) -> Columns:
     """Return the columns that make any as_of a single filter."""
     return (
         columns(ExportOnlyColumns, ("vintage",))
-        + parts(Sighting, "time")
+        + parts(row, "time")
         + columns(ExportOnlyColumns, ("superseded_at", "latest"))
     )
 
@@ -141,7 +141,7 @@ def record_id(sql: str = "row_id", name: str = "record_id") -> Columns:
 def _dated(row: type[SQLModel], own: Columns | None = None) -> Columns:
     """Return the columns of a row with vintages; ``own`` if they are not those of its class."""
     own = parts(row, "own") if own is None else own
-    return own + parts(row, "origin") + vintages() + provenance()
+    return own + parts(row, "origin") + vintages(row) + provenance()
 
 
 # Parts of an id are separated by a control character that no published text contains.
@@ -158,7 +158,7 @@ AWARD_ORIGIN = columns(TenderRelease, ("parties_withheld",)) + parts(TenderRelea
 _NAMED_IN = ("ocid", "release_id", "country")
 _NAMED = tuple(name for name in shown_columns(TenderParty, "file", "own") if name not in _NAMED_IN)
 
-FACT = record_id(name="fact_id") + _dated(Fundamental)
+FACT = record_id(name="fact_id") + _dated(FundamentalVintage)
 RELEASE = record_id() + _dated(TenderRelease)
 AWARD = (
     record_id("award_row_id") + AWARDED_IN + parts(Award) + AWARD_ORIGIN + vintages() + provenance()

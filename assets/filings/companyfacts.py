@@ -235,7 +235,7 @@ def _reading(
         period = period_types[fact.start, fact.end]
     row = {
         **provenance(document, fact.location, "xbrl"),
-        **of_line(fact.item, standard, fact.unit),
+        **of_line(fact.item, (fact.taxonomy, fact.element), standard, fact.unit),
         # The filing date: what EDGAR accepts after hours is dated the next working day.
         "available_at": fact.filed,
         "publication": fact.accession,

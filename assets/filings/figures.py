@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from assets.filings.line_items import LineItem, Measure
+from assets.filings.line_items import Element, LineItem, Measure
 from assets.macro.iso_codes import is_currency
 from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document
@@ -32,11 +32,12 @@ class Reading:
         return value
 
 
-def of_line(item: LineItem, standard: str, unit: str) -> dict[str, Any]:
-    """Return the columns that follow from the line item, the standard and the unit."""
+def of_line(item: LineItem, element: Element, standard: str, unit: str) -> dict[str, Any]:
+    """Return the columns that follow from the element of a line, the standard and the unit."""
     money = unit.split("/")[0]
     return {
         "line_item": item.name,
+        "element": ":".join(element),
         "statement": item.statement,
         "currency_reported": money if is_currency(money) else None,
         "unit": unit,

@@ -121,7 +121,7 @@ def _reading(
         raise ValueError("no value given")
     row = {
         **provenance(document, location, "xbrl"),
-        **of_line(item, STANDARDS[element[0]], _unit(item, dimensions.get("unit"))),
+        **of_line(item, element, STANDARDS[element[0]], _unit(item, dimensions.get("unit"))),
         "service_id": _service_id(namespaces, dimensions.get("entity")),
         "value_reported": number_from_text(fact["value"]),
         "period_start": start,

@@ -19,7 +19,7 @@ from warehouse.mart.tables import MART_TABLES
 from warehouse.tables import (
     Entity,
     EntityIdentifier,
-    Fundamental,
+    FundamentalVintage,
     MacroAnnual,
     MacroSeries,
     Metric,
@@ -91,7 +91,7 @@ def _preceded(members: Mapping[str, Schema], row: Schema, meaning: str) -> Schem
 
 FACT = _row(
     "fundamentals",
-    [Fundamental],
+    [FundamentalVintage],
     {"fact_id": member_schema(str, "Identifies this vintage of this figure.", _MD5)},
     "One reported figure of one issuer, in one vintage.",
 )

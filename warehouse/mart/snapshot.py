@@ -23,10 +23,17 @@ from warehouse.mart.left_out import (
     remaining,
     summary,
 )
+from warehouse.mart.restatement_kinds import with_restatement_kinds
 from warehouse.record.as_of import vintages_query
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record
-from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, record_schema
+from warehouse.record.tables import (
+    FUNDAMENTALS,
+    RECORD_TABLES,
+    RecordTable,
+    arrow_schema,
+    record_schema,
+)
 from warehouse.tables import DERIVED
 
 # Rows in a row group: the unit that a reader of a Parquet file skips or reads.
@@ -86,6 +93,8 @@ class Snapshot:
     def _copy(self, table: RecordTable) -> None:
         stored = remaining(self.sql, table, self.stored(table))
         vintages = all_vintages(table, stored, self.loads[table.name])
+        if table == FUNDAMENTALS:
+            vintages = with_restatement_kinds(vintages)
         self.write(table.name, vintages, ORDERS.get(table.name, ()))
 
     def stored(self, table: RecordTable) -> str:

@@ -22,7 +22,7 @@ from warehouse.mart.served_rows import (
 from warehouse.tables import (
     Entity,
     EntityIdentifier,
-    Fundamental,
+    FundamentalVintage,
     MacroAnnual,
     MacroSeries,
     Metric,
@@ -62,10 +62,10 @@ def _insert(members: tuple[str, ...], after: str, *new: str) -> tuple[str, ...]:
 
 # Mart schema version. Bump it if builds get tables, keys or packs that readers do not know yet. A
 # new member of a row is no reason: rows are served as they were written.
-MART_SCHEMA_VERSION = 7
+MART_SCHEMA_VERSION = 8
 # The versions that readers can read. Keep an older one as long as its builds can be answered: a
 # pin to a build of any other version is refused.
-READABLE_SCHEMA_VERSIONS = (7,)
+READABLE_SCHEMA_VERSIONS = (7, 8)
 
 # Column types of the mart tables, as both engines have them.
 ColumnKind = Literal["text", "integer", "bytes"]
@@ -118,7 +118,7 @@ MART_TABLES = (
         "vintage",
         ("organisation", "service_id", "period_type", "line_item", *_VINTAGE),
         ("(organisation, row_number)",),
-        _dated(("fact_id", *members_of(Fundamental, "own")), Fundamental),
+        _dated(("fact_id", *members_of(FundamentalVintage, "own")), FundamentalVintage),
         packed=Packing("organisation", 1_000),
     ),
     MartTable(

@@ -23,7 +23,7 @@ from warehouse.tables.derived import (
     Signal,
 )
 from warehouse.tables.entities import Entity, EntityIdentifier
-from warehouse.tables.fundamentals import Fundamental
+from warehouse.tables.fundamentals import Fundamental, FundamentalVintage
 from warehouse.tables.macro import MacroAnnual, MacroSeries
 from warehouse.tables.operations import (
     ErasedEntry,
@@ -61,6 +61,7 @@ __all__ = [
     "ErasedEntry",
     "FailureEntry",
     "Fundamental",
+    "FundamentalVintage",
     "LeftOut",
     "LicenseClass",
     "LoadEntry",

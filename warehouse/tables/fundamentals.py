@@ -8,6 +8,7 @@ from warehouse.tables.column import column
 from warehouse.tables.sighting import Sighting
 
 PeriodType = Literal["FY", "H1", "H2", "Q1", "Q2", "Q3", "Q4", "9M", "INSTANT", "OTHER"]
+RestatementKind = Literal["restatement", "correction", "element", "measuring_unit"]
 
 
 class Fundamental(Sighting):
@@ -48,3 +49,39 @@ class Fundamental(Sighting):
         "Basis of preparation: consolidation and standard.", "consolidated/ifrs", identity=4
     )
     accounting_standard: str = column("Accounting standard of the filing.", "ifrs")
+    element: str | None = column(
+        "The concept of the taxonomy under which the filing states the figure.",
+        "ifrs-full:Revenue",
+        default=None,
+        after="line_item",
+        since="0.1.0",
+    )
+    measuring_unit_date: date | None = column(
+        "Day in whose purchasing power the figure is stated (IAS 29); null if its currency is not "
+        "that of a hyperinflationary economy.",
+        "2018-12-31",
+        default=None,
+        after="unit",
+        since="0.1.0",
+    )
+    conflicts_with: str | None = column(
+        "Line items of the same filing that the figure contradicts, separated by commas; null if "
+        "it contradicts none. Such a figure is no input of a metric.",
+        "profit_attributable,profit_before_tax",
+        default=None,
+        since="0.1.0",
+    )
+
+
+class FundamentalVintage(Fundamental):
+    """A reported figure with what only a comparison of its vintages tells."""
+
+    restatement_kind: RestatementKind | None = column(
+        "Why this vintage differs from the one before: restated; a correction of its sign or "
+        "scale; stated under another element; or in the purchasing power of a later day "
+        "(measuring_unit). Null for a first vintage and where it is not known.",
+        "restatement",
+        default=None,
+        part="time",
+        since="0.1.0",
+    )

@@ -1,0 +1,96 @@
+"""Why a vintage differs from the one before is worked out from the two, and from nothing later."""
+
+import tempfile
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.helpers.facts import fact, facts
+from warehouse.mart.snapshot import Snapshot
+from warehouse.record.append import Load, append
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
+
+SALES, OTHER = "ifrs-full:Revenue", "ifrs-full:RevenueFromContractsWithCustomers"
+FIRST_DAY = date(2019, 3, 29)
+
+
+def kinds(*stated: dict[str, Any]) -> list[str | None]:
+    """Return the kinds of the vintages that filings make, one filing a year."""
+    rows = [
+        fact(
+            available_at=FIRST_DAY + timedelta(days=365 * number),
+            publication=f"a-{number}",
+            **{"element": SALES, **columns},
+        )
+        for number, columns in enumerate(stated)
+    ]
+    with tempfile.TemporaryDirectory() as temporary:
+        record = Record(str(Path(temporary, "record")))
+        append(record, FUNDAMENTALS, facts(*rows), Load("test", ("d",)))
+        loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
+        with Snapshot(Path(temporary, "stage"), record, loads, "20990101.1") as snapshot:
+            snapshot.copy_record()
+            answer = snapshot.read("SELECT restatement_kind FROM fundamentals ORDER BY vintage")
+    return list(answer["restatement_kind"].to_pylist())
+
+
+def at(day: str, value: str) -> dict[str, Any]:
+    return {"value": value, "measuring_unit_date": date.fromisoformat(day)}
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        pytest.param([{"value": "762.4"}, {"value": "732.0"}], "restatement", id="another value"),
+        pytest.param([{"value": "-75"}, {"value": "75"}], "correction", id="another sign"),
+        pytest.param(
+            [{"value": "610"}, {"value": "590", "element": OTHER}], "element", id="another element"
+        ),
+        pytest.param(
+            [at("2018-12-31", "100"), at("2019-12-31", "153.8")], "measuring_unit", id="a later day"
+        ),
+        pytest.param(
+            [{"value": "100"}, at("2018-12-31", "147.6")], "measuring_unit", id="the first under it"
+        ),
+        pytest.param(
+            [at("2018-12-31", "100"), at("2018-12-31", "101")], "restatement", id="the same day"
+        ),
+        pytest.param(
+            [{"value": "1", "element": None}, {"value": "2"}], None, id="read before elements were"
+        ),
+        pytest.param([{"value": None}, {"value": "2"}], None, id="after a withdrawal"),
+        pytest.param([{"value": "2"}, {"value": None}], None, id="a withdrawal"),
+    ],
+)
+def test_a_second_vintage_says_why_it_differs(
+    stated: list[dict[str, Any]], expected: str | None
+) -> None:
+    assert kinds(*stated) == [None, expected]
+
+
+STATED = st.fixed_dictionaries(
+    {
+        "value": st.sampled_from(["1", "-1", "2", "1000"]),
+        "element": st.sampled_from([SALES, OTHER, None]),
+        "measuring_unit_date": st.sampled_from([None, date(2018, 12, 31), date(2019, 12, 31)]),
+    }
+)
+
+
+@settings(max_examples=15)
+@given(st.lists(STATED, min_size=2, max_size=5))
+def test_what_is_filed_later_never_changes_the_kind_of_an_earlier_vintage(
+    stated: list[dict[str, Any]],
+) -> None:
+    whole = kinds(*stated)
+    assert whole[0] is None
+    before = kinds(*stated[:-1])
+    assert whole[: len(before)] == before
+    repeated = Decimal(stated[-1]["value"]) == Decimal(stated[-2]["value"])
+    assert len(whole) == len(before) + (not repeated)

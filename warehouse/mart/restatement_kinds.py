@@ -1,0 +1,37 @@
+"""Why a vintage of a reported figure differs from the one before, as SQL over all vintages.
+
+A parser sees one document; only here are both filings at hand. What was published later never
+changes the kind of an earlier vintage: each is compared with its predecessor alone.
+"""
+
+# The kinds are decided in this order. Another sign or another power of ten is a filer's error,
+# whatever else changed; in the purchasing power of another day every value differs; another
+# element may mean something else. A figure that was read before elements were recorded, or that was
+# withdrawn in between, tells nothing.
+_KIND = """
+CASE
+    WHEN withdrawn OR previous_value IS NULL THEN NULL
+    WHEN element IS NULL OR previous_element IS NULL THEN NULL
+    WHEN value_reported = -previous_value THEN 'correction'
+    WHEN measuring_unit_date IS DISTINCT FROM previous_unit_date
+        AND measuring_unit_date IS NOT NULL THEN 'measuring_unit'
+    WHEN element <> previous_element THEN 'element'
+    ELSE 'restatement'
+END
+""".strip()
+
+
+def with_restatement_kinds(vintages: str) -> str:
+    """Return the query of all vintages of figures with their ``restatement_kind``."""
+    return f"""
+SELECT * EXCLUDE (previous_value, previous_element, previous_unit_date),
+    {_KIND} AS restatement_kind
+FROM (
+    SELECT *,
+        lag(value_reported) OVER figures AS previous_value,
+        lag(element) OVER figures AS previous_element,
+        lag(measuring_unit_date) OVER figures AS previous_unit_date
+    FROM ({vintages})
+    WINDOW figures AS (PARTITION BY figure, figure_check ORDER BY vintage)
+)
+""".strip()
