@@ -45,7 +45,11 @@ _CHANGES: Mapping[str, Row] = {
     "organisation ids start with DC": {"service_id": "X-1"},
     "countries are two-letter codes": {"country": "za"},
     "countries are three-letter codes": {"country_iso3": "ZA"},
-    "currencies are three-letter codes": {"tender_currency": "Rand", "currency_reported": "kes"},
+    "currencies are three-letter codes": {
+        "tender_currency": "Rand",
+        "currency_reported": "kes",
+        "currency": "Rand",
+    },
     "an LEI has 18 letters or digits, then two digits": {"lei": "2138"},
     "only a withdrawn figure has no value": {"value_reported": None},
     "a period of known length has a start": {"period_start": None},
@@ -61,7 +65,17 @@ _CHANGES: Mapping[str, Row] = {
     },
     "an organisation has a name unless it is withdrawn": {"legal_name": ""},
     "other names are a JSON array": {"other_names": "UFM"},
+    "former names are some of the other names": {"former_names": '["Fictional Shafts Ltd"]'},
+    "trading names are some of the other names": {"trading_names": '["Fictional Shafts"]'},
+    "only a FIGI has a level": {"figi_level": "share_class"},
+    "a listing does not end before it begins": {
+        "valid_from": date(2020, 1, 2),
+        "valid_to": date(2020, 1, 1),
+    },
 }
+
+# Values of columns that are no text.
+_SOMETHING: Row = {"valid_from": date(2020, 1, 2), "valid_to": date(2020, 1, 2)}
 
 
 def failing_rows(table: RecordTable) -> Iterator[tuple[RowRule, Row]]:
@@ -87,7 +101,7 @@ def _change(table: RecordTable, rule: RowRule) -> Row:
         # Everything else of the content is gone, as it must be.
         return dict.fromkeys(table.content) | {
             "withdrawn": True,
-            rule.column: GOOD[table][rule.column] or "something",
+            rule.column: GOOD[table].get(rule.column) or _SOMETHING.get(rule.column, "something"),
         }
     change = _CHANGES[rule.words]
     return {name: value for name, value in change.items() if name in table.row.model_fields}

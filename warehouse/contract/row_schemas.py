@@ -145,6 +145,10 @@ ENTITY = _row(
     [Entity],
     {
         "other_names": array_schema(_TEXT, "Other names.", ["UFM"], null=True),
+        "former_names": array_schema(
+            _TEXT, "Those that are former legal names.", ["Fictional Shafts Ltd"], null=True
+        ),
+        "trading_names": array_schema(_TEXT, "Those that are trading names.", ["UFM"], null=True),
         "listings": array_schema(
             _LISTING,
             "Where it is listed.",

@@ -101,7 +101,9 @@ datasets AS (
 )
 SELECT
     entity.* REPLACE (
-        pointing.same_as AS same_as, CAST(entity.other_names AS JSON) AS other_names
+        pointing.same_as AS same_as, CAST(entity.other_names AS JSON) AS other_names,
+        CAST(entity.former_names AS JSON) AS former_names,
+        CAST(entity.trading_names AS JSON) AS trading_names
     ),
     countries.country_iso3,
     coalesce(listings.listings, []) AS listings,

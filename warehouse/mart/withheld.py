@@ -36,6 +36,7 @@ from warehouse.record.withheld import (
     withheld_now,
 )
 from warehouse.tables import WithheldBy
+from warehouse.tables.entities import NAME_LISTS
 
 _BATCH = 2_000
 _OF_RELEASE = ("source", "ocid", "release_id")
@@ -275,12 +276,13 @@ _PARTIES = f"""(
     LEFT JOIN withheld_party_keys AS hashed
       ON hashed.source = stored.source AND hashed.party_key = stored.party_key
 )"""
-_ENTITIES = """(
-    SELECT stored.* REPLACE (
-        CASE WHEN list_has_any(TRY_CAST(TRY_CAST(other_names AS JSON) AS VARCHAR[]), gone.names)
-        THEN CAST(to_json(list_filter(TRY_CAST(TRY_CAST(other_names AS JSON) AS VARCHAR[]),
-                lambda other: NOT list_contains(gone.names, other))) AS VARCHAR)
-        ELSE other_names END AS other_names)
-    FROM {stored} AS stored
+_NAMES = """
+    CASE WHEN list_has_any(TRY_CAST(TRY_CAST({0} AS JSON) AS VARCHAR[]), gone.names)
+    THEN CAST(to_json(list_filter(TRY_CAST(TRY_CAST({0} AS JSON) AS VARCHAR[]),
+            lambda other: NOT list_contains(gone.names, other))) AS VARCHAR)
+    ELSE {0} END AS {0}"""
+_ENTITIES = f"""(
+    SELECT stored.* REPLACE ({", ".join(map(_NAMES.format, NAME_LISTS))})
+    FROM {{stored}} AS stored
     CROSS JOIN (SELECT coalesce(list(name), []) AS names FROM withheld_names) AS gone
 )"""

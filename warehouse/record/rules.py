@@ -30,6 +30,7 @@ from sqlmodel import SQLModel
 
 from warehouse.record.tables import RECORD_TABLES, RecordTable, incoming_schema
 from warehouse.tables import LICENSE_CLASSES
+from warehouse.tables.entities import NAME_LISTS
 
 # A date outside these is an error of the source, or of the parser.
 EARLIEST, LATEST = date(1800, 1, 1), date(2199, 12, 31)
@@ -96,6 +97,11 @@ def _currency(column: str) -> RowRule:
         "currencies are three-letter codes",
         "is not a currency code (three capital letters, ISO 4217)",
     )
+
+
+def _list(column: str) -> str:
+    """Return SQL of the texts of a JSON array; null if it is none."""
+    return f"TRY_CAST(TRY_CAST({column} AS JSON) AS VARCHAR[])"
 
 
 _SERVICE_ID_RULE = _matches(
@@ -193,8 +199,33 @@ _RULES_OF_TABLE: Mapping[str, tuple[RowRule, ...]] = {
             "other names are a JSON array",
             "is not a JSON array",
         ),
+        *(
+            RowRule(
+                names,
+                f"{names} IS NULL OR coalesce(list_has_all({_list('other_names')}, "
+                f"{_list(names)}), FALSE)",
+                f"{names.replace('_', ' ')} are some of the other names",
+                "is not a JSON array of names that are among the other names",
+            )
+            for names in NAME_LISTS[1:]
+        ),
     ),
-    "identifiers": (_SERVICE_ID_RULE,),
+    "identifiers": (
+        _SERVICE_ID_RULE,
+        RowRule(
+            "figi_level",
+            "figi_level IS NULL OR id_type = 'figi'",
+            "only a FIGI has a level",
+            "is stated of an identifier that is no FIGI",
+        ),
+        _currency("currency"),
+        RowRule(
+            "valid_to",
+            "valid_from IS NULL OR valid_to IS NULL OR valid_from <= valid_to",
+            "a listing does not end before it begins",
+            "is before valid_from",
+        ),
+    ),
 }
 
 

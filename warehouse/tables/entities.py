@@ -1,5 +1,6 @@
 """Organisations and their identifiers."""
 
+from datetime import date
 from typing import Literal
 
 from warehouse.tables.column import column
@@ -7,6 +8,10 @@ from warehouse.tables.sighting import Sighting
 
 EntityType = Literal["company", "state_body", "other"]
 IdType = Literal["lei", "ticker", "registry", "aggregator", "isin", "figi", "cik"]
+# What a FIGI names: the security in one market, in one country, or everywhere.
+FigiLevel = Literal["listing", "composite", "share_class"]
+# The columns of an entity that are lists of names; all but the first say of which kind some are.
+NAME_LISTS = ("other_names", "former_names", "trading_names")
 
 
 class Entity(Sighting):
@@ -28,6 +33,26 @@ class Entity(Sighting):
     same_as: str | None = column(
         "service_id of the same organisation, if two ids turned out to be one.", None, content=True
     )
+    former_names: str | None = column(
+        "Those of the other names that are former legal names, a JSON array.",
+        '["Fictional Shafts Ltd"]',
+        None,
+        content=True,
+        since="0.2.0",
+    )
+    trading_names: str | None = column(
+        "Those of the other names that are trading names, a JSON array.",
+        '["UFM"]',
+        None,
+        content=True,
+        since="0.2.0",
+    )
+    headquarters_country: str | None = column(
+        "Country of the headquarters, alpha-2.", "ZA", None, content=True, since="0.2.0"
+    )
+    legal_form: str | None = column(
+        "Legal form, code of ISO 20275.", "XH8C", None, content=True, since="0.2.0"
+    )
 
 
 class EntityIdentifier(Sighting):
@@ -42,3 +67,28 @@ class EntityIdentifier(Sighting):
         "Who issued it: a register's code, a market's MIC.", "RA000604", identity=4
     )
     status: str | None = column("Status as the source gives it.", "active", content=True)
+    figi_level: FigiLevel | None = column(
+        "What a FIGI names: the security in one market (listing), in one country (composite) or "
+        "everywhere (share_class).",
+        "share_class",
+        None,
+        content=True,
+        since="0.2.0",
+    )
+    currency: str | None = column(
+        "Currency in which a listing is traded, ISO 4217.", "ZAR", None, content=True, since="0.2.0"
+    )
+    valid_from: date | None = column(
+        "First day of a listing, where the source states it.",
+        "2008-10-06",
+        None,
+        content=True,
+        since="0.2.0",
+    )
+    valid_to: date | None = column(
+        "Last day of a listing, where the source states it.",
+        "2024-06-28",
+        None,
+        content=True,
+        since="0.2.0",
+    )
