@@ -5,7 +5,7 @@ observed after it is read again, which appends nothing unless the late one made 
 Which documents those are is decided in ``unread.py``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -27,6 +27,7 @@ from warehouse.record.failures import add_failures
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
 from warehouse.record.merge import CompleteScope
+from warehouse.record.retractions import Rereading
 from warehouse.record.store import Record
 from warehouse.record.tables import RecordTable
 from warehouse.tables import FailureEntry, LoadEntry
@@ -195,7 +196,7 @@ class _Loading:
             return []
         complete = self._complete_address(batch[0]) if self._may_withdraw(batch[0]) else None
         load = replace(load, documents=tuple(read))
-        return self._append(rows, load, any(map(self._state.is_reread, read)), complete)
+        return self._append(rows, load, self._rereading(read), complete)
 
     def _load_stream(self, document: Document, load: Load) -> list[LoadEntry]:
         """Load a large document part by part; the last append marks it as read.
@@ -205,7 +206,7 @@ class _Loading:
         """
         partial_load = replace(load, documents=())
         entries: list[LoadEntry] = []
-        is_reread = self._state.is_reread(document.key)
+        rereading = self._rereading([document.key])
         parts = self._parts(document)
         while True:
             try:
@@ -216,9 +217,11 @@ class _Loading:
             except Exception as error:
                 self._fail(document, error, sum(entry.appended for entry in entries))
                 return entries
+            if rereading is not None:
+                rereading.finished = part is None
             if part is None:
-                return entries + self._append(rows, load, is_reread)
-            entries += self._append(rows, partial_load, is_reread)
+                return entries + self._append(rows, load, rereading)
+            entries += self._append(rows, partial_load, rereading)
 
     def _parsed(self, document: Document) -> list[Parsed]:
         """Return what the parser reads in a document; nothing if it raises."""
@@ -258,7 +261,7 @@ class _Loading:
         self,
         rows: TypedRows,
         load: Load,
-        is_reread: bool,
+        rereading: Rereading | None,
         complete: CompleteScope | None = None,
     ) -> list[LoadEntry]:
         """Append to every table; if anything was unreadable, nothing is withdrawn."""
@@ -273,10 +276,15 @@ class _Loading:
                 load,
                 rejected=rejected,
                 complete=complete,
-                reread=is_reread,
+                reread=rereading,
             )
             for table, accepted, rejected in rows
         ]
+
+    def _rereading(self, keys: Iterable[str]) -> Rereading | None:
+        """Return what other code has read before; None if that is none of the documents."""
+        reread = [self._landed[key] for key in keys if self._state.is_reread(key)]
+        return Rereading(reread) if reread else None
 
     def _fail(self, document: Document, error: Exception, appended: int = 0) -> None:
         failure = failure_of(self._source, document, self._state.version, error, appended)

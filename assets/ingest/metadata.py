@@ -11,9 +11,9 @@ from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import TABLES_WITHOUT_PEOPLE, RecordTable, arrow_schema
 from warehouse.tables import LoadEntry
 
-COUNT_NAMES = ("read", "appended", "held", "quarantined", "withdrawn")
-# The ledger's column is called "held"; people read what it means.
-_COUNT_WORDS = {"held": "already stored"}
+COUNT_NAMES = ("read", "appended", "held", "quarantined", "withdrawn", "retracted")
+# What people read instead of the names of the ledger's columns.
+_COUNT_WORDS = {"held": "already stored", "retracted": "no longer read"}
 
 # Dagster keeps metadata for ever, out of reach of what is withheld later.
 _HIDDEN = "not shown: rows of this table can hold personal data"
@@ -25,7 +25,7 @@ _CELL = 60
 def total_counts(entries: Iterable[LoadEntry]) -> dict[str, int]:
     """Add up the counts of several loads."""
     entries_list = list(entries)
-    return {name: sum(getattr(entry, name) for entry in entries_list) for name in COUNT_NAMES}
+    return {name: sum(getattr(entry, name) or 0 for entry in entries_list) for name in COUNT_NAMES}
 
 
 def counts_in_words(counts: Mapping[str, int]) -> str:

@@ -57,8 +57,8 @@ SOURCE = Source(
 class MonthlyPortal:
     """A landing, a record, and a source whose content changes every month.
 
-    The parser raises at documents that contain any of ``bugs``. ``parsed`` are the bodies that it
-    was given.
+    The parser raises at documents that contain any of ``bugs``, and does not read the items that
+    are ``unread``. ``parsed`` are the bodies that it was given.
     """
 
     def __init__(self, folder: Path, *, complete: bool = True) -> None:
@@ -67,6 +67,7 @@ class MonthlyPortal:
         self.available_at: date | None = date(2019, 3, 29)
         self.corrections: dict[str, object] = {}
         self.bugs: set[str] = set()
+        self.unread: set[str] = set()
         self.parsed: list[str] = []
         self.version = 1
         self.complete = complete
@@ -97,6 +98,10 @@ class MonthlyPortal:
         for parsed_row in parsed.rows.get("macro_series", []):
             parsed_row["available_at"] = self.available_at
             parsed_row.update(self.corrections)
+        parsed.rows = {
+            table: [row for row in rows if row["series"] not in self.unread]
+            for table, rows in parsed.rows.items()
+        }
         return parsed
 
     def publish(

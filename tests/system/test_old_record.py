@@ -12,6 +12,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.record_rows import load
 from warehouse.mart.build import publish
 from warehouse.record.append import Load, append
+from warehouse.record.retractions import Rereading
 from warehouse.record.store import ROWS
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, RecordTable
 from warehouse.tables.column import columns_of
@@ -49,7 +50,7 @@ def test_it_gains_the_columns_of_today_and_goes_on(old: OldRecord) -> None:
         columns = ", ".join(table.row.model_fields)
         relation = old.record.relation(table.name)
         rows = old.record.query(f"SELECT {columns} FROM {relation} WHERE load_seq = 1")
-        entry = append(old.record, table, rows, Load("test", ("d",)), reread=True)
+        entry = append(old.record, table, rows, Load("test", ("d",)), reread=Rereading([]))
         assert (entry.appended, entry.held) == (0, len(rows)) and len(rows) > 0
     load(old.record, FUNDAMENTALS, fact("1200", issuer="DCUBUNTU1", year=2020, publication="a-3"))
     version = publish(old.record, old.marts, "FICTIONAL DATA of a test.")

@@ -24,7 +24,7 @@ from warehouse.mart.left_out import (
     summary,
 )
 from warehouse.mart.restatement_kinds import with_restatement_kinds
-from warehouse.record.as_of import vintages_query
+from warehouse.record.as_of import standing_rows, vintages_query
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -100,7 +100,12 @@ class Snapshot:
     def stored(self, table: RecordTable) -> str:
         """Return the relation of all rows of a table that belong to the data_version."""
         relation = self.record.relation(table.name)
-        stored = f"(SELECT * FROM {relation} WHERE load_seq <= {int(self.loads[table.name])})"
+        loaded = f"load_seq <= {int(self.loads[table.name])}"
+        stored = f"(SELECT * FROM {relation} WHERE {loaded})"
+        # What was retracted neither fails a rule nor is withheld: it does not count at all.
+        if self.record.query(f"SELECT 1 FROM {relation} WHERE retracted LIMIT 1").num_rows:
+            names = record_schema(table).names
+            stored = f"({standing_rows(relation, names, loaded)})"
         replaced = self._replaced.get(table)
         return stored if replaced is None else replaced.replace("{stored}", stored)
 

@@ -24,6 +24,7 @@ from warehouse.record.incoming import RejectedRow, check_rows
 from warehouse.record.index import write_index
 from warehouse.record.merge import CompleteScope, merge, withdrawals
 from warehouse.record.quarantine import add_to_quarantine
+from warehouse.record.retractions import Rereading, retractions
 from warehouse.record.row_hashes import add_row_hashes
 from warehouse.record.store import COMMIT_ATTEMPTS, Record, commit, last_transaction
 from warehouse.record.tables import RecordTable, record_schema, unstamped_schema
@@ -58,7 +59,7 @@ def append(
     *,
     rejected: Sequence[RejectedRow] = (),
     complete: CompleteScope | None = None,
-    reread: bool = False,
+    reread: Rereading | None = None,
 ) -> LoadEntry:
     """Append the new rows of ``incoming``; return the ledger entry with the counts.
 
@@ -66,7 +67,8 @@ def append(
     read; they are quarantined and counted. ``complete`` means that the publisher showed all it
     has of a scope: figures of the scope that were not shown are withdrawn, unless a row was
     quarantined of which it is not known which figure it is about. ``reread`` means that other
-    code has read these documents before: rows that now differ in any column are replaced.
+    code has read these documents before: rows that now differ in any column are replaced, and
+    rows that are no longer read are retracted.
     """
     # Neither checks nor hashes depend on what is stored: a retry need not repeat them.
     checked = check_rows(table, incoming)
@@ -75,6 +77,8 @@ def append(
     if rejected or len(shown) < len(checked.rejected):
         complete = None
     refused = [*rejected, *checked.rejected]
+    if reread is not None:
+        reread.add(table, rows)
     for attempt in range(COMMIT_ATTEMPTS):
         # The lock orders the threads of this process. Another process is noticed at the commit.
         with record.shared(), record.write_lock:
@@ -113,12 +117,12 @@ def _try_append(
     load: Load,
     rejected: list[RejectedRow],
     complete: CompleteScope | None,
-    reread: bool,
+    reread: Rereading | None,
 ) -> LoadEntry | None:
     """Compare with the current table and commit; None if another writer committed first."""
     delta = record.table(table.name)
     load_seq = last_transaction(delta)
-    result = merge(record, table, delta, rows, reread)
+    result = merge(record, table, delta, rows, reread is not None)
     rejected = [*rejected, *_contradictory(rows, result.contradictions)]
     if rejected:
         # Before the commit: a load killed in between is run again and finds these ids stored.
@@ -128,7 +132,8 @@ def _try_append(
     if result.contradictions:
         complete = None
     withdrawn = withdrawals(record, table, delta, rows, shown, complete)
-    appended = pa.concat_tables([_new_rows(table, rows, result.new), withdrawn])
+    retracted = retractions(record, table, delta, reread)
+    appended = pa.concat_tables([_new_rows(table, rows, result.new), withdrawn, retracted])
     # Contradictory rows are among the checked rows and among the rejected ones: count them once.
     read = len(rows) + len(rejected) - len(result.contradictions)
     entry = LoadEntry(
@@ -143,6 +148,7 @@ def _try_append(
         held=read - len(result.new) - len(rejected),
         quarantined=len(rejected),
         withdrawn=len(withdrawn),
+        retracted=len(retracted),
         code_version=release(),
         loaded_at=datetime.now(UTC),
         parser_version=load.parser_version,

@@ -5,7 +5,7 @@ hashes only and joins the requested columns at the end, for the rows it has chos
 quarter faster than carrying them through. The engine must cast timestamps to days in UTC.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
@@ -53,12 +53,14 @@ def vintages_query(
     """
     selected = tuple(table.row.model_fields) if columns is None else tuple(columns)
     in_scope = f"({where}) AND {_published_by(as_of)} AND {_loaded_by(load_seq)}"
+    columns_compared = (
+        *("figure", "figure_check", "sighting", "content", "withdrawn", "again"),
+        *("available_at", "publication", "observed_at", "document", "load_seq"),
+    )
     return f"""
--- Everything published by as_of and loaded by load_seq.
+-- Everything published by as_of and loaded by load_seq, and not retracted by then.
 WITH candidates AS (
-    SELECT figure, figure_check, sighting, content, withdrawn, again,
-        available_at, publication, observed_at, document, load_seq
-    FROM {relation} WHERE {in_scope}
+    {standing_rows(relation, columns_compared, in_scope)}
 ),
 -- Most publications are read once. Only the sightings read more than once (the writer flags
 -- every reading after the first with "again") need to be compared with each other.
@@ -116,6 +118,25 @@ FROM chosen JOIN (SELECT * FROM {relation} WHERE {in_scope}) AS full_row
   ON full_row.sighting = chosen.sighting AND full_row.figure_check = chosen.figure_check
  AND full_row.load_seq = chosen.load_seq AND full_row.observed_at = chosen.observed_at
  AND full_row.content = chosen.content
+""".strip()
+
+
+def standing_rows(relation: str, columns: Iterable[str], where: str = "TRUE") -> str:
+    """Return the query for stored rows without those that newer code retracted.
+
+    A retraction is a copy of the row it takes back, from the same reading of the same document. A
+    row stored after it, by yet newer code, counts again.
+    """
+    return f"""
+    SELECT {", ".join(f"stored.{name}" for name in columns)}
+    FROM (SELECT * FROM {relation} WHERE {where}) AS stored LEFT JOIN (
+        SELECT sighting, figure_check, observed_at, document, load_seq
+        FROM {relation} WHERE {where} AND retracted
+    ) AS retraction
+      ON retraction.sighting = stored.sighting AND retraction.figure_check = stored.figure_check
+     AND retraction.observed_at = stored.observed_at AND retraction.document = stored.document
+     AND retraction.load_seq >= stored.load_seq
+    WHERE retraction.sighting IS NULL
 """.strip()
 
 

@@ -33,7 +33,7 @@ def add_entry(record: Record, table: RecordTable, entry: LoadEntry) -> None:
     """Add the entry of a load, after any missing entries of loads before it."""
     write_missing_entries(record, table)
     # A load that appended has just been entered from its own commit; one that did not has none.
-    if not entry.appended + entry.withdrawn:
+    if not entry.appended + entry.withdrawn + (entry.retracted or 0):
         commit_entries(record, "loads", [entry])
     record.compact_if_fragmented("loads")
 

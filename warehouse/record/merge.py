@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from warehouse.errors import BadTable
-from warehouse.record.as_of import vintages_query
+from warehouse.record.as_of import standing_rows, vintages_query
 from warehouse.record.index import FileIndex, IntArray, column_as_numpy
 from warehouse.record.parallel import parallel_map
 from warehouse.record.row_hashes import content_hashes
@@ -175,8 +175,11 @@ def _compare_readings(
         for name in compared
         if name != "available_at"
     )
-    stored = f"SELECT {columns}, load_seq FROM {relation} "
-    stored += "WHERE sighting IN (SELECT sighting FROM incoming)"
+    stored = standing_rows(
+        relation,
+        dict.fromkeys((*_READING_COLUMNS, *compared, "load_seq")),
+        "sighting IN (SELECT sighting FROM incoming)",
+    )
     cursor.register("stored", cursor.sql(stored).to_arrow_table())
     same_reading = _SAME_READING + also_equal if compared else _STORED_READING
     statement = _CHANGED.format(

@@ -34,6 +34,12 @@ class LoadEntry(SQLModel):
     parser_version: str | None = column(
         "Version of the parser that read the documents; null in loads of release 0.1.", "1", None
     )
+    retracted: int | None = column(
+        "Rows of an earlier reading of the documents that newer code no longer reads; null in "
+        "loads made before this was counted.",
+        0,
+        None,
+    )
 
 
 class FailureEntry(SQLModel):

@@ -78,3 +78,12 @@ class Sighting(SQLModel):
         appears="file",
         part="time",
     )
+    retracted: bool | None = column(
+        "True if newer code read the document again and no longer reads this row in it: then "
+        "neither this row nor the earlier one counts. Null otherwise.",
+        None,
+        default=None,
+        appears="table",
+        part="time",
+        since="0.2",
+    )

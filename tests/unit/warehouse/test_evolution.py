@@ -19,6 +19,7 @@ from warehouse.record.as_of import vintages_query
 from warehouse.record.incoming import to_arrow
 from warehouse.record.merge import CompleteScope
 from warehouse.record.quarantine import quarantined_rows
+from warehouse.record.retractions import Rereading
 from warehouse.record.row_hashes import content_hashes
 from warehouse.record.store import ROWS, Record, commit_entries
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, RecordTable
@@ -112,7 +113,7 @@ def test_loading_the_same_rows_again_appends_nothing(record: Record) -> None:
     entry = append(newer, WIDER, rows, Load("test", ("d",)))
     assert (entry.appended, entry.held) == (0, 1)
     # Nor if other code has read the document before: a null is what was stored.
-    entry = append(newer, WIDER, rows, Load("test", ("d",)), reread=True)
+    entry = append(newer, WIDER, rows, Load("test", ("d",)), reread=Rereading([]))
     assert (entry.appended, entry.held) == (0, 1)
 
 
@@ -124,7 +125,7 @@ def test_reading_a_document_again_fills_the_column_of_stored_rows(record: Record
         fact("12.50", available_at=SECOND, publication="a-2", document="d1", note="second"),
     ]
     rows, _ = to_arrow(WIDER, read_again)
-    assert append(newer, WIDER, rows, Load("test", ("d",)), reread=True).appended == 2
+    assert append(newer, WIDER, rows, Load("test", ("d",)), reread=Rereading([])).appended == 2
     assert [(row["note"], row["vintage"]) for row in rows_of(newer, WIDER)] == [
         ("first", 1),
         ("second", 2),
@@ -155,7 +156,7 @@ def test_compaction_and_clustering_keep_every_value(record: Record) -> None:
     newer.cluster(WIDER)
     assert rows_of(newer, WIDER) == before
     rows, _ = to_arrow(WIDER, [fact("3", year=2019, note="stated")])
-    assert append(newer, WIDER, rows, Load("test", ("d",)), reread=True).held == 1
+    assert append(newer, WIDER, rows, Load("test", ("d",)), reread=Rereading([])).held == 1
 
 
 def test_columns_are_added_one_after_the_other(record: Record) -> None:

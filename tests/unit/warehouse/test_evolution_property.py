@@ -18,6 +18,7 @@ from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.incoming import to_arrow
 from warehouse.record.merge import CompleteScope
+from warehouse.record.retractions import Rereading
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RecordTable
 from warehouse.record.versions import load_seqs_of, name_version
@@ -104,7 +105,8 @@ class World:
         incoming, rejected = to_arrow(self.table, rows)
         assert not rejected
         load = Load("test", (f"{self.loads}",))
-        return append(self.record, self.table, incoming, load, reread=reread, complete=complete)
+        rereading = Rereading([]) if reread else None
+        return append(self.record, self.table, incoming, load, reread=rereading, complete=complete)
 
     def pin(self) -> None:
         version = name_version(self.record)

@@ -15,6 +15,7 @@ from tests.helpers.unchecked import append_unchecked
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.merge import CompleteScope
+from warehouse.record.retractions import Rereading
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 
@@ -134,7 +135,7 @@ def test_the_reading_that_a_left_out_one_replaced_comes_back(
 ) -> None:
     for value in ("1", "666"):
         # Newer code reads the same document again and gives another value.
-        append(record, FUNDAMENTALS, facts(fact(value)), Load("test", ()), reread=True)
+        append(record, FUNDAMENTALS, facts(fact(value)), Load("test", ()), reread=Rereading([]))
 
     with staged(record, tmp_path / "stage") as snapshot:
         assert [row[0] for row in values(snapshot)] == [666]
