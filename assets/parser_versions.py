@@ -6,18 +6,20 @@ the number and the hash, ``3+9f86d081``, so that changed code reads the document
 An installed package has no lock: there the number counts.
 
 The code of a parser is the module of its functions and every module of ``assets`` and ``quality``
-that those import, directly or not; and of ``warehouse`` how dates are read and names compared.
+that those import, directly or not, with the CSV tables they read; and of ``warehouse`` how dates
+are read and names compared.
 Fetching is left out, and so is storing: neither changes what a document says.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from assets.source import Parser
-from warehouse.code_version import code_hash
+from warehouse import code_version
+from warehouse.code_version import code_hash, imported_modules
 from warehouse.errors import SankofaError
 
 LOCK = Path(__file__).with_name("parsers.lock")
@@ -54,7 +56,17 @@ def parser_code(parser: Parser) -> str:
     """Return the hash of the code of a parser."""
     functions = [parser.parse] if parser.stream is None else [parser.parse, parser.stream]
     modules = {_function(function).__module__ for function in functions}
-    return code_hash(*modules, within=_WITHIN, without=_WITHOUT)
+    tables = _tables(imported_modules(modules, _WITHIN, _WITHOUT))
+    return code_hash(*modules, files=tables, within=_WITHIN, without=_WITHOUT)
+
+
+def _tables(modules: Iterable[str]) -> Iterator[Path]:
+    """Yield the tables that modules read: the CSV files beside them that they name."""
+    for module in modules:
+        path = code_version.ROOT.joinpath(*module.split(".")).with_suffix(".py")
+        if path.is_file():
+            text = path.read_text("utf-8")
+            yield from (table for table in path.parent.glob("*.csv") if f'"{table.name}"' in text)
 
 
 def read_lock() -> Locked:

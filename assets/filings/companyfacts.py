@@ -16,9 +16,10 @@ import msgspec
 
 from assets.entities.identifiers import mint
 from assets.filings.figures import Reading, of_line, settle, unit_of
-from assets.filings.line_items import BY_ELEMENT, STANDARDS, LineItem
+from assets.filings.line_items import BY_ELEMENT, STANDARDS, Place, TaxonomyElement
 from assets.filings.periods import period_type, years_of
 from assets.filings.restatements import without_echoes, without_written_roundings
+from assets.filings.wholes import without_parts
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
@@ -41,10 +42,7 @@ _ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")
 class Fact:
     """One record of the document, understood."""
 
-    taxonomy: str
-    element: str
-    item: LineItem
-    rank: int
+    element: TaxonomyElement
     unit: str
     location: str
     value: Decimal
@@ -54,43 +52,51 @@ class Fact:
     accession: str
     label: str | None
 
+    @property
+    def taxonomy(self) -> str:
+        """The taxonomy of its element."""
+        return self.element.name[0]
+
 
 def facts_of(
-    parsed: Parsed, document: Document, taxonomy: str, element: str, raw: bytes
+    parsed: Parsed, document: Document, taxonomy: str, name: str, raw: bytes
 ) -> Iterator[Fact]:
     """Yield the facts of one element in all its units."""
-    path = ("facts", taxonomy, element)
+    path = ("facts", taxonomy, name)
+    element = BY_ELEMENT[taxonomy, name]
+
+    def reject(location: str, reason: str) -> None:
+        # An element that is a part of a line gives no row, so nothing of it can be missing.
+        if element.places:
+            parsed.reject(FUNDAMENTALS, document, location, reason)
+
     try:
         units = json_object(json_object(read_json(raw)).get("units"))
     except ValueError as error:
-        parsed.reject(FUNDAMENTALS, document, json_pointer(*path), f"units: {error}")
+        reject(json_pointer(*path), f"units: {error}")
         return
     for unit, records in units.items():
         unit_pointer = json_pointer(*path, "units", unit)
         if not isinstance(records, list):
-            parsed.reject(FUNDAMENTALS, document, unit_pointer, "the unit holds no list of facts")
+            reject(unit_pointer, "the unit holds no list of facts")
             continue
         for position, record in enumerate(records):
             location = f"{unit_pointer}/{position}"
             try:
-                yield _fact(taxonomy, element, unit, location, record)
+                yield _fact(element, unit, location, record)
             except ValueError as error:
-                parsed.reject(FUNDAMENTALS, document, location, str(error))
+                reject(location, str(error))
 
 
-def _fact(taxonomy: str, element: str, unit: str, location: str, record: object) -> Fact:
-    item, rank = BY_ELEMENT[taxonomy, element]
+def _fact(element: TaxonomyElement, unit: str, location: str, record: object) -> Fact:
     fact = json_object(record)
     start = None if fact.get("start") is None else _read_member("start", calendar_day, fact)
     end = _read_member("end", calendar_day, fact)
     filed = _read_member("filed", calendar_day, fact)
-    _refuse_impossible(item, start, end, filed)
+    _refuse_impossible(element, start, end, filed)
     return Fact(
-        taxonomy,
         element,
-        item,
-        rank,
-        unit_of(item, unit),
+        unit_of(element.item, unit),
         location,
         _read_member("val", json_number, fact),
         start,
@@ -101,9 +107,11 @@ def _fact(taxonomy: str, element: str, unit: str, location: str, record: object)
     )
 
 
-def _refuse_impossible(item: LineItem, start: date | None, end: date, filed: date) -> None:
-    if start is not None and item.kind == "instant":
-        raise ValueError(f"{item.name} is a balance at an instant, and a period is given")
+def _refuse_impossible(
+    element: TaxonomyElement, start: date | None, end: date, filed: date
+) -> None:
+    if start is not None and element.kind == "instant":
+        raise ValueError(f"{element.item.name} is a balance at an instant, and a period is given")
     if start is not None and start > end:
         raise ValueError(f"the period ends ({end}) before it starts ({start})")
     # A forecast, or a mistake in the filing: nothing can be reported before it is over.
@@ -165,17 +173,30 @@ def parse(document: Document, body: bytes) -> Parsed:
     readings: list[Reading] = []
     for fact in facts:
         standard = standards.get((fact.accession, fact.taxonomy))
-        if standard is None:
+        if standard is None and fact.element.places:
             reason = "no statement of the filing tells its accounting standard"
             parsed.reject(FUNDAMENTALS, document, fact.location, reason)
-        else:
-            readings.append(_reading(document, service_id, fact, standard, period_types))
+        elif standard is not None:
+            readings.extend(
+                _reading(document, service_id, fact, place, standard, period_types)
+                for place in fact.element.places
+            )
     # In this order: roundings first, or the elements of a filing would seem to disagree; echoes
     # last, since they compare the settled figures of several filings.
     precise = without_written_roundings(parsed, document, readings)
-    accepted = without_echoes(parsed, document, settle(parsed, document, precise))
+    settled = settle(parsed, document, without_parts(precise, _shown(facts)))
+    accepted = without_echoes(parsed, document, settled)
     parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
     return parsed
+
+
+def _shown(facts: list[Fact]) -> dict[str, frozenset[str]]:
+    """Return what each filing shows of its issuer, such as minorities; a zero shows nothing."""
+    shown: dict[str, frozenset[str]] = {}
+    for fact in facts:
+        if fact.element.shows and fact.value:
+            shown[fact.accession] = shown.get(fact.accession, frozenset()) | fact.element.shows
+    return shown
 
 
 def _standards(facts: list[Fact]) -> dict[tuple[str, str], str]:
@@ -226,16 +247,17 @@ def _reading(
     document: Document,
     service_id: str,
     fact: Fact,
+    place: Place,
     standard: str,
     period_types: dict[tuple[date, date], Any],
 ) -> Reading:
     # A fact without a start is a balance, or a duration of unknown length.
-    period = "INSTANT" if fact.item.kind == "instant" else "OTHER"
+    period = "INSTANT" if fact.element.kind == "instant" else "OTHER"
     if fact.start is not None:
         period = period_types[fact.start, fact.end]
     row = {
         **provenance(document, fact.location, "xbrl"),
-        **of_line(fact.item, (fact.taxonomy, fact.element), standard, fact.unit),
+        **of_line(place.item, fact.element.name, standard, fact.unit),
         # The filing date: what EDGAR accepts after hours is dated the next working day.
         "available_at": fact.filed,
         "publication": fact.accession,
@@ -246,4 +268,5 @@ def _reading(
         "period_end": fact.end,
         "fiscal_label": fact.label,
     }
-    return Reading(fact.element, fact.rank, fact.location, row)
+    element = fact.element.name[1]
+    return Reading(element, place.rank, fact.location, row, unless=place.unless)

@@ -1,4 +1,4 @@
-"""Readings of one filing to figures: elements that agree make one, others are rejected."""
+"""Readings of one filing to figures: the element of the best rank states each of them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 
 # A figure of an issuer in a filing.
-_FIGURE = (*(name for name in FUNDAMENTALS.identity if name != "service_id"), "publication")
+FIGURE = (*(name for name in FUNDAMENTALS.identity if name != "service_id"), "publication")
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Reading:
     location: str
     row: dict[str, Any]
     decimals: int | None = None
+    # The element is a part of the line in a filing that shows any of these.
+    unless: frozenset[str] = frozenset()
 
     @property
     def value(self) -> Decimal:
@@ -62,23 +64,30 @@ def _measure(money: str, per: str) -> Measure | None:
     return "money" if not per else "money per share" if per == "shares" else None
 
 
-def settle(parsed: Parsed, document: Document, readings: Iterable[Reading]) -> Iterator[Reading]:
-    """Yield the figures on which a filing agrees with itself; reject the others.
-
-    Elements that agree give one reading, of the preferred element; one element that repeats
-    its value gives every repetition.
-    """
+def by_figure(readings: Iterable[Reading]) -> list[list[Reading]]:
+    """Return the readings of each figure of each filing."""
     groups: dict[tuple[Any, ...], list[Reading]] = {}
     for reading in readings:
-        figure = tuple(reading.row[name] for name in _FIGURE)
+        figure = tuple(reading.row[name] for name in FIGURE)
         groups.setdefault(figure, []).append(reading)
-    for group in groups.values():
-        reason = _disagreement(group)
+    return list(groups.values())
+
+
+def settle(parsed: Parsed, document: Document, readings: Iterable[Reading]) -> Iterator[Reading]:
+    """Yield each figure as the element of the best rank states it.
+
+    If elements of equal rank, or one element, state different values, all are rejected; one
+    element that repeats its value gives every repetition.
+    """
+    for group in by_figure(readings):
+        first = min(reading.rank for reading in group)
+        best = [reading for reading in group if reading.rank == first]
+        reason = _disagreement(best)
         if reason is None:
-            first = min(reading.rank for reading in group)
-            yield from (reading for reading in group if reading.rank == first)
+            # Of several elements that agree, one: they are one figure.
+            yield from (reading for reading in best if reading.element == best[0].element)
         else:
-            for reading in group:
+            for reading in best:
                 parsed.reject(FUNDAMENTALS, document, reading.location, reason)
 
 
@@ -87,6 +96,6 @@ def _disagreement(group: list[Reading]) -> str | None:
         return None
     values = ", ".join(sorted({f"{reading.element} = {reading.value}" for reading in group}))
     line_item = group[0].row["line_item"]
-    if len({reading.rank for reading in group}) == 1:
+    if len({reading.element for reading in group}) == 1:
         return f"{line_item}: one filing states different values for one figure: {values}"
     return f"{line_item}: the elements of one filing disagree, so the figure is absent: {values}"

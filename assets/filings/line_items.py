@@ -1,144 +1,90 @@
-"""Which taxonomy elements state which line item, in the order of preference, as data.
+"""Line items, and the taxonomy elements that state them, as data.
 
-Two elements of one line item that disagree in one filing leave the figure absent: so an
-element stands here only if it means the whole of the line, never a part of it.
+``line_items.csv`` has the lines; ``elements.csv`` has, for each line, the elements that state it in
+the order of their rank, with their balance and period type from the taxonomy. An element of a
+better rank is the wider one, and wins. An element without a rank is a part of the line: it never
+stands for the line, and parts are never added up. Some elements are the whole only ``unless`` the
+filing shows that there is more, such as the profit of the owners in a filing that shows minorities;
+``shows`` says which elements are that evidence.
 """
 
+import csv
 from dataclasses import dataclass
-from typing import Literal
+from importlib.resources import files
+from typing import Literal, cast
 
 IFRS, US_GAAP = "ifrs-full", "us-gaap"
 STANDARDS = {IFRS: "ifrs", US_GAAP: "us-gaap"}
-# The cover page of a filing, whatever standard its statements follow.
-COVER = "dei"
 
 Kind = Literal["instant", "duration"]
 Measure = Literal["money", "money per share", "shares"]
+Balance = Literal["debit", "credit"]
 Element = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class LineItem:
-    """One line of a statement, and the elements that state it."""
+    """One line of a statement."""
 
     name: str
     statement: str
+    measure: Measure
+
+    @property
+    def kind(self) -> Kind:
+        """Whether the line is a balance at an instant or an amount of a period."""
+        return "instant" if self.statement == "balance" else "duration"
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of an element in the order of a line; the lowest rank wins."""
+
+    item: LineItem
+    rank: int
+    unless: frozenset[str]
+
+
+@dataclass(frozen=True)
+class TaxonomyElement:
+    """What a taxonomy says of an element, and the places it has; ``item`` is its first line."""
+
+    name: Element
+    item: LineItem
+    balance: Balance | None
     kind: Kind
-    elements: tuple[Element, ...]
-    measure: Measure = "money"
+    shows: frozenset[str]
+    places: tuple[Place, ...]
 
 
-def _line(
-    name: str,
-    statement: str,
-    ifrs: str,
-    us_gaap: str,
-    cover: str = "",
-    measure: Measure = "money",
-) -> LineItem:
-    kind: Kind = "instant" if statement == "balance" else "duration"
-    by_taxonomy = ((IFRS, ifrs), (US_GAAP, us_gaap), (COVER, cover))
-    elements = tuple((taxonomy, name) for taxonomy, names in by_taxonomy for name in names.split())
-    return LineItem(name, statement, kind, elements, measure)
+def _rows(name: str) -> list[dict[str, str]]:
+    with files(__package__).joinpath(name).open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
 
 
-_PRETAX = (
-    "IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItemsNoncontrollingInterest"
-)
-_ALL_EQUITY = "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest"
-_CURRENT_DEBT = "CurrentBorrowingsAndCurrentPortionOfNoncurrentBorrowings"
+def _line(row: dict[str, str]) -> LineItem:
+    return LineItem(row["line_item"], row["statement"], cast(Measure, row["measure"]))
 
-LINE_ITEMS: tuple[LineItem, ...] = (
-    _line(
-        "revenue",
-        "income",
-        "Revenue",
-        # The element of ASC 606 first; SalesRevenueNet was retired with its introduction.
-        "RevenueFromContractWithCustomerExcludingAssessedTax Revenues SalesRevenueNet",
-    ),
-    _line("cost_of_sales", "income", "CostOfSales", "CostOfRevenue CostOfGoodsAndServicesSold"),
-    _line("gross_profit", "income", "GrossProfit", "GrossProfit"),
-    _line("operating_profit", "income", "ProfitLossFromOperatingActivities", "OperatingIncomeLoss"),
-    _line("finance_costs", "income", "FinanceCosts", "InterestExpense"),
-    _line("profit_before_tax", "income", "ProfitLossBeforeTax", _PRETAX),
-    _line(
-        "income_tax_expense",
-        "income",
-        "IncomeTaxExpenseContinuingOperations",
-        "IncomeTaxExpenseBenefit",
-    ),
-    _line("profit", "income", "ProfitLoss", "ProfitLoss"),
-    _line(
-        "profit_attributable", "income", "ProfitLossAttributableToOwnersOfParent", "NetIncomeLoss"
-    ),
-    _line(
-        "depreciation_amortisation",
-        "income",
-        "DepreciationAndAmortisationExpense AdjustmentsForDepreciationAndAmortisationExpense",
-        "DepreciationDepletionAndAmortization DepreciationAndAmortization",
-    ),
-    _line("total_assets", "balance", "Assets", "Assets"),
-    _line("current_assets", "balance", "CurrentAssets", "AssetsCurrent"),
-    _line("cash", "balance", "CashAndCashEquivalents", "CashAndCashEquivalentsAtCarryingValue"),
-    _line("inventories", "balance", "Inventories", "InventoryNet"),
-    _line(
-        "receivables",
-        "balance",
-        "TradeAndOtherCurrentReceivables",
-        "ReceivablesNetCurrent AccountsReceivableNetCurrent",
-    ),
-    _line("payables", "balance", "TradeAndOtherCurrentPayables", "AccountsPayableCurrent"),
-    _line("total_liabilities", "balance", "Liabilities", "Liabilities"),
-    _line("current_liabilities", "balance", "CurrentLiabilities", "LiabilitiesCurrent"),
-    _line("borrowings_current", "balance", _CURRENT_DEBT, "DebtCurrent"),
-    _line("borrowings_non_current", "balance", "LongtermBorrowings", "LongTermDebtNoncurrent"),
-    _line("total_equity", "balance", "Equity", _ALL_EQUITY),
-    _line(
-        "equity_attributable", "balance", "EquityAttributableToOwnersOfParent", "StockholdersEquity"
-    ),
-    _line(
-        "cfo",
-        "cash_flow",
-        "CashFlowsFromUsedInOperatingActivities",
-        "NetCashProvidedByUsedInOperatingActivities",
-    ),
-    _line(
-        "capex",
-        "cash_flow",
-        "PurchaseOfPropertyPlantAndEquipmentClassifiedAsInvestingActivities",
-        "PaymentsToAcquirePropertyPlantAndEquipment",
-    ),
-    _line(
-        "dividends_paid",
-        "cash_flow",
-        "DividendsPaidClassifiedAsFinancingActivities",
-        "PaymentsOfDividends",
-    ),
-    _line(
-        "eps_basic",
-        "income",
-        "BasicEarningsLossPerShare",
-        "EarningsPerShareBasic",
-        measure="money per share",
-    ),
-    _line(
-        "eps_diluted",
-        "income",
-        "DilutedEarningsLossPerShare",
-        "EarningsPerShareDiluted",
-        measure="money per share",
-    ),
-    _line(
-        "shares_outstanding",
-        "balance",
-        "NumberOfSharesOutstanding",
-        "CommonStockSharesOutstanding",
-        cover="EntityCommonStockSharesOutstanding",
-        measure="shares",
-    ),
-)
 
-# From an element to its line item and its place in the order of preference.
-BY_ELEMENT: dict[Element, tuple[LineItem, int]] = {
-    element: (item, rank) for item in LINE_ITEMS for rank, element in enumerate(item.elements)
-}
+LINE_ITEMS: tuple[LineItem, ...] = tuple(_line(row) for row in _rows("line_items.csv"))
+
+
+def _elements() -> dict[Element, TaxonomyElement]:
+    lines = {item.name: item for item in LINE_ITEMS}
+    elements: dict[Element, TaxonomyElement] = {}
+    for row in _rows("elements.csv"):
+        name = row["taxonomy"], row["element"]
+        known, item = elements.get(name), lines[row["line_item"]]
+        place = Place(item, int(row["rank"] or 0), frozenset(row["unless"].split()))
+        elements[name] = TaxonomyElement(
+            name,
+            known.item if known else item,
+            cast(Balance, row["balance"]) or None,
+            cast(Kind, row["period"]),
+            frozenset(row["shows"].split()) | (known.shows if known else frozenset()),
+            (known.places if known else ()) + ((place,) if row["rank"] else ()),
+        )
+    return elements
+
+
+BY_ELEMENT: dict[Element, TaxonomyElement] = _elements()

@@ -16,9 +16,17 @@ from stdnum import lei as lei_number
 from assets.entities.identifiers import mint
 from assets.filings.companyfacts import service_id_of
 from assets.filings.figures import Reading, of_line, settle, unit_of
-from assets.filings.line_items import BY_ELEMENT, IFRS, STANDARDS, US_GAAP, LineItem
+from assets.filings.line_items import (
+    BY_ELEMENT,
+    IFRS,
+    STANDARDS,
+    US_GAAP,
+    LineItem,
+    TaxonomyElement,
+)
 from assets.filings.periods import period_type, years_of
 from assets.filings.restatements import without_roundings
+from assets.filings.wholes import without_parts
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
@@ -53,7 +61,9 @@ def parse(document: Document, body: bytes) -> Parsed:
     for reading, span in zip(readings, spans, strict=True):
         kind = "INSTANT" if span[0] is None else period_type(span, years)
         reading.row.update(published, period_type=kind)
-    settled = settle(parsed, document, without_roundings(parsed, document, readings))
+    shown = {published["publication"]: _shown(namespaces, facts)}
+    precise = without_roundings(parsed, document, readings)
+    settled = settle(parsed, document, without_parts(precise, shown))
     parsed.add(FUNDAMENTALS, [reading.row for reading in settled])
     return parsed
 
@@ -88,47 +98,64 @@ def _readings(
         try:
             dimensions = json_object(json_object(fact).get("dimensions"))
             element = _element(namespaces, dimensions)
-            if element is not None:
-                yield _reading(document, namespaces, location, fact, dimensions, element)
+            if element is not None and element.places:
+                yield from _of_element(document, namespaces, location, fact, dimensions, element)
         except ValueError as error:
             parsed.reject(FUNDAMENTALS, document, location, str(error))
 
 
-def _element(namespaces: dict[str, Any], dimensions: dict[str, Any]) -> tuple[str, str] | None:
-    """Return taxonomy and name of the element of a fact; None if the fact is out of scope."""
+def _shown(namespaces: dict[str, Any], facts: dict[str, Any]) -> frozenset[str]:
+    """Return what a report shows of its issuer, such as minorities; a zero shows nothing."""
+    shown: frozenset[str] = frozenset()
+    for fact in facts.values():
+        try:
+            element = _element(namespaces, json_object(json_object(fact).get("dimensions")))
+            if element is not None and element.shows and number_from_text(fact.get("value")):
+                shown |= element.shows
+        except ValueError:
+            # A fact that cannot be read shows nothing.
+            continue
+    return shown
+
+
+def _element(namespaces: dict[str, Any], dimensions: dict[str, Any]) -> TaxonomyElement | None:
+    """Return the element of a fact; None if the fact is out of scope."""
     prefix, _, name = str(dimensions.get("concept")).partition(":")
     namespace = str(namespaces.get(prefix))
     taxonomy = (
         IFRS if namespace.endswith("/ifrs-full") else US_GAAP if "/us-gaap/" in namespace else None
     )
     # A fact with another dimension is the value of a segment.
-    if taxonomy is None or (taxonomy, name) not in BY_ELEMENT or set(dimensions) - _CORE:
+    if taxonomy is None or set(dimensions) - _CORE:
         return None
-    return taxonomy, name
+    return BY_ELEMENT.get((taxonomy, name))
 
 
-def _reading(
+def _of_element(
     document: Document,
     namespaces: dict[str, Any],
     location: str,
     fact: dict[str, Any],
     dimensions: dict[str, Any],
-    element: tuple[str, str],
-) -> Reading:
-    item, rank = BY_ELEMENT[element]
-    start, end = _period(item, dimensions.get("period"))
+    element: TaxonomyElement,
+) -> Iterator[Reading]:
+    taxonomy, name = element.name
+    start, end = _period(element.item, dimensions.get("period"))
     if fact.get("value") is None:
         raise ValueError("no value given")
-    row = {
+    unit = _unit(element.item, dimensions.get("unit"))
+    values = {
         **provenance(document, location, "xbrl"),
-        **of_line(item, element, STANDARDS[element[0]], _unit(item, dimensions.get("unit"))),
         "service_id": _service_id(namespaces, dimensions.get("entity")),
         "value_reported": number_from_text(fact["value"]),
         "period_start": start,
         "period_end": end,
         "fiscal_label": None,
     }
-    return Reading(element[1], rank, location, row, _decimals(fact))
+    decimals = _decimals(fact)
+    for place in element.places:
+        row = values | of_line(place.item, element.name, STANDARDS[taxonomy], unit)
+        yield Reading(name, place.rank, location, row, decimals, place.unless)
 
 
 def _decimals(fact: dict[str, Any]) -> int | None:

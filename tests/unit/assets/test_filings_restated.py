@@ -1,7 +1,5 @@
 """Which later statement of a figure is a restatement, and which only looks like one."""
 
-import json
-from collections import Counter
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -11,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.filings import companyfacts, submissions
-from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS
 from assets.parsing.parsed import Parsed
 from tests.helpers.filings import (
     ACCN_1,
@@ -22,7 +19,6 @@ from tests.helpers.filings import (
     filer,
     locations,
     read,
-    real,
     real_rows,
     reasons,
     report,
@@ -204,42 +200,6 @@ def test_asml_is_restated_by_a_new_standard_but_not_by_rounding() -> None:
         if row["line_item"] == "profit_attributable" and row["period_end"] == date(2016, 12, 31)
     }
     assert values_of_2016 == {Decimal(1471894000), Decimal(1557800000)}
-
-
-# Elements of the IFRS taxonomy that none of the real files uses.
-UNUSED_ELEMENTS = {
-    ("ifrs-full", "DepreciationAndAmortisationExpense"),
-    ("ifrs-full", "CurrentBorrowingsAndCurrentPortionOfNoncurrentBorrowings"),
-}
-
-
-@pytest.mark.shared
-def test_every_mapped_element_is_used_by_real_filings() -> None:
-    used = {
-        (taxonomy, element)
-        for _, body in real("companyfacts")
-        for taxonomy, elements in json.loads(body)["facts"].items()
-        for element in elements
-    }
-    for line in (real_file("fsds/2010q2-em", "tag.txt").decode("latin-1")).splitlines():
-        element, version, *_ = line.split("\t")
-        if version.startswith("us-gaap"):
-            used.add(("us-gaap", element))
-    (page,) = (body.decode() for _, body in real("ixbrl"))
-    used |= {element for element in BY_ELEMENT if f'"{":".join(element)}"' in page}
-    mexican = real_file("xbrl-mx", "ifrsxbrl_WALMEX_2017-1.xbrl").decode("latin-1")
-    used |= {element for element in BY_ELEMENT if f":{element[1]} " in mexican}
-    assert set(BY_ELEMENT) - used == UNUSED_ELEMENTS
-
-
-def real_file(folder: str, name: str) -> bytes:
-    (body,) = (body for path, body in real(folder) if path.name == name)
-    return body
-
-
-def test_no_line_item_names_an_element_of_another() -> None:
-    uses = Counter(element for item in LINE_ITEMS for element in item.elements)
-    assert set(uses.values()) == {1}
 
 
 def test_a_fact_without_a_value_is_rejected_with_its_location() -> None:

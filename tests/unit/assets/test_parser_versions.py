@@ -87,6 +87,11 @@ def test_changed_code_counts_for_the_parsers_that_use_it_and_no_other(checkout: 
     assert figures.isdisjoint(changed()) and sources_of("tenders") <= changed()
 
 
+def test_a_table_counts_for_the_parsers_that_read_it(checkout: Path) -> None:
+    append_code(checkout, "assets/filings/elements.csv", "cash,us-gaap,Cash,9,,,debit,instant")
+    assert {"sec-companyfacts", "xbrl-filings"} <= changed() and "h10" not in changed()
+
+
 def test_how_names_are_compared_counts_for_what_stores_them(checkout: Path) -> None:
     append_code(checkout, "warehouse/names.py")
     assert sources_of("tenders") <= changed() and "h10" not in changed()

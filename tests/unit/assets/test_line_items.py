@@ -1,0 +1,173 @@
+"""The table of line items: its elements are those of the taxonomies, and the whole wins."""
+
+import csv
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS
+from tests.helpers.filings import ACCN_2, fact, read, real, reasons, report, report_fact, rows
+from tests.helpers.paths import ROOT
+
+# Name, balance and period type of elements as the taxonomies define them, written from the schema
+# of US GAAP 2020 (retired elements: the list of tags of the SEC's data sets, 2009), and the names
+# of the IFRS Taxonomy 2016 with its later additions.
+TAXONOMIES = ROOT / "tests" / "data" / "taxonomy_elements.csv"
+
+
+def defined() -> dict[tuple[str, str], tuple[str, str]]:
+    with TAXONOMIES.open(encoding="utf-8") as lines:
+        return {
+            (row["taxonomy"], row["element"]): (row["balance"], row["period"])
+            for row in csv.DictReader(lines)
+        }
+
+
+def test_every_element_is_defined_by_its_taxonomy_with_this_balance_and_period() -> None:
+    of_taxonomies = defined()
+    stated = {name: (found.balance or "", found.kind) for name, found in BY_ELEMENT.items()}
+    assert {name: of_taxonomies.get(name) for name in stated} == stated
+
+
+def unzipped(path: Path, body: bytes) -> bytes:
+    return gzip.decompress(body) if path.suffix == ".gz" else body
+
+
+@pytest.mark.shared
+def test_most_elements_are_used_by_real_filings() -> None:
+    used = {
+        (taxonomy, element)
+        for folder in ("companyfacts", "companyfacts_2021")
+        for path, body in real(folder)
+        if ".json" in path.name
+        for taxonomy, elements in json.loads(unzipped(path, body))["facts"].items()
+        for element in elements
+    }
+    assert len(set(BY_ELEMENT) & used) / len(BY_ELEMENT) > 0.9
+
+
+def test_a_line_is_stated_by_elements_of_its_kind() -> None:
+    for element in BY_ELEMENT.values():
+        for place in element.places:
+            assert place.item.kind == element.kind, element.name
+
+
+def test_every_line_has_a_whole_and_every_evidence_can_be_shown() -> None:
+    places = [place for element in BY_ELEMENT.values() for place in element.places]
+    lines = Counter(place.item.name for place in places)
+    assert set(lines) == {item.name for item in LINE_ITEMS}
+    shown = {what for element in BY_ELEMENT.values() for what in element.shows}
+    assert {what for place in places for what in place.unless} <= shown
+
+
+def stated(parsed: Any, line_item: str) -> list[tuple[str, int]]:
+    return [
+        (row["element"].partition(":")[2], int(row["value_reported"]))
+        for row in rows(parsed)
+        if row["line_item"] == line_item
+    ]
+
+
+def usd(*facts: Any) -> dict[str, list[Any]]:
+    return {"USD": list(facts)}
+
+
+def test_the_wider_total_wins() -> None:
+    elements = {
+        "Revenues": usd(fact(val=120)),
+        "RevenueFromContractWithCustomerExcludingAssessedTax": usd(fact(val=100)),
+    }
+    parsed = read(elements, "us-gaap")
+    assert stated(parsed, "revenue") == [("Revenues", 120)] and reasons(parsed) == []
+
+
+def test_a_part_never_stands_for_the_whole_and_parts_are_not_added_up() -> None:
+    elements = {
+        "SalesRevenueGoodsNet": usd(fact(val=80)),
+        "SalesRevenueServicesNet": usd(fact(val=20)),
+    }
+    assert stated(read(elements, "us-gaap"), "revenue") == []
+    (goods, _) = elements.items()
+    assert stated(read(dict([goods]), "us-gaap"), "revenue") == [("SalesRevenueGoodsNet", 80)]
+
+
+def test_what_differs_from_a_wider_total_in_one_period_is_a_part_in_all_periods() -> None:
+    before = {"start": "2017-01-01", "end": "2017-12-31"}
+    elements = {
+        "Revenues": usd(fact(val=120)),
+        "RevenueFromContractWithCustomerExcludingAssessedTax": usd(
+            fact(val=100), fact(val=90, **before)
+        ),
+    }
+    assert stated(read(elements, "us-gaap"), "revenue") == [("Revenues", 120)]
+
+
+def test_another_filing_does_not_decide_what_is_a_part() -> None:
+    later = {"accn": ACCN_2, "filed": "2020-04-06"}
+    narrow = "RevenueFromContractWithCustomerExcludingAssessedTax"
+    elements = {"Revenues": usd(fact(val=120, **later)), narrow: usd(fact(val=100))}
+    found = stated(read(elements, "us-gaap"), "revenue")
+    assert sorted(found) == [(narrow, 100), ("Revenues", 120)]
+
+
+def test_the_profit_of_the_owners_is_the_profit_of_a_filer_without_minorities() -> None:
+    alone = read({"NetIncomeLoss": usd(fact(val=50))}, "us-gaap")
+    assert (
+        stated(alone, "profit") == stated(alone, "profit_attributable") == [("NetIncomeLoss", 50)]
+    )
+    elements = {"NetIncomeLoss": usd(fact(val=50)), "MinorityInterest": usd(fact(start="-", val=7))}
+    beside = read(elements, "us-gaap")
+    assert stated(beside, "profit") == []
+    assert stated(beside, "profit_attributable") == [("NetIncomeLoss", 50)]
+    assert stated(beside, "equity_minority") == [("MinorityInterest", 7)]
+
+
+def test_a_zero_shows_nothing() -> None:
+    elements = {"NetIncomeLoss": usd(fact(val=50)), "MinorityInterest": usd(fact(start="-", val=0))}
+    assert stated(read(elements, "us-gaap"), "profit") == [("NetIncomeLoss", 50)]
+
+
+def test_cash_flow_of_continuing_operations_is_all_of_it_if_nothing_was_discontinued() -> None:
+    continuing = "NetCashProvidedByUsedInOperatingActivitiesContinuingOperations"
+    elements = {continuing: usd(fact(val=30))}
+    assert stated(read(elements, "us-gaap"), "cfo") == [(continuing, 30)]
+    elements["CashProvidedByUsedInOperatingActivitiesDiscontinuedOperations"] = usd(fact(val=2))
+    assert stated(read(elements, "us-gaap"), "cfo") == []
+
+
+def test_depreciation_is_no_depreciation_and_amortisation_beside_amortisation() -> None:
+    elements = {"Depreciation": usd(fact(val=9))}
+    assert stated(read(elements, "us-gaap"), "depreciation_amortisation") == [("Depreciation", 9)]
+    elements["AmortizationOfIntangibleAssets"] = usd(fact(val=2))
+    parsed = read(elements, "us-gaap")
+    assert stated(parsed, "depreciation_amortisation") == []
+    assert stated(parsed, "depreciation") == [("Depreciation", 9)]
+
+
+def test_a_sum_that_the_filing_states_decides_which_element_is_the_whole() -> None:
+    narrow = "RevenueFromContractWithCustomerExcludingAssessedTax"
+    elements = {
+        # A note about one customer, under the element of the total.
+        "Revenues": usd(fact(val=29)),
+        narrow: usd(fact(val=270)),
+        "CostsAndExpenses": usd(fact(val=280)),
+        "OperatingIncomeLoss": usd(fact(val=-10)),
+    }
+    assert stated(read(elements, "us-gaap"), "revenue") == [(narrow, 270)]
+
+
+def test_a_part_that_cannot_be_read_is_no_rejection() -> None:
+    parsed = read({"AmortizationOfIntangibleAssets": usd({"rubbish": True})}, "us-gaap")
+    assert rows(parsed) == [] and reasons(parsed) == []
+
+
+def test_a_report_in_xbrl_json_follows_the_same_table() -> None:
+    owners = report_fact("50", concept="ifrs-full:ProfitLossAttributableToOwnersOfParent")
+    alone = report(owners)
+    assert stated(alone, "profit") == [("ProfitLossAttributableToOwnersOfParent", 50)]
+    share = report_fact("5", concept="ifrs-full:ProfitLossAttributableToNoncontrollingInterests")
+    assert stated(report(owners, share), "profit") == []
