@@ -134,7 +134,7 @@ JOIN (
 AWARD_FACTS = f"""
 SELECT facts.*, facts.service_id AS entity_id, entity_names.legal_name AS entity_name,
     countries.country_iso3, 'AF-TENDER' AS dataset, 'award_value' AS measure,
-    'INSTANT' AS period_type
+    'INSTANT' AS period_type, NULL::VARCHAR AS base_period
 FROM {VINTAGES} AS facts
 LEFT JOIN (
     -- of several registers the name that comes with an LEI

@@ -32,6 +32,11 @@ class Build:
         """The licence notice that goes with every response."""
         return self.metadata["notice"]
 
+    @property
+    def schema_version(self) -> int:
+        """The schema version it was written with; what it answers stays as it was then."""
+        return int(self.metadata["layout"])
+
     def query(self, statement: str, *values: object) -> SqlRows:
         """Run an SQL statement with a ``?`` for each value."""
         return self.run(statement, values)

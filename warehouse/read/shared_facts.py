@@ -20,6 +20,8 @@ Members = Mapping[str, bytes]
 
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NULL = b"null"
+# The first schema version of builds whose facts have a base_period.
+_WITH_BASE_PERIOD = 8
 
 
 def shared_facts(
@@ -76,7 +78,7 @@ def _financials(
     ids = {service_id for _, service_id in rows}
     issuers = {service_id: _issuer_members(build, service_id, owner) for service_id in ids}
     return [
-        (_fact(row, None, issuers[service_id], b'"AF-FUND"', "line_item", "value_reported"),)
+        (_fact(build, row, None, issuers[service_id], b'"AF-FUND"', "line_item", "value_reported"),)
         for row, service_id in rows
     ]
 
@@ -107,7 +109,7 @@ def _tender_values(
     columns = "row, row_id, tender_value, tender_currency, buyer_id"
     order = "released_on DESC, row_number"
     rows = fetch_rows(build, columns, "tender_releases", where, order, limit)
-    return [(_tender_fact(country.upper(), *row),) for row in rows]
+    return [(_tender_fact(build, country.upper(), *row),) for row in rows]
 
 
 def _macro(
@@ -122,7 +124,7 @@ def _macro(
         remaining = None if limit is None else limit - len(facts)
         where = [*in_country, *equal(**{measure_column: measure}), *known_on(as_of)]
         facts += [
-            (_fact(row, fact_id, entity, b'"AF-MACRO"', measure_column, "value"),)
+            (_fact(build, row, fact_id, entity, b'"AF-MACRO"', measure_column, "value"),)
             for row, fact_id in fetch_rows(build, "row, row_id", table, where, limit=remaining)
         ]
     return facts
@@ -134,7 +136,13 @@ def _country_name(build: Build, country: str) -> bytes:
 
 
 def _fact(
-    row: bytes, fact_id: str | None, entity: Members, dataset: bytes, measure: str, value: str
+    build: Build,
+    row: bytes,
+    fact_id: str | None,
+    entity: Members,
+    dataset: bytes,
+    measure: str,
+    value: str,
 ) -> bytes:
     members = {name: bytes(raw) for name, raw in _MEMBERS.decode(row).items()}
     period_type = members.get("period_type") or members["frequency"]
@@ -145,15 +153,22 @@ def _fact(
             "dataset": dataset,
             "measure": members[measure],
             "value": members[value],
-            **{name: members[name] for name in ("unit", "period_end")},
+            "unit": members["unit"],
+            **_base_period(build, members.get("base_period", _NULL)),
+            "period_end": members["period_end"],
             "period_type": period_type,
             **{name: members[name] for name in ("available_at", "vintage", *PROVENANCE)},
         }
     )
 
 
+def _base_period(build: Build, base: bytes) -> Members:
+    """Return the member; none for a build from before, which answers as it did then."""
+    return {"base_period": base} if build.schema_version >= _WITH_BASE_PERIOD else {}
+
+
 def _tender_fact(
-    country: str, row: bytes, fact_id: str, value: str, currency: str, buyer_id: str
+    build: Build, country: str, row: bytes, fact_id: str, value: str, currency: str, buyer_id: str
 ) -> bytes:
     members = {name: bytes(raw) for name, raw in _MEMBERS.decode(row).items()}
     buyer = _MEMBERS.decode(members["buyer"]) if members["buyer"] != _NULL else {}
@@ -167,6 +182,7 @@ def _tender_fact(
             "measure": b'"tender_value"',
             "value": value.encode(),
             "unit": encode(currency or None),
+            **_base_period(build, _NULL),
             "period_end": members["date"],
             "period_type": b'"INSTANT"',
             **{name: members[name] for name in ("available_at", "vintage", *PROVENANCE)},
