@@ -1,7 +1,8 @@
 """FRED and ALFRED observations: values with the interval in which each was the current one.
 
 ``realtime_start`` is when the public could read a value. A point in place of a value says that
-there was none from that day on: the value before was withdrawn.
+there was none from that day on: the value before was withdrawn. So does an interval that ends
+with no other after it, unless it ends where the question did (``realtime_end`` of the answer).
 
 FRED answers in several shapes. JSON: a row for each value and its interval (output types 1 and 4),
 or a member for each vintage (2 and 3). CSV, as ALFRED and FRED's graphs export it: the same two
@@ -18,13 +19,24 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, timedelta
+from datetime import UTC, date
+from decimal import Decimal
 from io import StringIO
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pycountry
 
+from assets.macro.alfred_intervals import (
+    NO_VALUE,
+    OPEN,
+    VINTAGE,
+    Answer,
+    Entry,
+    ObservedValue,
+    dropped,
+    values_in,
+)
 from assets.macro.iso_codes import Area, area_of
 from assets.macro.periods import Span, span_from
 from assets.parsing.parsed import Parsed, provenance
@@ -42,13 +54,8 @@ from warehouse.record.tables import MACRO_SERIES
 VERSIONS_HEADER = "series-versions"
 FREQUENCIES = {"D": "daily", "M": "monthly", "Q": "quarterly", "A": "annual"}
 
-# How FRED writes that an interval has not ended.
-_OPEN = "9999-12-31"
-_NO_VALUE = (".", "", None)
 _SERIES_ID = re.compile(r"[A-Z0-9_]{1,40}")
 _ID_IN_PATH = re.compile(r"/observations/([^/]+?)(\.json|\.csv)?$")
-# The name of a vintage: series id and day, as in ``GDP_20240328``.
-_VINTAGE = re.compile(r"([A-Za-z0-9_]+)_([0-9]{4})([0-9]{2})([0-9]{2})")
 _DATE_COLUMNS = ("observation_date", "DATE", "date", "period_start_date")
 _RENAMED_COLUMNS = {"realtime_start_date": "realtime_start", "realtime_end_date": "realtime_end"}
 _MONTH = "(?:Q[1-4]|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*)"
@@ -58,9 +65,6 @@ _TYPES_BY_TITLE = {"consumer price ind": "cpi", "gross domestic product": "gdp"}
 # Titles of FRED are prose; these words decide, and anything else is plain "macro".
 # ``pycountry`` types its lookups loosely.
 _COUNTRIES: Any = pycountry.countries
-
-# An observation as it was read, and its location in the document.
-Entry = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -73,17 +77,6 @@ class SeriesDescription:
     unit: str | None = None
     base_period: str | None = None
     since: str = "0001-01-01"
-
-
-@dataclass(frozen=True)
-class ObservedValue:
-    """One value of a day, and the interval in which it was the current one."""
-
-    location: str
-    day: object
-    value: object
-    start: str
-    end: str
 
 
 SERIES: dict[str, SeriesDescription] = {
@@ -104,18 +97,19 @@ def parse(document: Document, body: bytes) -> Parsed:
     """Parse the vintages of one series, which the document's URL or header line names."""
     parsed = Parsed()
     try:
-        name, entries = _read_entries(document, body)
+        name, answer = _read_answer(document, body)
         descriptions = _descriptions(name, document.headers)
     except (ValueError, csv.Error) as error:
         parsed.reject(MACRO_SERIES, document, "", str(error))
         return parsed
     values: list[ObservedValue] = []
     # All values first, rows after: the entries of a document are not in order of publication.
-    for location, entry in entries:
+    for location, entry in answer.entries:
         try:
-            values += _values_in(location, entry)
+            values += values_in(location, entry)
         except ValueError as error:
             parsed.reject(MACRO_SERIES, document, location, str(error))
+    values += list(dropped(values, answer))
     # In order of publication: whether a point withdraws something depends on what came before.
     last_start: dict[tuple[Any, ...], str] = {}
     for value in sorted(values, key=lambda value: (str(value.day), value.start)):
@@ -170,18 +164,19 @@ def country_in(title: str) -> Area | None:
 # Observations
 
 
-def _read_entries(document: Document, body: bytes) -> tuple[str, list[Entry]]:
+def _read_answer(document: Document, body: bytes) -> tuple[str, Answer]:
     """Return the id of the series and its observations; raise if there are none to read."""
     query = parse_qs(urlsplit(document.url).query)
     # FRED computes means or sums on request. Those are not what the publisher released.
     if "frequency" in query or "aggregation_method" in query:
         raise ValueError("the values are aggregated by the source: not as published")
     if read_text(body).lstrip()[0] in "{[":
-        return series_id(document.url), _json_entries(body)
-    return _csv_entries(document, read_text(body))
+        return series_id(document.url), _json_answer(body)
+    name, entries = _csv_entries(document, read_text(body))
+    return name, Answer(entries)
 
 
-def _json_entries(body: bytes) -> list[Entry]:
+def _json_answer(body: bytes) -> Answer:
     answer = json_object(read_json(body))
     if "error_message" in answer:
         raise ValueError(f"the source answered with an error: {answer['error_message']!r:.200}")
@@ -191,9 +186,12 @@ def _json_entries(body: bytes) -> list[Entry]:
     observations = answer.get("observations")
     if not isinstance(observations, list):
         raise ValueError("the document holds no observations")
-    return [
-        (json_pointer("observations", index), entry) for index, entry in enumerate(observations)
-    ]
+    until, count = answer.get("realtime_end"), answer.get("count")
+    return Answer(
+        [(json_pointer("observations", index), entry) for index, entry in enumerate(observations)],
+        until if isinstance(until, str) else None,
+        is_page=isinstance(count, int | Decimal) and count > len(observations),
+    )
 
 
 def _csv_entries(document: Document, text: str) -> tuple[str, list[Entry]]:
@@ -202,7 +200,7 @@ def _csv_entries(document: Document, text: str) -> tuple[str, list[Entry]]:
     header = [_RENAMED_COLUMNS.get(column.strip(), column.strip()) for column in first]
     columns = [column for column in header[1:] if column not in _RENAMED_COLUMNS.values()]
     # All other columns are named after the series, alone or with a vintage.
-    names = {match[1] if (match := _VINTAGE.fullmatch(column)) else column for column in columns}
+    names = {match[1] if (match := VINTAGE.fullmatch(column)) else column for column in columns}
     if header[0] not in _DATE_COLUMNS or len(names) != 1 or len(set(header)) != len(header):
         raise ValueError("the document is not a series of FRED, neither as JSON nor as CSV")
     (name,) = names
@@ -219,34 +217,6 @@ def _csv_lines(rows: Any, header: list[str], observed_on: date) -> Iterator[Entr
             fits = len(cells) == len(header)
             entry = default | dict(zip(header, cells, strict=True)) if fits else cells
             yield f"line {rows.line_num}", entry
-
-
-def _values_in(location: str, entry: object) -> Iterator[ObservedValue]:
-    """Iterate over the values of an observation: that of its interval, or one for each vintage."""
-    members = json_object(entry)
-    if "value" in members or "realtime_start" in members:
-        start = calendar_day(members.get("realtime_start")).isoformat()
-        end = members.get("realtime_end") or _OPEN
-        yield ObservedValue(location, members.get("date"), members.get("value"), start, str(end))
-        return
-    matches = [(_VINTAGE.fullmatch(name), name) for name in members if name != "date"]
-    vintages = sorted((f"{m[2]}-{m[3]}-{m[4]}", name) for m, name in matches if m is not None)
-    if not vintages or len(vintages) != len(matches):
-        raise ValueError("neither a value with its interval nor values by their vintages")
-    # A vintage that repeats the value before does not begin a new interval.
-    changes = [
-        (calendar_day(day), name)
-        for number, (day, name) in enumerate(vintages)
-        # Compared as text: the publisher's own digits decide whether a value changed.
-        if number == 0 or members[name] != members[vintages[number - 1][1]]
-    ]
-    ends = [(day - timedelta(days=1)).isoformat() for day, _ in changes[1:]] + [_OPEN]
-    for (day, name), end in zip(changes, ends, strict=True):
-        is_pointer = location.startswith("/")
-        value_location = f"{location}{json_pointer(name)}" if is_pointer else f"{location}, {name}"
-        yield ObservedValue(
-            value_location, members.get("date"), members[name], day.isoformat(), end
-        )
 
 
 # Descriptions
@@ -316,7 +286,7 @@ def _split_by_unit(
     for description in descriptions:
         unit = (parts[-1][1].unit, parts[-1][1].base_period)
         changes = (description.unit, description.base_period) != unit
-        if start < description.since <= (end or _OPEN) and changes:
+        if start < description.since <= (end or OPEN) and changes:
             parts.append((description.since, description))
     return parts
 
@@ -332,7 +302,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """Return a row for each unit a value was published in; update ``last_start`` of its figures."""
     rows: list[dict[str, Any]] = []
-    withdrawn = observed.value in _NO_VALUE
+    withdrawn = observed.value in NO_VALUE
     for start, series in _split_by_unit(descriptions, observed.start, observed.end):
         span = span_from(calendar_day(observed.day), series.frequency)
         # A value of a period that has not begun is a forecast, and these tables are of
@@ -349,7 +319,7 @@ def _rows(
         value = None if withdrawn else number_from_text(observed.value)
         last_start[figure] = start
         rows.append(_row(name, series, span, start) | {"value": value, "withdrawn": withdrawn})
-    if not rows:
+    if not rows and not observed.is_end:
         raise ValueError("no value given")
     return rows
 

@@ -2,7 +2,8 @@
 
 A long file has ``Country Code, Year, Value`` and is one vintage of one indicator. It does not state
 its day, and seldom its indicator: the document's headers ``indicator``, ``unit``, ``base-period``
-and ``vintage`` do, as whoever fetched it knew.
+and ``vintage`` do, as whoever fetched it knew. The base of an index it states by its values alone:
+an index is 100 in its base year, by definition and in every country.
 
 A wide file has a column a year: a bulk download, which is a zip with two files of metadata or the
 CSV itself and states its update above the header, or an export of DataBank, which states it below
@@ -45,6 +46,8 @@ _COLUMN_ALIASES = {
     "date": _YEAR,
     "indicator_code": _INDICATOR,
 }
+# Fewer could stand at 100 in one year by chance.
+_MIN_COUNTRIES = 20
 _FIRST_DAY = re.compile(r"([0-9]{4})-01-01")
 
 
@@ -59,6 +62,7 @@ def parse_long(document: Document, body: bytes) -> Parsed:
     except (ValueError, csv.Error) as error:
         parsed.reject(MACRO_ANNUAL, document, "", str(error))
         return parsed
+    rows: list[dict[str, Any]] = []
     for position, cells in enumerate(lines[1:], start=2):
         location = f"line {position}"
         try:
@@ -66,8 +70,33 @@ def parse_long(document: Document, body: bytes) -> Parsed:
         except ValueError as error:
             parsed.reject(MACRO_ANNUAL, document, location, str(error))
             continue
-        parsed.add(MACRO_ANNUAL, [provenance(document, location, "file") | row])
+        rows.append(provenance(document, location, "file") | row)
+    parsed.add(MACRO_ANNUAL, _with_base(rows))
     return parsed
+
+
+def _with_base(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of an index with the base that its values state, if it states no other.
+
+    The base is the one year in which nearly all countries stand at exactly 100. A country that
+    does not, or has no value of that year, may be on another base: it gets none.
+    """
+    if any(row["unit"] or row["base_period"] for row in rows):
+        return rows
+    by_year: dict[tuple[str, date], list[dict[str, Any]]] = {}
+    for row in rows:
+        by_year.setdefault((row["indicator"], row["period_end"]), []).append(row)
+    based: dict[tuple[str, str], str] = {}
+    for (indicator, end), of_year in by_year.items():
+        at_100 = [row for row in of_year if row["value"] == 100]
+        if len(of_year) >= _MIN_COUNTRIES and 10 * len(at_100) >= 9 * len(of_year):
+            based |= {(indicator, row["country_iso3"]): str(end.year) for row in at_100}
+    return [
+        # Written as the source does in the name of an indicator.
+        row | {"unit": f"{year} = 100", "base_period": f"{year}=100"} if year else row
+        for row in rows
+        for year in [based.get((row["indicator"], row["country_iso3"]))]
+    ]
 
 
 def _shared(document: Document) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from warehouse.mart.left_out import (
     remaining,
     summary,
 )
+from warehouse.mart.rebasing import with_rebasings
 from warehouse.mart.restatement_kinds import with_restatement_kinds
 from warehouse.record.as_of import standing_rows, vintages_query
 from warehouse.record.rules import rules_of
@@ -92,6 +93,7 @@ class Snapshot:
 
     def _copy(self, table: RecordTable) -> None:
         stored = remaining(self.sql, table, self.stored(table))
+        stored = with_rebasings(self.sql, table, stored)
         vintages = all_vintages(table, stored, self.loads[table.name])
         if table == FUNDAMENTALS:
             vintages = with_restatement_kinds(vintages)

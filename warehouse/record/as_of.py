@@ -53,14 +53,53 @@ def vintages_query(
     """
     selected = tuple(table.row.model_fields) if columns is None else tuple(columns)
     in_scope = f"({where}) AND {_published_by(as_of)} AND {_loaded_by(load_seq)}"
+    return f"""
+WITH {_readings(relation, in_scope)},
+with_previous AS (
+    SELECT *, lag(content) OVER ({_WINDOW}) AS previous_content FROM readings
+),
+-- A vintage is a change of content: equal neighbours collapse, the rest is numbered from 1.
+vintages AS (
+    SELECT *,
+        row_number() OVER ({_WINDOW}) AS vintage,
+        lead(available_at) OVER ({_WINDOW}) AS superseded_at,
+        lead(figure) OVER ({_WINDOW}) AS next_figure
+    FROM with_previous
+    WHERE previous_content IS NULL OR previous_content <> content
+),
+chosen AS (
+    SELECT sighting, figure_check, content, observed_at, load_seq, vintage, superseded_at
+    FROM vintages WHERE {_CHOICE[vintages]}
+)
+-- Join the requested columns back. A sighting may be stored several times; load, moment of
+-- reading and content tell which of its rows was chosen.
+SELECT {", ".join(f"full_row.{name}" for name in selected)}, chosen.vintage, chosen.superseded_at
+FROM chosen JOIN (SELECT * FROM {relation} WHERE {in_scope}) AS full_row
+  ON full_row.sighting = chosen.sighting AND full_row.figure_check = chosen.figure_check
+ AND full_row.load_seq = chosen.load_seq AND full_row.observed_at = chosen.observed_at
+ AND full_row.content = chosen.content
+""".strip()
+
+
+def readings_query(relation: str) -> str:
+    """Return the query for the hashes of every reading of ``relation`` that counts.
+
+    A reading counts unless it was retracted, or another reading of the same publication replaces
+    it; repetitions of a value in later publications are included, which ``vintages_query``
+    collapses.
+    """
+    return f"WITH {_readings(relation, 'TRUE')}\nSELECT * FROM readings"
+
+
+def _readings(relation: str, condition: str) -> str:
     columns_compared = (
         *("figure", "figure_check", "sighting", "content", "withdrawn", "again"),
         *("available_at", "publication", "observed_at", "document", "load_seq"),
     )
     return f"""
 -- Everything published by as_of and loaded by load_seq, and not retracted by then.
-WITH candidates AS (
-    {standing_rows(relation, columns_compared, in_scope)}
+candidates AS (
+    {standing_rows(relation, columns_compared, condition)}
 ),
 -- Most publications are read once. Only the sightings read more than once (the writer flags
 -- every reading after the first with "again") need to be compared with each other.
@@ -94,30 +133,7 @@ readings AS (
         ELSE coalesce(candidate.available_at < CAST(candidate.observed_at AS DATE), FALSE)
      END)
     WHERE other.sighting IS NULL
-),
-with_previous AS (
-    SELECT *, lag(content) OVER ({_WINDOW}) AS previous_content FROM readings
-),
--- A vintage is a change of content: equal neighbours collapse, the rest is numbered from 1.
-vintages AS (
-    SELECT *,
-        row_number() OVER ({_WINDOW}) AS vintage,
-        lead(available_at) OVER ({_WINDOW}) AS superseded_at,
-        lead(figure) OVER ({_WINDOW}) AS next_figure
-    FROM with_previous
-    WHERE previous_content IS NULL OR previous_content <> content
-),
-chosen AS (
-    SELECT sighting, figure_check, content, observed_at, load_seq, vintage, superseded_at
-    FROM vintages WHERE {_CHOICE[vintages]}
 )
--- Join the requested columns back. A sighting may be stored several times; load, moment of
--- reading and content tell which of its rows was chosen.
-SELECT {", ".join(f"full_row.{name}" for name in selected)}, chosen.vintage, chosen.superseded_at
-FROM chosen JOIN (SELECT * FROM {relation} WHERE {in_scope}) AS full_row
-  ON full_row.sighting = chosen.sighting AND full_row.figure_check = chosen.figure_check
- AND full_row.load_seq = chosen.load_seq AND full_row.observed_at = chosen.observed_at
- AND full_row.content = chosen.content
 """.strip()
 
 

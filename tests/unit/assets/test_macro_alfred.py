@@ -45,6 +45,37 @@ def test_a_point_after_a_value_withdraws_it() -> None:
     ]
 
 
+def test_an_interval_that_ends_with_nothing_after_it_withdraws_the_value() -> None:
+    ended = vintage("2020-01-30", "5") | {"realtime_end": "2020-03-31"}
+    parsed = vintages(ended, vintage("2020-01-30", "6", day="1946-04-01"))
+    assert [(row["value"], str(row["available_at"]), row["withdrawn"]) for row in rows(parsed)] == [
+        (Decimal(5), "2020-01-30", False),
+        (None, "2020-04-01", True),
+        (Decimal(6), "2020-01-30", False),
+    ]
+    assert not reasons(parsed)
+
+
+def test_an_interval_that_ends_with_the_question_withdraws_nothing() -> None:
+    today = [vintage("2020-01-30", "5", day) for day in ("1946-01-01", "1946-04-01")]
+    asked = [entry | {"realtime_end": "2020-01-30"} for entry in today]
+    answer = {"realtime_end": "2020-01-30", "count": 2, "observations": asked}
+    for members in (answer, {"observations": asked}):
+        body = json.dumps(members).encode()
+        parsed = alfred.parse(document(body, f"{FRED}GDP"), body)
+        assert [row["withdrawn"] for row in rows(parsed)] == [False, False]
+
+
+def test_a_page_of_several_withdraws_nothing_of_the_periods_where_it_was_cut() -> None:
+    periods = ("1946-01-01", "1946-04-01", "1946-07-01")
+    ended = [vintage("2020-01-30", "5", day) | {"realtime_end": "2020-03-31"} for day in periods]
+    answer = {"realtime_end": "9999-12-31", "count": 10, "observations": ended}
+    body = json.dumps(answer).encode()
+    parsed = alfred.parse(document(body, f"{FRED}GDP"), body)
+    withdrawn = [str(row["period_start"]) for row in rows(parsed) if row["withdrawn"]]
+    assert withdrawn == ["1946-04-01"]
+
+
 def test_a_point_before_any_value_is_rejected() -> None:
     parsed = vintages(vintage("1992-12-22", "."), vintage("1997-05-07", "210.4"))
     assert current_values(parsed) == [("1997-05-07", "210.4", False)]

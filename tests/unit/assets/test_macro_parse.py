@@ -106,6 +106,27 @@ def test_a_dated_file_is_a_vintage_of_the_indicator_its_headers_name() -> None:
     assert len(reasons(worldbank_csv.parse_long(document(body), body))) == 1
 
 
+def test_a_file_of_an_index_states_its_base_by_the_year_in_which_countries_stand_at_100() -> None:
+    codes = "AFG ALB DZA AGO ARG ARM AUS AUT AZE BHS BHR BGD BRB BLR BEL BLZ BEN BTN BOL BWA"
+    lines = [
+        f"x,{code},{year},{value}"
+        for code in codes.split()
+        for year, value in ((2004, "89.5"), (2005, "100"), (2006, "112"))
+    ]
+    # Indonesia is on another base, and Brazil has no value of the year.
+    lines += ["x,IDN,2005,57.1", "x,IDN,2006,64", "x,BRA,2006,104"]
+    body = "\n".join(["Country Name,Country Code,Year,CPI", *lines]).encode()
+    headers = {"indicator": "FP.CPI.TOTL", "vintage": "2013-05-27"}
+    found = rows(worldbank_csv.parse_long(document(body, **headers), body))
+    based = {row["country_iso3"]: (row["unit"], row["base_period"]) for row in found}
+    assert based.pop("IDN") == based.pop("BRA") == (None, None)
+    assert set(based.values()) == {("2005 = 100", "2005=100")}
+    stated = document(body, **headers, **{"base-period": "2010=100"})
+    assert {row["base_period"] for row in rows(worldbank_csv.parse_long(stated, body))} == {
+        "2010=100"
+    }
+
+
 # SDMX-CSV
 
 

@@ -1,0 +1,164 @@
+"""Real vintages of FRED and the World Bank: what was known on each day is what the files say.
+
+The files are read a second time here, with nothing of the product.
+"""
+
+import csv
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.macro import alfred, worldbank
+from tests.helpers.real_files import REAL_FILES, load, read_file
+from warehouse.mart.snapshot import Snapshot
+from warehouse.record.store import Record
+from warehouse.record.versions import load_seqs_of, name_version
+
+pytestmark = pytest.mark.shared
+
+FRED = "https://api.stlouisfed.org/fred/series/observations?series_id="
+# Codes of countries as older files of the World Bank have them.
+OLD_CODES = {"ADO": "AND", "IMY": "IMN", "KSV": "XKX", "ROM": "ROU", "TMP": "TLS"}
+OLD_CODES |= {"WBG": "PSE", "ZAR": "COD"}
+# Period, first day, last day, and the value; "." if there was none.
+Interval = tuple[str, date, date, str]
+
+
+def known_rows(record: Record, folder: Path, table: str) -> list[dict[str, Any]]:
+    """Return every vintage of a table, as a build has it."""
+    version = name_version(record)
+    with Snapshot(folder / "snapshot", record, load_seqs_of(record, version), version) as snapshot:
+        snapshot.copy_record()
+        rows: list[dict[str, Any]] = snapshot.read(
+            f"SELECT *, CAST(value AS VARCHAR) AS digits FROM {table}"
+        ).to_pylist()
+        return rows
+
+
+def alfred_intervals(path: Path) -> Iterator[Interval]:
+    if path.suffix == ".csv":
+        with path.open(newline="") as lines:
+            for period, value, start, end in list(csv.reader(lines))[1:]:
+                until = date.fromisoformat(end) if end else date.max
+                yield period, date.fromisoformat(start), until, value
+        return
+    for entry in json.loads(path.read_text()).get("observations", []):
+        start, end = (date.fromisoformat(entry[f"realtime_{side}"]) for side in ("start", "end"))
+        yield entry["date"], start, end, entry["value"]
+
+
+def test_on_the_first_and_last_day_of_every_interval_of_alfred_its_value_is_the_answer(
+    record: Record, tmp_path: Path
+) -> None:
+    folder = REAL_FILES / "cpi" / "alfred"
+    files = [path for path in sorted(folder.rglob("*_*")) if path.is_file()]
+    intervals: dict[str, list[Interval]] = defaultdict(list)
+    for path in files:
+        found = list(alfred_intervals(path)) if path.suffix in (".json", ".csv") else []
+        if not found:
+            continue
+        name = path.name.split("_")[0]
+        headers = {} if name == "GDP" else {"frequency": "monthly", "units": "as published"}
+        intervals[f"FRED.{name}"] += found
+        load(record, "macro_series", read_file(alfred.parse, path, f"{FRED}{name}", **headers))
+    vintages: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in known_rows(record, tmp_path, "macro_series"):
+        vintages[row["series"], row["period_start"].isoformat()].append(row)
+    by_period: dict[tuple[str, str], list[Interval]] = defaultdict(list)
+    for series, found in intervals.items():
+        for interval in found:
+            by_period[series, interval[0]].append(interval)
+    compared, different = 0, []
+    for series, found in intervals.items():
+        for period, start, end, value in found:
+            # What was open in an older file ends where a newer one states another value.
+            later = [other[1] for other in by_period[series, period] if other[1] > start]
+            last = min([end, *(day - timedelta(days=1) for day in later)])
+            for day in {start, last}:
+                known = [
+                    row
+                    for row in vintages[series, period]
+                    if not row["withdrawn"]
+                    and row["available_at"] <= day
+                    and (row["superseded_at"] is None or row["superseded_at"] > day)
+                ]
+                stated = [] if value == "." else [Decimal(value)]
+                compared += 1
+                if [Decimal(row["digits"]) for row in known] != stated:
+                    different.append((series, period, day, value, known))
+    assert compared > 20_000
+    assert different == []
+
+
+def worldbank_values(path: Path) -> Iterator[tuple[str, str, str, Decimal]]:
+    """Return indicator, country, year and value of every line."""
+    if path.suffix == ".json":
+        page = json.loads(path.read_text(), parse_float=Decimal, parse_int=Decimal)
+        for row in page[1]:
+            if row["value"] is not None:
+                code = row["countryiso3code"] or row["country"]["id"]
+                yield row["indicator"]["id"], code, row["date"], Decimal(row["value"])
+        return
+    indicator = {"gdp": "NY.GDP.MKTP.CD", "cpi": "FP.CPI.TOTL"}[path.name[:3]]
+    if path.name >= "cpi_2024" and indicator == "FP.CPI.TOTL":
+        indicator = "FP.CPI.TOTL.ZG"
+    with path.open(newline="", encoding="utf-8-sig") as lines:
+        for line in csv.DictReader(lines):
+            *_, value = line.values()
+            if value:
+                yield indicator, line["Country Code"], line["Year"], Decimal(value)
+
+
+def test_a_year_of_the_world_bank_has_one_value_that_of_the_newest_file_which_states_it(
+    record: Record, tmp_path: Path
+) -> None:
+    folder = REAL_FILES / "macro" / "worldbank"
+    editions: list[tuple[str, Path, dict[str, str]]] = []
+    for path in sorted((folder / "api_v2").glob("*.json")):
+        page = json.loads(path.read_text())
+        if "lastupdated" in page[0]:
+            editions.append((page[0]["lastupdated"], path, {}))
+    for path in sorted((folder / "vintages").glob("*.csv")):
+        day = path.stem.split("_")[1]
+        indicator = next(worldbank_values(path))[0]
+        editions.append((day, path, {"indicator": indicator, "vintage": day}))
+    newest: dict[tuple[str, str, str], Decimal] = {}
+    # Files arrive in any order; here the newest edition comes first.
+    for _, path, headers in sorted(editions, reverse=True, key=lambda edition: edition[0]):
+        url = f"https://api.worldbank.org/v2/{path.name}?page=1"
+        parsed = read_file(worldbank.parse, path, url, **headers)
+        for row in parsed.rows["macro_annual"]:
+            row["source"] = "worldbank"  # the helper names the source after the folder
+        load(record, "macro_annual", parsed)
+        for indicator, code, year, value in worldbank_values(path):
+            newest.setdefault((indicator, OLD_CODES.get(code, code), year), value)
+    rows = known_rows(record, tmp_path, "macro_annual")
+    served = [row for row in rows if row["latest"]]
+    answers = {
+        (row["indicator"], row["country_iso3"], str(row["period_end"].year)): Decimal(row["digits"])
+        for row in served
+    }
+    assert len(answers) == len(served) > 15_000
+    assert {figure: newest[figure] for figure in answers} == answers
+    bases: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    for row in served:
+        bases[row["indicator"], row["country_iso3"]].add(row["base_period"])
+    assert {len(of_series) for of_series in bases.values()} == {1}
+    # 2005=100 until 2013; the edition on 2010=100 does not carry China's 1992 over.
+    assert bases["FP.CPI.TOTL", "CHN"] == {"2010=100"}
+    assert ("FP.CPI.TOTL", "CHN", "1992") not in answers
+    in_billions = [
+        round(Decimal(row["digits"]) / 10**9, 1)
+        for row in sorted(rows, key=lambda row: row["publication"])
+        if row["indicator"] == "NY.GDP.MKTP.CD"
+        and (row["country_iso3"], row["period_end"]) == ("NGA", date(2010, 12, 31))
+        and not row["withdrawn"]
+    ]
+    assert in_billions[:3] == [Decimal("196.8"), Decimal("228.6"), Decimal("369.1")]
+    assert len({round(value) for value in in_billions[2:]}) == 1
