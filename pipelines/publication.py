@@ -61,11 +61,13 @@ def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[
 
     ``portals`` are those of the installation.
 
+    The first says which ids are one organisation; the others read canonical ids.
     The last two derive no table: a build is also made again if the code of its files, its mart,
     its pages, or of what is withheld changes.
     """
     files = code_version("files", "assets.exports.export", "warehouse.mart.build")
     return (
+        entities.joins(),
         entities.derivation(),
         Derivation(code_version(METRIC_SET, "assets.metrics.derive"), metrics.metrics),
         Derivation(
@@ -108,12 +110,14 @@ class Publication:
 
     def run(self, record: Record) -> str:
         """Publish the record and return the data_version."""
+        joins, *derived = [self._recorded(each) for each in derivations(self.portals)]
         data_version = publish(
             record,
             self.marts,
             self.notice,
             checks=checks(),
-            derivations=[self._recorded(derivation) for derivation in derivations(self.portals)],
+            joins=joins,
+            derivations=derived,
             audit=self._audit,
             export=self._export,
             work=self.work,

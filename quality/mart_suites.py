@@ -23,6 +23,7 @@ from warehouse.methodology.metrics import AbsentReason
 from warehouse.record.rules import COUNTRY, CURRENCY, ISO3, SERVICE_ID
 from warehouse.tables import LeftOut, Metric, MetricAbsent, PartyMatch, QualityMetric, Signal
 from warehouse.tables.column import identity_of
+from warehouse.tables.derived import JoinMethod
 
 _MART_ROWS = {table.name: table.rows for table in MART_TABLES}
 _ABSENT_REASONS = get_args(AbsentReason)
@@ -126,9 +127,9 @@ MART_SUITES = (
             "same_as NOT IN (SELECT service_id FROM same_as)",
         ),
         one_of(
-            "evidence is one of its allowed values",
-            "evidence",
-            ("lei", "registry", "isin", "declared"),
+            "match_method is one of its allowed values",
+            "match_method",
+            get_args(JoinMethod),
         ),
     ),
     _suite(

@@ -1,4 +1,4 @@
-"""Derive ``same_as`` and ``party_matches`` while a build is made.
+"""Derive which ids are one organisation, and which organisation a party is, for a build.
 
 This is a part of publishing, not a step before it: the rows follow from exactly the loads of the
 build, which only the publisher knows, and a build that fails leaves nothing behind.
@@ -7,6 +7,7 @@ build, which only the publisher knows, and a build that fails leaves nothing beh
 from collections import Counter
 from contextlib import closing
 
+import duckdb
 import pyarrow as pa
 
 from assets.entities.duplicate_ids import same_as_table
@@ -23,33 +24,48 @@ _COLUMNS = {
 _IS_ORGANISATION = "name IS NOT NULL AND org_evidence IS NOT NULL"
 
 
-def derive(snapshot: Snapshot) -> DerivedTables:
-    """Derive ``same_as`` and ``party_matches`` from the tables of a snapshot.
+def same_as(snapshot: Snapshot) -> DerivedTables:
+    """Derive ``same_as`` from the registers of a snapshot: which ids are one organisation."""
+    with closing(_latest_registers(snapshot)) as sql:
+        return {"same_as": same_as_table(sql)}
+
+
+def party_matches(snapshot: Snapshot) -> DerivedTables:
+    """Derive ``party_matches`` from a snapshot with canonical ids.
 
     Every vintage of a party is resolved against the organisations as they are known now: which
     organisation a party is does not depend on ``as_of``.
     """
-    with closing(snapshot.sql.cursor()) as sql:
-        # Temporary tables shadow those of the snapshot: from here on, the latest rows only.
-        for table, columns in _COLUMNS.items():
-            latest = f"SELECT {', '.join(columns)} FROM main.{table} WHERE latest"
-            sql.execute(f"CREATE TEMP TABLE {table} AS {latest}")
-        same_as = same_as_table(sql)
-        sql.register("same_as", same_as)
+    with closing(_latest_registers(snapshot)) as sql:
         # Each spelling of a party once, not once for each release.
         parties = f"SELECT DISTINCT {', '.join(PARTY_COLUMNS)} FROM tender_parties"
         sql.execute(f"CREATE TEMP TABLE parties AS {parties} WHERE {_IS_ORGANISATION}")
-        return {"same_as": same_as, "party_matches": resolve_parties(sql)}
+        return {"party_matches": resolve_parties(sql)}
+
+
+def _latest_registers(snapshot: Snapshot) -> duckdb.DuckDBPyConnection:
+    """Return a cursor whose tables of registers have the latest rows only."""
+    sql = snapshot.sql.cursor()
+    # Temporary tables shadow those of the snapshot.
+    for table, columns in _COLUMNS.items():
+        latest = f"SELECT {', '.join(columns)} FROM main.{table} WHERE latest"
+        sql.execute(f"CREATE TEMP TABLE {table} AS {latest}")
+    return sql
+
+
+def joins() -> Derivation:
+    """Return the derivation of ``same_as``, under the version of this code."""
+    return Derivation(code_version("joins", "assets.entities.derive"), same_as)
 
 
 def derivation() -> Derivation:
-    """Return the derivation of organisations, under the version of this code."""
-    return Derivation(code_version("entities", "assets.entities.derive"), derive)
+    """Return the derivation of ``party_matches``, under the version of this code."""
+    return Derivation(code_version("entities", "assets.entities.derive"), party_matches)
 
 
 def same_as_counts(same_as: pa.Table) -> dict[str, int]:
     """Count the ids that point to another, by evidence."""
-    return {"ids": len(same_as), **_value_counts(same_as["evidence"])}
+    return {"ids": len(same_as), **_value_counts(same_as["match_method"])}
 
 
 def party_match_counts(matches: pa.Table) -> dict[str, int | float | None]:

@@ -82,7 +82,7 @@ def same_as_table(sql: duckdb.DuckDBPyConnection) -> pa.Table:
     sql.register("listed_isin_values", sql.sql(_LISTED_ISIN_VALUES).to_arrow_table())
     identifiers = sql.sql(_CANDIDATE_IDENTIFIERS).to_arrow_table()
     rows = same_as_rows(identifiers, sql.sql(_CANDIDATE_ENTITIES).to_arrow_table())
-    columns = ("service_id", "same_as", "evidence")
+    columns = ("service_id", "same_as", "match_method")
     return pa.Table.from_pylist(rows, pa.schema([(column, pa.string()) for column in columns]))
 
 
@@ -275,8 +275,9 @@ def _pointers(
     for service_id in group - {target}:
         is_declared = service_id in declared or service_id in declared_targets
         shared_type = _strongest_shared(group, identifiers_of.get(service_id, []), claims)
-        evidence = shared_type or ("declared" if is_declared else "lei")
-        yield {"service_id": service_id, "same_as": target, "evidence": evidence}
+        method = shared_type or ("declared" if is_declared else "lei")
+        method = "registry_id" if method == "registry" else method
+        yield {"service_id": service_id, "same_as": target, "match_method": method}
 
 
 def _rank(

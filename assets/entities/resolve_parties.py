@@ -35,10 +35,9 @@ _IS_COMPARABLE = f"""
 AND (registers.id_type = 'lei' OR {has_digits_sql("identifier_id", "odd")})
 """.strip()
 _MATCHES = f"""
--- what identifies an organisation; of duplicate ids, the organisation they point to
+-- what identifies an organisation
 WITH organisation_keys AS (
-    SELECT coalesce(same_as.same_as, keys.service_id) AS organisation, id_type, register, number
-    FROM ({IDENTIFIER_KEYS}) AS keys LEFT JOIN same_as ON same_as.service_id = keys.service_id
+    SELECT service_id AS organisation, id_type, register, number FROM ({IDENTIFIER_KEYS})
     -- an ISIN is of a security; parties state register numbers or LEIs
     WHERE id_type <> 'isin'
 ),
@@ -51,10 +50,8 @@ by_key AS (
 registrations AS (SELECT DISTINCT organisation, id_type, register FROM organisation_keys),
 organisation_names AS (
     SELECT {_COUNTRY.format("jurisdiction")} AS country, normalised AS name,
-        coalesce(same_as.same_as, entities.service_id) AS organisation
-    FROM entities
-    JOIN normalised_names ON normalised_names.value = legal_name
-    LEFT JOIN same_as ON same_as.service_id = entities.service_id
+        service_id AS organisation
+    FROM entities JOIN normalised_names ON normalised_names.value = legal_name
     WHERE {_HAS_PARTIES}
 ),
 -- a name is only evidence if one organisation of the country bears it
@@ -117,9 +114,8 @@ FROM decisions
 def resolve_parties(sql: duckdb.DuckDBPyConnection) -> pa.Table:
     """Return a match or a reason for each of ``parties``.
 
-    Reads ``parties``, ``identifiers``, ``entities`` and ``same_as`` of the connection. Parties
-    are distinct, and none of them is withheld. An organisation with two ids is the one that
-    the other points to.
+    Reads ``parties``, ``identifiers`` and ``entities`` of the connection, which have canonical
+    ids. Parties are distinct, and none of them is withheld.
     """
     create_key_tables(
         sql,

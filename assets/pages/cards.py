@@ -4,14 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assets.exports.artifacts import EXPORT_FILES
+from warehouse.mart.served_rows import NAMED_ENTITIES
 from warehouse.methodology import signals
 from warehouse.methodology.signals import Panel
 from warehouse.tables import OPEN_CLASSES
 
 OPEN = f"license_class IN ({', '.join(repr(name) for name in OPEN_CLASSES)})"
-_COUNTRY_OF = """
-SELECT service_id, arg_max(country, observed_at) AS country FROM entities
-WHERE latest AND country IS NOT NULL GROUP BY ALL"""
 
 
 @dataclass(frozen=True)
@@ -60,13 +58,9 @@ DATASETS = (
         "vintage: choose any day and get what was public by then.",
         ("af-fund-facts",),
         f"""
--- the id of a fact may point to another, and only that one may have a record with a country
-SELECT coalesce(own.country, other.country) AS country, year(period_end) AS year, count(*) AS n
-FROM fundamentals AS fact
-LEFT JOIN ({_COUNTRY_OF}) AS own ON own.service_id = fact.service_id
-LEFT JOIN same_as ON same_as.service_id = fact.service_id
-LEFT JOIN ({_COUNTRY_OF}) AS other ON other.service_id = same_as.same_as
-WHERE fact.latest GROUP BY ALL""",
+SELECT country, year(period_end) AS year, count(*) AS n
+FROM fundamentals LEFT JOIN ({NAMED_ENTITIES}) USING (service_id)
+WHERE latest GROUP BY ALL""",
         "number of figures, by the year in which their period ends",
         _freshness(("fundamentals",)),
         "/v1/fundamentals/{issuer}?as_of={as_of}",

@@ -28,6 +28,7 @@ from assets.pages.files import PageFile, files_of
 from assets.pages.quality_board import read_quality_board
 from assets.pages.snippets import API, KEY, MCP, OWN_KEY, read_examples, write_snippets
 from warehouse.exports.published import Manifest, PublishedExports
+from warehouse.mart.served_rows import NAMED_ENTITIES
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.metrics import FORMULAS
 from warehouse.tiers import TIERS
@@ -40,25 +41,16 @@ PAGE_FILES = (_STATIC, _TEMPLATES)
 # Replaced by the script of a page, which knows its own address and the sandbox key.
 _PLACEHOLDERS = re.compile("|".join(re.escape(name) for name in (API, MCP, KEY, OWN_KEY)))
 
-_ISSUERS = """
-WITH names AS (
-    SELECT service_id, arg_max(legal_name, observed_at) AS name,
-        arg_max(country, observed_at) AS country
-    FROM entities WHERE latest AND legal_name IS NOT NULL GROUP BY ALL
-),
+_ISSUERS = f"""
 -- all vintages: a restatement is counted even if the figure was withdrawn later
-figures AS (
+WITH figures AS (
     SELECT service_id, count(*) FILTER (WHERE latest) AS figures,
         count(*) FILTER (WHERE vintage > 1) AS restated
     FROM fundamentals GROUP BY ALL
 )
--- an issuer without a name of its own has that of the organisation it is the same as
-SELECT figures.service_id, coalesce(own.name, other.name) AS name,
-    coalesce(own.country, other.country) AS country, figures.figures, restated
-FROM figures LEFT JOIN names AS own ON own.service_id = figures.service_id
-LEFT JOIN same_as ON same_as.service_id = figures.service_id
-LEFT JOIN names AS other ON other.service_id = same_as.same_as
-ORDER BY name, figures.service_id"""
+SELECT service_id, legal_name AS name, country, figures, restated
+FROM figures LEFT JOIN ({NAMED_ENTITIES}) USING (service_id)
+ORDER BY name, service_id"""
 
 # Charts show only the buyers or issuers with the most processes; the file of a panel has all.
 _MAX_SERIES = 12

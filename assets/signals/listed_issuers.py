@@ -51,10 +51,7 @@ def _create_issuer_awards(sql: duckdb.DuckDBPyConnection) -> None:
     """Create ``issuer_awards``: awards to listed suppliers, with an amount only if not shared."""
     sql.execute("""
 CREATE OR REPLACE TEMP TABLE listed_issuers AS
-SELECT DISTINCT coalesce(same_as.same_as, ticker.service_id) AS service_id
-FROM identifiers AS ticker LEFT JOIN same_as USING (service_id)
--- where two ids are one organisation, the canonical id counts
-WHERE id_type = 'ticker' AND latest""")
+SELECT DISTINCT service_id FROM identifiers WHERE id_type = 'ticker' AND latest""")
     sql.execute("""
 CREATE OR REPLACE TEMP TABLE issuer_awards AS
 SELECT line.country_no, process_id, award_day, known_from_closing, known_until_closing, service_id,
@@ -69,13 +66,12 @@ def _create_revenue(sql: duckdb.DuckDBPyConnection) -> None:
     sql.execute(f"""
 CREATE OR REPLACE TEMP TABLE revenue AS
 WITH reported AS (
-    SELECT DISTINCT coalesce(same_as.same_as, fact.service_id) AS service_id,
+    SELECT DISTINCT service_id,
         codes.code_no AS currency, period_start, period_end, basis, available_at,
         superseded_at, vintage, publication,
         CASE WHEN NOT withdrawn AND value_reported > 0 AND value_reported < {MONEY_BELOW}
             THEN nullif({_UNITS}, 0) END AS units
-    FROM fundamentals AS fact LEFT JOIN same_as USING (service_id)
-    JOIN codes ON code = currency_reported
+    FROM fundamentals JOIN codes ON code = currency_reported
     -- another unit than the reported currency is a translation for convenience
     WHERE line_item = 'revenue' AND unit = currency_reported AND available_at IS NOT NULL
       AND datediff('day', period_start, period_end) + 1 BETWEEN {YEAR_DAYS[0]} AND {YEAR_DAYS[1]}

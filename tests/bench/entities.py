@@ -11,9 +11,9 @@ from pathlib import Path
 
 import duckdb
 
-from assets.entities.derive import derive
 from assets.entities.duplicate_ids import same_as_table
 from tests.bench.measure import measured
+from tests.helpers.organisations import derive_organisations
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.store import Record
@@ -94,7 +94,7 @@ def sankofa(folder: str) -> Work:
     snapshot.copy_record()
 
     def work() -> str:
-        made = derive(snapshot)
+        made = derive_organisations(snapshot)
         matches = made["party_matches"]
         resolved = len(matches) - matches["service_id"].null_count
         return f"{resolved:,} of {len(matches):,} resolved, {len(made['same_as']):,} point"

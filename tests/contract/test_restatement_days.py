@@ -67,28 +67,39 @@ class PublishedSample:
         return Record(settings_of(self.home).record)
 
     @cached_property
-    def facts(self) -> dict[str, list[FigureHistory]]:
-        """Figures by organisation: those of every id that stands for it."""
+    def aliases(self) -> dict[str, str]:
+        """The canonical id of every other id that the record has."""
         pairs = self.mart.build().query("SELECT service_id, same_as FROM same_as")
-        organisation = {str(service_id): str(same_as) for service_id, same_as in pairs}
+        return {str(alias): str(canonical) for alias, canonical in pairs}
+
+    @cached_property
+    def facts(self) -> dict[str, list[FigureHistory]]:
+        """Figures by organisation, under its canonical id."""
         by_organisation: dict[str, list[FigureHistory]] = {}
         for history in self.histories(FUNDAMENTALS):
-            service_id = str(history.vintages[0]["service_id"])
-            owner = organisation.get(service_id, service_id)
-            by_organisation.setdefault(owner, []).append(history)
+            by_organisation.setdefault(str(history.vintages[0]["service_id"]), []).append(history)
         return by_organisation
 
     @cached_property
     def metric_models(self) -> dict[str, Issuer]:
-        """Issuers by service id, each with the figures of the record."""
+        """Issuers by canonical id, each with the figures of the record."""
         sightings = self.record.query(f"FROM {self.record.relation('fundamentals')}").to_pylist()
         by_id: dict[str, list[Row]] = {}
         for sighting in sightings:
+            service_id = sighting["service_id"]
+            sighting["service_id"] = self.aliases.get(service_id, service_id)
             by_id.setdefault(sighting["service_id"], []).append(sighting)
         return {service_id: Issuer(figures_of(rows)) for service_id, rows in by_id.items()}
 
     def histories(self, table: RecordTable) -> list[FigureHistory]:
-        return histories_of(self.record, table)
+        histories = histories_of(self.record, table)
+        for vintage in (vintage for history in histories for vintage in history.vintages):
+            if "service_id" in vintage:
+                # the record has ids as they were minted
+                vintage["service_id"] = self.aliases.get(
+                    vintage["service_id"], vintage["service_id"]
+                )
+        return histories
 
     def restated_issuers(self) -> Iterator[tuple[str, list[FigureHistory], list[date]]]:
         for issuer, histories in sorted(self.facts.items()):

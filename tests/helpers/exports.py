@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from assets.entities.derive import derive
 from assets.exports.export import export
 from assets.exports.signing import SigningKey
+from tests.helpers.organisations import derive_organisations
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.signals import PANELS
 from warehouse.record.append import Load, append
@@ -34,7 +34,11 @@ def staged(record: Record, folder: Path, data_version: str, *left_out: str) -> S
     folder = folder / f"stage-{data_version}"
     snapshot = Snapshot(folder, record, current_loads(record), data_version)
     snapshot.copy_record()
-    tables = {**derive(snapshot), "signals": signals(), "quality": quality(data_version)}
+    tables = {
+        **derive_organisations(snapshot),
+        "signals": signals(),
+        "quality": quality(data_version),
+    }
     snapshot.add({name: rows for name, rows in tables.items() if name not in left_out})
     return snapshot
 

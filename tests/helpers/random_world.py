@@ -197,7 +197,7 @@ def derived_of(random: Random, data_version: str = "20260101.1") -> dict[str, pa
             "match_method": "exact_name",
         }
     )
-    rows["same_as"].append({"service_id": "DCX9", "same_as": "DCB2", "evidence": "declared"})
+    rows["same_as"].append({"service_id": "DCX9", "same_as": "DCB2", "match_method": "declared"})
     for metric, value in (("provenance_complete", Decimal(1)), ("coverage", None)):
         for version in ("20190101.1", data_version):
             rows["quality"].append(_measured(metric, value, version))

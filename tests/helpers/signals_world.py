@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from assets.entities.derive import derive
 from assets.signals.derive import signals
 from assets.tenders.portal_files import PORTALS
+from tests.helpers.organisations import derive_organisations
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.append import Load, append
 from warehouse.record.incoming import to_arrow
@@ -96,7 +96,7 @@ class TenderWorld:
         loads = {table.name: self.record.load_seq(table) for table in RECORD_TABLES}
         with Snapshot(self.folder, self.record, loads, "test") as snapshot:
             snapshot.copy_record()
-            snapshot.add(derive(snapshot))
+            snapshot.add(derive_organisations(snapshot))
             snapshot.add(signals(snapshot, PORTALS))
             rows: list[Row] = snapshot.read("FROM signals").to_pylist()
         return rows

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from assets.entities.derive import derive
 from assets.signals.derive import signals
 from assets.tenders.portal_files import PORTALS
 from tests.helpers.installation import loaded_record
+from tests.helpers.organisations import derive_organisations
 from tests.helpers.signals_world import FIRST, SEEN, TenderWorld, award
 from tests.helpers.thoroughness import times
 from tests.models import signals_model as model
@@ -32,7 +32,7 @@ def derived(record: Record, folder: Path) -> Tables:
     loads = {table.name: record.load_seq(table) for table in RECORD_TABLES}
     with Snapshot(folder, record, loads, "test") as snapshot:
         snapshot.copy_record()
-        snapshot.add(derive(snapshot))
+        snapshot.add(derive_organisations(snapshot))
         snapshot.add(signals(snapshot, PORTALS))
         names = ("signals", "tender_releases", "tender_parties")
         rows, releases, parties = (snapshot.read(f"FROM {name}").to_pylist() for name in names)

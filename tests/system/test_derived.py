@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from assets.entities import gleif
-from assets.entities.derive import derivation, party_match_counts
+from assets.entities.derive import derivation, joins, party_match_counts
 from assets.entities.identifiers import mint
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
@@ -20,8 +20,9 @@ from tests.helpers.record_rows import entity_row, load, party_row, sighting
 from tests.helpers.unchecked import append_unchecked
 from warehouse.errors import BadTable
 from warehouse.mart.build import publish
-from warehouse.mart.snapshot import DerivedTables, Snapshot
+from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
 from warehouse.mart.sqlite_builds import current_build_file
+from warehouse.read.crosswalk import identifiers
 from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
 from warehouse.record.landing import Document
@@ -45,7 +46,7 @@ def identifier(
 
 
 def published(record: Record, folder: Path) -> Mart:
-    publish(record, folder, derivations=[derivation()])
+    publish(record, folder, joins=joins(), derivations=[derivation()])
     return Mart(folder)
 
 
@@ -90,7 +91,7 @@ def test_every_vintage_of_a_party_is_resolved_by_its_own_name(record: Record, fo
     load(record, TENDER_PARTIES, party_row(name="B Ltd", available_at=date(2021, 1, 1)))
 
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[collecting_derivation(tables)])
+    publish(record, folder, derivations=[collecting(derivation(), tables)])
 
     matched = tables[0]["party_matches"].to_pylist()
     assert {row["name"]: row["service_id"] for row in matched} == {
@@ -100,21 +101,43 @@ def test_every_vintage_of_a_party_is_resolved_by_its_own_name(record: Record, fo
     assert [row["service_id"] for row in party_rows(Mart(folder))] == ["DCB"]
 
 
-def test_an_id_that_points_to_another_keeps_its_own_record(record: Record, folder: Path) -> None:
-    duplicate = entity_row(service_id="DCWEAK", legal_name="UFM", lei=LEI)
-    load(record, ENTITIES, entity_row(service_id=OWN, lei=LEI), duplicate)
+def test_the_records_of_several_registers_are_merged_into_one(record: Record, folder: Path) -> None:
+    own = entity_row(service_id=OWN, lei=LEI, country=None, source="gleif")
+    filer = {
+        "legal_name": "UFM",
+        "other_names": '["Fictional Shafts Ltd", "UFM Ltd"]',
+        "former_names": '["Fictional Shafts Ltd"]',
+        "country": "NA",
+        "available_at": date(2022, 1, 1),
+        "source": "sec-submissions",
+    }
+    load(record, ENTITIES, own, entity_row(service_id="DCWEAK", lei=LEI, **filer))
     load(record, IDENTIFIERS, identifier(OWN, "lei", LEI))
+    load(record, IDENTIFIERS, identifier("DCWEAK", "cik", "0000000001"))
 
     mart = published(record, folder)
 
-    assert (entity_json(mart, "DCWEAK")["legal_name"], entity_json(mart, "DCWEAK")["same_as"]) == (
-        "UFM",
-        OWN,
-    )
-    assert entity_json(mart, OWN)["same_as"] is None
+    merged = entity_json(mart, OWN)
+    assert entity_json(mart, "DCWEAK") == merged
+    # the name of the LEI's register, what it leaves out from the filer's
+    assert (merged["service_id"], merged["legal_name"]) == (OWN, "Ubuntu Fictional Mining Ltd")
+    assert (merged["country"], merged["source_ref"]) == ("NA", own["source_ref"])
+    assert merged["other_names"] == ["UFM", "Fictional Shafts Ltd", "UFM Ltd"]
+    assert merged["former_names"] == ["Fictional Shafts Ltd"]
+    assert (merged["same_as"], merged["aliases"]) == (None, ["DCWEAK"])
+    assert merged["joins"] == [{"service_id": "DCWEAK", "match_method": "lei"}]
+    crosswalk = identifiers(mart, "DCWEAK", paid=True)
+    assert crosswalk is not None
+    assert crosswalk.service_id == OWN
+    methods = {
+        row["id_type"]: row["match_method"] for row in map(json.loads, crosswalk.identifiers.rows)
+    }
+    assert methods == {"lei": None, "cik": "lei"}
 
 
-def test_an_id_without_a_record_returns_the_one_it_points_to(record: Record, folder: Path) -> None:
+def test_an_alias_without_a_record_returns_that_of_its_organisation(
+    record: Record, folder: Path
+) -> None:
     load(record, ENTITIES, entity_row(service_id=OWN, lei=LEI))
     isins = [identifier(service_id, "isin", "ZAE000000001") for service_id in (OWN, LISTED)]
     load(record, IDENTIFIERS, *isins, identifier(LISTED, "ticker", "XJSE:UFM", "XJSE"))
@@ -134,7 +157,7 @@ def test_a_withheld_party_is_never_looked_up(record: Record, folder: Path) -> No
     append_unchecked(record, TENDER_PARTIES, withheld)
 
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[collecting_derivation(tables)])
+    publish(record, folder, derivations=[collecting(derivation(), tables)])
 
     assert tables[0]["party_matches"].num_rows == 0
 
@@ -145,20 +168,19 @@ def test_a_withdrawn_identifier_joins_no_organisations(record: Record, folder: P
     load(record, IDENTIFIERS, withdrawn | {"available_at": date(2021, 1, 1)})
 
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[collecting_derivation(tables)])
+    publish(record, folder, joins=collecting(joins(), tables))
 
     assert tables[0]["same_as"].num_rows == 0
 
 
-def collecting_derivation(tables: list[DerivedTables]) -> Any:
+def collecting(derivation: Derivation, tables: list[DerivedTables]) -> Derivation:
     """Return a derivation that also appends its tables to a list."""
-    organisations = derivation()
 
     def derive(snapshot: Snapshot) -> DerivedTables:
-        tables.append(organisations.derive(snapshot))
+        tables.append(derivation.derive(snapshot))
         return tables[-1]
 
-    return replace(organisations, derive=derive)
+    return replace(derivation, derive=derive)
 
 
 def test_rows_loaded_during_a_publication_are_neither_published_nor_derived_from(
@@ -182,9 +204,9 @@ def test_a_new_derivation_version_publishes_an_unchanged_record_again(
     record: Record, folder: Path
 ) -> None:
     load(record, TENDER_PARTIES, party_row())
-    first = publish(record, folder, derivations=[derivation()])
+    first = publish(record, folder, joins=joins(), derivations=[derivation()])
 
-    assert publish(record, folder, derivations=[derivation()]) == first
+    assert publish(record, folder, joins=joins(), derivations=[derivation()]) == first
     assert publish(record, folder, derivations=[replace(derivation(), version="2")]) > first
 
 
@@ -248,7 +270,7 @@ def test_the_metadata_counts_resolved_parties_and_the_reasons_of_the_others(
 
 def test_without_parties_there_is_no_resolution_rate(record: Record, folder: Path) -> None:
     tables: list[DerivedTables] = []
-    publish(record, folder, derivations=[collecting_derivation(tables)])
+    publish(record, folder, derivations=[collecting(derivation(), tables)])
 
     assert party_match_counts(tables[0]["party_matches"])["resolution rate"] is None
 

@@ -347,7 +347,7 @@ def test_an_entity_is_one_record_with_listings_and_datasets(record: Record, fold
 
     assert page is not None
     (row,) = map(json.loads, page.rows)
-    assert (row["lei"], row["other_names"]) == ("2138002QX8KZTPLXS721", ["UFM"])
+    assert (row["lei"], row["other_names"]) == ("2138002QX8KZTPLXS721", ["UFM", "Ubuntu"])
     assert row["listings"] == [{"mic": "XJSE", "ticker": "UFM", "status": "active"}]
     assert row["datasets"] == ["AF-FUND"]
     assert entity(Mart(folder), "DCNOBODY") is None

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.entities.derive import derive
 from assets.filings import companyfacts
 from assets.metrics.derive import metrics
 from quality.audit import audit
@@ -24,6 +23,7 @@ from quality.suites import SUITES
 from tests.helpers.audited import MOMENT, audited, load, party, release, sighting, staged
 from tests.helpers.facts import fact, facts
 from tests.helpers.installation import loaded_record
+from tests.helpers.organisations import derive_organisations
 from tests.helpers.paths import REAL
 from tests.helpers.real_files import REAL_FILES, read_file
 from tests.helpers.real_files import load as load_real
@@ -280,7 +280,7 @@ def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
     from quality.data_docs import write_docs
 
     with staged(sample, tmp_path / "stage") as snapshot:
-        snapshot.add(derive(snapshot))
+        snapshot.add(derive_organisations(snapshot))
         snapshot.add(metrics(snapshot))
         report = audit(snapshot, measured_at=MOMENT)
     write_docs(report, tmp_path / "docs")

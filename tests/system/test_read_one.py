@@ -39,18 +39,21 @@ OWN, WEAK, OTHER = "DCOWN", "DCWEAK", "DCOTHER"
 NAME = "Alpha Fictional Works Ltd"
 
 
+def joined(_: Snapshot) -> Mapping[str, pa.Table]:
+    join = {"service_id": WEAK, "same_as": OWN, "match_method": "lei"}
+    return {"same_as": pa.Table.from_pylist([join], arrow_schema(SameAs))}
+
+
 def derived(snapshot: Snapshot) -> Mapping[str, pa.Table]:
     match = {
         **dict.fromkeys(PartyMatch.model_fields),
         **{"source": "test", "country": "ZA", "party_key": "s1", "name": NAME},
-        **{"service_id": WEAK, "match_method": "exact_name"},
+        **{"service_id": OWN, "match_method": "exact_name"},
     }
-    pointing = {"service_id": WEAK, "same_as": OWN, "evidence": "lei"}
     derived = derived_of(Random(1), snapshot.data_version)
-    metric = derived["metrics"].to_pylist()[1] | {"service_id": WEAK}
+    metric = derived["metrics"].to_pylist()[1] | {"service_id": OWN}
     return {
         "party_matches": pa.Table.from_pylist([match], arrow_schema(PartyMatch)),
-        "same_as": pa.Table.from_pylist([pointing], arrow_schema(SameAs)),
         "metrics": pa.Table.from_pylist([metric], arrow_schema(Metric)),
         "quality": derived["quality"],
     }
@@ -78,7 +81,12 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
     }
     load(record, TENDER_RELEASES, release_row(1, release=json.dumps({"awards": [body]})))
     load(record, TENDER_PARTIES, party_row(party_key="s1", role="supplier", name=NAME))
-    publish(record, root / "mart", derivations=[Derivation("one", derived)])
+    publish(
+        record,
+        root / "mart",
+        joins=Derivation("joins", joined),
+        derivations=[Derivation("one", derived)],
+    )
     mart = Mart(root / "mart")
     yield mart
     mart.close()
@@ -98,24 +106,23 @@ READS: dict[str, Callable[[Mart, str], RowPage | None]] = {
 
 
 @pytest.mark.parametrize("name", READS)
-def test_either_id_of_an_organisation_finds_what_is_held_of_both(name: str, mart: Mart) -> None:
+def test_asked_by_an_alias_every_row_has_the_canonical_id(name: str, mart: Mart) -> None:
     rows = decoded_rows(READS[name](mart, OWN))
 
     assert rows == decoded_rows(READS[name](mart, WEAK)) and rows
-    ids = {row.get("service_id") or row["entity_id"] for row in rows}
-    assert WEAK in ids and ids <= {OWN, WEAK}
+    assert {row.get("service_id") or row["entity_id"] for row in rows} == {OWN}
 
 
-def test_figures_of_two_ids_come_by_period_and_each_keeps_its_id(mart: Mart) -> None:
+def test_figures_of_two_ids_come_by_period_under_the_canonical_id(mart: Mart) -> None:
     rows = decoded_rows(facts_known(mart, OWN))
 
     assert [(row["service_id"], row["period_end"][:4]) for row in rows] == [
         (OWN, "2018"),
-        (WEAK, "2017"),
+        (OWN, "2017"),
         (OWN, "2016"),
     ]
     shared = decoded_rows(shared_facts(mart, WEAK))
-    assert [row["entity_id"] for row in shared] == [OWN, WEAK, OWN]
+    assert [row["entity_id"] for row in shared] == [OWN, OWN, OWN]
     assert {row["entity_name"] for row in shared} == {NAME}
 
 
@@ -135,7 +142,7 @@ def test_a_record_has_the_listings_and_datasets_of_its_organisation(mart: Mart) 
     assert row["datasets"] == ["AF-FUND", "AF-TENDER"]
 
 
-def test_an_id_that_only_points_is_known(mart: Mart) -> None:
+def test_an_alias_is_known(mart: Mart) -> None:
     assert facts_known(mart, WEAK, date(1990, 1, 1)) is not None
     assert facts_known(mart, "DCNOBODY") is None
     assert issuers(mart, 5) == sorted([OWN, OTHER])

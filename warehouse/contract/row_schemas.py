@@ -1,6 +1,6 @@
 """JSON Schemas of the rows that are served, with the members that the mart writes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -25,6 +25,7 @@ from warehouse.tables import (
     Metric,
     PartyMatch,
     QualityMetric,
+    SameAs,
     SharedFact,
     Sighting,
     Signal,
@@ -60,9 +61,16 @@ def _ocds(kind: str, meaning: str, example: Any) -> Schema:
 
 
 def _row(
-    table: str, models: Sequence[type[SQLModel]], own: Mapping[str, Schema], meaning: str
+    table: str,
+    models: Sequence[type[SQLModel]],
+    own: Mapping[str, Schema],
+    meaning: str,
+    later: Iterable[str] = (),
 ) -> Schema:
-    """Describe the rows of a table: columns of its models, and members of its own."""
+    """Describe the rows of a table: columns of its models, and members of its own.
+
+    Builds made before the members ``later`` were added lack them.
+    """
     columns = {
         member: (model, name)
         # The first of the models describes a member that several have.
@@ -70,7 +78,7 @@ def _row(
         for name, member in shown_columns(model, "api").items()
     }
     members: dict[str, Schema] = {}
-    optional: set[str] = set()
+    optional: set[str] = set(later)
     for name in _MEMBERS[table]:
         model, column = columns.get(name, (None, name))
         if name in own or model is None:
@@ -140,6 +148,7 @@ MACRO_ANNUAL = _row(
     "One annual indicator of one country.",
 )
 _LISTING = object_schema({"mic": _TEXT, "ticker": _TEXT, "status": _OPTIONAL})
+_JOIN = object_schema({"service_id": _TEXT, "match_method": field_schema(SameAs, "match_method")})
 ENTITY = _row(
     "entities",
     [Entity],
@@ -149,6 +158,14 @@ ENTITY = _row(
             _TEXT, "Those that are former legal names.", ["Fictional Shafts Ltd"], null=True
         ),
         "trading_names": array_schema(_TEXT, "Those that are trading names.", ["UFM"], null=True),
+        "aliases": array_schema(
+            _TEXT, "Other ids of it, which stay valid in every request.", ["DC2B8N5TRW"]
+        ),
+        "joins": array_schema(
+            _JOIN,
+            "The evidence that joined each of the other ids to it.",
+            [{"service_id": "DC2B8N5TRW", "match_method": "lei"}],
+        ),
         "listings": array_schema(
             _LISTING,
             "Where it is listed.",
@@ -157,8 +174,23 @@ ENTITY = _row(
         "datasets": array_schema(_TEXT, "Datasets that have rows of it.", ["AF-FUND"]),
     },
     "One organisation.",
+    later=("aliases", "joins"),
 )
-IDENTIFIER = _row("identifiers", [EntityIdentifier], {}, "One identifier of an organisation.")
+IDENTIFIER = _row(
+    "identifiers",
+    [EntityIdentifier, SameAs],
+    {
+        "match_method": nullable(
+            {
+                **field_schema(SameAs, "match_method"),
+                "description": "The evidence that joined the id with this identifier to the "
+                "organisation; null if it was stated of the organisation's own id.",
+            }
+        )
+    },
+    "One identifier of an organisation.",
+    later=("match_method",),
+)
 _INPUT = object_schema(
     {
         "fact_id": _TEXT,

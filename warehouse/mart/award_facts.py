@@ -3,7 +3,7 @@
 Only SQL, apart from the reader in ``awards``: the surfaces load this module.
 """
 
-from warehouse.mart.served_rows import SAME_PARTY
+from warehouse.mart.served_rows import NAMED_ENTITIES, SAME_PARTY
 
 # Tables of a snapshot: awards as releases state them, and the vintages merged from those.
 STATEMENTS, VINTAGES = "award_statements", "award_vintages"
@@ -136,10 +136,6 @@ SELECT facts.*, facts.service_id AS entity_id, entity_names.legal_name AS entity
     countries.country_iso3, 'AF-TENDER' AS dataset, 'award_value' AS measure,
     'INSTANT' AS period_type, NULL::VARCHAR AS base_period
 FROM {VINTAGES} AS facts
-LEFT JOIN (
-    -- of several registers the name that comes with an LEI
-    SELECT service_id, any_value(legal_name ORDER BY lei IS NULL, source) AS legal_name
-    FROM entities WHERE latest GROUP BY 1
-) AS entity_names ON entity_names.service_id = facts.service_id
+LEFT JOIN ({NAMED_ENTITIES}) AS entity_names ON entity_names.service_id = facts.service_id
 LEFT JOIN countries ON countries.country = facts.country
 """.strip()

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from warehouse.mart.audit import AuditFailed, refuse_unservable_rows
 from warehouse.mart.builds import NOTICE, Builds, builds_at, is_postgres_url, sqlite_folder
+from warehouse.mart.canonical_ids import use_canonical_ids
 from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
 from warehouse.mart.withheld import withhold_rows
 from warehouse.mart.write import made_from, write_mart
 from warehouse.record.rules import rules_version
 from warehouse.record.store import Record
-from warehouse.record.tables import RECORD_TABLES, arrow_schema
+from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, arrow_schema
 from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
@@ -39,6 +40,7 @@ def publish(
     notice: str = NOTICE,
     *,
     checks: Sequence[RowCheck] = (),
+    joins: Derivation | None = None,
     derivations: Sequence[Derivation] = (),
     audit: Callable[[Snapshot, str | None], DerivedTables] = _no_audit,
     export: Callable[[Snapshot, str | None], Mapping[str, str]] = _no_export,
@@ -56,19 +58,21 @@ def publish(
     4. Copy every vintage of the record into a snapshot (Parquet files in ``work``), without
        what an operator withheld and without the rows that fail a rule of the rule book.
     5. Run ``checks``, which leave out more rows. Everything left out is counted.
-    6. Run each derivation; its tables join the snapshot, so that later ones can read them.
-    7. Run ``audit``, which returns tables of measurements, and the checks of ``audit.py``. On
+    6. Run ``joins``, which returns ``same_as``: which ids are one organisation. Every row gets
+       its canonical id.
+    7. Run each derivation; its tables join the snapshot, so that later ones can read them.
+    8. Run ``audit``, which returns tables of measurements, and the checks of ``audit.py``. On
        ``AuditFailed`` the snapshot moves to ``work/failed`` with the reason in ``why.txt``.
-    8. Run ``export``, which writes the bulk files and returns metadata for the build.
-    9. Write the mart: a SQLite file or a PostgreSQL schema that no reader sees yet.
-    10. Switch the pointer: from their next read on, readers see the new build.
+    9. Run ``export``, which writes the bulk files and returns metadata for the build.
+    10. Write the mart: a SQLite file or a PostgreSQL schema that no reader sees yet.
+    11. Switch the pointer: from their next read on, readers see the new build.
 
     ``audit`` and ``export`` also get the data_version of the build before. A process killed
-    before step 10 leaves the old build current; publishing again is all that is needed.
+    before step 11 leaves the old build current; publishing again is all that is needed.
     """
     builds = builds_at(mart_url)
     with builds.publishing_lock():
-        rules = versions_of_rules(record, checks, derivations)
+        rules = versions_of_rules(record, checks, [*([joins] if joins else []), *derivations])
         before = builds.current()
         if before is not None and _unchanged(record, builds.metadata(before), notice, rules):
             return before
@@ -76,12 +80,17 @@ def publish(
         with _new_snapshot(work or _default_work(mart_url), record, data_version) as snapshot:
             withhold_rows(snapshot, withheld_key.encode())
             snapshot.apply_rules()
-            snapshot.copy_record()
+            # Figures are copied once their ids are known: no check reads them.
+            snapshot.copy_record([table for table in RECORD_TABLES if table != FUNDAMENTALS])
             for check in checks:
                 check.leave_out(snapshot)
             # Every derived table exists, also when nothing derives it.
             snapshot.add({name: arrow_schema(row).empty_table() for name, row in DERIVED.items()})
             snapshot.add({"left_out": snapshot.left_out()})
+            if joins is not None:
+                snapshot.add(joins.derive(snapshot))
+            use_canonical_ids(snapshot)
+            snapshot.copy_record([FUNDAMENTALS])
             for derivation in derivations:
                 snapshot.add(derivation.derive(snapshot))
             snapshot.add(audit(snapshot, before))

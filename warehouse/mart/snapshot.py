@@ -16,7 +16,8 @@ from sqlmodel import SQLModel
 
 from warehouse.errors import BadTable
 from warehouse.mart.left_out import (
-    ROW_IDS,
+    PROVENANCE_ID,
+    ROW_ID,
     create_left_out,
     figures_left_out,
     list_rows,
@@ -29,7 +30,9 @@ from warehouse.record.as_of import standing_rows, vintages_query
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record
 from warehouse.record.tables import (
+    ENTITIES,
     FUNDAMENTALS,
+    IDENTIFIERS,
     RECORD_TABLES,
     RecordTable,
     arrow_schema,
@@ -64,6 +67,7 @@ class Snapshot:
     data_version: str
     sql: duckdb.DuckDBPyConnection = field(init=False)
     _replaced: dict[RecordTable, str] = field(init=False, default_factory=dict)
+    _rewritten: dict[RecordTable, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -86,18 +90,21 @@ class Snapshot:
         """Return the file of a table."""
         return self.folder / f"{name}.parquet"
 
-    def copy_record(self) -> None:
-        """Write every vintage of every record table."""
-        for table in RECORD_TABLES:
-            self._copy(table)
+    def copy_record(self, tables: Sequence[RecordTable] = RECORD_TABLES) -> None:
+        """Write every vintage of the given record tables."""
+        for table in tables:
+            is_rewritten = table in self._rewritten
+            rows = with_rebasings(self.sql, table, self.remaining(table))
+            vintages = all_vintages(table, rows, self.loads[table.name], is_rewritten)
+            if table == FUNDAMENTALS:
+                vintages = with_restatement_kinds(vintages)
+            self.write(table.name, vintages, ORDERS.get(table.name, ()))
 
-    def _copy(self, table: RecordTable) -> None:
-        stored = remaining(self.sql, table, self.stored(table))
-        stored = with_rebasings(self.sql, table, stored)
-        vintages = all_vintages(table, stored, self.loads[table.name])
-        if table == FUNDAMENTALS:
-            vintages = with_restatement_kinds(vintages)
-        self.write(table.name, vintages, ORDERS.get(table.name, ()))
+    def remaining(self, table: RecordTable) -> str:
+        """Return the relation of the stored rows that are not left out, under canonical ids."""
+        rows = remaining(self.sql, table, self.stored(table))
+        rewritten = self._rewritten.get(table)
+        return rows if rewritten is None else rewritten.replace("{rows}", rows)
 
     def stored(self, table: RecordTable) -> str:
         """Return the relation of all rows of a table that belong to the data_version."""
@@ -130,8 +137,18 @@ class Snapshot:
         """
         left_out = list_rows(self.sql, table, self.stored(table), rules)
         if left_out and self.path(table.name).exists():
-            self._copy(table)
+            self.copy_record([table])
         return left_out
+
+    def rewrite_rows(self, table: RecordTable, relation: str) -> None:
+        """Read the remaining rows of a table through a relation over ``{rows}``.
+
+        It may replace ids and hashes; the row id of a row whose hashes it replaces is in its
+        column ``stored_row_id``. A table that has been copied is copied again.
+        """
+        self._rewritten[table] = relation
+        if self.path(table.name).exists():
+            self.copy_record([table])
 
     def apply_rules(self) -> None:
         """Leave out every stored row that fails a rule of the rule book."""
@@ -187,22 +204,32 @@ class Snapshot:
     def create_view(self, name: str) -> None:
         """Make the file of a table readable by its name."""
         path = str(self.path(name)).replace("'", "''")
-        self.sql.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM read_parquet('{path}')")
+        # Registers gain these once ids are canonical; see ``canonical_ids``.
+        joined = name in (ENTITIES.name, IDENTIFIERS.name)
+        more = ", NULL::VARCHAR AS alias, NULL::VARCHAR AS match_method" if joined else ""
+        self.sql.execute(
+            f"CREATE OR REPLACE VIEW {name} AS SELECT *{more} FROM read_parquet('{path}')"
+        )
 
 
-def all_vintages(table: RecordTable, relation: str, load_seq: int) -> str:
+def all_vintages(
+    table: RecordTable, relation: str, load_seq: int, is_rewritten: bool = False
+) -> str:
     """Return the query for every vintage that had been loaded by ``load_seq``.
 
     ``latest`` is true for the last vintage of a figure unless that was a withdrawal.
     ``row_id`` stays the same as long as figure, publication and its day do; ``provenance_id``
     identifies a position in a document.
     """
-    columns = record_schema(table).names
+    columns, row_id, without = record_schema(table).names, ROW_ID, ""
+    if is_rewritten:
+        columns, without = [*columns, "stored_row_id"], "EXCLUDE (stored_row_id)"
+        row_id = f"coalesce(stored_row_id, {ROW_ID})"
     vintages = vintages_query(table, relation, vintages="all", load_seq=load_seq, columns=columns)
     return f"""
-SELECT *,
+SELECT * {without},
     vintage = max(vintage) OVER (PARTITION BY figure, figure_check) AND NOT withdrawn AS latest,
-    {ROW_IDS}
+    {row_id} AS row_id, {PROVENANCE_ID}
 FROM ({vintages})
 """.strip()
 

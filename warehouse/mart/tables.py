@@ -15,6 +15,7 @@ from warehouse.mart.row_json import PROVENANCE
 from warehouse.mart.served_rows import (
     CURRENT_ENTITIES,
     CURRENT_IDENTIFIERS,
+    NAMED_ENTITIES,
     PARTIES,
     RELEASES,
     RELEASES_ORDER,
@@ -35,12 +36,9 @@ from warehouse.tables import (
 from warehouse.tables.column import members_of
 
 _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
-# `organisation` is the id under which all rows of an organisation are found: the one that its
-# other ids point to with same_as.
-_WITH_ORGANISATION = (
-    "SELECT facts.*, coalesce(pointing.same_as, facts.service_id) AS organisation "
-    "FROM ({}) AS facts LEFT JOIN same_as AS pointing ON pointing.service_id = facts.service_id"
-)
+# `organisation` is the id under which all rows of an organisation are found. Rows have canonical
+# ids, so it is their own; in builds made before, rows could have another.
+_WITH_ORGANISATION = "SELECT *, service_id AS organisation FROM ({})"
 # Members that a row of a party has besides the columns of its class.
 _PARTY = (
     *("party_id", "service_id", "name", "role", "country", "identifier", "releases"),
@@ -66,6 +64,8 @@ MART_SCHEMA_VERSION = 8
 # The versions that readers can read. Keep an older one as long as its builds can be answered: a
 # pin to a build of any other version is refused.
 READABLE_SCHEMA_VERSIONS = (7, 8)
+# From this version on, every row has the canonical id of its organisation.
+CANONICAL_IDS_SINCE = 8
 
 # Column types of the mart tables, as both engines have them.
 ColumnKind = Literal["text", "integer", "bytes"]
@@ -194,7 +194,10 @@ MART_TABLES = (
         "service_id",
         ("service_id", "legal_name", "jurisdiction", "country", "country_iso3"),
         ("(service_id)",),
-        (*members_of(Entity, "own"), "listings", "datasets", *PROVENANCE),
+        (
+            *members_of(Entity, "own"),
+            *("aliases", "joins", "listings", "datasets", *PROVENANCE),
+        ),
     ),
     MartTable(
         "identifiers",
@@ -203,7 +206,7 @@ MART_TABLES = (
         ("organisation", "id_type", "id_match", "issuer"),
         ("(organisation, row_number)", "(id_match, id_type, row_number)"),
         # Only the source, the licence and the time of its provenance.
-        (*members_of(EntityIdentifier, "own"), *PROVENANCE[:3]),
+        (*members_of(EntityIdentifier, "own"), "match_method", *PROVENANCE[:3]),
     ),
     MartTable(
         "same_as",
@@ -224,7 +227,7 @@ MART_TABLES = (
         _WITH_ORGANISATION.format(
             "SELECT metrics.* REPLACE (CAST(inputs AS JSON) AS inputs, "
             "CAST(value AS JSON) AS value), CAST(value AS DOUBLE) AS size, legal_name, country "
-            f"FROM metrics LEFT JOIN ({CURRENT_ENTITIES}) AS entity USING (service_id)"
+            f"FROM metrics LEFT JOIN ({NAMED_ENTITIES}) AS entity USING (service_id)"
         ),
         "metric, size DESC, service_id, period_end DESC, basis, currency",
         ("metric", "organisation", "service_id", "country", "answers_from", "answers_until"),
@@ -237,7 +240,7 @@ MART_TABLES = (
     MartTable(
         "metrics_absent",
         f"SELECT metrics_absent.*, country "
-        f"FROM metrics_absent LEFT JOIN ({CURRENT_ENTITIES}) AS entity USING (service_id)",
+        f"FROM metrics_absent LEFT JOIN ({NAMED_ENTITIES}) AS entity USING (service_id)",
         "metric, service_id, period_end DESC, reason",
         ("metric", "service_id", "country", "reason", "holds_from", "holds_until"),
         ("(metric, row_number)",),

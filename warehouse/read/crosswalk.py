@@ -1,16 +1,17 @@
-"""Ids of organisations: which ids are the same one, and the identifiers that others gave them.
+"""Ids of organisations: the canonical one of each alias, and the identifiers that others gave.
 
 Current identifiers only, in both directions.
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from warehouse.json_encoding import encode
+from warehouse.mart.tables import CANONICAL_IDS_SINCE
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import RowPage, equal, fetch_page, fetch_rows, one_of, storable
+from warehouse.tables.entities import IdType
 
-IdType = Literal["lei", "ticker", "registry", "aggregator", "isin", "figi"]
 ID_TYPES: tuple[str, ...] = get_args(IdType)
 # All other types are the paid crosswalk.
 FREE_ID_TYPES = ("lei", "ticker")
@@ -37,18 +38,18 @@ class Matches:
 
 
 def same_as_id(build: Build, service_id: str) -> str | None:
-    """Return the id that an id points to with ``same_as``; None if it points to none."""
+    """Return the canonical id of an alias; None if the id is no alias."""
     rows = build.query("SELECT same_as FROM same_as WHERE service_id = ?", storable(service_id))
     return str(rows[0][0]) if rows else None
 
 
 def organisation_id(build: Build, service_id: str) -> str:
-    """Return the id under which all rows of an organisation are found."""
+    """Return the id under which all rows of an organisation are found: the canonical one."""
     return same_as_id(build, service_id) or service_id
 
 
 def is_known_id(build: Build, service_id: str) -> bool:
-    """Return whether a register describes an id, or it points to another or is pointed to."""
+    """Return whether a register describes an id, or it is an alias or has one."""
     statement = (
         "SELECT 1 FROM entities WHERE service_id = ? "
         "UNION ALL SELECT 1 FROM same_as WHERE service_id = ? "
@@ -60,7 +61,8 @@ def is_known_id(build: Build, service_id: str) -> bool:
 def identifiers(mart: Mart, service_id: str, paid: bool) -> Crosswalk | None:
     """Return the identifiers of an organisation, None if the id is unknown.
 
-    Identifiers of ids that point to it, or of the one it points to, count as its own.
+    Asked by an alias, it answers under the canonical id; a build that was made before ids were
+    canonical answers as it did then.
     """
     build = mart.build()
     owner = organisation_id(build, service_id)
@@ -72,7 +74,7 @@ def identifiers(mart: Mart, service_id: str, paid: bool) -> Crosswalk | None:
     # IN () is no valid SQL; no identifier has the type ''.
     of_types = [one_of("id_type", served)] if served else equal(id_type="")
     return Crosswalk(
-        service_id,
+        service_id if build.schema_version < CANONICAL_IDS_SINCE else owner,
         None if name is None else name[0] or None,
         bool(build.query("SELECT 1 FROM identifiers LIMIT 1")),
         fetch_page(build, "identifiers", [*equal(organisation=owner), *of_types], None),

@@ -23,8 +23,8 @@ _REPEATS = 2
 def entity(mart: Mart, service_id: str) -> RowPage | None:
     """Return the current record of an organisation, None if the id is unknown.
 
-    An id that points to another has its own record, whose ``same_as`` names the other. If no
-    register describes it, the record of the one it points to is returned, under that one's id.
+    Asked by an alias, it is the record of the canonical id. In builds made before ids were
+    canonical, an alias that a register describes has its own, whose ``same_as`` names the other.
     """
     build = mart.build()
     page = _record(build, service_id)

@@ -21,8 +21,8 @@ def facts_known(
     """Return the figures anyone could have known on ``as_of``, newest period first.
 
     ``latest`` is the newest vintage of each figure unless it was withdrawn, ``as_reported`` the
-    first, ``all`` every one. Rows of all ids of the organisation are returned, each under its own
-    id. None if the id is unknown.
+    first, ``all`` every one. Asked by an alias, the rows are those of the
+    organisation. None if the id is unknown.
     """
     build = mart.build()
     owner = organisation_id(build, service_id)

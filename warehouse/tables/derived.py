@@ -13,17 +13,20 @@ from warehouse.methodology.metrics import AbsentReason
 from warehouse.tables.column import column
 from warehouse.tables.sighting import LicenseClass, Method
 
-Evidence = Literal["lei", "registry", "isin", "declared"]
+# How parties are matched to organisations, and ids joined, from the strongest evidence on.
 MatchMethod = Literal["registry_id", "lei", "exact_name"]
+JoinMethod = Literal["declared", "lei", "isin", "figi", "registry_id", "listing", "exact_name"]
 
 
 class SameAs(SQLModel):
-    """A duplicate id of an organisation and the id to use instead."""
+    """An alias: an id that was minted for an organisation which has another, canonical one."""
 
-    service_id: str = column("The duplicate id.", "DC2B8N5TRW")
-    same_as: str = column("The id of the same organisation to use instead.", "DC7Q2M4XK9")
-    evidence: Evidence = column(
-        "Identifier that both share; declared if a register itself calls one a duplicate.", "lei"
+    service_id: str = column("The alias.", "DC2B8N5TRW")
+    same_as: str = column("The canonical id of the organisation.", "DC7Q2M4XK9")
+    match_method: JoinMethod = column(
+        "The evidence that joins the alias to the organisation; declared if a register itself "
+        "calls one the duplicate of the other.",
+        "lei",
     )
 
 

@@ -31,7 +31,10 @@ class Entity(Sighting):
     lei: str | None = column("Legal Entity Identifier.", "2138002QX8KZTPLXS721", content=True)
     lei_status: str | None = column("Registration status of the LEI.", "ISSUED", content=True)
     same_as: str | None = column(
-        "service_id of the same organisation, if two ids turned out to be one.", None, content=True
+        "service_id of the organisation that a register itself calls this one a duplicate of; "
+        "always null in a served row, which has the canonical id.",
+        None,
+        content=True,
     )
     former_names: str | None = column(
         "Those of the other names that are former legal names, a JSON array.",

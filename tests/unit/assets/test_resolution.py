@@ -71,7 +71,11 @@ def match_parties(
         register_table(sql, "identifiers", identifiers)
         register_table(sql, "entities", entities)
         register_table(sql, "parties", keyed)
-        sql.register("same_as", same_as_table(sql))
+        joined = {row["service_id"]: row["same_as"] for row in same_as_table(sql).to_pylist()}
+        for name, rows in (("identifiers", identifiers), ("entities", entities)):
+            ids = (joined.get(row["service_id"], row["service_id"]) for row in rows)
+            canonical = [row | {"service_id": id_} for row, id_ in zip(rows, ids, strict=True)]
+            register_table(sql, name, canonical)
         rows = resolve_parties(sql).sort_by("party_key").to_pylist()
     assert [row["party_key"] for row in rows] == [party["party_key"] for party in keyed]
     return [MatchOutcome(row["service_id"], row["match_method"], row["reason"]) for row in rows]
@@ -90,7 +94,7 @@ def test_two_ids_with_one_lei_are_one_organisation_and_the_other_points_to_the_l
     ]
 
     assert same_as_rows(identifiers, []) == [
-        {"service_id": weak, "same_as": strong, "evidence": "lei"}
+        {"service_id": weak, "same_as": strong, "match_method": "lei"}
     ]
     assert same_as_rows(
         pa.Table.from_pylist(identifiers), pa.table({"service_id": []})

@@ -29,11 +29,11 @@ def versions() -> dict[str, str]:
     return dict(derivation.version.rsplit(" ", 1) for derivation in made)
 
 
-ALL = {"entities", "metrics-v1", "signals-v1", "files", "pages"}
+ALL = {"joins", "entities", "metrics-v1", "signals-v1", "files", "pages"}
 CHANGES = (
     ("assets/metrics/values.py", {"metrics-v1"}, {"metrics-v1"}),
     ("assets/signals/rates.py", {"signals-v1"}, {"signals-v1"}),
-    ("assets/entities/resolve_parties.py", {"entities"}, {"entities"}),
+    ("assets/entities/resolve_parties.py", {"joins", "entities"}, {"joins", "entities"}),
     ("assets/pages/cards.py", {"pages"}, {"pages"}),
     ("assets/exports/parquet.py", {"files"}, {"files", "pages"}),
     ("warehouse/mart/withheld.py", {"files"}, {"files"}),

@@ -1,0 +1,15 @@
+"""Join ids and resolve parties in a snapshot, as a publication does."""
+
+import pyarrow as pa
+
+from assets.entities.derive import party_matches, same_as
+from warehouse.mart.canonical_ids import use_canonical_ids
+from warehouse.mart.snapshot import Snapshot
+
+
+def derive_organisations(snapshot: Snapshot) -> dict[str, pa.Table]:
+    """Give all rows of a snapshot their canonical ids; return what was derived."""
+    joins = same_as(snapshot)
+    snapshot.add(joins)
+    use_canonical_ids(snapshot)
+    return {**joins, **party_matches(snapshot)}
