@@ -7,6 +7,7 @@ looks like a restatement is rejected here, where all filings of the issuer are a
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -15,10 +16,13 @@ from typing import Any
 import msgspec
 
 from assets.entities.identifiers import mint
+from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
 from assets.filings.figures import Reading, of_line, settle, unit_of
 from assets.filings.line_items import BY_ELEMENT, STANDARDS, Place, TaxonomyElement
+from assets.filings.measuring_units import date_measuring_units
 from assets.filings.periods import period_type, years_of
 from assets.filings.restatements import without_echoes, without_written_roundings
+from assets.filings.signs import mark_wrong_signs
 from assets.filings.wholes import without_parts
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
@@ -86,6 +90,23 @@ def facts_of(
                 yield _fact(element, unit, location, record)
             except ValueError as error:
                 reject(location, str(error))
+
+
+def _witnesses_of(taxonomy: str, name: str, raw: bytes) -> Iterator[Witness]:
+    """Yield the readable facts of an element that helps to check others."""
+    try:
+        units = json_object(json_object(read_json(raw)).get("units"))
+    except ValueError:
+        return
+    for unit, records in units.items():
+        for record in records if isinstance(records, list) else ():
+            with suppress(ValueError):
+                fact = json_object(record)
+                start = None if fact.get("start") is None else calendar_day(fact["start"])
+                end = _read_member("end", calendar_day, fact)
+                statement = (_accession(fact.get("accn")), STANDARDS[taxonomy], unit, start, end)
+                value = _read_member("val", json_number, fact)
+                yield Witness(statement, f"{taxonomy}:{name}", value)
 
 
 def _fact(element: TaxonomyElement, unit: str, location: str, record: object) -> Fact:
@@ -159,8 +180,12 @@ def parse(document: Document, body: bytes) -> Parsed:
         parsed.reject(FUNDAMENTALS, document, "", str(error))
         return parsed
     facts: list[Fact] = []
+    witnesses: list[Witness] = []
     for taxonomy, element, raw in elements:
-        facts.extend(facts_of(parsed, document, taxonomy, element, raw))
+        if (taxonomy, element) in BY_ELEMENT:
+            facts.extend(facts_of(parsed, document, taxonomy, element, raw))
+        if (taxonomy, element) in WITNESSES:
+            witnesses.extend(_witnesses_of(taxonomy, element, raw))
     # The issuer's own years decide what a quarter is, so all facts are read before any is
     # classified.
     years = years_of((fact.start, fact.end) for fact in facts if fact.start is not None)
@@ -184,7 +209,10 @@ def parse(document: Document, body: bytes) -> Parsed:
     # In this order: roundings first, or the elements of a filing would seem to disagree; echoes
     # last, since they compare the settled figures of several filings.
     precise = without_written_roundings(parsed, document, readings)
-    settled = settle(parsed, document, without_parts(precise, _shown(facts)))
+    settled = list(settle(parsed, document, without_parts(precise, _shown(facts))))
+    mark_contradictions(settled, witnesses)
+    mark_wrong_signs(settled)
+    date_measuring_units(settled)
     accepted = without_echoes(parsed, document, settled)
     parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
     return parsed
@@ -238,7 +266,7 @@ def _open(body: bytes) -> tuple[str, list[tuple[str, str, bytes]]]:
         (taxonomy, element, bytes(raw))
         for taxonomy, elements in company.facts.items()
         for element, raw in elements.items()
-        if (taxonomy, element) in BY_ELEMENT
+        if (taxonomy, element) in BY_ELEMENT or (taxonomy, element) in WITNESSES
     ]
     return service_id_of(company.cik), line_elements
 

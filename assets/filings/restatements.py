@@ -1,9 +1,9 @@
 """Which differing values are restatements, and which are only rounded or rescaled.
 
-A convenience translation at another day's rate, a value in another scale and a flipped sign only
-look like restatements. They are rejected with a reason, and the earlier value stands. Within one
-report, a rounding of a more precise value is rejected too: xBRL-JSON states its decimals; in
-company facts only trailing zeros show it.
+A convenience translation at another day's rate, a value in another scale and a sign that turns
+away from the right one only look like restatements. They are rejected with a reason, and the
+earlier value stands. Within one report, a rounding of a more precise value is rejected too:
+xBRL-JSON states its decimals; in company facts only trailing zeros show it.
 """
 
 from collections import Counter
@@ -12,6 +12,8 @@ from decimal import Decimal
 from typing import Any
 
 from assets.filings.figures import Reading
+from assets.filings.scale_slips import FilingSizes
+from assets.filings.signs import contradicts_its_balance, count_signs, why_turned_away
 from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
@@ -87,11 +89,14 @@ def without_echoes(
 ) -> Iterator[Reading]:
     """Yield first statements, repetitions and restatements; reject apparent restatements."""
     all_readings = list(readings)
-    filings = FilingScales(all_readings)
+    filings, sizes = FilingScales(all_readings), FilingSizes(all_readings)
     for group in _by_identity(all_readings):
         standing = group[0]
-        for reading in group:
+        for number, reading in enumerate(group, start=1):
             reason = _no_restatement(standing, reading, filings)
+            reason = reason or sizes.why_out_of_scale(standing, reading)
+            if reason is None and reading.value * standing.value < 0:
+                reason = _turned(standing, reading, group[:number])
             if reason is None:
                 # A value that is only an echo never replaces the one it is compared with.
                 standing = reading
@@ -118,10 +123,19 @@ def _no_restatement(standing: Reading, reading: Reading, filings: FilingScales) 
     if filings.is_translation(reading):
         currency = filings.reports_in(reading)
         return f"a convenience translation at another rate: the filing reports in {currency}"
-    if reading.value == -standing.value:
-        return f"its sign is turned, a convention and no restatement: {standing.value} stands"
     if _in_another_scale(standing, reading, filings):
         return f"in another scale, no restatement: {standing.value} stands"
+    return None
+
+
+def _turned(standing: Reading, reading: Reading, until_then: list[Reading]) -> str | None:
+    """Return why a value of the other sign does not replace the one that stands."""
+    if reading.value == -standing.value:
+        same_size = (other for other in until_then if abs(other.value) == abs(reading.value))
+        return why_turned_away(standing, reading, count_signs(same_size))
+    # Profit may turn into loss by a restatement; a payment never becomes a receipt.
+    if contradicts_its_balance(reading):
+        return f"its sign contradicts the balance of {reading.element}: {standing.value} stands"
     return None
 
 

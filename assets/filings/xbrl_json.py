@@ -5,6 +5,7 @@ A fact with a taxonomy-defined dimension is the value of a segment, not a total,
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import PurePosixPath
@@ -15,6 +16,7 @@ from stdnum import lei as lei_number
 
 from assets.entities.identifiers import mint
 from assets.filings.companyfacts import service_id_of
+from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
 from assets.filings.figures import Reading, of_line, settle, unit_of
 from assets.filings.line_items import (
     BY_ELEMENT,
@@ -24,8 +26,10 @@ from assets.filings.line_items import (
     LineItem,
     TaxonomyElement,
 )
+from assets.filings.measuring_units import date_measuring_units
 from assets.filings.periods import period_type, years_of
 from assets.filings.restatements import without_roundings
+from assets.filings.signs import mark_wrong_signs
 from assets.filings.wholes import without_parts
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
@@ -63,7 +67,10 @@ def parse(document: Document, body: bytes) -> Parsed:
         reading.row.update(published, period_type=kind)
     shown = {published["publication"]: _shown(namespaces, facts)}
     precise = without_roundings(parsed, document, readings)
-    settled = settle(parsed, document, without_parts(precise, shown))
+    settled = list(settle(parsed, document, without_parts(precise, shown)))
+    mark_contradictions(settled, _witnesses(namespaces, facts, published["publication"]))
+    mark_wrong_signs(settled)
+    date_measuring_units(settled)
     parsed.add(FUNDAMENTALS, [reading.row for reading in settled])
     return parsed
 
@@ -118,17 +125,39 @@ def _shown(namespaces: dict[str, Any], facts: dict[str, Any]) -> frozenset[str]:
     return shown
 
 
-def _element(namespaces: dict[str, Any], dimensions: dict[str, Any]) -> TaxonomyElement | None:
-    """Return the element of a fact; None if the fact is out of scope."""
+def _witnesses(
+    namespaces: dict[str, Any], facts: dict[str, Any], publication: str
+) -> Iterator[Witness]:
+    """Yield the readable facts of elements that help to check others."""
+    for fact in facts.values():
+        with suppress(ValueError):
+            dimensions = json_object(json_object(fact).get("dimensions"))
+            taxonomy, name = _concept(namespaces, dimensions)
+            if (taxonomy, name) not in WITNESSES or set(dimensions) - _CORE:
+                continue
+            instants = printable_text(dimensions.get("period")).split("/")
+            start = _midnight(instants[0]) if len(instants) == 2 else None
+            end = _midnight(instants[-1]) - timedelta(days=1)
+            unit = printable_text(dimensions.get("unit")).rpartition(":")[2]
+            statement = (publication, STANDARDS[taxonomy], unit, start, end)
+            yield Witness(statement, f"{taxonomy}:{name}", number_from_text(fact.get("value")))
+
+
+def _concept(namespaces: dict[str, Any], dimensions: dict[str, Any]) -> tuple[str, str]:
+    """Return taxonomy and name of the element of a fact; the taxonomy is empty if unknown."""
     prefix, _, name = str(dimensions.get("concept")).partition(":")
     namespace = str(namespaces.get(prefix))
-    taxonomy = (
-        IFRS if namespace.endswith("/ifrs-full") else US_GAAP if "/us-gaap/" in namespace else None
-    )
+    if namespace.endswith("/ifrs-full"):
+        return IFRS, name
+    return (US_GAAP if "/us-gaap/" in namespace else ""), name
+
+
+def _element(namespaces: dict[str, Any], dimensions: dict[str, Any]) -> TaxonomyElement | None:
+    """Return the element of a fact; None if the fact is out of scope."""
     # A fact with another dimension is the value of a segment.
-    if taxonomy is None or set(dimensions) - _CORE:
+    if set(dimensions) - _CORE:
         return None
-    return BY_ELEMENT.get((taxonomy, name))
+    return BY_ELEMENT.get(_concept(namespaces, dimensions))
 
 
 def _of_element(

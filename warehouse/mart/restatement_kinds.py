@@ -13,6 +13,9 @@ CASE
     WHEN withdrawn OR previous_value IS NULL THEN NULL
     WHEN element IS NULL OR previous_element IS NULL THEN NULL
     WHEN value_reported = -previous_value THEN 'correction'
+    WHEN times_larger BETWEEN 1000 * 0.9995 AND 1000 * 1.0005
+        OR times_larger BETWEEN 1e6 * 0.9995 AND 1e6 * 1.0005
+        OR times_larger BETWEEN 1e9 * 0.9995 AND 1e9 * 1.0005 THEN 'correction'
     WHEN measuring_unit_date IS DISTINCT FROM previous_unit_date
         AND measuring_unit_date IS NOT NULL THEN 'measuring_unit'
     WHEN element <> previous_element THEN 'element'
@@ -24,14 +27,22 @@ END
 def with_restatement_kinds(vintages: str) -> str:
     """Return the query of all vintages of figures with their ``restatement_kind``."""
     return f"""
-SELECT * EXCLUDE (previous_value, previous_element, previous_unit_date),
+SELECT * EXCLUDE (previous_value, previous_element, previous_unit_date, times_larger),
     {_KIND} AS restatement_kind
 FROM (
     SELECT *,
-        lag(value_reported) OVER figures AS previous_value,
-        lag(element) OVER figures AS previous_element,
-        lag(measuring_unit_date) OVER figures AS previous_unit_date
-    FROM ({vintages})
-    WINDOW figures AS (PARTITION BY figure, figure_check ORDER BY vintage)
+        -- of the larger and the smaller value; a ratio of decimals could overflow
+        greatest(
+            abs(CAST(value_reported AS DOUBLE)) / nullif(abs(CAST(previous_value AS DOUBLE)), 0),
+            abs(CAST(previous_value AS DOUBLE)) / nullif(abs(CAST(value_reported AS DOUBLE)), 0)
+        ) AS times_larger
+    FROM (
+        SELECT *,
+            lag(value_reported) OVER figures AS previous_value,
+            lag(element) OVER figures AS previous_element,
+            lag(measuring_unit_date) OVER figures AS previous_unit_date
+        FROM ({vintages})
+        WINDOW figures AS (PARTITION BY figure, figure_check ORDER BY vintage)
+    )
 )
 """.strip()

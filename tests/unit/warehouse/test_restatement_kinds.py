@@ -50,6 +50,12 @@ def at(day: str, value: str) -> dict[str, Any]:
         pytest.param([{"value": "762.4"}, {"value": "732.0"}], "restatement", id="another value"),
         pytest.param([{"value": "-75"}, {"value": "75"}], "correction", id="another sign"),
         pytest.param(
+            [{"value": "5042.4"}, {"value": "5042400000"}], "correction", id="in millions"
+        ),
+        pytest.param([{"value": "1164100000"}, {"value": "1164"}], "correction", id="without them"),
+        pytest.param([{"value": "88857028"}, {"value": "8885703"}], "restatement", id="a split"),
+        pytest.param([{"value": "0"}, {"value": "5"}], "restatement", id="from nothing"),
+        pytest.param(
             [{"value": "610"}, {"value": "590", "element": OTHER}], "element", id="another element"
         ),
         pytest.param(

@@ -1,0 +1,83 @@
+"""In the purchasing power of which day figures under IAS 29 are stated.
+
+A filing in the currency of a hyperinflationary economy states every figure, comparatives too, in
+the measuring unit that is current at the end of its own reporting period. ``hyperinflation.csv``
+says which currencies and when, and what each line rests on. An issuer may present its accounts in
+such a currency while it keeps them in another, and then restates nothing: its filings repeat
+earlier figures unchanged.
+"""
+
+import csv
+from collections import Counter, defaultdict
+from datetime import date
+from importlib.resources import files
+
+from assets.filings.figures import Reading
+from warehouse.record.tables import FUNDAMENTALS
+
+# So many figures that repeat those of an earlier filing tell whether comparatives are restated.
+_PROOF = 4
+# So many figures make the end of a reporting period; fewer may be of an event after it.
+_END = 3
+
+
+def _read() -> dict[str, list[tuple[date, date]]]:
+    """Return by currency the ends of the reporting periods to which IAS 29 applies."""
+    periods: dict[str, list[tuple[date, date]]] = defaultdict(list)
+    with files(__package__).joinpath("hyperinflation.csv").open(encoding="utf-8") as lines:
+        for line in csv.DictReader(lines):
+            first, last = line["first_period_end"], line["last_period_end"] or str(date.max)
+            periods[line["currency"]].append((date.fromisoformat(first), date.fromisoformat(last)))
+    return dict(periods)
+
+
+PERIODS = _read()
+
+
+def is_hyperinflationary(currency: str, period_end: date) -> bool:
+    """Return whether IAS 29 applies to a currency in a reporting period that ends on a day."""
+    return any(first <= period_end <= last for first, last in PERIODS.get(currency, ()))
+
+
+def date_measuring_units(readings: list[Reading]) -> None:
+    """Set ``measuring_unit_date`` of every figure of a filing under IAS 29."""
+    filings: dict[tuple[str, str], list[Reading]] = defaultdict(list)
+    for reading in readings:
+        currency = reading.row["currency_reported"]
+        if currency in PERIODS and reading.row["accounting_standard"] == "ifrs":
+            filings[reading.row["publication"], currency].append(reading)
+    # What earlier filings stated, figure by figure. A report without a day comes alone.
+    stated: dict[tuple[object, ...], Reading] = {}
+    for (_, currency), figures in sorted(filings.items(), key=_published):
+        end = _reporting_date(figures)
+        if is_hyperinflationary(currency, end) and not _repeats(figures, end, stated):
+            for reading in figures:
+                reading.row["measuring_unit_date"] = end
+        stated |= {_identity(reading): reading for reading in figures}
+
+
+def _published(filing: tuple[tuple[str, str], list[Reading]]) -> tuple[date, str]:
+    (publication, _), figures = filing
+    return figures[0].row["available_at"] or date.min, publication
+
+
+def _reporting_date(figures: list[Reading]) -> date:
+    """Return the end of a filing's reporting period: the newest balance date."""
+    balances = [reading for reading in figures if reading.row["period_start"] is None]
+    ends = Counter(reading.row["period_end"] for reading in balances or figures)
+    return max([end for end, count in ends.items() if count >= _END] or ends)
+
+
+def _repeats(figures: list[Reading], end: date, stated: dict[tuple[object, ...], Reading]) -> bool:
+    """Return whether a filing repeats the figures of earlier reporting periods unchanged."""
+    same: Counter[bool] = Counter()
+    for reading in figures:
+        before = stated.get(_identity(reading))
+        if before is None or not reading.value or reading.row["period_end"] >= end:
+            continue
+        same[reading.value == before.value] += 1
+    return same[True] >= _PROOF and same[True] > same[False]
+
+
+def _identity(reading: Reading) -> tuple[object, ...]:
+    return tuple(reading.row[name] for name in FUNDAMENTALS.identity)

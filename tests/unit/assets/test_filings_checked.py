@@ -1,0 +1,341 @@
+"""A filing is checked against itself: contradictions, signs, and the measuring unit of IAS 29."""
+
+import gzip
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assets.filings import companyfacts
+from assets.filings.cross_checks import CHECKS, contradictions
+from assets.filings.measuring_units import PERIODS, is_hyperinflationary
+from assets.macro.iso_codes import is_currency
+from assets.parsing.parsed import Parsed
+from tests.helpers.filings import ACCN_1, ACCN_2, document, fact, read, reasons, rows
+from tests.helpers.paths import REAL
+
+ACCN_3 = "0001193125-21-000001"
+FILED = {ACCN_1: "2019-03-29", ACCN_2: "2020-04-06", ACCN_3: "2021-04-06"}
+CAPEX = "PurchaseOfPropertyPlantAndEquipmentClassifiedAsInvestingActivities"
+TAX = "IncomeTaxExpenseContinuingOperations"
+NUMBERS = st.integers(-(10**9), 10**9).map(Decimal)
+
+
+def filings(
+    elements: dict[str, list[Any]], taxonomy: str = "ifrs-full", unit: str = "USD"
+) -> Parsed:
+    """Read elements that up to three filings state for one period; None where one does not."""
+    balances = ("Assets", "Liabilities", "Equity", "Temporary", "StockholdersEquity")
+
+    def facts(element: str, stated: list[Any]) -> list[dict[str, Any]]:
+        start = "-" if element.startswith(balances) else "2018-01-01"
+        return [
+            fact(val=value, accn=accession, filed=FILED[accession], start=start)
+            for accession, value in zip(FILED, stated, strict=False)
+            if value is not None
+        ]
+
+    units = {name: {unit: facts(name, stated)} for name, stated in elements.items()}
+    return read(units, taxonomy)
+
+
+def stated(parsed: Parsed, line_item: str) -> list[int]:
+    return [int(row["value_reported"]) for row in rows(parsed) if row["line_item"] == line_item]
+
+
+def marks(parsed: Parsed) -> dict[str, str]:
+    return {
+        row["line_item"]: row["conflicts_with"] for row in rows(parsed) if row.get("conflicts_with")
+    }
+
+
+def test_a_later_filing_that_turns_to_the_sign_of_the_balance_corrects_the_figure() -> None:
+    assert stated(filings({CAPEX: [-193, 193, 193]}), "capex") == [-193, 193, 193]
+
+
+@pytest.mark.parametrize("turned", [-193, -200])
+def test_one_that_turns_away_from_it_is_quarantined(turned: int) -> None:
+    parsed = filings({CAPEX: [193, turned, 193]})
+    assert stated(parsed, "capex") == [193, 193]
+    assert reasons(parsed) == [f"its sign contradicts the balance of {CAPEX}: 193 stands"]
+
+
+def test_a_payment_that_is_always_negative_stands_and_is_marked() -> None:
+    parsed = filings({CAPEX: [-193, -193, -201]})
+    assert stated(parsed, "capex") == [-193, -193, -201] and reasons(parsed) == []
+    assert marks(parsed) == {"capex": "capex"}
+
+
+def test_a_loss_may_become_a_profit_by_a_restatement() -> None:
+    assert stated(filings({"ProfitLoss": [-193, 250]}), "profit") == [-193, 250]
+
+
+def test_where_both_signs_are_possible_the_sign_of_most_filings_until_then_is_right() -> None:
+    cfo = "CashFlowsFromUsedInOperatingActivities"
+    parsed = filings({cfo: [100, -100]})
+    assert stated(parsed, "cfo") == [100]
+    assert reasons(parsed) == ["its sign is turned, a convention and no restatement: 100 stands"]
+    # The third filing makes the majority: it corrects the figure, and the second stays rejected.
+    assert stated(filings({cfo: [100, -100, -100]}), "cfo") == [100, -100]
+
+
+def test_the_filing_that_contradicts_itself_has_the_wrong_sign() -> None:
+    expense = {"ProfitLossBeforeTax": [100, 100], "ProfitLoss": [75, 75]}
+    corrected = filings({**expense, TAX: [-25, 25]})
+    assert stated(corrected, "income_tax_expense") == [-25, 25]
+    others = "profit,profit_attributable,profit_before_tax"
+    assert marks(corrected) == {"income_tax_expense": others}
+    turned_away = filings({**expense, TAX: [25, -25]})
+    assert stated(turned_away, "income_tax_expense") == [25]
+    assert reasons(turned_away) == [
+        f"its sign contradicts its own filing ({others.replace(',', ', ')}): 25 stands"
+    ]
+
+
+def test_a_filing_in_another_scale_than_most_is_quarantined_until_the_issuer_corrects_it() -> None:
+    assets = {"USD": [
+        fact(val=5102400000, start="-", end="2010-12-31", accn=ACCN_1, filed="2011-08-05"),
+        fact(val=5102.4, start="-", end="2010-12-31", accn=ACCN_2, filed="2011-11-04"),
+        fact(val=5042.4, start="-", end="2011-09-30", accn=ACCN_2, filed="2011-11-04"),
+        fact(val=5042400000, start="-", end="2011-09-30", accn=ACCN_3, filed="2012-11-05"),
+    ]}  # fmt: skip
+    parsed = read({"Assets": assets})
+    values = [row["value_reported"] for row in rows(parsed)]
+    assert values == [5102400000, Decimal("5042.4"), 5042400000]
+    assert reasons(parsed) == [
+        "in a scale that most filings of the issuer do not use: 5102400000 stands"
+    ]
+
+
+@given(
+    st.lists(st.sampled_from([7, -7, 9]), min_size=1, max_size=3), st.sampled_from(["capex", "cfo"])
+)
+def test_what_is_filed_later_never_changes_what_an_earlier_filing_states(
+    values: list[int], line_item: str
+) -> None:
+    element = CAPEX if line_item == "capex" else "CashFlowsFromUsedInOperatingActivities"
+    whole = stated(filings({element: values}), line_item)
+    before = stated(filings({element: values[:-1]}), line_item)
+    assert whole[: len(before)] == before
+
+
+@pytest.mark.parametrize(
+    ("taxonomy", "elements", "expected"),
+    [
+        pytest.param(
+            "us-gaap",
+            {"ProfitLoss": [22440], "NetIncomeLoss": [-22440]},
+            {"profit": "profit_attributable", "profit_attributable": "profit"},
+            id="profit beside a loss, and nothing else decides",
+        ),
+        pytest.param(
+            "us-gaap",
+            {
+                "ProfitLoss": [22440],
+                "NetIncomeLoss": [-22440],
+                "IncomeTaxExpenseBenefit": [-1060],
+                "IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItems"
+                "NoncontrollingInterest": [-23500],
+            },
+            {"profit": "income_tax_expense,profit_attributable,profit_before_tax"},
+            id="the one that fails in all is wrong",
+        ),
+        pytest.param(
+            "us-gaap",
+            {"ProfitLoss": [90], "NetIncomeLoss": [70]},
+            {},
+            id="minorities without an element",
+        ),
+        pytest.param(
+            "ifrs-full",
+            {
+                "Assets": [9428],
+                "EquityAndLiabilities": [9428],
+                "Liabilities": [5872],
+                "Equity": [4134],
+            },
+            {
+                "total_equity": "total_assets,total_liabilities",
+                "total_liabilities": "total_assets,total_equity",
+            },
+            id="assets are proved by the other side of the balance sheet",
+        ),
+        pytest.param(
+            "us-gaap",
+            {
+                "Assets": [22328],
+                "Liabilities": [12677],
+                "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest": [9110],
+                "TemporaryEquityCarryingAmount": [541],
+            },
+            {},
+            id="temporary equity",
+        ),
+        pytest.param(
+            "ifrs-full",
+            {"Revenue": [1370], "CostOfSales": [48473], "GrossProfit": [10664]},
+            {
+                "revenue": "cost_of_sales,gross_profit",
+                "cost_of_sales": "gross_profit,revenue",
+                "gross_profit": "cost_of_sales,revenue",
+            },
+            id="the revenue of a segment",
+        ),
+        pytest.param(
+            "ifrs-full",
+            {"Revenue": [142573], "CostOfSales": [-62787], "GrossProfit": [79786]},
+            {"cost_of_sales": "cost_of_sales,gross_profit,revenue"},
+            id="costs in brackets",
+        ),
+        pytest.param(
+            "ifrs-full",
+            {"Revenue": [7852], "CostOfSales": [2999], "GrossProfit": [2437]},
+            {},
+            id="depletion beside the cost of sales",
+        ),
+        pytest.param(
+            "ifrs-full",
+            {
+                "ProfitLossBeforeTax": [-3156],
+                TAX: [353],
+                "ProfitLossFromDiscontinuedOperations": [143],
+                "ProfitLoss": [-3366],
+            },
+            {},
+            id="discontinued operations",
+        ),
+    ],
+)
+def test_a_figure_that_contradicts_its_filing_is_marked(
+    taxonomy: str, elements: dict[str, list[int]], expected: dict[str, str]
+) -> None:
+    assert marks(filings(elements, taxonomy)) == expected
+
+
+def test_rounding_is_no_contradiction() -> None:
+    elements = {"ProfitLossBeforeTax": [1001000], TAX: [300000], "ProfitLoss": [702000]}
+    assert marks(filings(elements)) == {}
+
+
+@given(before_tax=NUMBERS, tax=NUMBERS, minorities=NUMBERS, liabilities=NUMBERS, equity=NUMBERS)
+def test_statements_whose_sums_hold_are_never_marked(
+    before_tax: Decimal, tax: Decimal, minorities: Decimal, liabilities: Decimal, equity: Decimal
+) -> None:
+    values = {
+        "profit_before_tax": before_tax,
+        "income_tax_expense": tax,
+        "profit": before_tax - tax,
+        "profit_attributable": before_tax - tax - minorities,
+        "ifrs-full:ProfitLossAttributableToNoncontrollingInterests": minorities,
+        "total_assets": liabilities + equity,
+        "total_liabilities": liabilities,
+        "total_equity": equity,
+    }
+    assert contradictions(values, "ifrs", Decimal(1), {}) == {}
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(sorted({name for check in CHECKS for name in check.members})), NUMBERS
+    ),
+    st.sampled_from(["ifrs", "us-gaap"]),
+)
+def test_a_contradiction_always_names_figures_of_the_filing_and_never_itself(
+    values: dict[str, Decimal], standard: str
+) -> None:
+    for name, others in contradictions(values, standard, Decimal(1), {}).items():
+        assert others and name not in others and {name, *others} <= values.keys()
+
+
+def in_pesos(**elements: list[Any]) -> Parsed:
+    """Read filings for 2018 (and comparatives of 2017) that end on 31 December of two years."""
+    first, second = {"accn": ACCN_1, "filed": "2019-03-08"}, {"accn": ACCN_2, "filed": "2020-03-09"}
+
+    def facts(element: str, stated: list[Any]) -> list[dict[str, Any]]:
+        start = "-" if element in ("Assets", "Equity", "Liabilities") else "2018-01-01"
+        old, again, new = stated
+        days = {} if start == "-" else {"start": "2019-01-01"}
+        return [
+            fact(val=old, start=start, **first),
+            fact(val=again, start=start, **second),
+            fact(val=new, **{"start": start, **days}, end="2019-12-31", **second),
+        ]
+
+    return read({name: {"ARS": facts(name, stated)} for name, stated in elements.items()})
+
+
+def test_figures_under_ias_29_are_dated_by_the_end_of_the_period_of_their_filing() -> None:
+    parsed = in_pesos(
+        Revenue=[100, 154, 170],
+        Assets=[500, 769, 800],
+        Equity=[300, 461, 480],
+        Liabilities=[200, 308, 320],
+    )
+    dates = {
+        (row["publication"], row["period_end"].year): row["measuring_unit_date"]
+        for row in rows(parsed)
+    }
+    assert dates == {
+        (ACCN_1, 2018): date(2018, 12, 31),
+        (ACCN_2, 2018): date(2019, 12, 31),
+        (ACCN_2, 2019): date(2019, 12, 31),
+    }
+
+
+def test_an_issuer_that_only_presents_in_such_a_currency_restates_nothing() -> None:
+    parsed = in_pesos(
+        Revenue=[100, 100, 170],
+        Assets=[500, 500, 800],
+        Equity=[300, 300, 480],
+        Liabilities=[200, 200, 320],
+    )
+    repeated = [row for row in rows(parsed) if row["publication"] == ACCN_2]
+    assert {row.get("measuring_unit_date") for row in repeated} == {None}
+
+
+def test_neither_us_gaap_nor_another_currency_has_a_measuring_unit() -> None:
+    for parsed in (
+        filings({"Revenues": [100]}, "us-gaap", "ARS"),
+        filings({"Revenue": [100]}, "ifrs-full", "ZAR"),
+    ):
+        assert [row.get("measuring_unit_date") for row in rows(parsed)] == [None]
+
+
+def test_every_line_of_the_table_is_a_currency_with_a_span() -> None:
+    for currency, spans in PERIODS.items():
+        assert is_currency(currency) and all(first < last for first, last in spans)
+    assert not is_hyperinflationary("ARS", date(2018, 6, 30))
+    assert is_hyperinflationary("ARS", date(2018, 7, 1))
+    assert is_hyperinflationary("GHS", date(2024, 12, 31))
+    assert not is_hyperinflationary("GHS", date(2025, 12, 31))
+    assert not is_hyperinflationary("ZAR", date(2025, 12, 31))
+
+
+@pytest.mark.shared
+def test_the_wrong_figures_of_real_filings_are_marked() -> None:
+    def marked(cik: str) -> dict[tuple[str, int, str], str]:
+        body = gzip.decompress(
+            (REAL / f"filings_macro/filings/companyfacts_2021/CIK{cik}.json.gz").read_bytes()
+        )
+        parsed = companyfacts.parse(document(body), body)
+        return {
+            (row["line_item"], row["period_end"].year, row["publication"]): row["conflicts_with"]
+            for row in rows(parsed)
+            if row.get("conflicts_with") and row["period_type"] in ("FY", "INSTANT")
+        }
+
+    materialise = marked("0001091223")
+    assert materialise["cost_of_sales", 2017, "0001193125-18-178695"].startswith("cost_of_sales")
+    assert materialise["income_tax_expense", 2017, "0001193125-18-178695"] == (
+        "profit,profit_attributable,profit_before_tax"
+    )
+    # Costs in brackets in one filing only; the next one has them right, and corrects them.
+    assert {key[2] for key in materialise} == {"0001193125-18-178695"}
+    dht = marked("0001331284")
+    assert dht["profit", 2017, "0000950157-18-000468"] == "profit_attributable"
+    assert marked("0001791725")["revenue", 2020, "0001213900-21-018699"]
+    # Right figures stay unmarked: mezzanine equity, results of associates after tax.
+    assert not [key for key in marked("0000715153") if key[0] != "finance_costs"]
