@@ -23,7 +23,7 @@ from assets.filings.measuring_units import date_measuring_units
 from assets.filings.periods import period_type, years_of
 from assets.filings.restatements import without_echoes, without_written_roundings
 from assets.filings.signs import mark_wrong_signs
-from assets.filings.wholes import without_parts
+from assets.filings.wholes import showing, without_narrower, without_refuted
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
@@ -206,25 +206,19 @@ def parse(document: Document, body: bytes) -> Parsed:
                 _reading(document, service_id, fact, place, standard, period_types)
                 for place in fact.element.places
             )
-    # In this order: roundings first, or the elements of a filing would seem to disagree; echoes
-    # last, since they compare the settled figures of several filings.
-    precise = without_written_roundings(parsed, document, readings)
-    settled = list(settle(parsed, document, without_parts(precise, _shown(facts))))
+    # In this order: parts first, which are no roundings of a total; then roundings, or the elements
+    # of a filing would seem to disagree; echoes last, since they compare the settled figures of
+    # several filings.
+    shown = showing((fact.accession, fact.element, fact.value) for fact in facts)
+    unrefuted = without_refuted(readings, shown)
+    precise = without_written_roundings(parsed, document, unrefuted)
+    settled = list(settle(parsed, document, without_narrower(precise)))
     mark_contradictions(settled, witnesses)
     mark_wrong_signs(settled)
     date_measuring_units(settled)
     accepted = without_echoes(parsed, document, settled)
     parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
     return parsed
-
-
-def _shown(facts: list[Fact]) -> dict[str, frozenset[str]]:
-    """Return what each filing shows of its issuer, such as minorities; a zero shows nothing."""
-    shown: dict[str, frozenset[str]] = {}
-    for fact in facts:
-        if fact.element.shows and fact.value:
-            shown[fact.accession] = shown.get(fact.accession, frozenset()) | fact.element.shows
-    return shown
 
 
 def _standards(facts: list[Fact]) -> dict[tuple[str, str], str]:

@@ -12,28 +12,62 @@ from decimal import Decimal
 from typing import Any
 
 from assets.filings.figures import FIGURE, Reading, by_figure
+from assets.filings.line_items import TaxonomyElement
 
 # A line is the sum of the two others, where a filing states them.
 _SUMS = {
-    "revenue": (("gross_profit", "cost_of_sales"), ("operating_profit", "costs_and_expenses")),
+    "revenue": (
+        ("gross_profit", "cost_of_sales"),
+        ("operating_profit", "costs_and_expenses"),
+        ("operating_profit", "operating_expenses"),
+    ),
 }
 
 # What the figures of one column of a statement share.
 _COLUMN = tuple(name for name in FIGURE if name != "line_item")
 
 
-def without_parts(
-    readings: Iterable[Reading], shown: Mapping[str, frozenset[str]]
-) -> list[Reading]:
-    """Return the readings that may state the whole of their line; ``shown`` is by filing."""
-    unrefuted = [
-        reading
-        for reading in readings
-        if not reading.unless & shown.get(reading.row["publication"], frozenset())
-    ]
-    proved = _proved(unrefuted)
-    narrower = _narrower(proved)
-    return [reading for reading in proved if _element_of(reading) not in narrower]
+# What each filing shows, such as minorities, and the elements that show it.
+Shown = Mapping[str, Mapping[str, frozenset[str]]]
+
+
+def without_refuted(readings: Iterable[Reading], shown: Shown) -> list[Reading]:
+    """Return the readings that are no parts by what another element of their filing shows.
+
+    A reading that a sum proves to be the whole stays, and those of its figure that differ go.
+    """
+    all_readings = list(readings)
+    sums = _Sums(all_readings)
+    kept: list[Reading] = []
+    for group in by_figure(all_readings):
+        proved = [reading for reading in group if reading.value in sums.of(reading)]
+        kept += proved or [reading for reading in group if not _is_refuted(reading, shown)]
+    return kept
+
+
+def _is_refuted(reading: Reading, shown: Shown) -> bool:
+    in_filing = shown.get(reading.row["publication"], {})
+    return any(in_filing.get(what, frozenset()) - {reading.element} for what in reading.unless)
+
+
+def showing(stated: Iterable[tuple[str, TaxonomyElement, Decimal]]) -> Shown:
+    """Return what the facts of filings show, from filing, element and value; a zero shows nothing.
+
+    The elements that show it are kept, because none is evidence against itself.
+    """
+    shown: dict[str, dict[str, frozenset[str]]] = {}
+    for publication, element, value in stated:
+        for what in element.shows if value else ():
+            in_filing = shown.setdefault(publication, {})
+            in_filing[what] = in_filing.get(what, frozenset()) | {element.name[1]}
+    return shown
+
+
+def without_narrower(readings: Iterable[Reading]) -> list[Reading]:
+    """Return the readings that do not differ, anywhere in their filing, from a wider element."""
+    all_readings = list(readings)
+    narrower = _narrower(all_readings)
+    return [reading for reading in all_readings if _element_of(reading) not in narrower]
 
 
 def _element_of(reading: Reading) -> tuple[Any, ...]:
@@ -55,28 +89,25 @@ def _narrower(readings: list[Reading]) -> set[tuple[Any, ...]]:
     return narrower
 
 
-def _proved(readings: list[Reading]) -> list[Reading]:
-    """Leave out readings that a sum of their filing contradicts where another one agrees."""
-    values: dict[tuple[Any, ...], set[Decimal]] = {}
-    for reading in readings:
-        values.setdefault((*_column(reading), reading.row["line_item"]), set()).add(reading.value)
-    kept: list[Reading] = []
-    for group in by_figure(readings):
-        sums = _sums(group[0], values) if len({reading.value for reading in group}) > 1 else set()
-        agreeing = [reading for reading in group if reading.value in sums]
-        kept += agreeing or group
-    return kept
+class _Sums:
+    """The sums that filings state beside a line: what its whole must be."""
+
+    def __init__(self, readings: list[Reading]) -> None:
+        self._values: dict[tuple[Any, ...], set[Decimal]] = {}
+        for reading in readings:
+            line = *_column(reading), reading.row["line_item"]
+            self._values.setdefault(line, set()).add(reading.value)
+
+    def of(self, reading: Reading) -> set[Decimal]:
+        """Return what the line of a reading amounts to by the others of its column."""
+        column = _column(reading)
+        return {
+            one + other
+            for first, second in _SUMS.get(reading.row["line_item"], ())
+            for one in self._values.get((*column, first), ())
+            for other in self._values.get((*column, second), ())
+        }
 
 
 def _column(reading: Reading) -> tuple[Any, ...]:
     return tuple(reading.row[name] for name in _COLUMN)
-
-
-def _sums(reading: Reading, values: Mapping[tuple[Any, ...], set[Decimal]]) -> set[Decimal]:
-    column = _column(reading)
-    return {
-        one + other
-        for first, second in _SUMS.get(reading.row["line_item"], ())
-        for one in values.get((*column, first), ())
-        for other in values.get((*column, second), ())
-    }

@@ -30,7 +30,7 @@ from assets.filings.measuring_units import date_measuring_units
 from assets.filings.periods import period_type, years_of
 from assets.filings.restatements import without_roundings
 from assets.filings.signs import mark_wrong_signs
-from assets.filings.wholes import without_parts
+from assets.filings.wholes import showing, without_narrower, without_refuted
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import (
     calendar_day,
@@ -65,9 +65,9 @@ def parse(document: Document, body: bytes) -> Parsed:
     for reading, span in zip(readings, spans, strict=True):
         kind = "INSTANT" if span[0] is None else period_type(span, years)
         reading.row.update(published, period_type=kind)
-    shown = {published["publication"]: _shown(namespaces, facts)}
-    precise = without_roundings(parsed, document, readings)
-    settled = list(settle(parsed, document, without_parts(precise, shown)))
+    shown = showing((published["publication"], *stated) for stated in _stated(namespaces, facts))
+    precise = without_roundings(parsed, document, without_refuted(readings, shown))
+    settled = list(settle(parsed, document, without_narrower(precise)))
     mark_contradictions(settled, _witnesses(namespaces, facts, published["publication"]))
     mark_wrong_signs(settled)
     date_measuring_units(settled)
@@ -111,18 +111,18 @@ def _readings(
             parsed.reject(FUNDAMENTALS, document, location, str(error))
 
 
-def _shown(namespaces: dict[str, Any], facts: dict[str, Any]) -> frozenset[str]:
-    """Return what a report shows of its issuer, such as minorities; a zero shows nothing."""
-    shown: frozenset[str] = frozenset()
+def _stated(
+    namespaces: dict[str, Any], facts: dict[str, Any]
+) -> Iterator[tuple[TaxonomyElement, Decimal]]:
+    """Yield element and value of the facts that can be read."""
     for fact in facts.values():
         try:
             element = _element(namespaces, json_object(json_object(fact).get("dimensions")))
-            if element is not None and element.shows and number_from_text(fact.get("value")):
-                shown |= element.shows
+            if element is not None:
+                yield element, number_from_text(fact.get("value"))
         except ValueError:
             # A fact that cannot be read shows nothing.
             continue
-    return shown
 
 
 def _witnesses(
