@@ -144,7 +144,8 @@ def sources() -> str:
         "fetched it with success; *untried*: nobody has yet; *refused*: its licence does not "
         "permit serving it, so no request is sent. [operating.md](operating.md#live-sources) "
         "describes live fetching, [add-a-source.md](add-a-source.md) how to add a source, and "
-        "[add-a-portal.md](add-a-portal.md) how to add an OCDS portal without code.",
+        "[add-a-portal.md](add-a-portal.md) and [add-an-exchange-list.md](add-an-exchange-list.md) "
+        "how to add an OCDS portal or an exchange list without code.",
         _table(("key", "what it is", "licence", "tables", "state"), map(_source, SOURCES)),
         "## What is requested",
         "Names in braces stand for what differs from request to request.",

@@ -320,6 +320,15 @@ class Settings:
             "Files of further OCDS portals, as [add-a-portal.md](add-a-portal.md) describes.",
         ),
     ]
+    list_files: Annotated[
+        tuple[Path, ...],
+        Setting(
+            "SANKOFA_EXCHANGE_LISTS",
+            _FILES,
+            "Files of further exchange lists, or of licences cleared for built-in ones, as "
+            "[add-an-exchange-list.md](add-an-exchange-list.md) describes.",
+        ),
+    ]
     ciks: Annotated[
         tuple[str, ...],
         Setting(

@@ -1,10 +1,53 @@
 """The registers of organisations and the files that map their identifiers."""
 
-from assets.entities import fetch, gleif, mappings, openfigi
+from functools import partial
+
+import msgspec
+
+from assets.entities import exchange_lists, fetch, gleif, mappings, openfigi
+from assets.entities.list_files import ENTRIES, ListEntry
 from assets.source import Parser, Source
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 
 _CC0 = "Creative Commons Zero 1.0"
+
+# What a declaration says that does not decide about rows.
+_NOT_READING = frozenset({"title", "licence", "base_url", "hosts", "addresses", "notes"})
+# Raise it whenever the same document of any list gives other rows or rejections than before.
+LIST_PARSER_VERSION = 2
+
+
+def list_source(entry: ListEntry) -> Source:
+    """Return the source of an exchange list."""
+    return Source(
+        key=entry.key,
+        subject="entities",
+        title=entry.title,
+        license_class=entry.licence.license_class,
+        license_name=entry.licence.name,
+        parser=Parser(
+            LIST_PARSER_VERSION,
+            partial(exchange_lists.parse, entry=entry),
+            variant=_variant(entry),
+        ),
+        tables=(ENTITIES, IDENTIFIERS),
+        complete=entry.complete,
+        base_url=entry.base_url,
+        fetch=partial(fetch.exchange_list, entry) if entry.addresses else None,
+        requests=entry.addresses,
+        license_url=entry.licence.stated_at,
+        # The reader opens a list that is itself a zip: a workbook is one.
+        archives=frozenset({"zip"}),
+        other_hosts=entry.hosts,
+    )
+
+
+def _variant(entry: ListEntry) -> str:
+    """Return all that decides how the documents of a list are read, as a text."""
+    members = msgspec.to_builtins(entry)
+    plain = {name: value for name, value in members.items() if name not in _NOT_READING}
+    return msgspec.json.encode(plain, order="deterministic").decode()
+
 
 SOURCES = (
     Source(
@@ -66,15 +109,7 @@ SOURCES = (
         license_url="https://www.gleif.org/en/about/open-data",
         archives=frozenset({"zip"}),
     ),
-    Source(
-        "listings",
-        "entities",
-        "Listings by market",
-        "open-attribution",
-        "Open with attribution",
-        Parser(1, mappings.listings),
-        (ENTITIES, IDENTIFIERS),
-    ),
+    *map(list_source, ENTRIES),
     Source(
         "openfigi",
         "entities",

@@ -266,7 +266,7 @@ class _Loading:
     ) -> list[LoadEntry]:
         """Append to every table; if anything was unreadable, nothing is withdrawn."""
         # What is unreadable may be the very release that seems to be missing.
-        if any(rejected for _, _, rejected in rows):
+        if any(not row.partial for _, _, rejected in rows for row in rejected):
             complete = None
         return [
             append(

@@ -1,6 +1,8 @@
 """All sources, of all subjects."""
 
+from assets.entities.list_files import TABLES, own_lists
 from assets.entities.sources import SOURCES as ENTITIES
+from assets.entities.sources import list_source
 from assets.filings.sources import SOURCES as FILINGS
 from assets.macro.sources import SOURCES as MACRO
 from assets.source import Source
@@ -15,9 +17,17 @@ SOURCES = (*FILINGS, *MACRO, *ENTITIES, *TENDERS)
 
 
 def sources_of(settings: Settings) -> tuple[Source, ...]:
-    """Return the built-in sources and the portals in the files of ``SANKOFA_PORTALS``."""
-    own = own_portals(settings.portal_files, (source.key for source in SOURCES))
-    return (*SOURCES, *map(portal_source, own))
+    """Return the built-in sources, and those of an installation's own files.
+
+    These are the portals of ``SANKOFA_PORTALS`` and the lists of ``SANKOFA_EXCHANGE_LISTS``, of
+    which some replace a built-in one.
+    """
+    keys = [source.key for source in SOURCES]
+    portals = [portal_source(entry) for entry in own_portals(settings.portal_files, keys)]
+    taken = {*keys, *(portal.key for portal in portals)} - TABLES.keys()
+    lists = {entry.key: list_source(entry) for entry in own_lists(settings.list_files, taken)}
+    built_in = [lists.pop(source.key, source) for source in SOURCES]
+    return (*built_in, *lists.values(), *portals)
 
 
 def source_of(settings: Settings, key: str) -> Source:

@@ -31,9 +31,20 @@ class Parsed:
         """Add rows that already have the column types of their table."""
         self.typed.setdefault(table.name, []).append(rows)
 
-    def reject(self, table: RecordTable, document: Document, location: str, reason: str) -> None:
-        """Add a record that could not be read, with its location in the document."""
-        rejected = RejectedRow(document.sha256, source_ref(document, location), reason)
+    def reject(
+        self,
+        table: RecordTable,
+        document: Document,
+        location: str,
+        reason: str,
+        partial: bool = False,
+    ) -> None:
+        """Add a record that could not be read, with its location in the document.
+
+        ``partial``: the record was read, and only what the reason names is left out.
+        """
+        ref = source_ref(document, location)
+        rejected = RejectedRow(document.sha256, ref, reason, partial=partial)
         self.rejected.setdefault(table.name, []).append(rejected)
 
 

@@ -3,35 +3,36 @@
 The built-in portals are in ``portals.toml``; ``docs/add-a-portal.md`` explains every member.
 """
 
-import difflib
-import re
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
+from assets.declared_files import (
+    DeclarationError,
+    DeclaredTable,
+    DeclaredText,
+    check_address,
+    checked_key,
+    convert,
+    declared_tables,
+)
 from assets.tenders.portals import Portal
 from assets.tenders.requests.declared import (
     AnyRequest,
-    DeclarationError,
     DocumentFormat,
-    Files,
-    Index,
-    Links,
-    Text,
 )
 from assets.tenders.requests.patterns import PatternError, check_pattern
 from assets.tenders.requests.periods import PeriodKind
 from warehouse.currencies import HOME_CURRENCY
-from warehouse.errors import SankofaError
 from warehouse.tables import LicenseClass
 
 BUILT_IN = Path(__file__).with_name("portals.toml")
+_PAGE = "docs/add-a-portal.md"
 
 # The licence classes under which data is served, and two cases in which none is known:
 # ``per-package`` accepts only packages that state an open licence, ``not-stated`` nothing.
@@ -47,33 +48,17 @@ _CHOICES = {
     "period": get_args(PeriodKind),
     "format": get_args(DocumentFormat),
 }
-_KEY = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_PROBLEM = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<member>.*)`)?")
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
-_MISSING = re.compile(r"Object missing required field `(.*)`")
 
 
-class PortalFileError(SankofaError):
-    """A file of portals has a mistake; the message names the file, the portal and the member."""
-
-    def __init__(self, file: Path, key: str, member: str, problem: str) -> None:
-        where = ": ".join(part for part in (str(file), key, member) if part)
-        super().__init__(f"{where}: {problem}. See docs/add-a-portal.md")
-
-
-class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of the file: members that it does not define are refused."""
-
-
-class Licence(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Licence(DeclaredTable, frozen=True, kw_only=True):
     """Under which licence a portal publishes, and the page where it says so."""
 
     license_class: PortalLicence = msgspec.field(name="class")
-    name: Text
-    stated_at: Text | None = None
+    name: DeclaredText
+    stated_at: DeclaredText | None = None
 
 
-class Quirks(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Quirks(DeclaredTable, frozen=True, kw_only=True):
     """What a portal's data means other than it says; see ``Portal``."""
 
     zero_is_unknown: bool = False
@@ -85,20 +70,20 @@ class Quirks(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     complete_addresses: bool = False
 
 
-class PortalEntry(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PortalEntry(DeclaredTable, frozen=True, kw_only=True):
     """One portal of a file."""
 
     key: str = ""
     country: Annotated[str, Meta(pattern="^[A-Z]{2}$")]
-    title: Text
+    title: DeclaredText
     licence: Licence
-    base_url: Text
-    hosts: tuple[Text, ...] = ()
+    base_url: DeclaredText
+    hosts: tuple[DeclaredText, ...] = ()
     request: AnyRequest | None = None
     cadence: Cadence | None = None
     since: date | None = None
-    publication: Text | None = None
-    release_url: Text | None = None
+    publication: DeclaredText | None = None
+    release_url: DeclaredText | None = None
     tried: date | None = None
     quirks: Quirks = Quirks()
     notes: str = ""
@@ -106,14 +91,12 @@ class PortalEntry(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def read_portals(file: Path, taken: Iterable[str] = ()) -> list[PortalEntry]:
     """Return the portals of a file; refuse a mistake, and a key that is already taken."""
-    try:
-        tables = tomllib.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise PortalFileError(file, "", "", f"cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PortalFileError(file, "", "", f"not TOML: {error}") from None
     keys = frozenset(taken)
-    return [_entry(file, key, table, keys) for key, table in tables.items()]
+    entries = []
+    for key, table in declared_tables(file, _PAGE).items():
+        checked_key(file, key, table, keys, _PAGE)
+        entries.append(convert(file, key, table, PortalEntry, _check, _CHOICES, _PAGE))
+    return entries
 
 
 def own_portals(files: Iterable[Path], taken: Iterable[str]) -> list[PortalEntry]:
@@ -124,40 +107,21 @@ def own_portals(files: Iterable[Path], taken: Iterable[str]) -> list[PortalEntry
     return entries
 
 
-def _entry(file: Path, key: str, table: Any, taken: frozenset[str]) -> PortalEntry:
-    if not _KEY.fullmatch(key):
-        raise PortalFileError(
-            file, key, "", "a key is lower-case letters, digits and hyphens, such as ug-ppda"
-        )
-    if key in taken:
-        raise PortalFileError(
-            file, key, "", "there is already a source of this key; choose another"
-        )
-    if not isinstance(table, Mapping):
-        raise PortalFileError(file, key, "", f"begin a table for each portal: [{key}]")
-    if "key" in table:
-        raise PortalFileError(file, key, "key", "the key is the name of the table; remove it")
-    try:
-        entry = msgspec.convert({**table, "key": key}, PortalEntry)
-        _check(entry)
-    except msgspec.ValidationError as error:
-        raise PortalFileError(file, key, *_explained(str(error))) from None
-    except DeclarationError as error:
-        raise PortalFileError(file, key, error.member, str(error)) from None
-    return entry
-
-
 def _check(entry: PortalEntry) -> None:
     """Raise DeclarationError if members do not fit each other."""
     if entry.country not in HOME_CURRENCY:
         raise DeclarationError("country", f"{entry.country} is not the code of a country")
-    _check_address("licence.stated_at", entry.licence.stated_at)
+    check_address("licence.stated_at", entry.licence.stated_at)
     known = entry.licence.license_class not in ("per-package", "not-stated")
     if known and entry.licence.stated_at is None:
         raise DeclarationError(
             "licence.stated_at", "give the address of the page that states this licence"
         )
-    _check_address("base_url", entry.base_url)
+    check_address("base_url", entry.base_url)
+    if urlsplit(entry.base_url).query or urlsplit(entry.base_url).fragment:
+        raise DeclarationError(
+            "base_url", "give scheme, host and path; the rest belongs to request"
+        )
     if entry.base_url.endswith("/"):
         raise DeclarationError("base_url", "leave out the slash at the end")
     if entry.release_url is not None:
@@ -170,42 +134,6 @@ def _check(entry: PortalEntry) -> None:
             entry.request.check()
         except DeclarationError as error:
             raise DeclarationError(f"request.{error.member}", str(error)) from None
-
-
-def _check_address(member: str, address: str | None) -> None:
-    if address is None:
-        return
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise DeclarationError(member, f"{address!r} is not a web address: begin with https://")
-    if member == "base_url" and (parts.query or parts.fragment):
-        raise DeclarationError(member, "give scheme, host and path; the rest belongs to request")
-
-
-def _explained(problem: str) -> tuple[str, str]:
-    """Return the member that a message of msgspec is about, and the message in our words."""
-    match = _PROBLEM.fullmatch(problem)
-    assert match is not None
-    what, member = match["what"], match["member"] or ""
-    if unknown := _UNKNOWN.fullmatch(what):
-        name = unknown[1]
-        near = difflib.get_close_matches(name, _members(), 1)
-        hint = f"; did you mean {near[0]}?" if near and near[0] != name else ""
-        return _joined(member, name), f"there is no such member here{hint}"
-    if missing := _MISSING.fullmatch(what):
-        return _joined(member, missing[1]), "is missing"
-    name = member.rpartition(".")[2]
-    choices = f"; one of {', '.join(_CHOICES[name])}" if name in _CHOICES else ""
-    return member, what[:1].lower() + what[1:].replace(" | null", "") + choices
-
-
-def _joined(table: str, member: str) -> str:
-    return f"{table}.{member}" if table else member
-
-
-def _members() -> list[str]:
-    structs = (PortalEntry, Licence, Quirks, Links, Index, Files)
-    return sorted({name for struct in structs for name in struct.__struct_encode_fields__})
 
 
 def portal_of(entry: PortalEntry) -> Portal:

@@ -5,6 +5,11 @@ format, and the portals that they need beside the built-in ones. Then:
 
     SANKOFA_PORTALS=FOLDER/portals.toml sankofa ingest --manifest FOLDER/manifest.tsv
 
+Exchange lists whose licence is not cleared are in a manifest of their own, with a file that clears
+them for a try on one's own machine:
+
+    SANKOFA_EXCHANGE_LISTS=FOLDER/lists.toml sankofa ingest --manifest FOLDER/lists.tsv
+
 Addresses are those that the files, or the notes beside them, state. A day is that of the fetch or
 of the commit, where it is known; else the day on which the files were collected.
 """
@@ -19,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from tests.helpers.paths import REAL
 
@@ -66,18 +71,38 @@ def real_recordings() -> Iterator[RealRecording]:
                 yield recording
 
 
+def real_lists() -> Iterator[RealRecording]:
+    """Yield every real exchange list."""
+    for pattern, describe in _LISTS.items():
+        for path in sorted(REAL.glob(pattern)):
+            yield describe(path)
+
+
 def write_manifest(folder: Path) -> int:
-    """Write the manifest and the portals of all real files; return how many files it names."""
+    """Write the manifests and the portals of all real files; return how many files they name."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "portals.toml").write_text("".join(map(_portal, PORTALS)))
-    with (folder / "manifest.tsv").open("w", newline="") as file:
+    lists = list(real_lists())
+    cleared = {each.source for each in lists} - _OPEN_LISTS
+    (folder / "lists.toml").write_text("".join(map(_cleared, sorted(cleared))))
+    recordings = [*real_recordings(), *(each for each in lists if each.source in _OPEN_LISTS)]
+    restricted = [each for each in lists if each.source not in _OPEN_LISTS]
+    _write(folder / "manifest.tsv", recordings)
+    _write(folder / "lists.tsv", restricted)
+    return len(recordings) + len(restricted)
+
+
+def _write(manifest: Path, recordings: list[RealRecording]) -> None:
+    with manifest.open("w", newline="") as file:
         lines = csv.writer(file, delimiter="\t")
         lines.writerow(COLUMNS)
-        recordings = list(real_recordings())
         for each in recordings:
             headers = json.dumps(each.headers) if each.headers else ""
             lines.writerow((each.path, each.url, each.day, each.source, headers))
-    return len(recordings)
+
+
+def _cleared(key: str) -> str:
+    return f'[{key}]\nlicence = {{ class = "licensed", name = "For a try on this machine" }}\n'
 
 
 def _portal(key: str) -> str:
@@ -254,6 +279,53 @@ def _notes() -> list[str]:
     return (REAL / "filings_macro" / "MANIFEST.md").read_text("utf-8").splitlines()
 
 
+def _repository_list(source: str, day: str = COLLECTED) -> Callable[[Path], RealRecording]:
+    """Describe a list by its repository, which the index of the real files names."""
+
+    def describe(path: Path) -> RealRecording:
+        below = path.relative_to(REAL).as_posix()
+        origin = next(line.split("\t")[3] for line in _index() if line.startswith(f"{below}\t"))
+        repository, file, commit = re.match(r"(\S+) : (.+?) @ ([0-9a-f]+)", origin).groups()  # type: ignore[union-attr]
+        raw = "https://raw.githubusercontent.com"
+        return RealRecording(path, source, f"{raw}/{repository}/{commit}/{quote(file)}", day)
+
+    return describe
+
+
+def _published_list(source: str, url: str) -> Callable[[Path], RealRecording]:
+    """Describe a list by the publisher's own address; the day is in its name."""
+
+    def describe(path: Path) -> RealRecording:
+        day = re.search(r"20\d\d-\d\d(-\d\d)?", path.name)
+        named = "" if day is None else day[0] if day[1] else f"{day[0]}-28"
+        return RealRecording(path, source, url, named or COLLECTED)
+
+    return describe
+
+
+@cache
+def _index() -> list[str]:
+    return (REAL / "_index.tsv").read_text("utf-8").splitlines()
+
+
+_OPEN_LISTS = frozenset({"finance-database"})
+_LISTS: dict[str, Callable[[Path], RealRecording]] = {
+    "exchanges/JNB.csv": _repository_list("finance-database"),
+    "exchanges/CAI.csv": _repository_list("finance-database"),
+    "exchanges/nse_kenya*.csv": _repository_list("ke-nse"),
+    "exchanges/gse_ghana*.csv": _repository_list("gh-gse"),
+    "exchanges/brvm_equities.xlsx": _repository_list("brvm"),
+    "more/identity/brvm/cours-actions-0.html": _published_list(
+        "brvm", "https://www.brvm.org/en/cours-actions/0"
+    ),
+    "more/identity/in_nse/*.gz": _published_list(
+        "in-nse", "https://nsearchives.nseindia.com/content/equities/EQUITY_L.csv"
+    ),
+    "more/identity/br_b3/*.gz": _published_list("br-b3", "https://arquivos.b3.com.br/"),
+    "more/identity/kr_dart/*.xml": _published_list(
+        "kr-dart", "https://opendart.fss.or.kr/api/corpCode.xml"
+    ),
+}
 _FORMATS: dict[str, Callable[[Path], RealRecording | None]] = {
     "filings_macro/filings/companyfacts/*.json": _facts,
     "filings_macro/filings/companyfacts_2021/*.gz": _facts,

@@ -74,7 +74,8 @@ def append(
     checked = check_rows(table, incoming)
     rows, shown = (add_row_hashes(table, part) for part in (checked.accepted, checked.shown))
     # A row we could not read may be one of the figures that seem to be missing.
-    if rejected or len(shown) < len(checked.rejected):
+    unread = any(not row.partial for row in rejected)
+    if unread or len(shown) < len(checked.rejected):
         complete = None
     refused = [*rejected, *checked.rejected]
     if reread is not None:

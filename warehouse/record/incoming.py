@@ -30,12 +30,17 @@ Reasons = dict[int, str]
 
 @dataclass(frozen=True)
 class RejectedRow:
-    """A row that was read but not accepted: its document, its location there, the reason."""
+    """A row that was read but not accepted: its document, its location there, the reason.
+
+    ``partial``: only a part of a record, or what is none of ours; so it hides no figure that seems
+    to be missing.
+    """
 
     document: str
     source_ref: str
     reason: str
     row: int | None = None
+    partial: bool = False
 
     @property
     def reason_with_row(self) -> str:

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from assets.declared_files import DeclarationError
+from assets.declared_files import DeclaredText as Text
 from assets.tenders.requests.patterns import (
     PatternError,
     check_pattern,
@@ -15,17 +17,8 @@ from assets.tenders.requests.patterns import (
 from assets.tenders.requests.periods import PeriodKind, period_examples
 
 Status = Annotated[int, Meta(ge=300, le=599)]
-Text = Annotated[str, Meta(min_length=1)]
 # What a document is: plain JSON (a package, a list, JSON Lines), or compressed.
 DocumentFormat = Literal["json", "gzip", "zip", "any"]
-
-
-class DeclarationError(ValueError):
-    """A member that contradicts the others; ``member`` says which."""
-
-    def __init__(self, member: str, message: str) -> None:
-        super().__init__(message)
-        self.member = member
 
 
 class Request(

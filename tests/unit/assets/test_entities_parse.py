@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from assets.entities import gleif, openfigi
 from assets.entities.identifiers import mint
-from assets.entities.mappings import isin_mapping, listings, opencorporates_mapping
+from assets.entities.mappings import isin_mapping, opencorporates_mapping
 from assets.parsing.parsed import Parsed, join_parts
 from tests.helpers.gleif import LEI, OTHER, cdf, document, read
 from tests.helpers.parsed_rows import has_columns
@@ -354,43 +354,6 @@ def test_an_opencorporates_id_is_an_aggregators() -> None:
     assert len(parsed.rejected["identifiers"]) == 1
 
 
-def test_a_listing_is_a_ticker_of_the_issuer_of_its_isin() -> None:
-    body = (
-        "mic,ticker,isin,name,currency,status\n"
-        "XJSE,UFM,US0378331005,Ubuntu Fictional Mining Ltd,ZAC,listed\n"
-        "XJSE,NON,,No Isin Ltd,ZAC,listed\n"
-        "JSE,BAD,US0378331005,No Mic Ltd,ZAC,listed\n"
-    )
-
-    parsed = listings(document(), body.encode())
-    identifiers = [
-        (row["service_id"], row["id_type"], row["id_value"], row["issuer"], row["status"])
-        for row in parsed.rows["identifiers"]
-    ]
-    issuer = mint("isin", "US0378331005")
-    assert identifiers == [
-        (issuer, "ticker", "XJSE:UFM", "XJSE", "listed"),
-        (issuer, "isin", "US0378331005", None, None),
-    ]
-    assert len(parsed.rejected["identifiers"]) == 2
-
-
-def test_a_listing_names_organisations_but_no_persons() -> None:
-    body = (
-        "mic,ticker,isin,name,lei\n"
-        "XJSE,UFM,US0378331005,Ubuntu Fictional Mining Ltd,\n"
-        "XJSE,JNF,US5949181045,Jane Fictional,\n"
-        f"XJSE,LEI,US4592001014,Known Fictional Ltd,{LEI}\n"
-    )
-
-    parsed = listings(document(), body.encode())
-    (row,) = parsed.rows["entities"]
-    assert row["service_id"] == mint("isin", "US0378331005")
-    assert row["legal_name"] == "Ubuntu Fictional Mining Ltd"
-    assert len(parsed.rows["identifiers"]) == 6
-    assert_rows_fit(parsed)
-
-
 def parse_figi_response(answers: Any, **headers: str) -> Parsed:
     header_values = {name.replace("_", "-"): value for name, value in headers.items()}
     return openfigi.parse(replace(document(), headers=header_values), json.dumps(answers).encode())
@@ -435,8 +398,8 @@ def test_a_response_to_an_unknown_request_is_rejected(headers: dict[str, str]) -
     assert len(parsed.rejected["identifiers"]) == 1
 
 
-PARSERS = [gleif.parse, isin_mapping, opencorporates_mapping, listings, openfigi.parse]
-HEADERS = st.sampled_from([b"", b"LEI,ISIN\n", b"mic,ticker,isin\n", b'{"data":'])
+PARSERS = [gleif.parse, isin_mapping, opencorporates_mapping, openfigi.parse]
+HEADERS = st.sampled_from([b"", b"LEI,ISIN\n", b'{"data":'])
 
 
 @settings(deadline=None)
@@ -460,7 +423,6 @@ FORMATS = [
     ("gleif", "*", lambda document, body: join_parts(gleif.stream(document, io.BytesIO(body)))),
     ("gleif/matching", "*.csv", isin_mapping),
     ("opencorporates", "*", opencorporates_mapping),
-    ("exchanges", "*", listings),
     ("figi", "*", openfigi.parse),
     ("org_id", "*.json", gleif.parse),
 ]

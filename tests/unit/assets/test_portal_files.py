@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assets.declared_files import DeclaredFileError
 from assets.fetching.fetchers import Window
 from assets.ingest.sources import SOURCES, sources_of
 from assets.tenders.portal_files import (
     BUILT_IN,
     ENTRIES,
     PORTALS,
-    PortalFileError,
     portals_of,
     read_portals,
 )
@@ -43,7 +43,7 @@ def written(folder: Path, text: str) -> Path:
 
 def problem(folder: Path, text: str) -> str:
     file = written(folder, text)
-    with pytest.raises(PortalFileError) as refused:
+    with pytest.raises(DeclaredFileError) as refused:
         read_portals(file)
     message = str(refused.value)
     assert message.startswith(f"{file}: ")
@@ -66,7 +66,7 @@ def test_a_portal_needs_no_more_than_country_title_address_and_licence(tmp_path:
     [
         ("[xx-test", "not TOML"),
         (LEAST.replace("xx-test", "XX_Test"), "XX_Test: a key is lower-case letters"),
-        ("xx-test = 3", "begin a table for each portal: [xx-test]"),
+        ("xx-test = 3", "begin a table for each source: [xx-test]"),
         (LEAST + 'key = "x"', "xx-test: key: the key is the name of the table"),
         (LEAST.replace("country", "contry"), "xx-test: contry: there is no such member here; did"),
         (LEAST + "quirks.zero_is_unknow = true", "did you mean zero_is_unknown?"),
@@ -158,7 +158,7 @@ def test_a_request_that_cannot_work_is_refused_before_it_is_sent(
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(PortalFileError, match=r"none\.toml: cannot be read \(No such file"):
+    with pytest.raises(DeclaredFileError, match=r"none\.toml: cannot be read \(No such file"):
         read_portals(tmp_path / "none.toml")
 
 
@@ -169,7 +169,7 @@ def test_a_key_that_exists_is_refused_whether_built_in_or_of_another_file(tmp_pa
     built_in = tmp_path / "built-in.toml"
     built_in.write_text(LEAST.replace("xx-test", "za-etenders"))
     for files in (f"{own},{again}", str(built_in)):
-        with pytest.raises(PortalFileError, match="already a source of this key"):
+        with pytest.raises(DeclaredFileError, match="already a source of this key"):
             sources_of(read_settings({"SANKOFA_PORTALS": files}))
 
 

@@ -1,0 +1,224 @@
+"""Parse the lists of exchanges into organisations, their securities and listings.
+
+How a list writes all that is data (``exchange_lists.toml``); this one reader reads every list.
+
+Rows of one issuer become one organisation: those with the same LEI or register number, else with
+the same name. Its id is minted from the strongest identifier that the list has of it: LEI, register
+number, ISIN, or else the listing itself, so that an issuer of which only a ticker is known exists
+too. What several differently named issuers of a list share, such as an ISIN on the wrong line,
+identifies none of them.
+
+A list that states its day is dated by it; any other by the day it was read.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import pycountry
+
+from assets.entities.identifiers import mint
+from assets.entities.list_files import ListEntry
+from assets.entities.list_rows import ListedRow, RowRefused, read_row, why_left_out
+from assets.parsing.parsed import Parsed, provenance
+from assets.parsing.tables import table_rows
+from quality.persons import Withheld, judge_name, personal_name_rule
+from warehouse.names import plain_name
+from warehouse.record.landing import Document
+from warehouse.record.tables import ENTITIES, IDENTIFIERS
+
+_Row = dict[str, Any]
+
+
+@dataclass
+class Issuer:
+    """The rows of one issuer in one list."""
+
+    rows: list[ListedRow] = field(default_factory=list)
+
+    def first(self, member: str) -> str | None:
+        """Return the only value of a member; the smallest of several."""
+        return min((value for row in self.rows if (value := getattr(row, member))), default=None)
+
+    def only(self, values: Iterable[str | None]) -> str | None:
+        """Return the value that all rows which have one agree on; else None."""
+        found = {value for value in values if value}
+        return found.pop() if len(found) == 1 else None
+
+
+def parse(document: Document, body: bytes, *, entry: ListEntry) -> Parsed:
+    """Parse a document of a list: every row becomes identifiers, is left out or is refused."""
+    parsed, left_out = Parsed(), Counter[str]()
+    rows: list[ListedRow] = []
+    for location, row in table_rows(body, entry.wanted()):
+        if isinstance(row, str):
+            parsed.reject(IDENTIFIERS, document, location, row)
+        elif reason := why_left_out(entry, row):
+            left_out[reason] += 1
+        else:
+            try:
+                rows.append(read_row(entry, location, row))
+            except RowRefused as refusal:
+                parsed.reject(IDENTIFIERS, document, location, str(refusal))
+    _drop_shared(rows)
+    for issuer in issuers_of(rows):
+        _add_issuer(parsed, document, entry, issuer)
+    for row in rows:
+        for problem in row.problems:
+            parsed.reject(IDENTIFIERS, document, row.location, problem, partial=True)
+    # A list of thousands of bonds and options is one line of the quarantine for each kind.
+    for reason, count in left_out.items():
+        text = f"no shares of an issuer, by {reason}: {count} row{'s' * (count != 1)}"
+        parsed.reject(IDENTIFIERS, document, "", text, partial=True)
+    if not rows and not parsed.rejected:
+        parsed.reject(IDENTIFIERS, document, "", "holds no row")
+    return parsed
+
+
+def issuers_of(rows: Iterable[ListedRow]) -> list[Issuer]:
+    """Group rows by issuer: by what identifies it, else by its name in the list."""
+    by_name: dict[str, list[ListedRow]] = defaultdict(list)
+    nameless: list[Issuer] = []
+    for row in rows:
+        name = plain_name(row.name) if row.name else None
+        if name:
+            by_name[name].append(row)
+        else:
+            nameless.append(Issuer([row]))
+    issuers: list[Issuer] = []
+    for named in by_name.values():
+        # Two LEIs or register numbers under one name are two organisations.
+        groups: dict[tuple[str | None, str | None], Issuer] = {}
+        numbered = {(row.lei, row.register_number) for row in named} - {(None, None)}
+        for row in named:
+            own = (row.lei, row.register_number)
+            shared = next(iter(numbered)) if len(numbered) == 1 else own
+            groups.setdefault(shared, Issuer()).rows.append(row)
+        issuers += groups.values()
+    return [*issuers, *nameless]
+
+
+def _drop_shared(rows: list[ListedRow]) -> None:
+    """Leave out ISINs and FIGIs that a list gives to issuers of different names."""
+    names: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in rows:
+        for kind, value in _security_ids(row):
+            names[kind, value].add(plain_name(row.name) if row.name else "")
+    for row in rows:
+        for kind, value in list(_security_ids(row)):
+            if len(names[kind, value] - {""}) > 1:
+                row.problems.append(f"{value}: the list gives it to issuers of different names")
+                if kind == "isin":
+                    row.isin = None
+                else:
+                    del row.figis[kind]
+
+
+def _security_ids(row: ListedRow) -> Iterator[tuple[str, str]]:
+    if row.isin:
+        yield "isin", row.isin
+    yield from row.figis.items()
+
+
+def _add_issuer(parsed: Parsed, document: Document, entry: ListEntry, issuer: Issuer) -> None:
+    service_id = _service_id(entry, issuer)
+    # The same listing on several days of one list: one row for each day.
+    for row in issuer.rows:
+        shared = _shared(document, row, service_id)
+        parsed.add(IDENTIFIERS, [shared | each for each in _identifiers(entry, row)])
+    _add_name(parsed, document, entry, issuer, service_id)
+
+
+def _service_id(entry: ListEntry, issuer: Issuer) -> str:
+    if lei := issuer.first("lei"):
+        return mint("lei", lei)
+    if number := issuer.first("register_number"):
+        return mint("registry", f"{entry.register}:{number}")
+    if isin := issuer.first("isin"):
+        return mint("isin", isin)
+    listing = issuer.first("listing")
+    assert listing is not None
+    return mint("ticker", listing)
+
+
+def _shared(document: Document, row: ListedRow, service_id: str) -> _Row:
+    observed_on = document.observed_at.date()
+    # A list of a day was public on that day; whatever it says, it was when it was read.
+    day = min(row.day, observed_on) if row.day else observed_on
+    return provenance(document, row.location, "file") | {
+        "service_id": service_id,
+        "available_at": day,
+        "publication": day.isoformat(),
+    }
+
+
+def _identifiers(entry: ListEntry, row: ListedRow) -> Iterator[_Row]:
+    if row.lei:
+        yield _identifier("lei", row.lei)
+    if row.register_number:
+        yield _identifier("registry", row.register_number, entry.register)
+    if row.isin:
+        yield _identifier("isin", row.isin)
+    if listing := row.listing:
+        dates: dict[str, date | None] = {"valid_from": row.listed_from, "valid_to": row.listed_to}
+        yield (
+            _identifier("ticker", listing, row.mic, row.status) | dates | {"currency": row.currency}
+        )
+    # In a country with one market the FIGI of the listing is also the composite one.
+    for figi, level in {figi: level for level, figi in row.figis.items()}.items():
+        yield _identifier("figi", figi) | {"figi_level": level}
+
+
+def _identifier(
+    kind: str, value: str, issuer: str | None = None, status: str | None = None
+) -> _Row:
+    return {"id_type": kind, "id_value": value, "issuer": issuer, "status": status}
+
+
+def _add_name(
+    parsed: Parsed, document: Document, entry: ListEntry, issuer: Issuer, service_id: str
+) -> None:
+    """Add the organisation, if the list may name it."""
+    row = min(issuer.rows, key=lambda each: (each.day is None, each.day, each.location))
+    # GLEIF's record names an issuer with an LEI.
+    if row.name is None or issuer.first("lei"):
+        return
+    country = issuer.only(each.country for each in issuer.rows)
+    jurisdiction = issuer.only(_isin_country(each.isin) for each in issuer.rows)
+    entity_type = _vouched(entry, issuer, row.name, country or jurisdiction)
+    if isinstance(entity_type, Withheld):
+        reason = f"the name is withheld: {entity_type.rule.replace('_', ' ')}"
+        parsed.reject(ENTITIES, document, row.location, reason, partial=True)
+        return
+    unknown: _Row = dict.fromkeys(ENTITIES.content)
+    named = {
+        "legal_name": row.name,
+        "country": country,
+        "jurisdiction": jurisdiction,
+        "entity_type": entity_type,
+    }
+    parsed.add(ENTITIES, [_shared(document, row, service_id) | unknown | named])
+
+
+def _vouched(
+    entry: ListEntry, issuer: Issuer, name: str, country: str | None
+) -> str | Withheld | None:
+    """Return the type of an organisation that may be named, or why it is withheld.
+
+    A list that holds companies only is evidence of a row that has the number of a register or a
+    security, unless the name itself speaks for a person.
+    """
+    verdict = judge_name(name, country=country, scheme=None, identifier=None)
+    if not isinstance(verdict, Withheld):
+        return None
+    is_company = entry.companies_only and (issuer.first("register_number") or issuer.first("isin"))
+    if verdict.rule == "no_evidence" and is_company and not personal_name_rule(name, country):
+        return "company"
+    return verdict
+
+
+def _isin_country(isin: str | None) -> str | None:
+    """Return the country of the issuer of an ISIN; some prefixes, as XS, are no country."""
+    return isin[:2] if isin and pycountry.countries.get(alpha_2=isin[:2]) else None
