@@ -101,8 +101,10 @@ def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
     result = dict(base)
     for name, value in changes.items():
         before = result.get(name)
-        is_table = isinstance(before, Mapping) and isinstance(value, Mapping)
-        result[name] = merged(before, value) if is_table else value
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            result[name] = merged(before, value)
+        else:
+            result[name] = value
     return result
 
 

@@ -65,9 +65,9 @@ def parse(document: Document, body: bytes, *, entry: ListEntry) -> Parsed:
     _drop_shared(rows)
     for issuer in issuers_of(rows):
         _add_issuer(parsed, document, entry, issuer)
-    for row in rows:
-        for problem in row.problems:
-            parsed.reject(IDENTIFIERS, document, row.location, problem, partial=True)
+    for listed in rows:
+        for problem in listed.problems:
+            parsed.reject(IDENTIFIERS, document, listed.location, problem, partial=True)
     # A list of thousands of bonds and options is one line of the quarantine for each kind.
     for reason, count in left_out.items():
         text = f"no shares of an issuer, by {reason}: {count} row{'s' * (count != 1)}"

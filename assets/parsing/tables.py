@@ -140,7 +140,8 @@ def _table(
 
     ``ragged``: a row may end before its last cells, as in a workbook.
     """
-    positions, width = None, 0
+    positions: dict[str, int] | None = None
+    width = 0
     for number, (location, cells) in enumerate(located):
         if isinstance(cells, str):
             if positions is not None:
@@ -149,11 +150,11 @@ def _table(
         if not any(cell.strip() for cell in cells):
             continue
         if positions is None:
-            positions = wanted.positions(cells) if number < _HEADER_WITHIN else None
-            width = len(cells)
-            if isinstance(positions, str):
-                yield location, positions
+            header = wanted.positions(cells) if number < _HEADER_WITHIN else None
+            if isinstance(header, str):
+                yield location, header
                 return
+            positions, width = header, len(cells)
             continue
         too_many = any(cell.strip() for cell in cells[width:])
         if too_many or (len(cells) < width and not ragged):

@@ -230,7 +230,7 @@ def test_a_source_that_suddenly_shows_nothing_waits_for_a_person(story: Story) -
     status, _, err = story.steps["blocked"]
 
     assert status == 4
-    assert "records per fetch of listings fell from 11 to 0" in err
+    assert "records per fetch of listings fell from 12 to 0" in err
     assert 'sankofa publish --confirm-loss "why"' in err
     assert story.states["blocked"] == story.states["before"]
     assert story.answers_after["blocked"] == story.answers
@@ -255,7 +255,7 @@ def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:
     assert state.exported == state.pages == [story.first, version]
     assert not verify_export(settings_of(story.home).exports, version)
     why = json.loads(builds_at(settings_of(story.home).marts).metadata(version)[CONFIRMED])
-    assert why["why"] == WHY and "listings fell from 11 to 0" in why["losses"][0]
+    assert why["why"] == WHY and "listings fell from 12 to 0" in why["losses"][0]
     assert story.answers_after["confirmed"] != story.answers
 
 
