@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from warehouse.read.mart import Mart
@@ -44,13 +45,15 @@ def is_ready(settings: Settings) -> bool:
 def prepare(settings: Settings, say: Say) -> None:
     """Run the pipeline through Dagster and publish; on the sample world if nothing is there."""
     from assets.ingest.metadata import COUNT_NAMES, counts_in_words
-    from assets.sample.world import write_world
+    from assets.sample.world import GENERATOR, SampleWorld, world_in, write_world
     from pipelines.jobs import PUBLISH, run_job
 
     # An object store may be reached by others who are about to land something.
     if "://" not in settings.landing and Landing(settings.landing).world() is None:
-        say("Writing sample data: fictional issuers, portals, series and registers")
-        write_world(settings.sample)
+        written = world_in(settings.sample)
+        if written is None or written.generator != GENERATOR:
+            say("Writing sample data: fictional issuers, portals, series and registers")
+            write_world(settings.sample, SampleWorld(datetime.now(UTC).date()))
     say("Running the pipeline through Dagster")
     for asset, metadata in _ingested(settings, say).items():
         counts = counts_in_words({name: metadata[name] for name in COUNT_NAMES})

@@ -13,22 +13,26 @@ from assets.sample.writer import Json, WorldWriter
 
 SOURCE = "alfred"
 
-_CRAWLS = ("2025-06-16", "2026-06-16")
+# All but the last vintages never change, whatever the day of the world.
+_FIRST_CRAWL = "2025-06-16"
 _REBASED_ON = date(2025, 2, 19)
+_FIRST_YEAR = 2023
 _OPEN = "9999-12-31"
-_FIRST_DAY = "2023-01-01"
 _BASES = ("Index 2015=100", "Index 2020=100")
 _PER_SCALE = 6
-_MONTHS, _QUARTERS = 40, 12
 _TENTH, _REBASE = Decimal("0.1"), Decimal("0.8125")
 
-Vintage = tuple[date, str]
+# Months that the publisher did not carry over to the new base.
+_LEFT_BEHIND = 6
+
+# The day from which a value counts; without a value, the day on which the last one ended.
+Vintage = tuple[date, str | None]
 
 
 def write_alfred(world: WorldWriter) -> None:
     """Write each series as it was on two crawls, with every vintage published by then."""
     for number in range(_PER_SCALE * world.scale):
-        for crawl in _CRAWLS:
+        for crawl in (_FIRST_CRAWL, world.ago(0)):
             _write_series(world, number, crawl)
 
 
@@ -44,14 +48,14 @@ def _country(number: int) -> Country:
 
 def _descriptions(number: int) -> list[Json]:
     """Return the descriptions of a series; a rebased index has one for each base."""
-    country = _country(number).name
+    country, first = _country(number).name, f"{_FIRST_YEAR}-01-01"
     if number % 2:
         title = f"Fictional Gross Domestic Product for {country}"
-        return [_version(_FIRST_DAY, _OPEN, title, "Q", "Billions of National Currency")]
+        return [_version(first, _OPEN, title, "Q", "Billions of National Currency")]
     title = f"Fictional Consumer Price Index for {country}"
     last_day = (_REBASED_ON - timedelta(days=1)).isoformat()
     return [
-        _version(_FIRST_DAY, last_day, title, "M", _BASES[0]),
+        _version(first, last_day, title, "M", _BASES[0]),
         _version(_REBASED_ON.isoformat(), _OPEN, title, "M", _BASES[1]),
     ]
 
@@ -74,7 +78,7 @@ def _write_series(world: WorldWriter, number: int, crawl: str) -> None:
     world.write_json(SOURCE, crawl, path, _head(len(rows)) | {"observations": rows}, len(rows))
     versions = {"series-versions": json.dumps(_descriptions(number))}
     world.write_json(SOURCE, crawl, f"{path}.headers.json", versions)
-    if crawl == _CRAWLS[1]:
+    if crawl == world.ago(0):
         kind = "macro_revision" if "GDPQ" in name else "rebased_index"
         where = {"pointer": "/observations", "series": name, "on": _REBASED_ON.isoformat()}
         world.traps.note(kind, SOURCE, crawl, path, **where)
@@ -102,15 +106,31 @@ def _observations(world: WorldWriter, number: int) -> list[Json]:
     quarterly = number % 2 == 1
     level = Decimal(rng.randrange(900, 1400)) / 10
     rows: list[Json] = []
-    for step in range(_QUARTERS if quarterly else _MONTHS):
+    for step, day in enumerate(_periods(world.day, quarterly)):
         level += Decimal(rng.randrange(1, 14)) / 10
-        month = (step * 3 if quarterly else step) + (2023 * 12)
-        day = date(month // 12, month % 12 + 1, 1)
         # FRED's point: a period without a value.
-        missing = step == 5
-        vintages = _revised(day, level, rng.randrange(1, 9)) if quarterly else _rebased(day, level)
-        rows += _intervals(day, [(since, "." if missing else value) for since, value in vintages])
+        missing = step == 8
+        change = rng.randrange(1, 9)
+        vintages = (
+            _revised(day, level, change)
+            if quarterly
+            else _rebased(day, level, _lag(number), is_carried_over=step >= _LEFT_BEHIND)
+        )
+        if missing:
+            vintages = [(since, value and ".") for since, value in vintages]
+        rows += _intervals(day, vintages)
     return rows
+
+
+def _periods(last: date, quarterly: bool) -> list[date]:
+    """Return the first days of the months or quarters up to the running one."""
+    months = range(0, (last.year - _FIRST_YEAR) * 12 + last.month, 3 if quarterly else 1)
+    return [date(_FIRST_YEAR + month // 12, month % 12 + 1, 1) for month in months]
+
+
+def _lag(number: int) -> int:
+    """Return the days from the beginning of a month to its index; each country has its own."""
+    return 36 + 10 * (number // 2 % 3)
 
 
 def _revised(day: date, level: Decimal, change: int) -> list[Vintage]:
@@ -122,12 +142,12 @@ def _revised(day: date, level: Decimal, change: int) -> list[Vintage]:
     ]
 
 
-def _rebased(day: date, level: Decimal) -> list[Vintage]:
-    first = day + timedelta(days=50)
+def _rebased(day: date, level: Decimal, lag: int, is_carried_over: bool) -> list[Vintage]:
+    first = day + timedelta(days=lag)
     after = str((level * _REBASE).quantize(_TENTH))
     if first >= _REBASED_ON:
         return [(first, after)]
-    return [(first, str(level)), (_REBASED_ON, after)]
+    return [(first, str(level)), (_REBASED_ON, after if is_carried_over else None)]
 
 
 def _intervals(day: date, vintages: list[Vintage]) -> list[Json]:
@@ -146,6 +166,7 @@ def _intervals(day: date, vintages: list[Vintage]) -> list[Json]:
             "value": value,
         }
         for (since, value), end in zip(changes, ends, strict=True)
+        if value is not None
     ]
 
 

@@ -13,12 +13,13 @@ def _split(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-_CRAWLS = ("2026-02-10", "2026-02-20", "2026-06-15")
-_LAST_DAY = date(2026, 6, 12)
 _CURRENCIES = _split(
     "ZAR USD EGP NGN KES GHS MAD MUR NAD XOF COP BWP TND DZD ETB TZS UGX RWF ZMW MZN AOA XAF GNF "
     "SLE LRD GMD CVE SCR MGA MWK LSL SZL BIF DJF SOS SDG LYD MRU GBP JPY"
 )
+# The first rates and the first two crawls never change: the documentation cites them.
+_FIRST_DAY = date(2026, 1, 2)
+_CRAWLS = ("2026-02-10", "2026-02-20")
 _PER_SCALE = 8
 _DAYS_PER_BLOCK = 115
 _HEADER = _split(
@@ -35,50 +36,54 @@ Rate = tuple[date, Decimal | None]
 
 
 def write_ecb(world: WorldWriter) -> None:
-    """Write the series of each currency as they were on three crawls."""
+    """Write the series of each currency as they were on three crawls, the last one today."""
     blocks = _PER_SCALE * world.scale
     for position, currency in enumerate(_CURRENCIES[:blocks]):
         # More blocks than currencies make the series longer.
         blocks_of_days = len(range(position, blocks, len(_CURRENCIES)))
-        rates = list(_rates(world, currency, blocks_of_days * _DAYS_PER_BLOCK))
+        rates = list(_rates(world, currency, (blocks_of_days - 1) * _DAYS_PER_BLOCK))
         _write_daily(world, currency, rates)
         _write_monthly(world, currency, rates)
         if position == 0:
             _write_history(world, currency, rates[-40:])
 
 
-def _rates(world: WorldWriter, currency: str, days: int) -> Iterator[Rate]:
+def _rates(world: WorldWriter, currency: str, more_days: int) -> Iterator[Rate]:
     rng = world.random(SOURCE, currency)
     level = Decimal(rng.randrange(11_000, 900_000)) / 10_000
-    for day in _working_days(days):
+    for day in _working_days(world.day - timedelta(days=1), more_days):
         level = (level * (10_000 + rng.randrange(-60, 61)) / 10_000).quantize(_QUANTUM)
         # On TARGET holidays the ECB publishes no rate.
         yield day, None if f"{day:%m-%d}" in _HOLIDAYS else level
 
 
-def _working_days(count: int) -> list[date]:
-    every = (_LAST_DAY - timedelta(days=back) for back in range(count * 7 // 5 + 3))
-    working = [day for day in every if day.weekday() < 5]
-    return working[:count][::-1]
+def _working_days(last: date, more: int) -> list[date]:
+    """Return the working days from the first one to the last one, and some more before them."""
+    every = (
+        _FIRST_DAY + timedelta(days=number)
+        for number in range(-more * 7 // 5, (last - _FIRST_DAY).days + 1)
+    )
+    return [day for day in every if day.weekday() < 5]
 
 
 def _write_daily(world: WorldWriter, currency: str, rates: list[Rate]) -> None:
     key, path = f"D.{currency}.EUR.SP00.A", f"service/data/EXR/D.{currency}.EUR.SP00.A.csv"
-    for crawl in (_CRAWLS[0], _CRAWLS[2]):
-        published = (rate for rate in rates if rate[0].isoformat() < crawl)
-        recent = (rate for rate in published if crawl == _CRAWLS[2] or rate[0].year == 2026)
-        rows = (_row(key, day.isoformat(), value) for day, value in recent)
+    for crawl in (_CRAWLS[0], world.ago(0)):
+        rows = (
+            _row(key, day.isoformat(), value) for day, value in rates if day.isoformat() < crawl
+        )
         world.write_csv(SOURCE, crawl, path, (_HEADER, *rows))
 
 
 def _write_monthly(world: WorldWriter, currency: str, rates: list[Rate]) -> None:
     key, path = f"M.{currency}.EUR.SP00.A", f"service/data/EXR/M.{currency}.EUR.SP00.A.csv"
-    for crawl in _CRAWLS:
+    first, second = _CRAWLS
+    for crawl in (*_CRAWLS, world.ago(0)):
         published = [rate for rate in rates if rate[0].isoformat() < crawl]
         rows = [_row(key, month, value) for month, value in _averages(published).items()]
         world.write_csv(SOURCE, crawl, path, (_HEADER, *rows))
-    where = {"period": "2026-02", "before": _CRAWLS[0]}
-    world.traps.note("running_month_changes", SOURCE, _CRAWLS[1], path, **where)
+    where = {"period": first[:7], "before": first}
+    world.traps.note("running_month_changes", SOURCE, second, path, **where)
 
 
 def _averages(rates: list[Rate]) -> dict[str, Decimal]:
@@ -93,9 +98,9 @@ def _averages(rates: list[Rate]) -> dict[str, Decimal]:
 def _write_history(world: WorldWriter, currency: str, rates: list[Rate]) -> None:
     key, path = f"D.{currency}.EUR.SP00.A", f"service/data/EXR/D.{currency}.EUR.SP00.A.history.csv"
     rows = [row for day, value in rates if value for row in _versions(key, day, value)]
-    world.write_csv(SOURCE, _CRAWLS[2], path, (_HISTORY_HEADER, *rows))
+    world.write_csv(SOURCE, world.ago(0), path, (_HISTORY_HEADER, *rows))
     where = {"period": rates[-1][0].isoformat()}
-    world.traps.note("history_of_versions", SOURCE, _CRAWLS[2], path, **where)
+    world.traps.note("history_of_versions", SOURCE, world.ago(0), path, **where)
 
 
 def _versions(key: str, day: date, value: Decimal) -> list[tuple[object, ...]]:

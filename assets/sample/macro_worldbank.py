@@ -9,7 +9,7 @@ from assets.sample.writer import Json, WorldWriter
 
 SOURCE = "worldbank"
 
-_YEARS = range(2024, 2012, -1)
+_YEARS = 12
 _PAGE_SIZE = 100
 _INDICATORS = (
     ("NY.GDP.MKTP.CD", "GDP (current US$)", 100_000_000_000),
@@ -24,6 +24,8 @@ _AREAS = (
     ("ZI", "AFW", "Africa Western and Central"),
     ("XF", "", "Fictional area without a code"),
 )
+# How many years before the newest one the revised years are.
+_REVISED, _DIGIT_REVISED = 1, 4
 _COUNTED = "SP.POP.TOTL"
 _NINE = Decimal("1e-9")
 
@@ -37,23 +39,34 @@ class DatabaseUpdate:
     day: str
 
 
-_UPDATES = (
-    DatabaseUpdate(0, "2025-07-01", "2025-07-03"),
-    DatabaseUpdate(1, "2025-10-07", "2025-10-09"),
-    DatabaseUpdate(2, "2026-01-28", "2026-02-02"),
-)
+# Days before that of the world on which the database was updated and read.
+_UPDATES = ((350, 348), (252, 250), (24, 20))
 
 
 def write_worldbank(world: WorldWriter) -> None:
     """Write each indicator after two updates; one in five after a third as well."""
     for number in range(len(_INDICATORS) * world.scale):
-        updates = _UPDATES if number % len(_INDICATORS) == 1 else _UPDATES[:2]
-        for update in updates:
-            _write_indicator(world, number, update)
+        for update in updates(world):
+            if update.number < 2 or number % len(_INDICATORS) == 1:
+                _write_indicator(world, number, update)
     path = "v2/country/all/indicator/NO.SUCH.CODE/page-1.json"
     message = {"id": "120", "key": "Invalid value", "value": "The provided parameter is invalid"}
-    world.write_json(SOURCE, "2025-07-03", path, [{"message": [message]}])
-    world.traps.note("error_with_status_200", SOURCE, "2025-07-03", path, pointer="/0/message")
+    day = updates(world)[0].day
+    world.write_json(SOURCE, day, path, [{"message": [message]}])
+    world.traps.note("error_with_status_200", SOURCE, day, path, pointer="/0/message")
+
+
+def updates(world: WorldWriter) -> tuple[DatabaseUpdate, ...]:
+    """Return the updates of the database, oldest first."""
+    return tuple(
+        DatabaseUpdate(number, world.ago(updated), world.ago(read))
+        for number, (updated, read) in enumerate(_UPDATES)
+    )
+
+
+def years(world: WorldWriter) -> range:
+    """Return the years of an indicator, newest first: up to the last but one."""
+    return range(world.day.year - 2, world.day.year - 2 - _YEARS, -1)
 
 
 def _indicator(number: int) -> tuple[str, str, int]:
@@ -70,7 +83,9 @@ def _write_indicator(world: WorldWriter, number: int, update: DatabaseUpdate) ->
     code, title, size = _indicator(number)
     rebased = update.number == 2
     named = {"id": code, "value": title.replace("2010 =", "2019 =") if rebased else title}
-    rows = [_row(world, named, area, year, size, update) for area in _AREAS for year in _YEARS]
+    rows = [
+        _row(world, named, area, year, size, update) for area in _AREAS for year in years(world)
+    ]
     pages = -(-len(rows) // _PAGE_SIZE)
     for page in range(pages):
         path = f"v2/country/all/indicator/{code}/page-{page + 1}.json"
@@ -84,23 +99,19 @@ def _write_indicator(world: WorldWriter, number: int, update: DatabaseUpdate) ->
 def _note(world: WorldWriter, code: str, update: DatabaseUpdate) -> None:
     path = f"v2/country/all/indicator/{code}/page-1.json"
     if update.number == 2:
-        where = {"pointer": "/1/0/indicator/value", "before": _UPDATES[1].day}
+        where = {"pointer": "/1/0/indicator/value", "before": updates(world)[1].day}
         world.traps.note("rebased_index", SOURCE, update.day, path, **where)
     if update.number == 1:
-        revised, twelfth = _row_number(0, 2023), _row_number(0, 2020)
-        where = {"before": _UPDATES[0].day}
+        revised, twelfth = _REVISED, _DIGIT_REVISED
+        where = {"before": updates(world)[0].day}
         pointer = f"/1/{revised}/value"
         world.traps.note("macro_revision", SOURCE, update.day, path, pointer=pointer, **where)
         pointer = f"/1/{twelfth}/value"
         world.traps.note(
             "revised_in_12th_digit", SOURCE, update.day, path, pointer=pointer, **where
         )
-        namibia = f"/1/{_row_number(6, 2024)}/country/id"
+        namibia = f"/1/{6 * _YEARS}/country/id"
         world.traps.note("country_na", SOURCE, update.day, path, pointer=namibia)
-
-
-def _row_number(area: int, year: int) -> int:
-    return area * len(_YEARS) + _YEARS[0] - year
 
 
 def _meta(page: int, pages: int, total: int, update: DatabaseUpdate) -> Json:
@@ -142,18 +153,20 @@ def _value(
     world: WorldWriter, code: str, area: str, year: int, size: int, update: DatabaseUpdate
 ) -> Any:
     rng = world.random(SOURCE, code, area, year)
-    if rng.randrange(20) == 0 and year != 2023 and year != 2020:
+    age = years(world)[0] - year
+    if rng.randrange(20) == 0 and age not in (_REVISED, _DIGIT_REVISED):
         return None
     # The newest year is empty until the next update.
-    if year == _YEARS[0] and update.number == 0:
+    if age == 0 and update.number == 0:
         return None
-    value = _level(world, code, area, size) * (rng.randrange(985, 1016) + 35 * (year - 2013)) / 1000
+    grown = rng.randrange(985, 1016) + 35 * (_YEARS - 1 - age)
+    value = _level(world, code, area, size) * grown / 1000
     value = _digits(value + Decimal(rng.randrange(10**9)) * _NINE * size / 1000, 15)
     if code.startswith(_COUNTED):
         return int(value) + 1000 * update.number
-    if update.number and year == 2023:
+    if update.number and age == _REVISED:
         value = _digits(value * Decimal("1.0137"), 15)
-    elif update.number and year % 5 == 0:
+    elif update.number and age in (_DIGIT_REVISED, _DIGIT_REVISED + 5):
         # The trap revised_in_12th_digit: the smallest change is a vintage, too.
         value += _unit(value, 12)
     return _digits(value * Decimal("0.73"), 15) if update.number == 2 else value

@@ -9,9 +9,31 @@ from dataclasses import dataclass
 from stdnum import isin
 from stdnum.iso7064 import mod_97_10
 
-from assets.sample.countries import COUNTRIES, COUNTRIES_BY_CODE, Country
+from assets.sample.countries import COUNTRIES_BY_CODE, Country
 
-ISSUERS_PER_SCALE = 12
+# The country of each role; the role of an issuer decides what happens in its filings.
+_ROLES = [
+    "ZA",
+    "NG",
+    "KE",
+    "EG",
+    "MA",
+    "GH",
+    "NA",
+    "CI",
+    "MU",
+    "CO",
+    "ZA",
+    "NG",
+    "KE",
+    "ZA",
+    "GH",
+    "CO",
+    "ZA",
+    "KE",
+]
+ISSUERS_PER_SCALE = len(_ROLES)
+BANK, INSURER, RETAILER = 12, 13, 16
 FIRST_CIK = 9_900_001
 
 _LEI_KINDS = {"issuer": "A", "supplier": "B", "body": "C", "person": "D", "fund": "E"}
@@ -41,14 +63,19 @@ class SampleOrganisation:
 
 
 def issuer(serial: int) -> SampleOrganisation:
-    """Return the listed company of a serial number; the countries take turns."""
-    country = COUNTRIES[serial % ISSUERS_PER_SCALE % len(COUNTRIES)]
+    """Return the listed company of a serial number; the roles take turns."""
+    country = COUNTRIES_BY_CODE[_ROLES[serial % ISSUERS_PER_SCALE]]
     name = company_name("issuer", serial, country.public_form)
     register_serial = _SHARED_REGISTER_SERIALS.get(serial, 100_003 + 37 * serial)
     number = country.register_number(register_serial)
     return SampleOrganisation(
         "issuer", serial, name, country, number, lei("issuer", country, serial)
     )
+
+
+def role_of(company: SampleOrganisation) -> int:
+    """Return the role of an issuer."""
+    return company.serial % ISSUERS_PER_SCALE
 
 
 def supplier(code: str, serial: int) -> SampleOrganisation:
@@ -105,6 +132,7 @@ _TRADES = _split(
     "Mining Cement Telecom Foods Energy Logistics Breweries Textiles Pharma Steel Sugar Ports "
     "Retail Paper Chemicals Properties Water Timber Fisheries Engineering"
 )
+_ROLE_TRADES = {BANK: "Bank", INSURER: "Insurance", RETAILER: "Stores"}
 _SUPPLIERS = _split(
     "Amani Bidii Faraja Imara Jitihada Kazi Maendeleo Nuru Pamoja Tumaini Umoja Upendo Wema Zawadi "
     "Aurora Boreal Camino Destello Esmeralda Faro Giralda Horizonte Iguana Jade"
@@ -137,6 +165,8 @@ def company_name(kind: str, serial: int, form: str) -> str:
     firsts, seconds = (_ISSUERS, _TRADES) if kind == "issuer" else (_SUPPLIERS, _SERVICES)
     rest, first = divmod(serial, len(firsts))
     block, second = rest // len(seconds), seconds[(first + rest) % len(seconds)]
+    if kind == "issuer" and serial % ISSUERS_PER_SCALE in _ROLE_TRADES:
+        block, second = rest, _ROLE_TRADES[serial % ISSUERS_PER_SCALE]
     words = (firsts[first], "Fictional", second, str(block + 1) if block else "", form)
     return " ".join(word for word in words if word)
 

@@ -1,27 +1,26 @@
-"""The Colombian portal: packages with tender, award and contract releases of a process."""
+"""The Colombian portal: packages with planning, tender, award and contract releases."""
 
 from decimal import Decimal
 from typing import Any
 
-from assets.sample.organisations import issuer, person_name, supplier
+from assets.sample.organisations import issuer, person_name
 from assets.sample.tenders import (
+    Publication,
     SampleProcess,
     company_supplier,
     is_bought_by_issuer,
-    monthly,
+    other_bidders,
     processes,
+    publications,
     read_on,
+    stated_amount,
 )
 from assets.sample.writer import Json, WorldWriter, exact_json
 
 SOURCE = "co-secop"
 LICENSE = "https://opendefinition.org/licenses/odc-pddl/"
 
-# The stages of a process, and how many days after opening each is published.
-STAGES = {"tender": 0, "award": 45, "contract": 60}
-
 _CENT = Decimal("0.01")
-_PER_SCALE = 60
 _ERROR_PAGE = b"<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head></html>"
 _TRAPS = (
     ("tender", 1, "official_under_buyer_id", "/tender/procuringEntity/name"),
@@ -35,11 +34,26 @@ _EVERY = 12
 
 
 def write_portal(world: WorldWriter) -> None:
-    """Write a package for each stage and month."""
-    for stage, days in STAGES.items():
-        for month, batch in monthly(processes(world, SOURCE, "CO", _PER_SCALE), days):
-            _write_month(world, stage, month, batch)
+    """Write a package for each month."""
+    for month, page in publications(world, SOURCE, "CO", schedule).items():
+        day, path = read_on(world, month), f"apiCCE2.0/rest/releases/{month}.json"
+        releases = [release(world, publication) for publication in page]
+        world.write_json(SOURCE, day, path, package(path, day, releases), len(releases))
+        _note(world, day, path, page)
     _write_broken(world)
+
+
+def schedule(process: SampleProcess) -> dict[str, int]:
+    """Return how many days after opening each stage is published; a plan comes before."""
+    stages = {"planning": -20} if process.number % 4 == 1 else {}
+    stages["tender"] = 0
+    if process.number % 7 == 2:
+        stages["tenderAmendment"] = 9
+    if process.number % 11 == 8:
+        return stages | {"tenderCancellation": 30}
+    award = 25 + process.number % 37
+    # Not every award is followed by a contract on the portal.
+    return stages | {"award": award} | ({"contract": award + 15} if process.number % 3 else {})
 
 
 def package(path: str, published: str, releases: list[Any]) -> Json:
@@ -55,15 +69,9 @@ def package(path: str, published: str, releases: list[Any]) -> Json:
     }
 
 
-def _write_month(world: WorldWriter, stage: str, month: str, batch: list[SampleProcess]) -> None:
-    day, path = read_on(month), f"apiCCE2.0/rest/releases/{stage}/{month}.json"
-    releases = [release(world, stage, process) for process in batch]
-    world.write_json(SOURCE, day, path, package(path, day, releases), len(releases))
-    _note(world, stage, day, path, batch)
-
-
-def _note(world: WorldWriter, stage: str, day: str, path: str, batch: list[SampleProcess]) -> None:
-    for position, process in enumerate(batch):
+def _note(world: WorldWriter, day: str, path: str, page: list[Publication]) -> None:
+    for position, publication in enumerate(page):
+        stage, process = publication.stage, publication.process
         if stage == "tender" and is_bought_by_issuer("CO", process.number):
             pointer = f"/releases/{position}/parties/0/identifier/id"
             world.traps.note("issuer_is_buyer", SOURCE, day, path, pointer=pointer)
@@ -74,20 +82,23 @@ def _note(world: WorldWriter, stage: str, day: str, path: str, batch: list[Sampl
 
 
 def _write_broken(world: WorldWriter) -> None:
-    day, path = "2025-11-04", "apiCCE2.0/rest/releases/tender/2025-10-part-1.json"
+    day = world.ago(224)
+    path = f"apiCCE2.0/rest/releases/{day[:7]}-part-1.json"
     world.write(SOURCE, day, path, _ERROR_PAGE)
     world.traps.note("broken_html_error_page", SOURCE, day, path)
-    process = next(processes(world, SOURCE, "CO", _PER_SCALE))
-    document = package(path, day, [release(world, "tender", process)])
-    path = "apiCCE2.0/rest/releases/tender/2025-10-part-2.json"
+    process = next(
+        process for process in processes(world, SOURCE, "CO") if not process.buyer.name.isascii()
+    )
+    document = package(path, day, [release(world, Publication("tender", process.opened, process))])
+    path = f"apiCCE2.0/rest/releases/{day[:7]}-part-2.json"
     world.write(SOURCE, day, path, exact_json(document).encode("latin-1"), 1)
     world.traps.note("broken_invalid_utf8", SOURCE, day, path)
 
 
-def release(world: WorldWriter, stage: str, process: SampleProcess) -> Json:
+def release(world: WorldWriter, publication: Publication) -> Json:
     """Return the release of one stage; a later one repeats the earlier ones."""
-    number, day = 58_000 + process.number, process.day(STAGES[stage])
-    # Made once: every call draws from the generator of the process.
+    stage, day, process = publication.stage, publication.day, publication.process
+    number = 58_000 + process.number
     seller = _seller(world, process)
     result: Json = {
         "ocid": f"ocds-k50g02-{number}",
@@ -100,11 +111,13 @@ def release(world: WorldWriter, stage: str, process: SampleProcess) -> Json:
         "parties": [_buyer_party(process)],
         "buyer": {"id": process.buyer.register_number, "name": process.buyer.name},
         "planning": {"rationale": process.title, "budget": {"amount": {"currency": "COP"}}},
-        "tender": _tender(process, stage) | _tenderers(world, process, stage, seller),
         "awards": [],
         "contracts": [],
     }
-    if stage != "tender":
+    if stage != "planning":
+        tenderers = _tenderers(world, process, stage, seller)
+        result["tender"] = _tender(process, stage) | tenderers
+    if stage in ("award", "contract"):
         result["parties"].append(seller)
         result["awards"].append(_award(process, number, seller))
     if stage == "contract":
@@ -152,16 +165,17 @@ def _tender(process: SampleProcess, stage: str) -> Json:
     official = person_name(process.number + 11)
     named = official if process.number % 12 == 1 else process.buyer.name
     amount = process.amount * (11 if stage != "tender" and process.number % 7 == 2 else 10) // 10
+    statuses = {"award": "complete", "contract": "complete", "tenderCancellation": "cancelled"}
     return {
         "id": str(103_000 + process.number),
         "title": process.title,
-        "status": "active" if stage == "tender" else "complete",
+        "status": statuses.get(stage, "active"),
         "procuringEntity": {"id": process.buyer.register_number, "name": named},
         "items": [
             {"id": 1, "description": process.title, "quantity": 1, "unit": {"name": "Unidad"}}
         ],
         "value": {"amount": amount, "currency": "COP"},
-        "procurementMethod": ("open", "selective", "direct")[process.number % 3],
+        "procurementMethod": ("open", "selective", "direct", "open", "limited")[process.number % 5],
         "mainProcurementCategory": process.category,
         "tenderPeriod": {
             "startDate": f"{process.opened}T00:00:00.000Z",
@@ -171,9 +185,9 @@ def _tender(process: SampleProcess, stage: str) -> Json:
 
 
 def _tenderers(world: WorldWriter, process: SampleProcess, stage: str, seller: Json) -> Json:
-    if stage == "tender":
+    if stage not in ("award", "contract"):
         return {"numberOfTenderers": 0}
-    others = [supplier("CO", 20 * world.scale + n) for n in range(process.number % 5)]
+    others = other_bidders(world, process, "CO")
     named = [{"id": firm.register_number, "name": firm.name} for firm in others]
     tenderers = [{"id": "1", "name": seller["name"]}, *named]
     return {"tenderers": tenderers, "numberOfTenderers": len(tenderers)}
@@ -184,30 +198,31 @@ def _award(process: SampleProcess, number: int, seller: Json) -> Json:
         "id": str(number),
         "title": process.title,
         "status": "active",
-        "date": f"{process.day(STAGES['award'])}T00:00:00.000Z",
+        "date": f"{process.day(schedule(process)['award'])}T00:00:00.000Z",
         "value": _value(process),
         "suppliers": [{"id": 1, "name": seller["name"]}],
     }
 
 
 def _contract(process: SampleProcess, number: int) -> Json:
-    ends = f"{process.day(STAGES['contract'] + 90)}"
-    ends = "2026-02-30" if process.number % 12 == 10 else ends
+    signed = schedule(process)["contract"]
+    ends = f"{process.day(signed + 90)}"
+    # A day that no year has.
+    ends = f"{ends[:4]}-02-30" if process.number % 12 == 10 else ends
     return {
         "id": str(number),
         "awardID": str(number),
         "title": process.title,
         "status": "active",
         "period": {
-            "startDate": f"{process.day(STAGES['contract'])}T00:00:00.000Z",
+            "startDate": f"{process.day(signed)}T00:00:00.000Z",
             "endDate": f"{ends}T00:00:00.000Z",
         },
         "value": _value(process),
-        "dateSigned": f"{process.day(STAGES['contract'])}T00:00:00.000Z",
+        "dateSigned": f"{process.day(signed)}T00:00:00.000Z",
     }
 
 
 def _value(process: SampleProcess) -> Json:
-    amount = (Decimal(process.amount) * 97 / 100).quantize(_CENT)
-    written: Decimal | str = str(amount) if process.number % 12 == 9 else amount
-    return {"amount": written, "currency": "COP"}
+    amount = (Decimal(process.amount) * (900 + process.number * 19 % 150) / 1000).quantize(_CENT)
+    return {"amount": stated_amount(amount, as_text=process.number % 12 == 9), "currency": "COP"}

@@ -6,13 +6,13 @@ from assets.sample.writer import Json, WorldWriter
 SOURCE = "ng-budget"
 LICENSE = "https://fictional.example/licences/no-redistribution"
 
-_PER_SCALE, _PAGE_SIZE = 30, 30
+_PAGE_SIZE = 30
 
 
 def write_portal(world: WorldWriter) -> None:
     """Write the packages of the portal, all under a licence that forbids redistribution."""
     page: list[SampleProcess] = []
-    for process in processes(world, SOURCE, "NG", _PER_SCALE):
+    for process in processes(world, SOURCE, "NG", world.scale):
         page.append(process)
         if len(page) == _PAGE_SIZE:
             _write_page(world, page)
@@ -20,7 +20,7 @@ def write_portal(world: WorldWriter) -> None:
 
 
 def _write_page(world: WorldWriter, page: list[SampleProcess]) -> None:
-    day = read_on(f"{page[-1].opened:%Y-%m}")
+    day = read_on(world, f"{page[-1].opened:%Y-%m}")
     path = f"ocds/releases-{page[0].number // _PAGE_SIZE:05d}.json"
     package = {
         "uri": f"https://fictional.example/{SOURCE}/{path}",
@@ -35,7 +35,7 @@ def _write_page(world: WorldWriter, page: list[SampleProcess]) -> None:
 
 
 def _release(world: WorldWriter, process: SampleProcess) -> Json:
-    seller = home_issuer(world, "NG", process.rng)
+    seller = home_issuer(world, "NG", world.random(SOURCE, "seller", process.number))
     buyer = {"id": process.buyer.register_number, "name": process.buyer.name}
     value = {"amount": process.amount, "currency": "NGN"}
     return {

@@ -11,13 +11,15 @@ from assets.sample.organisations import (
     issuer,
     lei,
     person_name,
+    role_of,
     supplier,
     ticker_of,
 )
 from assets.sample.writer import Json, WorldWriter, exact_json
 
 GLEIF, ISIN_LEI, OC_LEI, LISTINGS = "gleif", "isin-lei", "oc-lei", "listings"
-FULL_DAY, DELTA_DAY = "2026-01-15", "2026-06-15"
+# Days before that of the world: the full copies, and the changes since.
+FULL_COPY, CHANGES = 152, 1
 
 _MANAGING_LOU = "989900ZAC00000000000"
 _CATEGORIES = {
@@ -32,12 +34,13 @@ _LAPSED_ROLE, _RENAMED_ROLE, _DELISTED_ROLE = 2, 7, 7
 
 def write_registers(world: WorldWriter) -> None:
     """Write a full copy of each register, and later the changes."""
-    _write_golden_copy(world, FULL_DAY, f"golden-copy/lei2-{FULL_DAY}.json", _records(world))
-    delta = f"golden-copy/lei2-delta-{DELTA_DAY}.json"
-    _write_golden_copy(world, DELTA_DAY, delta, _changed_records(world))
-    world.write_csv(ISIN_LEI, FULL_DAY, f"isin-lei-{FULL_DAY}.csv", _isin_rows(world))
-    world.write_csv(OC_LEI, FULL_DAY, f"oc-lei-{FULL_DAY}.csv", _oc_rows(world))
-    for day in (FULL_DAY, DELTA_DAY):
+    full, delta_day = world.ago(FULL_COPY), world.ago(CHANGES)
+    _write_golden_copy(world, full, f"golden-copy/lei2-{full}.json", _records(world))
+    delta = f"golden-copy/lei2-delta-{delta_day}.json"
+    _write_golden_copy(world, delta_day, delta, _changed_records(world))
+    world.write_csv(ISIN_LEI, full, f"isin-lei-{full}.csv", _isin_rows(world))
+    world.write_csv(OC_LEI, full, f"oc-lei-{full}.csv", _oc_rows(world))
+    for day in (full, delta_day):
         world.write_csv(LISTINGS, day, "listings.csv", _listing_rows(world, day))
     _note(world, delta)
 
@@ -52,24 +55,27 @@ def _write_golden_copy(world: WorldWriter, day: str, path: str, records: Iterato
 
 
 def _records(world: WorldWriter) -> Iterator[Json]:
-    yield from (lei_record(company) for company in _issuers(world))
+    updated = world.ago(FULL_COPY + 56)
+    yield from (lei_record(company, updated) for company in _issuers(world))
     for serial in range(18 * world.scale):
-        yield lei_record(supplier("KE", serial))
+        yield lei_record(supplier("KE", serial), updated)
         if serial % 3:
-            yield lei_record(supplier("CO", serial))
+            yield lei_record(supplier("CO", serial), updated)
     for serial in range(2 * world.scale):
-        yield from (lei_record(body(code, serial)) for code in ("ZA", "KE", "CO"))
-        yield from (sole_proprietor(2 * serial + n) for n in range(2))
-    yield from (lei_record(fund(serial)) for serial in range(8 * world.scale))
+        yield from (lei_record(body(code, serial), updated) for code in ("ZA", "KE", "CO"))
+        yield from (sole_proprietor(2 * serial + n, updated) for n in range(2))
+    yield from (lei_record(fund(serial), updated) for serial in range(8 * world.scale))
 
 
 def _changed_records(world: WorldWriter) -> Iterator[Json]:
     for company in _issuers(world):
-        role = company.serial % ISSUERS_PER_SCALE
+        role = role_of(company)
         if role == _LAPSED_ROLE:
-            yield lei_record(company, updated=DELTA_DAY, status="LAPSED")
+            yield lei_record(company, updated=world.ago(CHANGES), status="LAPSED")
         if role == _RENAMED_ROLE:
-            yield lei_record(company, updated=DELTA_DAY, renamed=f"Nouvelle {company.name}")
+            yield lei_record(
+                company, updated=world.ago(CHANGES), renamed=f"Nouvelle {company.name}"
+            )
 
 
 def _issuers(world: WorldWriter) -> Iterator[SampleOrganisation]:
@@ -94,8 +100,8 @@ def _oc_rows(world: WorldWriter) -> Iterator[tuple[str, ...]]:
 def _listing_rows(world: WorldWriter, day: str) -> Iterator[tuple[str, ...]]:
     yield "mic", "ticker", "isin", "name", "currency", "status"
     for company in _issuers(world):
-        country, role = company.country, company.serial % ISSUERS_PER_SCALE
-        is_delisted = role == _DELISTED_ROLE and day == DELTA_DAY
+        country, role = company.country, role_of(company)
+        is_delisted = role == _DELISTED_ROLE and day == world.ago(CHANGES)
         status = "delisted" if is_delisted else _STATUSES[role % len(_STATUSES)]
         code = "" if role == 5 else isin_of(country, company.serial)
         # Johannesburg quotes in cents, under a code that ISO does not have.
@@ -104,7 +110,8 @@ def _listing_rows(world: WorldWriter, day: str) -> Iterator[tuple[str, ...]]:
 
 
 def _note(world: WorldWriter, delta: str) -> None:
-    full = f"golden-copy/lei2-{FULL_DAY}.json"
+    full_day, changed_on = world.ago(FULL_COPY), world.ago(CHANGES)
+    full = f"golden-copy/lei2-{full_day}.json"
     for serial in (3, 4):
         company = issuer(serial)
         where = {
@@ -112,22 +119,22 @@ def _note(world: WorldWriter, delta: str) -> None:
             "register_number": company.register_number,
             "lei": company.lei,
         }
-        world.traps.note("ambiguous_register_number", GLEIF, FULL_DAY, full, **where)
+        world.traps.note("ambiguous_register_number", GLEIF, full_day, full, **where)
     where = {"pointer": "/records/6/Entity/LegalJurisdiction/$", "country": "NA"}
-    world.traps.note("country_na", GLEIF, FULL_DAY, full, **where)
+    world.traps.note("country_na", GLEIF, full_day, full, **where)
     where = {"pointer": "/records/0/Registration/RegistrationStatus/$"}
-    world.traps.note("lei_lapsed", GLEIF, DELTA_DAY, delta, **where)
+    world.traps.note("lei_lapsed", GLEIF, changed_on, delta, **where)
     where = {"pointer": "/records/1/Entity/LegalName/$"}
-    world.traps.note("name_change", GLEIF, DELTA_DAY, delta, **where)
-    where = {"lei": sole_proprietor(0)["LEI"]["$"]}
-    world.traps.note("sole_proprietor_with_lei", GLEIF, FULL_DAY, full, **where)
+    world.traps.note("name_change", GLEIF, changed_on, delta, **where)
+    where = {"lei": lei("person", COUNTRIES_BY_CODE["ZA"], 0)}
+    world.traps.note("sole_proprietor_with_lei", GLEIF, full_day, full, **where)
     where = {"mic": "XBRV", "ticker": ticker_of(issuer(_DELISTED_ROLE))}
-    world.traps.note("delisted", LISTINGS, DELTA_DAY, "listings.csv", **where)
+    world.traps.note("delisted", LISTINGS, changed_on, "listings.csv", **where)
 
 
 def lei_record(
     organisation: SampleOrganisation,
-    updated: str = "2025-11-20",
+    updated: str,
     status: str | None = None,
     renamed: str | None = None,
 ) -> Json:
@@ -141,11 +148,11 @@ def lei_record(
     }
 
 
-def sole_proprietor(serial: int) -> Json:
+def sole_proprietor(serial: int, updated: str) -> Json:
     """Return the record of a natural person who trades and has an LEI."""
     country = COUNTRIES_BY_CODE["ZA"]
     name, number = person_name(100 + serial), lei("person", country, serial)
-    return lei_record(SampleOrganisation("person", serial, name, country, "", number))
+    return lei_record(SampleOrganisation("person", serial, name, country, "", number), updated)
 
 
 def fund(serial: int) -> SampleOrganisation:

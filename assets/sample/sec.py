@@ -7,39 +7,35 @@ from decimal import Decimal
 from typing import Any
 
 from assets.sample.filings import (
-    MISSING_LINES,
-    STORIES,
     Filing,
     ReportedFigures,
     ReportPeriod,
-    plain_filings,
-    role_of,
     taxonomy_of,
+    years_ago,
 )
 from assets.sample.organisations import (
-    FIRST_CIK,
     ISSUERS_PER_SCALE,
     SampleOrganisation,
     cik_of,
     issuer,
-    person_name,
-    ticker_of,
+    role_of,
 )
-from assets.sample.statements import LINES_BY_NAME, StatementLine
+from assets.sample.sec_submissions import PERSON_CIK, person_submissions, submissions
+from assets.sample.statement_lines import LINES_BY_NAME, StatementLine
+from assets.sample.stories import MISSING_LINES, filings_of
 from assets.sample.writer import Json, WorldWriter
 
 FACTS, SUBMISSIONS = "sec-companyfacts", "sec-submissions"
-FIRST_CRAWL, SECOND_CRAWL, THIRD_CRAWL = "2025-05-20", "2026-05-20", "2026-05-27"
-
-PERSON_CIK = f"{FIRST_CIK - 1:010d}"
+# Days before that of the world on which the SEC is read; the last one only in part.
+FIRST_CRAWL, SECOND_CRAWL, THIRD_CRAWL = 392, 2, 1
 
 # Taxonomy, element, unit, row.
 Fact = tuple[str, str, str, Json]
 
 _SHARES = "EntityCommonStockSharesOutstanding"
-_SECTORS = (("1040", "Gold & Silver Ores"), ("3241", "Cement, Hydraulic"), ("4813", "Telephone"))
 _CRAWLED_TWICE = range(4)
-_LATE_ROLE, _LATE_YEAR = 3, 2018
+# Filed first, and read last.
+_LATE_ROLE = 3
 _REPEATED_ROLE = 10
 
 
@@ -51,24 +47,43 @@ class FilingTrap:
     name: str
     line: str
     unit: str | None = None
-    end: str | None = None
+    years_ago: int = 0
+    year: int | None = None
+    interim: bool = False
+
+    def end(self, filings: list[Filing]) -> str:
+        """Return the end of the period that the trap is about, in a year or some years ago."""
+        (end,) = {
+            filing.period.end
+            for filing in filings
+            if self.year in (None, filing.period.end.year)
+            and (self.year or years_ago(filings, filing) == self.years_ago)
+            and (filing.fiscal_year is None) == self.interim
+        }
+        return end.isoformat()
 
 
 FILING_TRAPS = (
-    FilingTrap(0, "restatement", "revenue", end="2020-06-30"),
-    FilingTrap(0, "comparative_repeats", "revenue", end="2023-06-30"),
-    FilingTrap(1, "value_comes_back", "total_assets", end="2021-12-31"),
-    FilingTrap(2, "amendment_without_change", "revenue", end="2022-12-31"),
-    FilingTrap(3, "filing_observed_out_of_order", "revenue", end="2018-12-31"),
-    FilingTrap(4, "changed_financial_year", "revenue", end="2022-06-30"),
-    FilingTrap(5, "currency_change", "revenue", "GHS", "2021-12-31"),
-    FilingTrap(5, "currency_change", "revenue", "USD", "2022-12-31"),
-    FilingTrap(6, "convenience_translation", "revenue", "USD", "2024-06-30"),
-    *(FilingTrap(7, "missing_line", line, end="2023-12-31") for line in MISSING_LINES),
-    FilingTrap(8, "more_digits_than_float", "total_assets", end="2025-12-31"),
-    FilingTrap(8, "tenth_is_exact", "eps_diluted", "MUR/shares", "2025-12-31"),
-    FilingTrap(9, "amendment_without_change", "revenue", "USD", "2022-12-31"),
-    FilingTrap(11, "interim_without_fiscal_year", "revenue", end="2024-06-30"),
+    FilingTrap(0, "restatement", "revenue", year=2020),
+    FilingTrap(0, "comparative_repeats", "revenue", years_ago=2),
+    FilingTrap(1, "value_comes_back", "total_assets", years_ago=4),
+    FilingTrap(2, "amendment_without_change", "revenue", years_ago=3),
+    FilingTrap(3, "filing_observed_out_of_order", "revenue", year=2018),
+    FilingTrap(4, "changed_financial_year", "revenue", year=2022),
+    FilingTrap(5, "currency_change", "revenue", "GHS", years_ago=4),
+    FilingTrap(5, "currency_change", "revenue", "USD", years_ago=3),
+    FilingTrap(6, "convenience_translation", "revenue", "USD", years_ago=1),
+    *(FilingTrap(7, "missing_line", line, years_ago=2) for line in MISSING_LINES),
+    FilingTrap(8, "more_digits_than_float", "total_assets"),
+    FilingTrap(8, "tenth_is_exact", "eps_diluted", "MUR/shares"),
+    FilingTrap(9, "amendment_without_change", "revenue", "USD", years_ago=3),
+    FilingTrap(10, "element_change", "revenue_from_contracts", years_ago=3),
+    FilingTrap(11, "interim_without_fiscal_year", "revenue", years_ago=1, interim=True),
+    FilingTrap(14, "measuring_unit", "revenue", years_ago=1),
+    FilingTrap(15, "sign_corrected", "capex", years_ago=4),
+    FilingTrap(16, "year_of_weeks", "revenue"),
+    FilingTrap(17, "sign_turned_away", "capex", years_ago=3),
+    FilingTrap(17, "filing_contradicts_itself", "total_assets"),
 )
 
 
@@ -77,15 +92,9 @@ def write_issuers(world: WorldWriter) -> None:
     for serial in range(ISSUERS_PER_SCALE * world.scale):
         _write_issuer(world, issuer(serial))
     path = f"submissions/CIK{PERSON_CIK}.json"
-    world.write_json(SUBMISSIONS, SECOND_CRAWL, path, person_submissions(), 1)
-    world.traps.note("person_with_cik", SUBMISSIONS, SECOND_CRAWL, path, pointer="/name")
-
-
-def filings_of(seed: int, company: SampleOrganisation) -> list[Filing]:
-    """Return all filings of an issuer, changed by its story if it has one."""
-    filings = plain_filings(seed, company)
-    story = STORIES.get(role_of(company))
-    return story(filings) if story else filings
+    day = world.ago(SECOND_CRAWL)
+    world.write_json(SUBMISSIONS, day, path, person_submissions(world), 1)
+    world.traps.note("person_with_cik", SUBMISSIONS, day, path, pointer="/name")
 
 
 def facts_path(company: SampleOrganisation) -> str:
@@ -94,23 +103,22 @@ def facts_path(company: SampleOrganisation) -> str:
 
 
 def _write_issuer(world: WorldWriter, company: SampleOrganisation) -> None:
-    filings = filings_of(world.seed, company)
+    first, second, third = map(world.ago, (FIRST_CRAWL, SECOND_CRAWL, THIRD_CRAWL))
+    filings = filings_of(world.seed, company, date.fromisoformat(second))
     if role_of(company) in _CRAWLED_TWICE:
-        _write_crawl(
-            world, company, FIRST_CRAWL, [f for f in filings if not _is_unseen(company, f)]
-        )
-    _write_crawl(world, company, SECOND_CRAWL, filings)
+        _write_crawl(world, company, first, _seen(company, filings, date.fromisoformat(first)))
+    _write_crawl(world, company, second, filings)
     if role_of(company) == _REPEATED_ROLE:
         path = facts_path(company)
-        world.copy(FACTS, (SECOND_CRAWL, path), (THIRD_CRAWL, path))
-        where = {"same_as": {"day": SECOND_CRAWL, "path": path}}
-        world.traps.note("duplicate_document", FACTS, THIRD_CRAWL, path, **where)
-    _note(world, company)
+        world.copy(FACTS, (second, path), (third, path))
+        where = {"same_as": {"day": second, "path": path}}
+        world.traps.note("duplicate_document", FACTS, third, path, **where)
+    _note(world, company, filings)
 
 
-def _is_unseen(company: SampleOrganisation, filing: Filing) -> bool:
-    late = role_of(company) == _LATE_ROLE and filing.fiscal_year == _LATE_YEAR
-    return late or filing.filed > date.fromisoformat(FIRST_CRAWL)
+def _seen(company: SampleOrganisation, filings: list[Filing], day: date) -> list[Filing]:
+    on_file = filings[1:] if role_of(company) == _LATE_ROLE else filings
+    return [filing for filing in on_file if filing.filed < day]
 
 
 def _write_crawl(
@@ -122,19 +130,19 @@ def _write_crawl(
     world.write_json(SUBMISSIONS, day, path, submissions(company, filings), len(filings))
 
 
-def _note(world: WorldWriter, company: SampleOrganisation) -> None:
-    taxonomy = taxonomy_of(company)
+def _note(world: WorldWriter, company: SampleOrganisation, filings: list[Filing]) -> None:
+    taxonomy, day = taxonomy_of(company), world.ago(SECOND_CRAWL)
     for trap in FILING_TRAPS:
         if trap.role == role_of(company):
             element = element_of(taxonomy, LINES_BY_NAME[trap.line])
             unit = trap.unit or company.country.currency
             pointer = f"/facts/{taxonomy}/{element}/units/{unit.replace('/', '~1')}"
-            where = {"pointer": pointer, "end": trap.end}
-            world.traps.note(trap.name, FACTS, SECOND_CRAWL, facts_path(company), **where)
+            where = {"pointer": pointer, "end": trap.end(filings)}
+            world.traps.note(trap.name, FACTS, day, facts_path(company), **where)
     if company.country.code == "NA":
         path = f"submissions/CIK{cik_of(company)}.json"
         where = {"pointer": "/stateOfIncorporation", "country": "NA"}
-        world.traps.note("country_na", SUBMISSIONS, SECOND_CRAWL, path, **where)
+        world.traps.note("country_na", SUBMISSIONS, day, path, **where)
 
 
 def companyfacts(company: SampleOrganisation, filings: list[Filing]) -> tuple[Json, int]:
@@ -218,105 +226,3 @@ def _frame(start: str | None, end: str) -> str | None:
 
 def _number(value: Decimal) -> Any:
     return int(value) if value == value.to_integral_value() else value
-
-
-def submissions(company: SampleOrganisation, filings: list[Filing]) -> Json:
-    """Return the submissions document of an issuer; its accessions are those of its facts."""
-    country = company.country
-    sic, sector = _SECTORS[company.serial % len(_SECTORS)]
-    year_end = max(filing.period.end for filing in filings if filing.fiscal_year)
-    return _filer(cik_of(company), company.name) | {
-        "entityType": "operating",
-        "sic": sic,
-        "sicDescription": sector,
-        "tickers": [ticker_of(company)],
-        "exchanges": ["NYSE" if role_of(company) % 3 else "OTC"],
-        "lei": company.lei if role_of(company) % 3 == 0 else None,
-        "category": "Accelerated filer" if taxonomy_of(company) == "us-gaap" else "",
-        "fiscalYearEnd": f"{year_end:%m%d}",
-        "stateOfIncorporation": country.edgar,
-        "stateOfIncorporationDescription": country.name,
-        "addresses": {kind: _address(company) for kind in ("mailing", "business")},
-        "filings": {"recent": _columns(filings), "files": []},
-    }
-
-
-def person_submissions() -> Json:
-    """Return the document of a natural person who files as an owner."""
-    given_name, family_name = person_name(0).upper().split()
-    columns = _columns([]) | {
-        "accessionNumber": [f"{PERSON_CIK}-25-000001"],
-        "filingDate": ["2025-03-04"],
-        "reportDate": ["2025-03-03"],
-        "acceptanceDateTime": ["2025-03-04T18:02:11.000Z"],
-        "form": ["4"],
-    }
-    filled = {name: values or [""] for name, values in columns.items()}
-    return _filer(PERSON_CIK, f"{family_name} {given_name}") | {
-        "filings": {"recent": filled, "files": []}
-    }
-
-
-def _filer(cik: str, name: str) -> Json:
-    return {
-        "cik": cik,
-        "entityType": "other",
-        "sic": "",
-        "sicDescription": "",
-        "ownerOrg": None,
-        "insiderTransactionForOwnerExists": 0,
-        "insiderTransactionForIssuerExists": 0,
-        "name": name,
-        "tickers": [],
-        "exchanges": [],
-        "ein": "000000000",
-        "lei": None,
-        "description": "",
-        "website": "",
-        "investorWebsite": "",
-        "category": "",
-        "fiscalYearEnd": None,
-        "stateOfIncorporation": "",
-        "stateOfIncorporationDescription": "",
-        "addresses": {},
-        "phone": "000-000-0000",
-        "flags": "",
-        "formerNames": [],
-    }
-
-
-def _address(company: SampleOrganisation) -> Json:
-    country = company.country
-    return {
-        "street1": f"{company.serial + 1} FICTIONAL STREET",
-        "street2": None,
-        "city": country.city.upper(),
-        "stateOrCountry": country.edgar,
-        "zipCode": "0000",
-        "stateOrCountryDescription": country.name,
-        "isForeignLocation": 1,
-        "foreignStateTerritory": None,
-        "country": country.name,
-        "countryCode": country.edgar,
-    }
-
-
-def _columns(filings: list[Filing]) -> Json:
-    newest = sorted(filings, key=lambda filing: (filing.filed, filing.accession), reverse=True)
-    return {
-        "accessionNumber": [filing.accession for filing in newest],
-        "filingDate": [filing.filed.isoformat() for filing in newest],
-        "reportDate": [filing.period.end.isoformat() for filing in newest],
-        "acceptanceDateTime": [filing.accepted for filing in newest],
-        "act": ["34" for _ in newest],
-        "form": [filing.form for filing in newest],
-        "fileNumber": ["001-99000" for _ in newest],
-        "filmNumber": [f"26{position:07d}" for position, _ in enumerate(newest)],
-        "items": ["" for _ in newest],
-        "core_type": [filing.form for filing in newest],
-        "size": [1_000_000 + position for position, _ in enumerate(newest)],
-        "isXBRL": [1 for _ in newest],
-        "isInlineXBRL": [1 for _ in newest],
-        "primaryDocument": ["report.htm" for _ in newest],
-        "primaryDocDescription": [filing.form for filing in newest],
-    }

@@ -1,10 +1,10 @@
-"""The lines of an annual report, and figures of one period that add up as accounts do."""
+"""Figures of one period that add up as accounts do: of an industrial issuer, a bank, an insurer."""
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+
+from assets.sample.organisations import BANK, INSURER
 
 Figures = dict[str, Decimal]
 
@@ -16,13 +16,8 @@ def statement(rng: random.Random, revenue: int, shares: int) -> Figures:
     """Return the figures of one period, made from its revenue."""
     income = _income(rng, revenue)
     balance = _balance(rng, revenue)
-    cash = {
-        "cfo": _part(rng, revenue, 8, 22),
-        "capex": _part(rng, revenue, 3, 9),
-        "dividends_paid": max(0, income["profit_attributable"] * 3 // 10 // 1000 * 1000),
-    }
-    figures = {name: Decimal(value) for name, value in (income | balance | cash).items()}
-    return figures | _per_share(figures["profit_attributable"], shares)
+    cash = {"cfo": _part(rng, revenue, 8, 22), "capex": _part(rng, revenue, 3, 9)}
+    return _with_shares(income | balance | cash, shares)
 
 
 def restated(figures: Mapping[str, Decimal], percent: int) -> Figures:
@@ -49,23 +44,87 @@ def translated(figures: Mapping[str, Decimal], rate: Decimal) -> Figures:
     }
 
 
+def bank_statement(rng: random.Random, revenue: int, shares: int) -> Figures:
+    """Return the figures of a bank: no revenue, no current assets."""
+    interest = revenue
+    net = interest - _part(rng, interest, 35, 45)
+    income = net + _part(rng, interest, 15, 25)
+    impairment = _part(rng, interest, 4, 10)
+    before_tax = income - impairment - _part(rng, interest, 30, 40)
+    assets = interest * rng.randrange(9, 12)
+    equity = _part(rng, assets, 9, 14)
+    lines = {
+        "interest_income": interest,
+        "net_interest_income": net,
+        "total_operating_income": income,
+        "loan_impairment": impairment,
+        **_taxed(before_tax),
+        "total_assets": assets,
+        "cash": _part(rng, assets, 6, 12),
+        "loans": _part(rng, assets, 52, 64),
+        "deposits": _part(rng, assets, 62, 74),
+        **_owned(assets, equity),
+        "cfo": _part(rng, interest, 10, 30),
+    }
+    return _with_shares(lines, shares)
+
+
+def insurer_statement(rng: random.Random, revenue: int, shares: int) -> Figures:
+    """Return the figures of an insurer: premiums and claims."""
+    claims = _part(rng, revenue, 58, 70)
+    before_tax = revenue - claims - _part(rng, revenue, 16, 24)
+    assets = revenue * rng.randrange(3, 5)
+    equity = _part(rng, assets, 16, 24)
+    lines = {
+        "premiums": revenue,
+        "claims": claims,
+        **_taxed(before_tax),
+        "total_assets": assets,
+        "cash": _part(rng, assets, 4, 9),
+        **_owned(assets, equity),
+        "cfo": _part(rng, revenue, 6, 18),
+    }
+    return _with_shares(lines, shares)
+
+
+def _taxed(before_tax: int) -> dict[str, int]:
+    tax = max(0, before_tax * 27 // 100 // 1000 * 1000)
+    profit = before_tax - tax
+    return {
+        "profit_before_tax": before_tax,
+        "income_tax_expense": tax,
+        "profit": profit,
+        "profit_attributable": profit - profit * 4 // 100 // 1000 * 1000,
+    }
+
+
+def _owned(assets: int, equity: int) -> dict[str, int]:
+    return {
+        "total_liabilities": assets - equity,
+        "total_equity": equity,
+        "equity_attributable": equity - equity * 5 // 100 // 1000 * 1000,
+    }
+
+
+def _with_shares(lines: Mapping[str, int], shares: int) -> Figures:
+    dividends = max(0, lines["profit_attributable"] * 3 // 10 // 1000 * 1000)
+    figures = {name: Decimal(value) for name, value in lines.items()}
+    figures |= {"dividends_paid": Decimal(dividends)}
+    return figures | _per_share(figures["profit_attributable"], shares)
+
+
 def _income(rng: random.Random, revenue: int) -> dict[str, int]:
     cost = _part(rng, revenue, 50, 68)
     operating = revenue - cost - _part(rng, revenue, 12, 20)
     finance = _part(rng, revenue, 1, 4)
     before_tax = operating - finance
-    tax = max(0, before_tax * 27 // 100 // 1000 * 1000)
-    profit = before_tax - tax
     return {
         "revenue": revenue,
         "cost_of_sales": cost,
         "gross_profit": revenue - cost,
         "operating_profit": operating,
         "finance_costs": finance,
-        "profit_before_tax": before_tax,
-        "income_tax_expense": tax,
-        "profit": profit,
-        "profit_attributable": profit - profit * 4 // 100 // 1000 * 1000,
+        **_taxed(before_tax),
         "depreciation_amortisation": _part(rng, revenue, 4, 8),
     }
 
@@ -78,7 +137,6 @@ def _balance(rng: random.Random, revenue: int) -> dict[str, int]:
     long_debt = _part(rng, assets, 12, 22)
     liabilities = current_liabilities + long_debt + _part(rng, assets, 3, 8)
     # The accounting identity holds exactly, so that any deviation found later is an error.
-    equity = assets - liabilities
     return {
         "total_assets": assets,
         "current_assets": cash + stock + owed + _part(rng, assets, 1, 3),
@@ -86,12 +144,10 @@ def _balance(rng: random.Random, revenue: int) -> dict[str, int]:
         "inventories": stock,
         "receivables": owed,
         "payables": payables,
-        "total_liabilities": liabilities,
+        **_owned(assets, assets - liabilities),
         "current_liabilities": current_liabilities,
         "borrowings_current": short_debt,
         "borrowings_non_current": long_debt,
-        "total_equity": equity,
-        "equity_attributable": equity - equity * 5 // 100 // 1000 * 1000,
     }
 
 
@@ -104,102 +160,4 @@ def _part(rng: random.Random, whole: int, low: int, high: int) -> int:
     return whole * rng.randrange(low * 10, high * 10) // 1000 // _THOUSAND * _THOUSAND
 
 
-@dataclass(frozen=True)
-class StatementLine:
-    """One line: its name here, its IFRS and US-GAAP elements, and how it is measured."""
-
-    name: str
-    ifrs: str
-    us_gaap: str
-    measure: Literal["flow", "stock", "per_share"]
-
-
-LINES = (
-    StatementLine("revenue", "Revenue", "Revenues", "flow"),
-    StatementLine("cost_of_sales", "CostOfSales", "CostOfRevenue", "flow"),
-    StatementLine("gross_profit", "GrossProfit", "GrossProfit", "flow"),
-    StatementLine(
-        "operating_profit", "ProfitLossFromOperatingActivities", "OperatingIncomeLoss", "flow"
-    ),
-    StatementLine("finance_costs", "FinanceCosts", "InterestExpense", "flow"),
-    StatementLine(
-        "profit_before_tax",
-        "ProfitLossBeforeTax",
-        "IncomeLossFromContinuingOperationsBeforeIncomeTaxesExtraordinaryItems"
-        "NoncontrollingInterest",
-        "flow",
-    ),
-    StatementLine(
-        "income_tax_expense",
-        "IncomeTaxExpenseContinuingOperations",
-        "IncomeTaxExpenseBenefit",
-        "flow",
-    ),
-    StatementLine("profit", "ProfitLoss", "ProfitLoss", "flow"),
-    StatementLine(
-        "profit_attributable", "ProfitLossAttributableToOwnersOfParent", "NetIncomeLoss", "flow"
-    ),
-    StatementLine(
-        "depreciation_amortisation",
-        "DepreciationAndAmortisationExpense",
-        "DepreciationDepletionAndAmortization",
-        "flow",
-    ),
-    StatementLine("total_assets", "Assets", "Assets", "stock"),
-    StatementLine("current_assets", "CurrentAssets", "AssetsCurrent", "stock"),
-    StatementLine(
-        "cash", "CashAndCashEquivalents", "CashAndCashEquivalentsAtCarryingValue", "stock"
-    ),
-    StatementLine("inventories", "Inventories", "InventoryNet", "stock"),
-    StatementLine(
-        "receivables", "TradeAndOtherCurrentReceivables", "AccountsReceivableNetCurrent", "stock"
-    ),
-    StatementLine("payables", "TradeAndOtherCurrentPayables", "AccountsPayableCurrent", "stock"),
-    StatementLine("total_liabilities", "Liabilities", "Liabilities", "stock"),
-    StatementLine("current_liabilities", "CurrentLiabilities", "LiabilitiesCurrent", "stock"),
-    StatementLine(
-        "borrowings_current",
-        "CurrentBorrowingsAndCurrentPortionOfNoncurrentBorrowings",
-        "DebtCurrent",
-        "stock",
-    ),
-    StatementLine(
-        "borrowings_non_current",
-        "LongtermBorrowings",
-        "LongTermDebtNoncurrent",
-        "stock",
-    ),
-    StatementLine(
-        "total_equity",
-        "Equity",
-        "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest",
-        "stock",
-    ),
-    StatementLine(
-        "equity_attributable", "EquityAttributableToOwnersOfParent", "StockholdersEquity", "stock"
-    ),
-    StatementLine(
-        "cfo",
-        "CashFlowsFromUsedInOperatingActivities",
-        "NetCashProvidedByUsedInOperatingActivities",
-        "flow",
-    ),
-    StatementLine(
-        "capex",
-        "PurchaseOfPropertyPlantAndEquipmentClassifiedAsInvestingActivities",
-        "PaymentsToAcquirePropertyPlantAndEquipment",
-        "flow",
-    ),
-    StatementLine(
-        "dividends_paid",
-        "DividendsPaidClassifiedAsFinancingActivities",
-        "PaymentsOfDividends",
-        "flow",
-    ),
-    StatementLine("eps_basic", "BasicEarningsLossPerShare", "EarningsPerShareBasic", "per_share"),
-    StatementLine(
-        "eps_diluted", "DilutedEarningsLossPerShare", "EarningsPerShareDiluted", "per_share"
-    ),
-)
-
-LINES_BY_NAME = {line.name: line for line in LINES}
+STATEMENTS = {BANK: bank_statement, INSURER: insurer_statement}

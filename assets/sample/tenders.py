@@ -1,10 +1,14 @@
-"""Procurement processes, their dates and parties, shared by the portals of the sample world."""
+"""Procurement processes, their dates and parties, shared by the portals of the sample world.
+
+Every portal opens ``tenders_a_month`` processes a month, or some more: the number follows the
+season and grows from year to year. Amounts are small more often than large, a few suppliers win
+much, and new ones appear, as in real procurement.
+"""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import groupby
 
 from assets.sample.countries import COUNTRIES_BY_CODE
 from assets.sample.organisations import (
@@ -17,8 +21,8 @@ from assets.sample.organisations import (
 )
 from assets.sample.writer import WorldWriter
 
-FIRST_DAY, LAST_DAY = date(2022, 1, 10), date(2026, 6, 10)
-LAST_CRAWL = date(2026, 6, 15)
+# Long enough for every panel: a supplier is new after 24 months without an award.
+MONTHS = 33
 
 CATEGORIES = ("goods", "works", "services")
 
@@ -33,50 +37,120 @@ _CONTACTS = (
     "Contact person: {name} ({email})",
     "Call 0800 555 {n:04d} for documents",
 )
+# Buyers and suppliers of the first month, and new suppliers of each further one.
+_BUYERS, _SUPPLIERS, _NEW_SUPPLIERS = 14, 24, 2
+# The share of the year in which each month has more than the usual number, in hundredths.
+_SEASON = (0, 6, 22, 4, 8, 16, 2, 4, 10, 14, 6, 0)
 
 
 @dataclass(frozen=True)
 class SampleProcess:
-    """One procurement, from which the releases of its stages are made."""
+    """One procurement, from which the releases of its stages are made.
+
+    ``month`` counts from the first month of the world.
+    """
 
     number: int
+    month: int
     buyer: SampleOrganisation
     opened: date
     category: str
     title: str
     amount: int
-    rng: random.Random
 
     def day(self, days: int) -> date:
         """Return the date some days after the tender opened."""
         return self.opened + timedelta(days=days)
 
 
+@dataclass(frozen=True)
+class Publication:
+    """A stage of a process that a portal publishes on a day."""
+
+    stage: str
+    day: date
+    process: SampleProcess
+
+
+Schedule = Callable[[SampleProcess], dict[str, int]]
+
+
+def publications(
+    world: WorldWriter, portal: str, code: str, schedule: Schedule
+) -> dict[str, list[Publication]]:
+    """Return what a portal published in each month up to the day before that of the world.
+
+    ``schedule`` says how many days after opening each stage of a process is published.
+    """
+    last = world.day - timedelta(days=1)
+    published = [
+        Publication(stage, process.day(days), process)
+        for process in processes(world, portal, code)
+        for stage, days in schedule(process).items()
+        if process.day(days) <= last
+    ]
+    published.sort(key=lambda publication: (publication.day, publication.process.number))
+    by_month: dict[str, list[Publication]] = {}
+    for publication in published:
+        by_month.setdefault(f"{publication.day:%Y-%m}", []).append(publication)
+    return by_month
+
+
 def processes(
-    world: WorldWriter, portal: str, code: str, per_scale: int
+    world: WorldWriter, portal: str, code: str, a_month: int | None = None
 ) -> Iterator[SampleProcess]:
-    """Iterate over the processes of a portal by opening date, spread over the years."""
-    total = per_scale * world.scale
-    for number in range(total):
-        rng = world.random(portal, number)
-        category = CATEGORIES[rng.randrange(3)]
-        yield SampleProcess(
-            number,
-            _buyer(world, code, number, total, rng),
-            FIRST_DAY + (LAST_DAY - FIRST_DAY) * number // total,
-            category,
-            rng.choice(_SUBJECTS[category]),
-            rng.randrange(50_000, 90_000_000),
-            rng,
-        )
+    """Iterate over the processes of a portal by opening date."""
+    number = 0
+    for month in range(MONTHS):
+        first = _month(world.day, month)
+        length = (_month(world.day, month + 1) - first).days
+        count = _count(a_month or world.tenders_a_month, month, first)
+        for position in range(count):
+            opened = first + timedelta(days=length * position // count)
+            if opened < world.day:
+                yield _process(world, portal, code, number, month, opened)
+            number += 1
 
 
-def _buyer(
-    world: WorldWriter, code: str, number: int, total: int, rng: random.Random
-) -> SampleOrganisation:
+def _month(day: date, month: int) -> date:
+    """Return the first day of a month of the world, the last of which is that of ``day``."""
+    months = day.year * 12 + day.month - MONTHS + month
+    return date(months // 12, months % 12 + 1, 1)
+
+
+def _count(usual: int, month: int, first: date) -> int:
+    return usual * (100 + _SEASON[first.month - 1] + month // 2) // 100
+
+
+def _process(
+    world: WorldWriter, portal: str, code: str, number: int, month: int, opened: date
+) -> SampleProcess:
+    rng = world.random(portal, number)
+    category = rng.choices(CATEGORIES, (5, 2, 4))[0]
+    return SampleProcess(
+        number,
+        month,
+        _buyer(world, code, number, rng),
+        opened,
+        category,
+        rng.choice(_SUBJECTS[category]),
+        _amount(rng),
+    )
+
+
+def _amount(rng: random.Random) -> int:
+    return rng.randrange(1000, 9999) * 10 ** rng.choices((1, 2, 3, 4), (2, 4, 4, 1))[0]
+
+
+def _buyer(world: WorldWriter, code: str, number: int, rng: random.Random) -> SampleOrganisation:
     if is_bought_by_issuer(code, number):
         return home_issuer(world, code, rng)
-    return body(code, rng.randrange(6 + total // 20))
+    return body(code, _skewed(rng, _BUYERS * world.scale))
+
+
+def _skewed(rng: random.Random, size: int) -> int:
+    """Return a position below ``size``, the first ones more often."""
+    return min(rng.randrange(size), rng.randrange(size))
 
 
 def is_bought_by_issuer(code: str, number: int) -> bool:
@@ -93,12 +167,28 @@ def contact_text(process: SampleProcess) -> str:
 
 
 def company_supplier(world: WorldWriter, process: SampleProcess, code: str) -> SampleOrganisation:
-    """Return the supplier: of five, one any issuer, one an issuer at home, three local firms."""
-    if process.number % 5 == 0:
-        return issuer(process.rng.randrange(ISSUERS_PER_SCALE * world.scale))
-    if process.number % 5 == 1:
-        return home_issuer(world, code, process.rng)
-    return supplier(code, process.rng.randrange(20 * world.scale))
+    """Return the supplier: of twelve, one an issuer at home; of sixty, one any issuer."""
+    rng = world.random("supplier", code, process.number)
+    if process.number % 60 == 5:
+        return issuer(rng.randrange(ISSUERS_PER_SCALE * world.scale))
+    if process.number % 12 == 0:
+        return home_issuer(world, code, rng)
+    return supplier(code, _skewed(rng, supplier_count(world, process)))
+
+
+def supplier_count(world: WorldWriter, process: SampleProcess) -> int:
+    """Return how many suppliers of a country there are when a process opens."""
+    return (_SUPPLIERS + _NEW_SUPPLIERS * process.month) * world.scale
+
+
+def other_bidders(
+    world: WorldWriter, process: SampleProcess, code: str
+) -> list[SampleOrganisation]:
+    """Return the firms that bid and do not win: none for one tender in six, else up to five."""
+    rng = world.random("bidders", code, process.number)
+    count = rng.choices(range(6), (2, 2, 3, 3, 1, 1))[0]
+    first = rng.randrange(supplier_count(world, process))
+    return [supplier(code, first + position) for position in range(count)]
 
 
 def home_issuer(world: WorldWriter, code: str, rng: random.Random) -> SampleOrganisation:
@@ -109,17 +199,12 @@ def home_issuer(world: WorldWriter, code: str, rng: random.Random) -> SampleOrga
     return issuer(rng.choice(at_home) + ISSUERS_PER_SCALE * rng.randrange(world.scale))
 
 
-def monthly(
-    published: Iterable[SampleProcess], days: int = 0
-) -> Iterator[tuple[str, list[SampleProcess]]]:
-    """Group processes by the month of the date some days after opening."""
-    # groupby needs its input in order: a fixed number of days keeps that of the opening dates.
-    up_to_last_day = (process for process in published if process.day(days) <= LAST_DAY)
-    for month, group in groupby(up_to_last_day, lambda process: f"{process.day(days):%Y-%m}"):
-        yield month, list(group)
+def stated_amount(amount: object, as_text: bool) -> object:
+    """Return an amount as a portal writes it: some write some of theirs as text."""
+    return f"{amount}" if as_text else amount
 
 
-def read_on(month: str) -> str:
+def read_on(world: WorldWriter, month: str) -> str:
     """Return the day on which the crawler reads the documents of a month."""
     after = date.fromisoformat(f"{month}-01") + timedelta(days=32)
-    return min(after.replace(day=2), LAST_CRAWL).isoformat()
+    return min(after.replace(day=2), world.day).isoformat()

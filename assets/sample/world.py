@@ -3,13 +3,19 @@
 ``<folder>/<source>/<day>/<path>`` is what a crawler read at ``path`` of a source on a day.
 ``traps.json`` lists where the difficult cases are; ``world.json``, written last, says which world
 the folder contains. No company, person or figure is real.
+
+A world has a day, on which it was read for the last time: a world of today is as fresh as sources
+that are read every day. Reports, rates and series begin on fixed days, and their past is the same
+in every world; tenders and registers are counted back from the day.
 """
 
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from assets.sample import (
     macro_alfred,
@@ -23,9 +29,16 @@ from assets.sample import (
     sec,
 )
 from assets.sample.writer import WorldWriter
+from warehouse.errors import SankofaError
 
 # Bump it when the content changes: folders of another generator are written again.
-GENERATOR = 1
+GENERATOR = 2
+
+FIRST_DAY = date(2026, 3, 1)
+
+Size = Literal["small", "full"]
+# Procurements a month and portal. The full world fills every panel of every country.
+TENDERS_A_MONTH: dict[Size, int] = {"small": 4, "full": 52}
 
 SOURCES = (
     *(sec.FACTS, sec.SUBMISSIONS),
@@ -47,31 +60,83 @@ _WRITERS: tuple[Callable[[WorldWriter], None], ...] = (
 )
 
 
-def write_world(folder: Path, scale: int = 1, seed: int = 7) -> dict[str, int]:
-    """Write the world of a scale and seed; the same scale and seed give the same bytes.
+@dataclass(frozen=True)
+class SampleWorld:
+    """Which world: the same one always has the same bytes."""
+
+    day: date
+    scale: int = 1
+    seed: int = 7
+    size: Size = "full"
+    generator: int = GENERATOR
+
+    def __post_init__(self) -> None:
+        """Raise SankofaError for a scale or a day that no world has."""
+        if self.scale < 1:
+            raise SankofaError(f"the scale of a sample world is 1 or more, not {self.scale}")
+        if self.day < FIRST_DAY:
+            raise SankofaError(
+                f"no sample world is older than {FIRST_DAY}, and this would be of {self.day}: "
+                "is the clock right?"
+            )
+
+    def __str__(self) -> str:
+        return (
+            f"day {self.day}, scale {self.scale}, seed {self.seed}, size {self.size}, "
+            f"generator {self.generator}"
+        )
+
+
+def write_world(folder: Path, world: SampleWorld) -> dict[str, int]:
+    """Write a world.
 
     Returns the number of files and records of each source, as ``<source>.files`` and
     ``<source>.records``. A folder that already contains this world is left as it is; of
     another or an unfinished one the source folders are written again.
     """
-    if scale < 1:
-        raise ValueError(f"the scale of a world is 1 or more, not {scale}")
-    identity = {"generator": GENERATOR, "scale": scale, "seed": seed}
-    manifest = _read_manifest(folder)
-    if manifest is not None and {name: manifest.get(name) for name in identity} == identity:
-        return dict(manifest["counts"])
+    if world_in(folder) == world:
+        return dict(_manifest(folder)["counts"])
     _clear(folder)
-    world = WorldWriter(folder, scale, seed)
+    writer = WorldWriter(
+        folder, world.scale, world.seed, world.day, TENDERS_A_MONTH[world.size] * world.scale
+    )
     for write in _WRITERS:
-        write(world)
-    _save(folder / "traps.json", world.traps.notes)
-    _save(folder / "world.json", identity | {"counts": world.counts})
-    return world.counts
+        write(writer)
+    _save(folder / "traps.json", writer.traps.notes)
+    _save(folder / "world.json", _described(world) | {"counts": writer.counts})
+    return writer.counts
 
 
-def _read_manifest(folder: Path) -> dict[str, Any] | None:
+def world_in(folder: Path) -> SampleWorld | None:
+    """Return which world a folder contains; None if it contains none, or not all of one.
+
+    A world of the first generator, which had no day of its own, was read on 2026-06-16.
+    """
+    manifest = _manifest(folder)
+    if not manifest:
+        return None
+    try:
+        return SampleWorld(
+            date.fromisoformat(manifest.get("day", "2026-06-16")),
+            manifest["scale"],
+            manifest["seed"],
+            manifest.get("size", "small"),
+            manifest["generator"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise SankofaError(
+            f"{folder / 'world.json'} does not say which sample world this is ({error!r}): "
+            "remove the folder to have it written again"
+        ) from None
+
+
+def _described(world: SampleWorld) -> dict[str, Any]:
+    return {**vars(world), "day": world.day.isoformat()}
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
     manifest = folder / "world.json"
-    return json.loads(manifest.read_text("utf-8")) if manifest.exists() else None
+    return json.loads(manifest.read_text("utf-8")) if manifest.exists() else {}
 
 
 def _clear(folder: Path) -> None:

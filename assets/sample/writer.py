@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO
@@ -35,13 +36,23 @@ class Traps:
 
 @dataclass
 class WorldWriter:
-    """A folder being filled, with its scale, its seed, its counts and its traps."""
+    """A folder being filled: of which world, and the counts and traps so far.
+
+    ``day`` is the day on which the world is read for the last time: nothing in it is newer.
+    ``tenders_a_month`` is how many procurements each portal opens in a month, at least.
+    """
 
     folder: Path
     scale: int
     seed: int
+    day: date
+    tenders_a_month: int
     counts: dict[str, int] = field(default_factory=dict)
     traps: Traps = field(default_factory=Traps)
+
+    def ago(self, days: int) -> str:
+        """Return the day that was some days before the day of the world."""
+        return (self.day - timedelta(days=days)).isoformat()
 
     def random(self, *names: object) -> random.Random:
         """Return the generator of some names; its numbers depend on them and the seed alone."""

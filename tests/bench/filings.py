@@ -24,9 +24,11 @@ from assets.filings.issuers import follows_rule
 from assets.filings.sources import SOURCES
 from assets.ingest.load import load_source
 from assets.sample.organisations import cik_of, issuer
-from assets.sample.sec import companyfacts, filings_of
+from assets.sample.sec import companyfacts
+from assets.sample.stories import filings_of
 from assets.sample.writer import exact_json
 from tests.bench.measure import Measured, measured
+from tests.helpers.installation import SMALL_WORLD
 from tests.helpers.sec_zips import filer, name_of
 from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document, FetchedResponse, Landing
@@ -46,7 +48,7 @@ def write_zip(path: Path, issuers: int) -> int:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for serial in range(issuers):
             company = issuer(serial)
-            document, count = companyfacts(company, filings_of(1, company))
+            document, count = companyfacts(company, filings_of(1, company, SMALL_WORLD.day))
             archive.writestr(f"CIK{cik_of(company)}.json", _with_others(document))
             facts += count * (1 + OTHER_TAXONOMIES)
     return facts

@@ -462,7 +462,7 @@ def test_signals_are_those_of_the_releases_known_at_the_last_closing(
     )
     revised = 0
     # The releases of the sample world were edited on 2 March 2026.
-    for closing in (date(2023, 1, 5), date(2024, 7, 5), date(2026, 3, 5)):
+    for closing in (date(2023, 12, 5), date(2024, 7, 5), date(2026, 3, 5)):
         answers_at = {day: model.at(day) for day in (last_closing(closing - timedelta(1)), closing)}
         for day in (closing - timedelta(1), closing, closing + timedelta(1)):
             answers = answers_at[last_closing(day)]

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
-from assets.sample.world import write_world
+from assets.sample.world import SampleWorld, write_world
 from pipelines.publication import Publication
 from quality.audit import audit
 from quality.report import Report
@@ -23,6 +23,9 @@ from warehouse.mart.snapshot import DerivedTables, Snapshot
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
 from warehouse.settings import Settings, read_settings
+
+# Few tenders, and a day that stays: what tests expect of it stays, too.
+SMALL_WORLD = SampleWorld(date(2026, 6, 16), size="small")
 
 
 def settings_of(home: Path) -> Settings:
@@ -63,9 +66,9 @@ def brief_audit(snapshot: Snapshot) -> Report:
     return audit(snapshot, measured_at=datetime.now(UTC), suites=())
 
 
-def write_sample(home: Path) -> None:
+def write_sample(home: Path, world: SampleWorld = SMALL_WORLD) -> None:
     """Write the documents of the sample world."""
-    write_world(settings_of(home).sample)
+    write_world(settings_of(home).sample, world)
 
 
 def load_sample(home: Path, *keys: str) -> Record:

@@ -6,8 +6,10 @@ import zipfile
 from collections.abc import Mapping, Sequence
 
 from assets.sample.organisations import cik_of, issuer
-from assets.sample.sec import companyfacts, filings_of
+from assets.sample.sec import companyfacts
+from assets.sample.stories import filings_of
 from assets.sample.writer import exact_json
+from tests.helpers.installation import SMALL_WORLD
 
 
 def filer(
@@ -58,7 +60,7 @@ def filer(
 def facts(serial: int) -> bytes:
     """Return the company facts of an issuer of the sample world."""
     company = issuer(serial)
-    return exact_json(companyfacts(company, filings_of(1, company))[0]).encode()
+    return exact_json(companyfacts(company, filings_of(1, company, SMALL_WORLD.day))[0]).encode()
 
 
 def sample_cik(serial: int) -> str:

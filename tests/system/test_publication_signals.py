@@ -23,7 +23,7 @@ Row = dict[str, Any]
 FINAL = {"complete": False, "cancelled": True, "unsuccessful": True, "withdrawn": True}
 COUNTRIES = ("ZA", "KE", "CO")
 # Closings: the fifth day of a month.
-DAYS = (date(2023, 2, 5), date(2024, 7, 5), date(2026, 4, 5))
+DAYS = (date(2024, 2, 5), date(2024, 7, 5), date(2026, 4, 5))
 
 
 @dataclass
