@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import islice
 
 import msgspec
-from python_calamine import CalamineError, CalamineWorkbook
 
 from assets.parsing import html_tables, json_tables, xml_tables
 from assets.parsing.zips import UNREADABLE, open_zip, zip_members
@@ -179,6 +178,9 @@ def _is_workbook(body: bytes) -> bool:
 
 
 def _workbook_rows(body: bytes, wanted: Wanted) -> LocatedRows:
+    # Imported here: few lists are workbooks, and every command imports the parsers.
+    from python_calamine import CalamineError, CalamineWorkbook
+
     try:
         if body.startswith(_ZIP):
             with zipfile.ZipFile(io.BytesIO(body)) as archive:
