@@ -12,8 +12,9 @@ from typing import Self
 import duckdb
 import pyarrow as pa
 
-from assets.metrics import chosen_statements, yearly_inputs
-from assets.metrics.chosen_statements import ABSENT, TABLES_READ_LATER
+from assets.metrics import choices, publications, yearly_inputs
+from assets.metrics.absences import ABSENT
+from assets.metrics.choices import TABLES_READ_LATER
 from assets.metrics.values import compute_values, metric_rows, read_inputs
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.tables import arrow_schema
@@ -59,7 +60,7 @@ class RowFile:
 
 
 def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.Table]:
-    """Derive ``metrics`` and ``metrics_absent`` from the fundamentals of a snapshot.
+    """Derive ``metrics`` and ``metrics_absent`` from fundamentals and statements of a snapshot.
 
     A row of either holds for a half-open interval of ``as_of`` days. For a metric and a day,
     each issuer with a figure published by then has exactly one row in one of them. A year that
@@ -69,7 +70,7 @@ def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.
     absences = RowFile(snapshot.folder / "metrics_absent.arrow", arrow_schema(MetricAbsent))
     with values, absences, closing(snapshot.sql.cursor()) as sql:
         for first, last in _issuer_batches(sql, batch_facts):
-            _choose_statements(sql, first, last)
+            _choose_publications(sql, first, last)
             for rows in _metric_rows(sql):
                 values.write(rows)
             absences.write(sql.sql(ABSENT).to_arrow_table())
@@ -85,10 +86,11 @@ SELECT min(service_id), max(service_id) FROM (
 ) GROUP BY batch ORDER BY batch""").fetchall()
 
 
-def _choose_statements(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:
+def _choose_publications(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:
     """Create the tables of one batch, and drop those that are not read later."""
-    sql.execute(yearly_inputs.CREATE_FACTS, {"first": first, "last": last})
-    tables = yearly_inputs.TABLES | chosen_statements.TABLES
+    for statement in (yearly_inputs.CREATE_FACTS, yearly_inputs.CREATE_READINGS):
+        sql.execute(statement, {"first": first, "last": last})
+    tables = yearly_inputs.TABLES | publications.TABLES | choices.TABLES
     for table, statement in tables.items():
         sql.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {statement}")
     for table in tables.keys() - TABLES_READ_LATER:

@@ -19,15 +19,17 @@ RowNumbers = npt.NDArray[np.int64]
 # A number as it is served, without the zeros that DECIMAL(38,18) appends.
 _DIGITS = "rtrim(rtrim(CAST(value_reported AS VARCHAR), '0'), '.')"
 _LICENCES = "[" + ", ".join(f"'{name}'" for name in LICENSE_CLASSES) + "]"
+_CITED = "(SELECT unnest([*COLUMNS('^input_[0-9]$')]) AS statement_no FROM outcomes)"
 _INPUT_FACTS = f"""
-SELECT input_no, value_reported, available_at, source_ref, provenance_id, method, observed_at,
+SELECT statement_no, value_reported, stated_at, source_ref, provenance_id, method, observed_at,
     extraction_confidence, list_position({_LICENCES}, license_class) - 1 AS license_rank,
-    -- an input as it is served: encoded once, here, and not per request
+    -- an input as it is served: encoded once, here, and not per request; the fact is the vintage
+    -- that stands, the source is the publication that states it together with the others
     concat('{{"fact_id":"', row_id, '","line_item":"', line_item, '","value":', {_DIGITS},
         ',"period_end":"', period_end, '","vintage":', vintage, ',"available_at":"', available_at,
         '","source_ref":', to_json(source_ref), '}}') AS json
-FROM (SELECT input_no, figure, figure_check, vintage FROM inputs)
-JOIN facts USING (figure, figure_check, vintage)
+FROM stated JOIN facts USING (figure, figure_check, vintage)
+SEMI JOIN {_CITED} AS cited USING (statement_no)
 """
 _COMPUTABLE = """
 FROM outcomes WHERE metric_no = {} AND reason IS NULL ORDER BY service_id, period_end
@@ -39,7 +41,7 @@ _NEWEST_INPUT_COLUMNS = ("source_ref", "provenance_id", "method", "extraction_co
 
 @dataclass(frozen=True)
 class InputFacts:
-    """The facts behind all inputs, as columns; ``row_of`` maps an input's number to its row.
+    """The facts behind all inputs, as columns; ``row_of`` maps a statement's number to its row.
 
     Columns that are computed with are NumPy arrays: ``whole_values`` are Python integers, since
     sums of values do not fit into 64 bits.
@@ -48,7 +50,7 @@ class InputFacts:
     row_of: RowNumbers
     columns: dict[str, pa.Array]
     whole_values: npt.NDArray[np.object_]
-    available_days: npt.NDArray[np.int64]
+    stated_days: npt.NDArray[np.int64]
     license_ranks: npt.NDArray[np.int64]
     observed_at: npt.NDArray[np.int64]
 
@@ -64,14 +66,15 @@ def read_inputs(sql: duckdb.DuckDBPyConnection) -> InputFacts:
     """Read the facts behind all inputs."""
     rows = sql.sql(_INPUT_FACTS).to_arrow_table()
     columns = {name: rows[name].combine_chunks() for name in rows.column_names}
-    # The join returns inputs in any order.
-    row_of = np.empty(len(rows), np.int64)
-    row_of[columns["input_no"].to_numpy()] = np.arange(len(rows))
+    # The join returns statements in any order, and only those that are cited.
+    numbers = columns["statement_no"].to_numpy()
+    row_of = np.zeros(np.max(numbers, initial=-1) + 1, np.int64)
+    row_of[numbers] = np.arange(len(rows))
     return InputFacts(
         row_of,
         columns,
         _whole_values(columns["value_reported"]),
-        columns["available_at"].cast(pa.int32()).to_numpy().astype(np.int64),
+        columns["stated_at"].cast(pa.int32()).to_numpy().astype(np.int64),
         columns["license_rank"].to_numpy(),
         columns["observed_at"].cast(pa.int64()).to_numpy(),
     )
@@ -124,12 +127,12 @@ def metric_rows(
     """Return the rows of one metric with all columns of ``Metric``.
 
     The licence is the most restrictive of all inputs; source and provenance are those of the input
-    that became available last.
+    that was published last.
     """
     input_rows = inputs.rows_of(outcomes, formula)
     # argmax takes the first of equal days: the order of a formula's inputs breaks ties.
     newest = np.choose(
-        np.argmax([inputs.available_days[rows] for rows in input_rows], axis=0), input_rows
+        np.argmax([inputs.stated_days[rows] for rows in input_rows], axis=0), input_rows
     )
     license_rank = np.max([inputs.license_ranks[rows] for rows in input_rows], axis=0)
     input_json = [inputs.columns["json"].take(pa.array(rows)) for rows in input_rows]

@@ -59,8 +59,8 @@ def _stage(record: Record, folder: Path) -> Snapshot:
 
 def _staged(folder: str) -> Snapshot:
     snapshot = _stage(Record(folder), Path(folder))
-    path = snapshot.path("fundamentals")
-    snapshot.sql.execute(f"CREATE VIEW fundamentals AS FROM read_parquet('{path}')")
+    for name in ("fundamentals", "statements"):
+        snapshot.create_view(name)
     return snapshot
 
 

@@ -52,6 +52,9 @@ def facts(
         "fiscal_label": _texts("FY{}", 2010 + year),
         "basis": _same("consolidated/ifrs", rows),
         "accounting_standard": _same("ifrs", rows),
+        "element": _texts("Element{}", item),
+        "measuring_unit_date": pa.nulls(len(rows), pa.date32()),
+        "conflicts_with": pa.nulls(len(rows), pa.string()),
     }
     return pa.table(columns).select(incoming_schema(FUNDAMENTALS).names)
 

@@ -32,9 +32,15 @@ def staged(record: Record, folder: Path) -> dict[str, pa.Table]:
 
 def derived(rows: Iterable[Row]) -> dict[str, pa.Table]:
     """Take facts the real way: into a record, staged, derived, staged again."""
+    return derived_in_turn([rows])
+
+
+def derived_in_turn(loads: Iterable[Iterable[Row]]) -> dict[str, pa.Table]:
+    """Take facts the real way, in several loads."""
     with tempfile.TemporaryDirectory() as temporary:
         record = Record(str(Path(temporary, "record")))
-        append(record, FUNDAMENTALS, facts(*rows), Load("test", ("d",)))
+        for number, rows in enumerate(loads):
+            append(record, FUNDAMENTALS, facts(*rows), Load("test", (f"d{number}",)))
         return staged(record, Path(temporary, "stage"))
 
 

@@ -130,12 +130,31 @@ def worked_out(metric: str, get: Get, days: int) -> Decimal | None:
         return +value
 
 
+class Statement(NamedTuple):
+    """What one publication says of a figure."""
+
+    publication: str
+    day: date
+    value: Decimal | None
+    measured: tuple[Any, ...]
+    contradicted: bool
+
+
 @dataclass
 class Figure:
-    """One figure with all its vintages."""
+    """One figure with all that was ever said of it."""
 
     row: Row
-    vintages: list[tuple[date, Decimal | None]]
+    statements: list[Statement]
+
+    @cached_property
+    def vintages(self) -> list[tuple[date, Decimal | None]]:
+        """Return the changes of its value."""
+        changes: list[tuple[date, Decimal | None]] = []
+        for said in self.statements:
+            if not changes or changes[-1][1] != said.value:
+                changes.append((said.day, said.value))
+        return changes
 
     @cached_property
     def first_at(self) -> date:
@@ -167,17 +186,35 @@ class Figure:
         start = self.row["period_start"]
         return None if start is None else (start, self.row["period_end"])
 
+    @cached_property
+    def usable(self) -> list[Statement]:
+        """Return the statements with a value that contradict nothing."""
+        return [
+            said for said in self.statements if said.value is not None and not said.contradicted
+        ]
+
+    def said_by(self, publication: str) -> Statement | None:
+        return next((said for said in self.usable if said.publication == publication), None)
+
+    def counts_from(self, said: Statement, as_it_stands: bool) -> date | None:
+        """Return since when a statement counts; None if its value does not stand."""
+        if not as_it_stands:
+            return said.day
+        return max(said.day, self.current_at) if said.value == self.value else None
+
 
 _KEY = ("service_id", "line_item", "unit", "basis", "period_start", "period_end")
 
 
 def figures_of(rows: Iterable[Row]) -> list[Figure]:
-    """Sort publications and merge repetitions."""
+    """Sort publications by figure."""
     candidates: dict[tuple[Any, ...], Figure] = {}
     for row in sorted(rows, key=lambda row: (row["available_at"], row["publication"])):
         figure = candidates.setdefault(tuple(row[name] for name in _KEY), Figure(row, []))
-        if not figure.vintages or figure.vintages[-1][1] != row["value_reported"]:
-            figure.vintages.append((row["available_at"], row["value_reported"]))
+        measured = row.get("element"), row.get("measuring_unit_date")
+        contradicted = row.get("conflicts_with") is not None
+        said = (row["publication"], row["available_at"], row["value_reported"])
+        figure.statements.append(Statement(*said, measured, contradicted))
     return [item for item in candidates.values() if any(v is not None for _, v in item.vintages)]
 
 
@@ -187,7 +224,7 @@ def is_year(span: Span | None) -> bool:
 
 @dataclass(frozen=True)
 class Option:
-    """One statement of a year: its span, its basis and currency, and the figures of a metric."""
+    """One way to state a year: its span, its basis and currency, and the figures of a metric."""
 
     span: Span
     basis: str
@@ -203,27 +240,42 @@ class Issuer:
 
     def answer(self, metric: str, day: date) -> Expected | None:
         """Return (reason or ``value``, year end, value); None if nothing is published yet."""
-        ends = [end for end in self._ends() if self._published(metric, end, day)]
+        ends = [span[1] for span, known in self._years.items() if known <= day]
         if not ends:
             return self._before(day)
         end = max(ends)
         options = self._options(metric, end)
-        if not options:
-            return self._lacking(metric, end), end, None
-        return self._judged(metric, end, options, day)
+        stated = [option for option in options if self._complete_at(option) is not None]
+        stated.sort(key=self._preference)
+        ended = [self._ended_at(option) for option in stated]
+        if None in ended:
+            return self._judged(metric, stated, ended, day)
+        if any(self._all_stand(option) for option in options):
+            return "inputs_not_comparable", end, None
+        return "input_not_reported" if options else self._lacking(metric, end), end, None
 
-    def _ends(self) -> set[date]:
-        return {figure.row["period_end"] for figure in self.figures if is_year(figure.span)}
+    @cached_property
+    def _years(self) -> dict[Span, date]:
+        """Return every full year and since when it is known to be one."""
+        spans = {figure.span for figure in self.figures if figure.span and is_year(figure.span)}
+        known = {span: self._known_as_year(span, spans) for span in spans}
+        return {span: day for span, day in known.items() if day is not None}
+
+    def _known_as_year(self, span: Span, spans: set[Span]) -> date | None:
+        earlier = [other for other in spans if span[0] <= other[1] < span[1]]
+        for day in sorted({figure.first_at for figure in self.figures if figure.span == span}):
+            here = self._lines_on(span, day)
+            if all(self._lines_on(other, day) <= 4 * here for other in earlier):
+                return day
+        return None
+
+    def _lines_on(self, span: Span, day: date) -> int:
+        there = (f for f in self.figures if f.span == span and f.first_at <= day)
+        return len({figure.row["line_item"] for figure in there})
 
     def _lines(self, metric: str, last_year: bool) -> list[str]:
         named = PLANS[metric].needs.split()
         return [item.rstrip("'") for item in named if item.endswith("'") == last_year]
-
-    def _published(self, metric: str, end: date, day: date) -> bool:
-        lines = self._lines(metric, False)
-        return any(
-            figure.row["line_item"] in lines and figure.first_at <= day for figure in self._at(end)
-        )
 
     def _at(self, end: date) -> list[Figure]:
         """Return the flows of the year that ends then, and its balances."""
@@ -237,8 +289,7 @@ class Issuer:
         seen = [figure for figure in self.figures if figure.first_at <= day]
         if not seen:
             return None
-        flows = [figure.span for figure in seen if figure.span is not None]
-        short = bool(flows) and not any(map(is_year, flows))
+        short = any(figure.span is not None for figure in seen)
         return "short_period" if short else "input_not_reported", None, None
 
     def _options(self, metric: str, end: date) -> list[Option]:
@@ -252,11 +303,10 @@ class Issuer:
                         inputs[name] = figure
                 if len(inputs) == len(PLANS[metric].needs.split()):
                     candidates.append(Option(span, basis, currency, inputs))
-        return sorted(candidates, key=self._preference)
+        return candidates
 
-    def _spans(self, end: date) -> set[Span]:
-        spans = {figure.span for figure in self._at(end) if figure.span is not None}
-        return {span for span in spans if is_year(span)}
+    def _spans(self, end: date) -> list[Span]:
+        return sorted(span for span in self._years if span[1] == end)
 
     def _input(self, name: str, span: Span, basis: str, currency: str | None) -> Figure | None:
         """Find a figure of this year or of last year, in one currency or in any."""
@@ -273,12 +323,40 @@ class Issuer:
         order = [(figure.first_at, figure.row["period_start"] or date.min) for figure in candidates]
         return candidates[order.index(min(order))] if candidates else None
 
-    def _known_at(self, span: Span) -> date:
-        return min(figure.first_at for figure in self.figures if figure.span == span)
+    def _together_at(self, option: Option, as_it_stands: bool) -> date | None:
+        """Return the first day on which one publication stated all inputs, or two comparable."""
+        publications = {
+            said.publication for figure in option.inputs.values() for said in figure.usable
+        }
+        covered = []
+        for publication in publications:
+            days = [
+                self._said_at(option, name, publication, as_it_stands) for name in option.inputs
+            ]
+            if None not in days:
+                covered.append(max(day for day in days if day is not None))
+        return min(covered, default=None)
 
-    def _complete_at(self, option: Option) -> date:
-        firsts = [figure.first_at for figure in option.inputs.values()]
-        return max(*firsts, self._known_at(option.span))
+    def _said_at(
+        self, option: Option, name: str, publication: str, as_it_stands: bool
+    ) -> date | None:
+        figure = option.inputs[name]
+        said = figure.said_by(publication)
+        if said is not None:
+            return figure.counts_from(said, as_it_stands)
+        if not name.endswith("'") or (as_it_stands and len(figure.vintages) > 1):
+            return None
+        this_year = option.inputs[name.rstrip("'")]
+        own = this_year.said_by(publication)
+        own_day = None if own is None else this_year.counts_from(own, as_it_stands)
+        if own is None or own_day is None:
+            return None
+        comparable = [other.day for other in figure.usable if other.measured == own.measured]
+        return max(own_day, min(comparable)) if comparable else None
+
+    def _complete_at(self, option: Option) -> date | None:
+        day = self._together_at(option, as_it_stands=False)
+        return None if day is None else max(day, self._years[option.span])
 
     def _preference(self, option: Option) -> tuple[Any, ...]:
         """Consolidated, complete first, most figures on the first day, most used currency."""
@@ -327,35 +405,46 @@ class Issuer:
                     return True
         return False
 
-    def _judged(self, metric: str, end: date, options: list[Option], day: date) -> Expected:
-        ended = [self._ended_at(option) for option in options]
-        if None not in ended:
-            return "input_not_reported", end, None
+    def _judged(
+        self, metric: str, options: list[Option], ended: list[date | None], day: date
+    ) -> Expected:
         position = ended.index(None)
         chosen = options[position]
+        end = chosen.span[1]
         days = (chosen.span[1] - chosen.span[0]).days + 1
         values = {name: figure.value for name, figure in chosen.inputs.items()}
         value = worked_out(metric, lambda name: values[name] or Decimal(0), days)
         if value is None:
             return "denominator_not_positive", end, None
-        if self._complete_at(chosen) > day:
+        complete, current = self._complete_at(chosen), self._together_at(chosen, as_it_stands=True)
+        assert complete is not None and current is not None
+        if complete > day:
             return "completed_after_as_of", end, None
-        current = [figure.current_at for figure in chosen.inputs.values()]
         stands = min(f.since_at for f in self._spanning(chosen) if f.value is not None)
         before = [item for item in ended[:position] if item is not None]
-        if max(*current, stands, *before) > day:
+        if max(current, stands, *before, self._years[chosen.span]) > day:
             return "revised_after_as_of", end, None
         return "value", end, value
 
     def _spanning(self, option: Option) -> list[Figure]:
         return [figure for figure in self.figures if figure.span == option.span]
 
+    def _all_stand(self, option: Option) -> bool:
+        """Return whether every input, and the year itself, still has a value."""
+        return all(f.value is not None for f in option.inputs.values()) and any(
+            figure.value is not None for figure in self._spanning(option)
+        )
+
     def _ended_at(self, option: Option) -> date | None:
-        """Return the day on which part of a statement was withdrawn; None if it stands."""
+        """Return since when nothing states the values of today together; None if it does."""
         withdrawn_at = [
             figure.current_at for figure in option.inputs.values() if figure.value is None
         ]
         spanning = self._spanning(option)
         if all(figure.value is None for figure in spanning):
             withdrawn_at.append(max(figure.current_at for figure in spanning))
-        return min(withdrawn_at) if withdrawn_at else None
+        if withdrawn_at:
+            return min(withdrawn_at)
+        if self._together_at(option, as_it_stands=True) is not None:
+            return None
+        return max(figure.current_at for figure in option.inputs.values())

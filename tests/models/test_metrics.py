@@ -3,14 +3,14 @@
 import json
 import subprocess
 import sys
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from tests.helpers.facts import fact
-from tests.helpers.metric_answers import Answers, Row, derived
+from tests.helpers.metric_answers import Answers, Row, derived, derived_in_turn
 from tests.models.metric_model import PLANS
 from warehouse.methodology.metrics import FORMULA_BY_SLUG, FORMULAS
 from warehouse.methodology.pages import metric_page
@@ -43,7 +43,7 @@ def answers(rows: list[Row], metric: str, *days: date) -> list[Any]:
 
 
 def test_a_year_revised_later_has_no_value_before_its_revision() -> None:
-    rows = [*margin(MARCH, "3", "10"), figure(MAY, "profit", "4")]
+    rows = [*margin(MARCH, "3", "10"), *margin(MAY, "4", "10")]
 
     before, day_before, revised = answers(rows, "net_margin", MARCH, MAY - DAY, MAY)
 
@@ -52,7 +52,7 @@ def test_a_year_revised_later_has_no_value_before_its_revision() -> None:
 
 
 def test_a_year_completed_later_has_no_value_before_it_was_complete() -> None:
-    rows = [figure(MARCH, "revenue", "10"), figure(MAY, "profit", "3")]
+    rows = [figure(MARCH, "revenue", "10"), *margin(MAY, "3", "10")]
 
     assert answers(rows, "net_margin", MARCH - DAY, MARCH, MAY - DAY, MAY) == [
         None,
@@ -74,7 +74,7 @@ def test_an_older_year_never_replaces_the_latest() -> None:
     rows = [
         *margin(MARCH, "3", "10"),
         figure(NEXT_MARCH, "revenue", "20", 2019),
-        figure(NEXT_MARCH + 9 * DAY, "profit", "5", 2019),
+        *margin(NEXT_MARCH + 9 * DAY, "5", "20", 2019),
     ]
 
     assert answers(rows, "net_margin", NEXT_MARCH - DAY, NEXT_MARCH, NEXT_MARCH + 9 * DAY) == [
@@ -116,6 +116,7 @@ def test_a_revision_of_the_prior_year_delays_the_value_but_not_its_publication()
     rows = [
         figure(MARCH, "revenue", "10", 2018),
         figure(NEXT_MARCH, "revenue", "15", 2019),
+        figure(NEXT_MARCH + DAY, "revenue", "15", 2019),
         figure(NEXT_MARCH + DAY, "revenue", "12", 2018),
     ]
 
@@ -126,7 +127,7 @@ def test_a_revision_of_the_prior_year_delays_the_value_but_not_its_publication()
     ]
 
 
-def test_a_balance_waits_for_the_year_it_closes() -> None:
+def test_a_balance_alone_makes_no_year() -> None:
     rows = [
         balance(MARCH, "current_assets", "10"),
         balance(MARCH, "current_liabilities", "4"),
@@ -134,7 +135,7 @@ def test_a_balance_waits_for_the_year_it_closes() -> None:
     ]
 
     assert answers(rows, "current_ratio", MARCH, MAY) == [
-        ("completed_after_as_of", Y2018, None),
+        ("input_not_reported", Y2018, None),
         ("value", Y2018, Decimal("2.5")),
     ]
     assert answers(rows[:2], "current_ratio", MARCH) == [("input_not_reported", Y2018, None)]
@@ -167,7 +168,7 @@ def test_inputs_in_several_currencies_are_never_mixed() -> None:
     mixed = [figure(MARCH, "profit", "3"), figure(MARCH, "revenue", "1", **DOLLARS)]
 
     assert answers(mixed, "net_margin", MARCH) == [("mixed_currency", Y2018, None)]
-    completed = [*mixed, figure(MAY, "profit", "0.5", **DOLLARS)]
+    completed = [*mixed, *margin(MAY, "0.5", "1", **DOLLARS)]
     assert answers(completed, "net_margin", MARCH, MAY) == [
         ("completed_after_as_of", Y2018, None),
         ("value", Y2018, Decimal("0.5")),
@@ -213,6 +214,144 @@ def test_a_year_stated_with_another_first_day_is_one_year() -> None:
     ]
 
 
+def test_inputs_of_two_publications_are_no_metric() -> None:
+    rows = [figure(MARCH, "revenue", "10"), figure(MAY, "profit", "3")]
+
+    answered = answers(rows, "net_margin", MARCH, MAY)
+
+    assert answered == [("inputs_not_comparable", Y2018, None)] * 2
+
+
+def test_a_figure_revised_without_the_others_is_compared_with_none_of_them() -> None:
+    rows = [*margin(MARCH, "3", "10"), figure(MAY, "profit", "4")]
+    assert answers(rows, "net_margin", MARCH, MAY) == [("inputs_not_comparable", Y2018, None)] * 2
+
+    compared = [*rows, *margin(NEXT_MARCH, "4", "10")]
+
+    assert answers(compared, "net_margin", MARCH, NEXT_MARCH - DAY, NEXT_MARCH) == [
+        ("revised_after_as_of", Y2018, None),
+        ("revised_after_as_of", Y2018, None),
+        ("value", Y2018, Decimal("0.4")),
+    ]
+
+
+def test_a_figure_that_contradicts_its_own_filing_is_no_input() -> None:
+    wrong: Row = {"conflicts_with": "profit_attributable"}
+    rows = [figure(MARCH, "revenue", "10"), figure(MARCH, "profit", "900", **wrong)]
+    assert answers(rows, "net_margin", MARCH) == [("inputs_not_comparable", Y2018, None)]
+
+    corrected = [*rows, *margin(NEXT_MARCH, "-9", "10")]
+
+    assert answers(corrected, "net_margin", MARCH, NEXT_MARCH) == [
+        ("completed_after_as_of", Y2018, None),
+        ("value", Y2018, Decimal("-0.9")),
+    ]
+
+
+def test_the_source_of_an_input_is_the_first_publication_with_all_current_values() -> None:
+    later = {"source_ref": "a repetition"}
+    rows = [
+        *margin(MARCH, "3", "10", source_ref="the old values"),
+        *margin(MAY, "4", "10", source_ref="the new values"),
+        *margin(NEXT_MARCH, "4", "10", **later),
+    ]
+
+    (row,) = derived(rows)["metrics"].to_pylist()
+
+    assert (row["answers_from"], row["source_ref"]) == (MAY, "the new values")
+    revenue = json.loads(row["inputs"])[1]
+    # the fact is the one that stands since March, the source states it together with the profit
+    assert (revenue["vintage"], revenue["available_at"]) == (1, str(MARCH))
+    assert revenue["source_ref"] == "the new values"
+
+
+def test_a_publication_that_was_edited_states_only_what_it_says_now() -> None:
+    read_again: Row = {"observed_at": datetime(2026, 3, 1, tzinfo=UTC), "document": "d1"}
+    first = margin(MARCH, "3", "10", source_ref="before the edit")
+    edited = fact("4", item="profit", available_at=MARCH, publication=f"p-{MARCH}", **read_again)
+    read_later: Row = {"observed_at": datetime(2026, 6, 1, tzinfo=UTC), "document": "d2"}
+    restored = figure(date(2026, 5, 1), "profit", "3", **read_later)
+
+    with_edit = Answers(derived_in_turn([first, [edited]]))
+    without_a_common_source = Answers(derived_in_turn([first, [edited], [restored]]))
+
+    assert with_edit.on(date(2026, 3, 1), "DCTEST1", "net_margin") == (
+        "value",
+        Y2018,
+        Decimal("0.4"),
+    )
+    assert without_a_common_source.on(date(2026, 5, 1), "DCTEST1", "net_margin") == (
+        "inputs_not_comparable",
+        Y2018,
+        None,
+    )
+
+
+GROWTH = [("revenue", "10", 2018, MARCH), ("revenue", "15", 2019, NEXT_MARCH)]
+
+
+def grown(last_year: Row, this_year: Row, *more: Row) -> list[Any]:
+    rows = [
+        figure(day, item, value, year, **others)
+        for (item, value, year, day), others in zip(GROWTH, (last_year, this_year), strict=True)
+    ]
+    return answers([*rows, *more], "revenue_growth", NEXT_MARCH)
+
+
+def test_growth_takes_two_publications_if_element_and_measuring_unit_are_equal() -> None:
+    grew = [("value", Y2019, Decimal("0.5"))]
+    not_comparable = [("inputs_not_comparable", Y2019, None)]
+    revenue, sales = {"element": "ifrs-full:Revenue"}, {"element": "us-gaap:SalesRevenueNet"}
+    of_2018, of_2019 = {"measuring_unit_date": Y2018}, {"measuring_unit_date": Y2019}
+
+    assert grown({}, {}) == grown(revenue, revenue) == grown(of_2018, of_2018) == grew
+    assert grown(revenue, sales) == grown({}, revenue) == not_comparable
+    assert grown(of_2018, of_2019) == grown({}, of_2019) == not_comparable
+    # the comparative column has both years in one measure, whatever was said before
+    compared = figure(NEXT_MARCH, "revenue", "10", 2018, **of_2019)
+    assert grown(of_2018, of_2019, compared) == grew
+
+
+def test_growth_over_a_restated_year_needs_the_comparative_column() -> None:
+    restated = figure(MAY, "revenue", "12", 2018)
+    assert grown({}, {}, restated) == [("inputs_not_comparable", Y2019, None)]
+
+    compared = figure(NEXT_MARCH, "revenue", "12", 2018)
+
+    assert grown({}, {}, restated, compared) == [("value", Y2019, Decimal("0.25"))]
+
+
+def test_the_year_is_the_latest_of_which_anything_was_published() -> None:
+    rows = [*margin(MARCH, "3", "10"), figure(NEXT_MARCH, "eps_basic", "1.5", 2019)]
+
+    assert answers(rows, "net_margin", NEXT_MARCH - DAY, NEXT_MARCH) == [
+        ("value", Y2018, Decimal("0.3")),
+        ("input_not_reported", Y2019, None),
+    ]
+
+
+STATED = ("profit", "revenue", "cfo", "capex", "eps_basic")
+TO_MARCH: Row = {"period_start": date(2018, 4, 1), "period_end": date(2019, 3, 31)}
+
+
+def test_twelve_months_of_a_single_figure_are_not_the_latest_year() -> None:
+    year = [figure(MARCH, item, "10") for item in STATED]
+    stray = figure(MAY, "revenue", "11", **TO_MARCH)
+    assert answers([*year, stray], "net_margin", MAY) == [("value", Y2018, Decimal(1))]
+
+    # after a change of the financial year, the twelve months are stated in full
+    full = [figure(NEXT_MARCH, item, "12", **TO_MARCH) for item in STATED]
+
+    assert answers([*year, stray, *full[:1]], "net_margin", MAY, NEXT_MARCH) == [
+        ("value", Y2018, Decimal(1)),
+        ("inputs_not_comparable", date(2019, 3, 31), None),
+    ]
+    assert answers([*year, *full], "net_margin", NEXT_MARCH)[0][1:] == (
+        date(2019, 3, 31),
+        Decimal(1),
+    )
+
+
 def test_growth_after_a_short_period_has_no_value() -> None:
     rows = [figure(MARCH, "revenue", "5", **SECOND_HALF), figure(NEXT_MARCH, "revenue", "12", 2019)]
 
@@ -236,14 +375,16 @@ def test_a_figure_without_a_day_of_publication_is_not_published() -> None:
 
 
 def test_a_value_has_its_inputs_and_the_strictest_licence() -> None:
+    sources = {"revenue": 'a "quoted" source', "profit": "the comparative column"}
     rows = [
-        figure(MARCH, "revenue", "1234567890123456.78", source_ref='a "quoted" source'),
-        figure(MAY, "profit", "0.1", license_class="cc-by"),
+        figure(MARCH, "revenue", "1234567890123456.78"),
+        figure(MAY, "revenue", "1234567890123456.78", source_ref=sources["revenue"]),
+        figure(MAY, "profit", "0.1", license_class="cc-by", source_ref=sources["profit"]),
     ]
 
     (row,) = derived(rows)["metrics"].to_pylist()
 
-    assert (row["license_class"], row["source_ref"]) == ("cc-by", "d0#/profit/2018")
+    assert (row["license_class"], row["source_ref"]) == ("cc-by", sources["profit"])
     assert (row["published_at"], row["available_at"]) == (MARCH, MAY)
     profit, revenue = json.loads(row["inputs"], parse_float=str)
     assert (profit["value"], revenue["value"]) == ("0.1", "1234567890123456.78")

@@ -15,6 +15,8 @@ Row = dict[str, Any]
 
 DAYS = [date(2019, 3, 1) + timedelta(days=n) for n in range(12)]
 FLOWS = ("revenue", "profit", "profit_attributable")
+# Lines that no metric needs; with them a year can have more than four line items.
+OTHERS = ("eps_basic", "eps_diluted")
 BALANCES = ("current_assets", "current_liabilities", "equity_attributable", "receivables")
 TRIED = (
     "net_margin",
@@ -41,31 +43,42 @@ BOOKS = (
     ("consolidated/us-gaap", "ZAR"),
     ("separate/ifrs", "ZAR"),
 )
+LINES = (*FLOWS, *BALANCES, *OTHERS)
+ELEMENTS = ("ifrs-full:A", "ifrs-full:A", "ifrs-full:B", None)
+MEASURED = (None, None, None, date(2018, 12, 31))
 VALUES = ("7", "7", "13", "0.1", "-5", "0", None)
 
 
 def some_filings(chance: Random) -> list[Row]:
-    """Make filings of one issuer, each with a day, a book, a span and some lines."""
+    """Make filings of one issuer, each with a day, a book, one or two spans and some lines."""
     rows: list[Row] = []
     for number in range(chance.randint(1, 8)):
-        (basis, unit), span = chance.choice(BOOKS), chance.choice(SPANS)
-        day, lines = chance.choice(DAYS[:10]), (*FLOWS, *BALANCES)
-        rows += [
-            fact(
-                chance.choice(VALUES),
-                item=line,
-                available_at=day,
-                publication=f"p{number}",
-                basis=basis,
-                unit=unit,
-                currency_reported=unit,
-                period_start=span[0] if line in FLOWS else None,
-                period_type="FY" if line in FLOWS else "INSTANT",
-                period_end=span[1],
-            )
-            for line in chance.sample(lines, chance.randint(1, len(lines)))
-        ]
-    return rows
+        (basis, unit), day = chance.choice(BOOKS), chance.choice(DAYS[:10])
+        for span in chance.sample(sorted(set(SPANS)), chance.randint(1, 2)):
+            rows += [
+                fact(
+                    chance.choice(VALUES),
+                    item=line,
+                    available_at=day,
+                    publication=f"p{number}",
+                    basis=basis,
+                    unit=unit,
+                    currency_reported=unit,
+                    period_start=span[0] if line not in BALANCES else None,
+                    period_type="FY" if line not in BALANCES else "INSTANT",
+                    period_end=span[1],
+                    element=chance.choice(ELEMENTS),
+                    measuring_unit_date=chance.choice(MEASURED),
+                    conflicts_with="profit" if chance.random() < 0.05 else None,
+                )
+                for line in chance.sample(LINES, chance.randint(1, len(LINES)))
+            ]
+    # Two spans may end on one day: a filing states a balance once.
+    return list({_stated(row): row for row in rows}.values())
+
+
+def _stated(row: Row) -> tuple[Any, ...]:
+    return row["publication"], row["line_item"], row["period_start"], row["period_end"]
 
 
 filings = st.randoms(use_true_random=False).map(some_filings)

@@ -1,6 +1,7 @@
 """The snapshot a build is made from: Parquet tables, each a view of a DuckDB connection.
 
-First every vintage of every table of the record is copied; derived tables are added beside them.
+First every vintage of every table of the record is copied, and every figure of ``fundamentals`` as
+every publication states it (``statements``); derived tables are added beside them.
 The audit, the mart and the exports all read the snapshot, so that they always see the same rows.
 """
 
@@ -26,7 +27,7 @@ from warehouse.mart.left_out import (
 )
 from warehouse.mart.rebasing import with_rebasings
 from warehouse.mart.restatement_kinds import with_restatement_kinds
-from warehouse.record.as_of import standing_rows, vintages_query
+from warehouse.record.as_of import standing_rows, statements_query, vintages_query
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record
 from warehouse.record.tables import (
@@ -51,6 +52,13 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
     "macro_annual": ("indicator", "country_iso3", "period_end", "vintage", "row_id"),
 }
 _ORDERED_BY = "ordered_by"
+# What a publication states of a figure: the same in every row are the columns of its vintages.
+STATEMENTS = "statements"
+_STATEMENT_COLUMNS = (
+    *("service_id", "figure", "figure_check", "publication", "available_at", "withdrawn"),
+    *("value_reported", "element", "measuring_unit_date", "conflicts_with", "source_ref"),
+    *("document", "license_class", "method", "observed_at", "extraction_confidence"),
+)
 
 
 @dataclass
@@ -91,13 +99,15 @@ class Snapshot:
         return self.folder / f"{name}.parquet"
 
     def copy_record(self, tables: Sequence[RecordTable] = RECORD_TABLES) -> None:
-        """Write every vintage of the given record tables."""
+        """Write every vintage of the given record tables, and the statements of fundamentals."""
         for table in tables:
             is_rewritten = table in self._rewritten
             rows = with_rebasings(self.sql, table, self.remaining(table))
             vintages = all_vintages(table, rows, self.loads[table.name], is_rewritten)
             if table == FUNDAMENTALS:
                 vintages = with_restatement_kinds(vintages)
+                statements = all_statements(rows, self.loads[table.name])
+                self.write(STATEMENTS, statements, ("service_id",))
             self.write(table.name, vintages, ORDERS.get(table.name, ()))
 
     def remaining(self, table: RecordTable) -> str:
@@ -232,6 +242,17 @@ SELECT * {without},
     {row_id} AS row_id, {PROVENANCE_ID}
 FROM ({vintages})
 """.strip()
+
+
+def all_statements(relation: str, load_seq: int) -> str:
+    """Return the query for every figure of ``fundamentals`` as every publication states it.
+
+    Comparative columns that repeat a value are no vintages, but they are statements.
+    """
+    statements = statements_query(
+        FUNDAMENTALS, relation, load_seq=load_seq, columns=_STATEMENT_COLUMNS
+    )
+    return f"SELECT * EXCLUDE (document), {PROVENANCE_ID} FROM ({statements})"
 
 
 def cast_to_schema(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:

@@ -15,6 +15,7 @@ AbsentReason = Literal[
     "revised_after_as_of",
     "completed_after_as_of",
     "input_not_reported",
+    "inputs_not_comparable",
     "denominator_not_positive",
     "mixed_currency",
     "short_period",
@@ -23,6 +24,10 @@ AbsentReason = Literal[
 METRIC_SET = "metrics-v1"
 # Days of a full year, first and last included: financial years of 52 and 53 weeks count.
 SHORTEST_YEAR, LONGEST_YEAR = 350, 380
+# A period of that length that overlaps a year which ends before it is no year of the issuer while
+# it has less than one of so many line items of that year: a mistyped day, or twelve months up to a
+# quarter.
+STRAY_YEAR = 4
 METRIC_DIGITS = 10
 # Half to even, so that rounding many values has no bias.
 _TEN_DIGITS = Context(prec=METRIC_DIGITS, rounding=ROUND_HALF_EVEN)

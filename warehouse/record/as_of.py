@@ -1,8 +1,9 @@
 """The one definition of what was known on a date, as SQL that DuckDB and Spark both run.
 
-Everything that reads vintages reads them through ``vintages_query``. The query works on row
-hashes only and joins the requested columns at the end, for the rows it has chosen: that is a
-quarter faster than carrying them through. The engine must cast timestamps to days in UTC.
+Everything that reads vintages reads them through ``vintages_query``; ``statements_query`` gives
+what every publication states, also where it repeats a value and so is no vintage. The queries work
+on row hashes only and join the requested columns at the end, for the rows they have chosen: that
+is a quarter faster than carrying them through. The engine must cast timestamps to days in UTC.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,6 +28,13 @@ _CHOICE: dict[Vintages, str] = {
 _WINDOW = (
     "PARTITION BY figure, figure_check ORDER BY available_at NULLS FIRST, publication NULLS FIRST"
 )
+# What readings of a figure are compared by.
+_COMPARED = (
+    *("figure", "figure_check", "sighting", "content", "withdrawn", "again"),
+    *("available_at", "publication", "observed_at", "document", "load_seq"),
+)
+# Identifies a stored row.
+_ROW = "sighting, figure_check, content, observed_at, load_seq"
 # Stands for "no evidence of a day": two readings without a day have the same one.
 _NO_DAY = "DATE '0001-01-01'"
 
@@ -51,7 +59,6 @@ def vintages_query(
     day from which another vintage was known, null for the last. Never show ``superseded_at``
     together with an ``as_of``: it lies in the future of that day.
     """
-    selected = tuple(table.row.model_fields) if columns is None else tuple(columns)
     in_scope = f"({where}) AND {_published_by(as_of)} AND {_loaded_by(load_seq)}"
     return f"""
 WITH {_readings(relation, in_scope)},
@@ -68,16 +75,29 @@ vintages AS (
     WHERE previous_content IS NULL OR previous_content <> content
 ),
 chosen AS (
-    SELECT sighting, figure_check, content, observed_at, load_seq, vintage, superseded_at
-    FROM vintages WHERE {_CHOICE[vintages]}
+    SELECT {_ROW}, vintage, superseded_at FROM vintages WHERE {_CHOICE[vintages]}
 )
--- Join the requested columns back. A sighting may be stored several times; load, moment of
--- reading and content tell which of its rows was chosen.
-SELECT {", ".join(f"full_row.{name}" for name in selected)}, chosen.vintage, chosen.superseded_at
-FROM chosen JOIN (SELECT * FROM {relation} WHERE {in_scope}) AS full_row
-  ON full_row.sighting = chosen.sighting AND full_row.figure_check = chosen.figure_check
- AND full_row.load_seq = chosen.load_seq AND full_row.observed_at = chosen.observed_at
- AND full_row.content = chosen.content
+{_full_rows(table, relation, in_scope, columns, ("vintage", "superseded_at"))}
+""".strip()
+
+
+def statements_query(
+    table: "RecordTable",
+    relation: str,
+    *,
+    load_seq: int | None = None,
+    columns: Sequence[str] | None = None,
+) -> str:
+    """Return the query for every figure as every publication states it.
+
+    These are all readings that no other reading of the same publication replaces: a publication
+    that was edited silently has one for each day on which its content was new.
+    """
+    in_scope = _loaded_by(load_seq)
+    return f"""
+WITH {_readings(relation, in_scope)},
+chosen AS (SELECT {_ROW} FROM readings)
+{_full_rows(table, relation, in_scope, columns)}
 """.strip()
 
 
@@ -91,15 +111,11 @@ def readings_query(relation: str) -> str:
     return f"WITH {_readings(relation, 'TRUE')}\nSELECT * FROM readings"
 
 
-def _readings(relation: str, condition: str) -> str:
-    columns_compared = (
-        *("figure", "figure_check", "sighting", "content", "withdrawn", "again"),
-        *("available_at", "publication", "observed_at", "document", "load_seq"),
-    )
+def _readings(relation: str, in_scope: str) -> str:
     return f"""
 -- Everything published by as_of and loaded by load_seq, and not retracted by then.
 candidates AS (
-    {standing_rows(relation, columns_compared, condition)}
+    {standing_rows(relation, _COMPARED, in_scope)}
 ),
 -- Most publications are read once. Only the sightings read more than once (the writer flags
 -- every reading after the first with "again") need to be compared with each other.
@@ -133,7 +149,27 @@ readings AS (
         ELSE coalesce(candidate.available_at < CAST(candidate.observed_at AS DATE), FALSE)
      END)
     WHERE other.sighting IS NULL
-)
+)""".strip()
+
+
+def _full_rows(
+    table: "RecordTable",
+    relation: str,
+    in_scope: str,
+    columns: Sequence[str] | None,
+    added: Sequence[str] = (),
+) -> str:
+    """Return the end of a query: the requested columns of the rows in ``chosen``."""
+    selected = tuple(table.row.model_fields) if columns is None else tuple(columns)
+    names = [*(f"full_row.{name}" for name in selected), *(f"chosen.{name}" for name in added)]
+    return f"""
+-- Join the requested columns back. A sighting may be stored several times; load, moment of
+-- reading and content tell which of its rows was chosen.
+SELECT {", ".join(names)}
+FROM chosen JOIN (SELECT * FROM {relation} WHERE {in_scope}) AS full_row
+  ON full_row.sighting = chosen.sighting AND full_row.figure_check = chosen.figure_check
+ AND full_row.load_seq = chosen.load_seq AND full_row.observed_at = chosen.observed_at
+ AND full_row.content = chosen.content
 """.strip()
 
 

@@ -1,0 +1,63 @@
+"""Why a value is absent, for every day on which it is, as SQL over the outcomes.
+
+Each issuer is counted exactly once per metric on every day from its first figure on: with a value,
+or in one of these intervals. The table ``valued`` says which outcomes meet the condition of their
+formula.
+"""
+
+from warehouse.methodology.metrics import FORMULAS
+
+_SLUGS = "[" + ", ".join(f"'{formula.slug}'" for formula in FORMULAS) + "]"
+
+# A reason that holds for a year whatever the day; its row is kept even if the interval is empty.
+_ABSENT_FOR_THE_YEAR = """
+SELECT service_id, metric_no, period_end, coalesce(reason, 'denominator_not_positive') AS reason,
+    published_at AS holds_from,
+    CASE WHEN next_at IS NOT NULL THEN greatest(published_at, next_at) END AS holds_until,
+    TRUE AS keep_if_empty
+FROM outcomes LEFT JOIN valued USING (year_end_no, metric_no)
+WHERE reason IS NOT NULL OR NOT condition_met
+"""
+
+# From the first figure of the year until a publication stated all inputs.
+_ABSENT_UNTIL_COMPLETE = """
+SELECT service_id, metric_no, period_end, 'completed_after_as_of',
+    published_at, least(complete_at, next_at), FALSE
+FROM outcomes JOIN valued USING (year_end_no, metric_no) WHERE condition_met
+"""
+
+# From then on until the last revision: an earlier value is not served, nor the later one.
+_ABSENT_UNTIL_REVISED = """
+SELECT service_id, metric_no, period_end, 'revised_after_as_of',
+    greatest(complete_at, published_at), least(current_at, next_at), FALSE
+FROM outcomes JOIN valued USING (year_end_no, metric_no) WHERE condition_met
+"""
+
+# Before any full year is published: the issuer is covered and has no value.
+_ABSENT_BEFORE_FIRST_YEAR = """
+SELECT * FROM (
+    WITH first_years AS (
+        SELECT service_id, min(published_at) AS first_year_at FROM candidates GROUP BY service_id
+    ), issuer_metrics AS (
+        SELECT issuers.*, metric_no, first_year_at
+        FROM issuers CROSS JOIN needs LEFT JOIN first_years USING (service_id)
+    )
+    SELECT service_id, metric_no, first_figure.period_end, 'input_not_reported',
+        first_figure.published_at, least(first_short_period.published_at, first_year_at), FALSE
+    FROM issuer_metrics
+    UNION ALL
+    SELECT service_id, metric_no, first_short_period.period_end, 'short_period',
+        first_short_period.published_at, first_year_at, FALSE
+    FROM issuer_metrics WHERE first_short_period IS NOT NULL
+)
+"""
+
+ABSENT = f"""
+SELECT service_id, {_SLUGS}[metric_no + 1] AS metric, period_end, reason, holds_from, holds_until
+FROM (
+    {_ABSENT_FOR_THE_YEAR} UNION ALL {_ABSENT_UNTIL_COMPLETE} UNION ALL {_ABSENT_UNTIL_REVISED}
+    UNION ALL {_ABSENT_BEFORE_FIRST_YEAR}
+)
+WHERE keep_if_empty OR holds_until IS NULL OR holds_from < holds_until
+ORDER BY service_id, metric, period_end, holds_from
+"""
