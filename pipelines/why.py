@@ -71,10 +71,10 @@ _VALUES: Mapping[RecordTable, str] = {
 # shown as the value, and the keys of parties, which can be names.
 _NOT_SHOWN = ("service_id", "series", "indicator", "ocid", "party_key", "id_value")
 _ABSENT = {
-    "completed_after_as_of": "an input was first published after that day",
-    "revised_after_as_of": "all inputs were published, but one has been revised since",
+    "completed_after_as_of": "a publication stated all inputs only after that day",
+    "revised_after_as_of": "a publication had stated all inputs, but one has been revised since",
     "input_not_reported": "an input was never published, or has been withdrawn",
-    "inputs_not_comparable": "its inputs do not come from publications that can be compared",
+    "inputs_not_comparable": "no publication states the values of today together",
     "mixed_currency": "its inputs were published, but not all in one currency",
     "short_period": "it needs a full year, and the published period has another length",
     "denominator_not_positive": "its denominator is not above zero",

@@ -17,7 +17,7 @@ from warehouse.contract.json_schema import (
     type_schema,
 )
 from warehouse.exports.published import Artifact, Failed
-from warehouse.methodology.metrics import AbsentReason
+from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
 from warehouse.read.crosswalk import ID_TYPES
 
 _NOTICE = "Licence-clean research data. No natural-person data."
@@ -49,7 +49,9 @@ def _envelope(row: str, member: str = "data", **extra: Schema) -> Schema:
 
 _NUMBER = {"type": "integer", "minimum": 0, "examples": [0]}
 _LEFT_OUT = object_schema(
-    dict.fromkeys(get_args(AbsentReason), _NUMBER), "Issuers left out, by reason."
+    dict.fromkeys(get_args(AbsentReason), _NUMBER),
+    "Issuers left out, by reason. A pinned answer has the reasons that its build distinguished.",
+    optional=LATER_REASONS,
 )
 
 

@@ -20,6 +20,8 @@ AbsentReason = Literal[
     "mixed_currency",
     "short_period",
 ]
+# Reasons that builds of the mart's layout 7 do not have.
+LATER_REASONS: tuple[AbsentReason, ...] = ("inputs_not_comparable",)
 
 METRIC_SET = "metrics-v1"
 # Days of a full year, first and last included: financial years of 52 and 53 weeks count.

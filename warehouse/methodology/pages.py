@@ -64,41 +64,53 @@ _LAST_YEAR = {
 }
 _DAYS = 365
 
-YEARS = """\
-A full year has 350 to 380 days. All inputs of a value have the same basis and the same currency;
-flows cover the same days, balances are those of the last day. Nothing is annualised, converted or
-assumed to be zero. Last year is the year that ends the day before this one starts; a balance of
-last year is the one on that day.
+YEARS = f"""\
+A full year has {metrics.SHORTEST_YEAR} to {metrics.LONGEST_YEAR} days. All inputs of a value have
+the same basis and the same currency; flows cover the same days, balances are those of the last
+day. Nothing is annualised, converted or assumed to be zero. Last year is the year that ends the
+day before this one starts; a balance of last year is the one on that day.
+
+All inputs come from one publication that states every one of them with the value it has today: a
+report together with its comparative columns. Which publication that is never changes a value, only
+its source: it is the newest on the first day on which there is one. A figure that contradicts
+others of its own publication is no input. A figure of last year may come from another publication
+if it was never restated, and if both publications state the line by the same element of the
+taxonomy and in the purchasing power of the same day (IAS 29).
 
 If an issuer reports a year more than once, in several currencies, on several bases or with
-different first days, one statement of it is used. It is chosen in this order:
+different first days, one of them is used. It is chosen in this order:
 
 1. a consolidated basis before any other;
-2. then the one whose inputs were complete first;
+2. then the one all of whose inputs a publication stated first;
 3. then the one with most figures on the day on which anything of the year was first published;
 4. then the one in whose currency the issuer had published most figures by that day.
 
 Only figures of line items that some metric needs are counted. Remaining ties are decided by the
 first day of the year, then alphabetically. Nothing published later can change the choice for
-an earlier day, unless the chosen statement is withdrawn."""
+an earlier day, unless the chosen figures are withdrawn or no longer stated together."""
 
-AS_OF = """\
-For each issuer and metric the year is the latest one of which any input was published by `as_of`.
-Its value is returned only if every input had, by then, the value it has today. Otherwise the value
-is left out; it is never replaced by an older year:
+AS_OF = f"""\
+The year is the issuer's latest one of which any figure was published by `as_of`, whether or not
+the metric needs that figure. Its value is returned only if a publication had, by then, stated
+every input with the value it has today. Otherwise the value is left out; it is never replaced by
+an older year:
 
 | reason | the value is left out because |
 |---|---|
-| `completed_after_as_of` | an input was first published after `as_of` |
-| `revised_after_as_of` | all inputs were published, but one has been revised since |
+| `completed_after_as_of` | a publication stated all inputs only after `as_of` |
+| `revised_after_as_of` | a publication had stated all inputs, but one has been revised since |
 | `input_not_reported` | an input was never published, or has been withdrawn |
+| `inputs_not_comparable` | all inputs are published, but no publication states their values of \
+today together, or one contradicts its own publication |
 | `mixed_currency` | its inputs were published, but not all in one currency |
 | `short_period` | the metric needs a full year, and the published period has another length |
 | `denominator_not_positive` | the condition above is not met |
 
 A figure without evidence of its publication date counts as not published. An issuer that has
 published no full year by `as_of` is counted too: under `short_period` if it has published a period
-of another length, otherwise under `input_not_reported`."""
+of another length, otherwise under `input_not_reported`. Twelve months that overlap a year which
+ends before them are no year while they have fewer than one in {metrics.STRAY_YEAR} of its line
+items: such periods are mistyped days, or the months up to the end of a quarter."""
 
 
 def metric_page(slug: str) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from warehouse.json_encoding import encode
 from warehouse.mart.row_json import NEVER
-from warehouse.methodology.metrics import AbsentReason
+from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
 from warehouse.read.crosswalk import organisation_id
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import Condition, RowPage, cap_at_today, equal, fetch_page
@@ -61,7 +61,9 @@ def _universe(build: Build, universe: list[Condition], as_of: date | None) -> di
     ranked = _count_issuers(build, "1", "metrics", [*universe, *_current_on(as_of)]).get(1, 0)
     absent = [*universe, *_absent_on(as_of)]
     by_reason = _count_issuers(build, "reason", "metrics_absent", absent)
-    left_out = {reason: by_reason.get(reason, 0) for reason in REASONS}
+    # An answer pinned to an older build has the bytes that it always had.
+    unknown = LATER_REASONS if build.metadata.get("layout") == "7" else ()
+    left_out = {reason: by_reason.get(reason, 0) for reason in REASONS if reason not in unknown}
     return {
         "covered": ranked + sum(left_out.values()),
         "ranked": ranked,

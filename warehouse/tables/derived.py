@@ -76,10 +76,11 @@ class Metric(SQLModel):
     period_start: date = column("First day of the year.", "2018-01-01", identity=5)
     period_end: date = column("Last day of the year.", "2018-12-31", identity=6)
     published_at: date = column(
-        "Day on which any of its inputs for this year was first published.", "2019-03-29"
+        "Day on which any figure of this year was first published.", "2019-03-29"
     )
     available_at: date = column(
-        "Day from which every input had its present value: the metric is final since then.",
+        "Day from which a publication had stated every input with its present value: the metric "
+        "is final since then.",
         "2019-03-29",
     )
     answers_from: date = column(
@@ -94,7 +95,8 @@ class Metric(SQLModel):
     methodology_ref: str = column("Methodology page of the formula.", "metrics-v1/net_margin")
     inputs: str = column(
         "The figures it was computed from, as JSON: fact_id, line_item, value, period_end, "
-        "vintage, available_at, source_ref.",
+        "vintage and available_at of the fact, and as source_ref the location in the publication "
+        "that states it together with the others.",
         '[{"fact_id":"…","line_item":"profit","value":12}]',
     )
     license_class: LicenseClass = column(
@@ -126,7 +128,7 @@ class MetricAbsent(SQLModel):
 
     Like a value, it holds for an interval of ``as_of`` days; for a past ``as_of`` the reason may
     be that the year was revised or completed later. Issuers that have published figures, but no
-    input of any full year yet, have rows here too: for a metric and a day, every issuer covered
+    full year yet, have rows here too: for a metric and a day, every issuer covered
     has exactly one row, here or among the values.
     """
 
