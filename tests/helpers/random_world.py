@@ -39,21 +39,25 @@ def day(random: Random) -> date:
 
 
 def facts_of(random: Random) -> list[dict[str, Any]]:
-    """Return figures with several vintages each, on random days."""
+    """Return figures with several vintages each, in filings on random days."""
+    filings = [
+        (issuer, year, number, day(random))
+        for issuer in ISSUERS
+        for year in (2015, 2016, 2017)
+        for number in range(random.randrange(1, 4))
+    ]
     return [
         fact(
             str(random.randrange(10**15) / Decimal(100)),
             item=item,
             year=year,
             issuer=issuer,
-            available_at=day(random),
-            publication=f"p{number}",
-            document=f"d{number}",
+            available_at=filed,
+            publication=f"p{year}-{number}",
+            document=f"d{year}-{number}",
         )
-        for issuer in ISSUERS
+        for issuer, year, number, filed in filings
         for item in ITEMS
-        for year in (2015, 2016, 2017)
-        for number in range(random.randrange(1, 4))
     ]
 
 

@@ -249,11 +249,10 @@ def test_a_figure_that_contradicts_its_own_filing_is_no_input() -> None:
 
 
 def test_the_source_of_an_input_is_the_first_publication_with_all_current_values() -> None:
-    later = {"source_ref": "a repetition"}
     rows = [
         *margin(MARCH, "3", "10", source_ref="the old values"),
         *margin(MAY, "4", "10", source_ref="the new values"),
-        *margin(NEXT_MARCH, "4", "10", **later),
+        *margin(NEXT_MARCH, "4", "10", source_ref="a repetition"),
     ]
 
     (row,) = derived(rows)["metrics"].to_pylist()
