@@ -44,7 +44,7 @@ def facts_of(random: Random) -> list[dict[str, Any]]:
         (issuer, year, number, day(random))
         for issuer in ISSUERS
         for year in (2015, 2016, 2017)
-        for number in range(random.randrange(1, 4))
+        for number in range(random.randrange(2, 5))
     ]
     return [
         fact(
