@@ -79,6 +79,8 @@ class Source:
     is asked, as patterns. ``cadence`` says by which parts a source can be fetched, of days or of
     issuers; without it every fetch gets everything. ``rates`` are the most requests per second
     that a domain allows. ``tried`` is the day on which somebody last fetched it live with success.
+    ``new_within`` are the days within which its publisher has something new, as a rule: if the
+    newest publication is older, its freshness turns red.
 
     ``archives`` are the formats of archives that are themselves documents of the source, and that
     its parser opens; any other zip or gzip of a recording is unpacked. ``other_hosts`` publish
@@ -105,6 +107,7 @@ class Source:
     license_url: str | None = None
     world: World = "real"
     tried: date | None = None
+    new_within: int = 7
     archives: frozenset[Archive] = frozenset()
     other_hosts: tuple[str, ...] = ()
     lookups: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from assets.filings.places import MARKET_MEANINGS, MARKETS
 from assets.ingest.sources import SOURCES
 from assets.source import Source
 from pipelines.sources import declared, state_of
+from quality.floors import DAYS_SINCE_NEW, FLOORS, MEANINGS
 from quality.left_out import MAX_ROWS
 from quality.personal_data_audit import PERSONAL_DATA_RULES
 from warehouse.contract.body_schemas import ROW_SCHEMAS
@@ -123,8 +124,28 @@ def methodology() -> str:
         f"### When a month was known\n\n{methodology_pages.CLOSING}",
         f"### How a process is read\n\n{methodology_pages.READING}",
         f"### Figures\n\n{methodology_pages.FIGURES}",
+        "## Quality floors",
+        "Measured for every build and served by `/v1/quality`. A floor that only our own mistake "
+        "can miss stops the publication; one that measures a source turns red, and its data is "
+        "published. What cannot be measured is UNMEASURED, which is never a pass.",
+        _table(("metric", "datasets", "what is measured", "floor", "stops"), _floors()),
     )
     return "\n\n".join(parts) + "\n"
+
+
+def _floors() -> Iterator[tuple[str, ...]]:
+    for metric in dict.fromkeys(floor.metric for floor in FLOORS):
+        floor = next(each for each in FLOORS if each.metric == metric)
+        amount = f"{floor.floor * 100:f}".rstrip("0").rstrip(".") + " %"
+        if metric == DAYS_SINCE_NEW:
+            amount = "the days of [each source](sources.md)"
+        yield (
+            f"`{metric}`",
+            ", ".join(dict.fromkeys(each.sku for each in FLOORS if each.metric == metric)),
+            MEANINGS[metric],
+            f"{'at most' if floor.is_maximum else 'at least'} {amount}",
+            "yes" if floor.blocks else "no",
+        )
 
 
 def operating() -> str:
@@ -142,11 +163,16 @@ def sources() -> str:
         _GENERATED,
         "`sankofa sources` lists them with what your installation has of each. *Working*: somebody "
         "fetched it with success; *untried*: nobody has yet; *refused*: its licence does not "
-        "permit serving it, so no request is sent. [operating.md](operating.md#live-sources) "
+        "permit serving it, so no request is sent. *New within*: the days within which its "
+        "publisher has something new, as a rule; if its newest publication is older, the quality "
+        "report shows its freshness red. [operating.md](operating.md#live-sources) "
         "describes live fetching, [add-a-source.md](add-a-source.md) how to add a source, and "
         "[add-a-portal.md](add-a-portal.md) and [add-an-exchange-list.md](add-an-exchange-list.md) "
         "how to add an OCDS portal or an exchange list without code.",
-        _table(("key", "what it is", "licence", "tables", "state"), map(_source, SOURCES)),
+        _table(
+            ("key", "what it is", "licence", "tables", "new within", "state"),
+            map(_source, SOURCES),
+        ),
         "## What is requested",
         "Names in braces stand for what differs from request to request.",
         _table(("key", "fetched by", "requests", "at most"), map(_requests, SOURCES)),
@@ -196,7 +222,8 @@ def _source(source: Source) -> tuple[str, ...]:
     if source.license_url is not None:
         licence = f"[{licence}]({source.license_url})"
     tables = ", ".join(table.name for table in source.tables)
-    return f"`{source.key}`", source.title, licence, tables, state_of(source)
+    new_within = f"{source.new_within} days"
+    return f"`{source.key}`", source.title, licence, tables, new_within, state_of(source)
 
 
 def _requests(source: Source) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from assets.tenders.portals import Portal
 from pipelines.builds import ACCEPTED, COUNTS, LEFT_OUT, MEASURED, clear_unpublished
 from quality.audit import audit
 from quality.data_docs import write_docs
+from quality.floors import with_freshness
 from quality.history import append_history
 from quality.left_out import accepted_shares
 from quality.personal_data_audit import leave_out_personal_data
@@ -103,6 +104,7 @@ class Publication:
     confirm_loss: str | None = None
     portals: tuple[Portal, ...] = tuple(PORTALS.values())
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
+    new_within: Mapping[str, int] = field(default_factory=dict)
     derived: dict[str, pa.Table] = field(default_factory=dict)
     accepted: dict[str, Decimal] = field(default_factory=dict)
     report: Report | None = None
@@ -155,6 +157,7 @@ class Publication:
             previous=msgspec.json.decode(metadata[COUNTS]) if COUNTS in metadata else None,
             accepted=self.accepted,
             confirmed=self.confirm_loss or None,
+            floors=with_freshness(self.new_within),
         )
         if not self.report.ok:
             write_docs(self.report, snapshot.folder / "quality")

@@ -17,8 +17,10 @@ from assets.entities.derive import party_match_counts, same_as_counts
 from assets.ingest.assets import FRESHNESS_POLICY, table_key
 from assets.ingest.metadata import column_metadata
 from assets.ingest.resources import IngestResource
+from assets.ingest.sources import SOURCES
 from assets.source import Source
-from assets.tenders.portal_files import portals_of
+from assets.tenders.portal_files import own_portals, portals_of
+from assets.tenders.sources import portal_source
 from pipelines.builds import delete_old_versions, refuse_empty
 from pipelines.publication import Publication
 from quality.checks import check_results, check_specs
@@ -67,6 +69,8 @@ class Publishing(dg.ConfigurableResource[Any]):
 
     def publication(self, notice: str, confirm_loss: str) -> Publication:
         """Create a publication."""
+        files = [Path(file) for file in self.portal_files]
+        own = own_portals(files, (source.key for source in SOURCES))
         return Publication(
             self.marts,
             Path(self.work),
@@ -76,8 +80,9 @@ class Publishing(dg.ConfigurableResource[Any]):
             Path(self.docs),
             notice,
             confirm_loss or None,
-            portals_of(map(Path, self.portal_files)),
+            portals_of(files),
             self.withheld_key,
+            {source.key: source.new_within for source in (*SOURCES, *map(portal_source, own))},
         )
 
 

@@ -3,12 +3,12 @@
 A measurement is a statement over the tables of a snapshot that returns a row per ``scope``: with
 ``n_checked`` and ``n_passed``, of which the share is taken, or with a ``value``. If it returns no
 row there was nothing to check, and the floor is UNMEASURED. A floor that ``blocks`` stops the
-publication: only our own mistake can miss it. One that depends on how much or how often a source
-publishes does not: it turns red, and the data is published.
+publication: only our own mistake can miss it. One that depends on what, how much or how often a
+source publishes does not: it turns red, and the data is published.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context, Decimal
 from typing import Any
@@ -21,14 +21,16 @@ from warehouse.tables.operations import QualityMetric, QualityStatus
 # Placeholder in a statement for the time of the measurement.
 MEASURED_AT = "$measured_at"
 
-ALL, HALF = Decimal(1), Decimal("0.5")
+ALL, NEARLY_ALL, HALF = Decimal(1), Decimal("0.95"), Decimal("0.5")
+DAYS_SINCE_NEW = "days_since_new"
 
 
 @dataclass(frozen=True)
 class Floor:
     """One measurement and what passes: at least ``floor``, or at most if ``is_maximum``.
 
-    ``scope`` is that of the UNMEASURED row if there is nothing to check.
+    ``by_scope`` has other floors for some scopes. ``scope`` is that of the UNMEASURED row if
+    there is nothing to check.
     """
 
     sku: str
@@ -40,18 +42,45 @@ class Floor:
     unit: str = "share"
     is_maximum: bool = False
     blocks: bool = True
+    by_scope: Mapping[str, Decimal] = field(default_factory=dict)
 
-    def passes(self, value: Decimal) -> bool:
-        """Return whether a measured value passes."""
-        return value <= self.floor if self.is_maximum else value >= self.floor
+    def of(self, scope: str) -> Decimal:
+        """Return the floor of a scope."""
+        return self.by_scope.get(scope, self.floor)
 
+    def passes(self, value: Decimal, scope: str) -> bool:
+        """Return whether a measured value of a scope passes."""
+        return value <= self.of(scope) if self.is_maximum else value >= self.of(scope)
+
+
+# What each metric measures, for readers.
+MEANINGS = {
+    "provenance_complete": "rows with source, document, location, method and day of reading",
+    "licence_complete": "rows under a licence that permits serving them",
+    "key_unique": "rows of which no other has the same figure and vintage",
+    "one_value_per_period": "periods of a series with one value, on one base",
+    DAYS_SINCE_NEW: "age of the newest publication of a source: by its own date, else since we "
+    "first saw its content, never since we last read it",
+    "accounting_identity": "balance sheets that state assets, liabilities and equity, of which "
+    "assets equal the others (with temporary equity) to a thousandth, and none of which "
+    "contradicts its filing",
+    "core_items_reported": "issuers, banks and insurers aside, whose newest full year has "
+    "revenue, profit and total assets",
+    "buyer_stated": "releases that name their buyer",
+    "value_stated": "releases that state the value of the tender",
+    "parties_resolved": "parties that are known to be an organisation of the registers",
+    "no_contact_in_text": "releases without a contact in their texts",
+    "parties_established": "named parties that are established as organisations",
+    "values_known": "observations with a value",
+}
 
 _TABLES = {
     "AF-FUND": ("fundamentals",),
     "AF-TENDER": ("tender_releases", "tender_parties"),
     "AF-MACRO": ("macro_annual", "macro_series"),
 }
-_KEYS = {table.name: ", ".join((*table.identity, "vintage")) for table in RECORD_TABLES}
+_IDENTITIES = {table.name: table.identity for table in RECORD_TABLES}
+_KEYS = {name: ", ".join((*identity, "vintage")) for name, identity in _IDENTITIES.items()}
 _SERVED = ", ".join(f"'{name}'" for name in SERVED_LICENCES)
 _COMPLETENESS = {
     "provenance_complete": (
@@ -77,39 +106,74 @@ SELECT '{table}' AS scope, sum(occurrences) AS n_checked, count(*) AS n_passed
 FROM (SELECT count(*) AS occurrences FROM {table} GROUP BY {_KEYS[table]})"""
 
 
-def _days_since_new(table: str) -> str:
+def _one_value(table: str) -> str:
+    """Return SQL that counts the periods of each series that have one value."""
+    series = [name for name in _IDENTITIES[table] if name not in ("unit", "base_period")]
     return f"""
-SELECT source AS scope, date_diff('day', max(observed_at), {MEASURED_AT}) AS value,
-    count(*) AS n_checked, NULL AS n_passed
-FROM {table} GROUP BY source"""
+SELECT '{table}' AS scope, count(*) AS n_checked, count(*) FILTER (WHERE figures = 1) AS n_passed
+FROM (SELECT count(*) AS figures FROM {table} WHERE latest GROUP BY {", ".join(series)})"""
 
 
-# Assets must equal liabilities plus equity. A difference of up to a thousandth is due to rounding,
-# for example of amounts reported in millions.
+def _days_since_new(*tables: str) -> str:
+    """Return SQL that measures the age of the newest publication of each source.
+
+    A publication is as old as its own date: the day from which the public could read it, else the
+    day by which the publisher names it. If it has neither, the day on which we first saw its
+    content counts. A vintage is the first sighting of its content, so that reading the same again
+    makes nothing newer.
+    """
+    rows = " UNION ALL ".join(
+        f"SELECT source, available_at, publication, observed_at FROM {table} WHERE NOT withdrawn"
+        for table in tables
+    )
+    return f"""
+SELECT source AS scope, count(*) AS n_checked, NULL AS n_passed, greatest(0, date_diff('day', max(
+    coalesce(available_at, try_cast(left(publication, 10) AS DATE), CAST(observed_at AS DATE))
+), CAST({MEASURED_AT} AS DATE))) AS value
+FROM ({rows}) GROUP BY source"""
+
+
+# Assets must equal liabilities plus equity, with what stands between the two in US statements. A
+# difference of up to a thousandth is due to rounding, for example of amounts in millions. A side
+# that contradicts its own filing fails, whatever the sum.
 _BALANCED = """
 WITH balance AS (
-    SELECT service_id, unit, basis, period_end,
+    SELECT service_id, unit, basis, period_end, bool_or(conflicts_with IS NOT NULL) AS conflicts,
         max(value_reported) FILTER (WHERE line_item = 'total_assets') AS assets,
         max(value_reported) FILTER (WHERE line_item = 'total_liabilities') AS liabilities,
-        max(value_reported) FILTER (WHERE line_item = 'total_equity') AS equity
-    FROM fundamentals WHERE latest AND period_type = 'INSTANT' GROUP BY ALL
+        max(value_reported) FILTER (WHERE line_item = 'total_equity') AS equity,
+        coalesce(max(value_reported) FILTER (WHERE line_item = 'temporary_equity'), 0) AS temporary
+    FROM fundamentals WHERE latest AND period_type = 'INSTANT' AND line_item IN
+        ('total_assets', 'total_liabilities', 'total_equity', 'temporary_equity')
+    GROUP BY ALL
 )
 SELECT 'fundamentals' AS scope, count(*) AS n_checked, count(*) FILTER (
-    WHERE abs(CAST(assets - liabilities - equity AS DOUBLE)) <= abs(assets) / 1000
+    WHERE NOT conflicts
+        AND abs(CAST(assets - liabilities - equity - temporary AS DOUBLE)) <= abs(assets) / 1000
 ) AS n_passed
 FROM balance WHERE assets IS NOT NULL AND liabilities IS NOT NULL AND equity IS NOT NULL"""
 
-# Issuers whose newest full year has both revenue and profit.
+# Issuers whose newest full year has revenue, profit and total assets. Banks and insurers, which
+# report no revenue, are known by lines that only they have.
 _CORE_ITEMS = """
-WITH years AS (
-    SELECT service_id, period_end, bool_or(line_item = 'revenue') AS revenue,
-        bool_or(line_item = 'profit') AS profit
-    FROM fundamentals WHERE latest AND period_type = 'FY' GROUP BY ALL
+WITH lines AS (
+    SELECT service_id, bool_or(line_item IN ('deposits', 'premiums', 'claims'))
+        OR (bool_or(line_item = 'net_interest_income') AND bool_or(line_item = 'loans'))
+        AS is_financial,
+        max(period_end) FILTER (WHERE period_type = 'FY') AS year_end
+    FROM fundamentals WHERE latest GROUP BY ALL
+),
+newest AS (
+    SELECT service_id,
+        bool_or(line_item = 'revenue' AND period_type = 'FY') AS revenue,
+        bool_or(line_item IN ('profit', 'profit_attributable') AND period_type = 'FY') AS profit,
+        bool_or(line_item = 'total_assets') AS assets
+    FROM fundamentals JOIN lines USING (service_id)
+    WHERE latest AND NOT is_financial AND period_end = year_end GROUP BY ALL
 )
-SELECT 'issuers' AS scope, count(*) AS n_checked, count(*) FILTER (
-    WHERE revenue AND profit
-) AS n_passed
-FROM (FROM years QUALIFY period_end = max(period_end) OVER (PARTITION BY service_id))"""
+SELECT 'non-financial issuers' AS scope, count(*) AS n_checked,
+    count(*) FILTER (WHERE revenue AND profit AND assets) AS n_passed
+FROM newest"""
 
 FLOORS: tuple[Floor, ...] = (
     *(
@@ -124,23 +188,25 @@ FLOORS: tuple[Floor, ...] = (
         for table in tables
     ),
     *(
+        Floor("AF-MACRO", "uniqueness", "one_value_per_period", table, _one_value(table), ALL)
+        for table in _TABLES["AF-MACRO"]
+    ),
+    *(
         Floor(
-            *(sku, "freshness", "days_since_new", table, _days_since_new(table), Decimal(days)),
+            *(sku, "freshness", DAYS_SINCE_NEW, "sources", _days_since_new(*tables), Decimal(7)),
             unit="days",
             is_maximum=True,
             blocks=False,
         )
-        for sku, table, days in (
-            ("AF-FUND", "fundamentals", 14),
-            ("AF-TENDER", "tender_releases", 7),
-            # The World Bank revises its indicators each quarter.
-            ("AF-MACRO", "macro_annual", 120),
-            ("AF-MACRO", "macro_series", 7),
-        )
+        for sku, tables in (_TABLES | {"AF-TENDER": ("tender_releases",)}).items()
     ),
-    Floor("AF-FUND", "consistency", "accounting_identity", "fundamentals", _BALANCED, HALF),
     Floor(
-        *("AF-FUND", "coverage", "core_items_reported", "issuers", _CORE_ITEMS, HALF),
+        *("AF-FUND", "consistency", "accounting_identity", "fundamentals", _BALANCED, NEARLY_ALL),
+        blocks=False,
+    ),
+    Floor(
+        *("AF-FUND", "coverage", "core_items_reported", "non-financial issuers", _CORE_ITEMS),
+        Decimal("0.9"),
         blocks=False,
     ),
     *(
@@ -180,9 +246,19 @@ FLOORS: tuple[Floor, ...] = (
     Floor(
         *("AF-MACRO", "coverage", "values_known", "macro_series"),
         _share("macro_series", "value IS NOT NULL", "latest", "source"),
-        HALF,
+        NEARLY_ALL,
+        blocks=False,
     ),
 )
+
+
+def with_freshness(new_within: Mapping[str, int]) -> tuple[Floor, ...]:
+    """Return the floors with the days within which each source has something new, as a rule."""
+    days = {source: Decimal(number) for source, number in new_within.items()}
+    return tuple(
+        replace(floor, by_scope=days) if floor.metric == DAYS_SINCE_NEW else floor
+        for floor in FLOORS
+    )
 
 
 # Truncated, not rounded: one failing row among very many must never look like none.
@@ -218,8 +294,8 @@ def _measure_floor(
             scope=row["scope"],
             value=value,
             unit=floor.unit,
-            floor=floor.floor,
-            status=_status(floor, value),
+            floor=floor.of(row["scope"]),
+            status=_status(floor, value, row["scope"]),
             n_checked=_count(row, "n_checked"),
             n_passed=_count(row, "n_passed"),
             measured_at=measured_at,
@@ -227,10 +303,10 @@ def _measure_floor(
         )
 
 
-def _status(floor: Floor, value: Decimal | None) -> QualityStatus:
+def _status(floor: Floor, value: Decimal | None, scope: str) -> QualityStatus:
     if value is None:
         return "UNMEASURED"
-    return "PASS" if floor.passes(value) else "FAIL"
+    return "PASS" if floor.passes(value, scope) else "FAIL"
 
 
 def _value(row: dict[str, Any]) -> Decimal | None:

@@ -17,6 +17,8 @@ SOURCES = (
         _PUBLIC,
         Parser(2, companyfacts.parse),
         (FUNDAMENTALS,),
+        # Most issuers report each quarter.
+        new_within=100,
         base_url=fetch.API,
         fetch=fetch.companyfacts,
         other_hosts=("www.sec.gov",),
@@ -55,6 +57,7 @@ SOURCES = (
         "None stated: each report is under the terms of its issuer and register",
         Parser(2, xbrl_json.parse),
         (FUNDAMENTALS,),
+        new_within=100,
         base_url="https://filings.xbrl.org",
         fetch=fetch_xbrl.xbrl_filings,
         requests=("/api/filings?filter[country]={country}&page[number]={page}", "/{report}.json"),

@@ -18,6 +18,8 @@ SOURCES = (
         requests=("/v2/country/all/indicator/{indicator}?format=json&per_page=20000&page={page}",),
         rates={"worldbank.org": 2.0},
         license_url="https://datacatalog.worldbank.org/public-licenses#cc-by",
+        # Its indicators are revised each quarter.
+        new_within=120,
         archives=frozenset({"zip"}),
         # Its files, and older editions of two series, kept with their dates.
         other_hosts=(
@@ -64,6 +66,8 @@ SOURCES = (
         descriptions=Descriptions(fetch_alfred.series_of, fetch_alfred.described_headers),
         rates={"stlouisfed.org": 2.0},
         license_url="https://fred.stlouisfed.org/legal/",
+        # Of its series some are monthly.
+        new_within=45,
     ),
     Source(
         "h10",
@@ -77,5 +81,7 @@ SOURCES = (
         fetch=fetch.h10,
         requests=("/{cadence}.csv",),
         license_url="https://www.federalreserve.gov/disclaimer.htm",
+        # Released every Monday.
+        new_within=14,
     ),
 )

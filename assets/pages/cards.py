@@ -37,7 +37,9 @@ class Card:
 
 def _freshness(tables: tuple[str, ...], where: str = "TRUE") -> str:
     rows = " UNION ALL ".join(
-        f"SELECT source, available_at, observed_at FROM {table} WHERE {where}" for table in tables
+        "SELECT source, coalesce(available_at, try_cast(left(publication, 10) AS DATE)) "
+        f"AS available_at, observed_at FROM {table} WHERE NOT withdrawn AND {where}"
+        for table in tables
     )
     return f"""
 SELECT source AS name, count(*) AS n, max(available_at) AS available_at,

@@ -85,6 +85,7 @@ class PortalEntry(DeclaredTable, frozen=True, kw_only=True):
     publication: DeclaredText | None = None
     release_url: DeclaredText | None = None
     tried: date | None = None
+    new_within: Annotated[int, Meta(ge=1)] = 7
     quirks: Quirks = Quirks()
     notes: str = ""
 

@@ -48,6 +48,7 @@ def portal_source(entry: PortalEntry) -> Source:
         rates=_rates(entry),
         license_url=entry.licence.stated_at,
         tried=entry.tried,
+        new_within=entry.new_within,
         archives=_archives(entry),
         other_hosts=entry.hosts,
     )

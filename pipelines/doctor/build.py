@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipelines.builds import BEGIN, BuildInfo, builds_before_withheld, is_loaded, list_builds
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
+from pipelines.quality_report import current_quality
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
 from warehouse.record.erase import erasures, stored_rows
 from warehouse.record.store import Record
@@ -54,6 +55,21 @@ def refused_build(context: CheckContext) -> Iterator[Finding]:
             f"the last publication was refused: {failed[-1].read_text('utf-8').splitlines()[0]}",
             f"read {failed[-1]}, fix what it names, then `sankofa publish`",
         )
+
+
+def freshness(context: CheckContext) -> Iterator[Finding]:
+    """Check that every source has something new, as old as its publisher usually lets it get."""
+    if builds_at(context.settings.marts).current() is None:
+        return
+    for row in current_quality(context.settings):
+        if row.metric == "days_since_new" and row.status == "FAIL":
+            yield note(
+                "freshness",
+                f"{row.scope}: its newest publication was {row.value} days old when "
+                f"{row.data_version} was published, and {row.floor} are usual",
+                f"`sankofa ingest {row.scope} --live`; if nothing newer comes, look at the "
+                "publisher's page whether its address changed",
+            )
 
 
 def held_back(context: CheckContext) -> Iterator[Finding]:

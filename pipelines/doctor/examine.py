@@ -22,7 +22,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         settings.withheld_key,
         settings.setting_values,
     ),
-    "Build": (build.build, build.refused_build, build.held_back),
+    "Build": (build.build, build.refused_build, build.held_back, build.freshness),
     "Sources": (sources.sources, sources.failed_parsers),
 }
 

@@ -1,7 +1,7 @@
 """The audit: what must hold before a build is published, and how failures are described."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from assets.filings import companyfacts
 from assets.metrics.derive import metrics
 from quality.audit import audit
 from quality.checks import check_results, check_specs
-from quality.floors import FLOORS, measure
+from quality.floors import FLOORS, MEANINGS, measure, with_freshness
 from quality.history import append_history, history
 from quality.losses import is_loss
 from quality.report import Counts, Report
@@ -27,6 +27,7 @@ from tests.helpers.organisations import derive_organisations
 from tests.helpers.paths import REAL
 from tests.helpers.real_files import REAL_FILES, read_file
 from tests.helpers.real_files import load as load_real
+from tests.helpers.record_rows import series_row
 from tests.helpers.tenders import real
 from tests.helpers.unchecked import append_unchecked
 from warehouse.mart.tables import MART_TABLES
@@ -35,6 +36,8 @@ from warehouse.record.store import Record
 from warehouse.record.tables import (
     ENTITIES,
     FUNDAMENTALS,
+    MACRO_ANNUAL,
+    MACRO_SERIES,
     RECORD_TABLES,
     TENDER_PARTIES,
     TENDER_RELEASES,
@@ -145,22 +148,67 @@ def test_a_contact_left_in_a_text_is_found(record: Record, tmp_path: Path) -> No
     assert "no_contact_in_text is 0.5 share" in report.problems
 
 
-def test_a_floor_below_its_minimum_stops_the_build(record: Record, tmp_path: Path) -> None:
-    at_an_instant: dict[str, Any] = {
-        "period_start": None,
-        "period_type": "INSTANT",
-        "statement": "balance",
-    }
-    lines = {"total_assets": "100", "total_liabilities": "70", "total_equity": "10"}
-    rows = [fact(value, item=item, **at_an_instant) for item, value in lines.items()]
-    append(record, FUNDAMENTALS, facts(*rows), Load("test", ()))
+def balance(year: int, **lines: str) -> list[dict[str, Any]]:
+    """Return the lines of the balance sheet of a year."""
+    at_an_instant = {"period_start": None, "period_type": "INSTANT", "statement": "balance"}
+    return [
+        fact(value, item=item, year=year, **at_an_instant)  # type: ignore[arg-type]
+        for item, value in lines.items()
+    ]
+
+
+def measured(report: Report, metric: str) -> tuple[int | None, int | None, str]:
+    (row,) = [row for row in report.measurements if row.metric == metric]
+    return row.n_checked, row.n_passed, row.status
+
+
+def test_a_balance_sheet_that_does_not_add_up_turns_red_and_never_stops_the_build(
+    record: Record, tmp_path: Path
+) -> None:
+    right = {"total_assets": "100", "total_liabilities": "70", "total_equity": "30"}
+    rows = [
+        *balance(2015, **right),
+        *balance(2016, **(right | {"total_equity": "20", "temporary_equity": "10"})),
+        *balance(2017, **(right | {"total_equity": "10"})),
+        # No balance sheet with all three sides.
+        *balance(2018, total_assets="100", total_equity="10"),
+    ]
+    # It adds up, but contradicts another line of its filing.
+    in_conflict = balance(2019, **right)
+    in_conflict[0] |= {"conflicts_with": "liabilities_and_equity"}
+    append(record, FUNDAMENTALS, facts(*rows, *in_conflict), Load("test", ()))
 
     report = audited(record, tmp_path / "stage")
 
-    assert [str(failure) for failure in report.failures] == [
-        "fundamentals: AF-FUND consistency accounting_identity is 0 share; the floor is at least "
-        "0.5; fails for 1 row"
+    assert measured(report, "accounting_identity") == (4, 2, "FAIL")
+    assert report.ok
+
+
+def test_core_items_are_those_of_the_newest_full_year_and_not_asked_of_banks(
+    record: Record, tmp_path: Path
+) -> None:
+    def issuer(name: str, *items: str, year: int = 2018) -> list[dict[str, Any]]:
+        return [fact("1", issuer=name, item=item, year=year) for item in items]
+
+    whole = [
+        *issuer("DCWHOLE", "revenue", "profit_attributable"),
+        *(row | {"service_id": "DCWHOLE"} for row in balance(2018, total_assets="9")),
     ]
+    stopped = [*issuer("DCSTOPPED", "revenue", "profit", year=2017), *issuer("DCSTOPPED", "profit")]
+    bank = issuer("DCBANK", "profit", "premiums")
+    append(record, FUNDAMENTALS, facts(*whole, *stopped, *bank), Load("test", ()))
+
+    report = audited(record, tmp_path / "stage")
+
+    assert measured(report, "core_items_reported") == (2, 1, "FAIL")
+    assert report.ok
+
+
+def test_only_floors_that_our_own_mistake_can_miss_stop_a_build() -> None:
+    assert {floor.dimension for floor in FLOORS if floor.blocks} == {
+        *("completeness", "uniqueness", "privacy")
+    }
+    assert {floor.metric for floor in FLOORS} == set(MEANINGS)
 
 
 def test_a_floor_that_finds_nothing_is_unmeasured_and_never_a_pass(
@@ -176,16 +224,66 @@ def test_a_floor_that_finds_nothing_is_unmeasured_and_never_a_pass(
     assert {(row.status, row.value) for _, row in measured} == {("UNMEASURED", None)}
 
 
+def ages(report: Report) -> dict[str, tuple[Decimal | None, Decimal | None, str]]:
+    """Return the age of each source, its floor and its status."""
+    return {
+        row.scope: (row.value, row.floor, row.status)
+        for row in report.measurements
+        if row.metric == "days_since_new" and row.value is not None
+    }
+
+
 def test_a_source_that_was_silent_turns_red_and_does_not_stop_the_build(
     record: Record, tmp_path: Path
 ) -> None:
+    # Published in March 2019 and read in January 2026: the age is that of the filing.
     append(record, FUNDAMENTALS, facts(fact()), Load("test", ()))
 
     report = audited(record, tmp_path / "stage")
 
-    (fresh,) = [row for row in report.measurements if row.metric == "days_since_new" and row.value]
-    assert (fresh.scope, fresh.value, fresh.status) == ("test", Decimal(318), "FAIL")
+    published = next(iter(facts(fact()).to_pylist()))["available_at"]
+    days = Decimal((MOMENT.date() - published).days)
+    assert ages(report) == {"test": (days, Decimal(7), "FAIL")}
     assert report.ok
+
+
+def test_the_age_of_a_source_is_that_of_its_newest_publication_in_all_its_tables(
+    record: Record, tmp_path: Path
+) -> None:
+    read = datetime(2026, 11, 14, tzinfo=UTC)
+
+    def observed(day: date, **others: Any) -> dict[str, Any]:
+        shared = {"source": "both", "observed_at": read, "document": str(others)}
+        return series_row("1", day, **(shared | others))
+
+    def annual(year: int, **others: Any) -> dict[str, Any]:
+        row = observed(date(year, 12, 31), available_at=None, **others)
+        del row["series"], row["series_type"], row["frequency"]
+        return row | {"indicator": "X"}
+
+    load(record, MACRO_SERIES, observed(date(2026, 1, 1), available_at=date(2026, 1, 2)))
+    # Without a day, but named by one; and with neither: then the first sight of it counts.
+    load(record, MACRO_ANNUAL, annual(2024, publication="2026-10-16"))
+    load(record, MACRO_ANNUAL, annual(2023, publication="autumn", source="undated"))
+
+    report = audited(
+        record, tmp_path / "stage", floors=with_freshness({"both": 30, "undated": 120})
+    )
+
+    assert ages(report) == {
+        "both": (Decimal(30), Decimal(30), "PASS"),
+        "undated": (Decimal(1), Decimal(120), "PASS"),
+    }
+    assert report.ok
+
+
+def test_reading_the_same_again_makes_a_source_no_fresher(record: Record, tmp_path: Path) -> None:
+    for day in ("2026-06-01", "2026-11-14"):
+        read = datetime.fromisoformat(day).replace(tzinfo=UTC)
+        found = {"available_at": read.date(), "publication": day, "observed_at": read}
+        load(record, MACRO_SERIES, series_row("1", date(2026, 5, 1), source="h10", **found))
+
+    assert ages(audited(record, tmp_path / "stage"))["h10"][0] == Decimal(167)
 
 
 def test_one_row_among_very_many_is_never_rounded_away(tmp_path: Path, record: Record) -> None:

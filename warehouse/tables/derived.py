@@ -158,7 +158,7 @@ class SharedFact(SQLModel):
     value: Decimal | None = column("The value, digit for digit.", Decimal("20.1234"))
     unit: str | None = column("Its unit.", "ZAR")
     base_period: str | None = column(
-        "Base of an index; null if there is none.", "2010=100", since="0.2.0"
+        "Base of an index; null if there is none.", "2010=100", since="0.1.0"
     )
     period_end: date | None = column("Last day of the period.", "2024-06-28")
     period_type: str = column("Cadence, or frequency of a series.", "daily")
