@@ -88,7 +88,8 @@ MACRO = Endpoint(
     "/v1/macro",
     "Macroeconomic figures",
     "Series mode if `series` or `as_of` is sent: point-in-time series without look-ahead. "
-    "Otherwise annual mode: annual indicators by `country` and `indicator`.",
+    "Otherwise annual mode: annual indicators by `country` and `indicator`, as they stand today; "
+    "their release dates are not documented, so that no `as_of` can be answered for them.",
     "Macro",
     "macro",
     (

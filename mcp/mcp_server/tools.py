@@ -183,8 +183,9 @@ TOOLS: Mapping[str, Tool] = {
             "or as_of: observations of series in the vintage known on as_of, with no look-ahead; "
             "series_type and frequency belong to this mode. Otherwise annual indicators by country "
             "and indicator (such as NY.GDP.MKTP.CD) as they stand today: they have no evidenced "
-            "release date and so no as_of. from and to bound the end of the period, in annual mode "
-            "also as years. Nothing is interpolated." + _ALWAYS + _BOUNDED,
+            "release date, so what they were known to be on a past day cannot be answered; never "
+            "report today's figure as known then. from and to bound the end of the period, in "
+            "annual mode also as years. Nothing is interpolated." + _ALWAYS + _BOUNDED,
             "Macro",
             (
                 *(p.COUNTRY_ANY, p.INDICATOR, p.SERIES, p.SERIES_TYPE, p.FREQUENCY, p.AS_OF),

@@ -245,8 +245,24 @@ def test_macro_indicator_belongs_to_annual_mode(api: Contract) -> None:
     code = api.get("/v1/macro").rows[0]["indicator"]
     rows = api.get(f"/v1/macro?indicator={code}&country=ZA").rows
     assert rows and {row["indicator"] for row in rows} == {code}
-    crossed = api.problem(f"/v1/macro?indicator={code}&as_of={DAY}", 400, "parameter_conflict")
+    crossed = api.problem(f"/v1/macro?indicator={code}&series=X", 400, "parameter_conflict")
     assert crossed["parameter"] == "indicator"
+
+
+def test_what_an_annual_indicator_was_on_a_day_is_refused_in_words_nobody_can_mistake(
+    api: Contract,
+) -> None:
+    question = f"/v1/macro?indicator=NY.GDP.MKTP.CD&country=ZA&as_of={DAY}"
+    refused = api.problem(question, 400, "parameter_conflict")
+    assert (refused["parameter"], refused["answerable"]) == ("indicator", False)
+    assert f"must not be presented as known on {DAY}" in refused["detail"]
+    assert "leave out" not in refused["detail"].lower()
+    # What can be asked instead has an answer for that day.
+    for series in refused["series_with_as_of"]:
+        assert api.get(f"/v1/macro?series={series}&as_of={DAY}").rows
+    assert refused["series_with_as_of"]
+    nowhere = api.problem(question.replace("=ZA", "=AQ"), 400, "parameter_conflict")
+    assert nowhere["series_with_as_of"] == [] and "No series of AQ" in nowhere["detail"]
 
 
 def test_macro_series_is_a_key_of_series_mode(api: Contract) -> None:

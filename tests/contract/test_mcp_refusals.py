@@ -52,6 +52,7 @@ def no_traceback(agents: Agents) -> Any:
         ("get_fundamentals", {"service_id": "DCA1", "line_items": [1]}, "invalid", "line_items"),
         ("get_entity", {}, "missing", "service_id"),
         ("get_macro", {"series": "FX.EUR.ZAR", "indicator": "X"}, "conflict", "indicator"),
+        ("get_macro", {"indicator": "X", "as_of": "2024-06-30"}, "conflict", "indicator"),
         ("get_macro", {"frequency": "daily"}, "conflict", "frequency"),
         ("get_macro", {"series": "A", "from": "2020"}, "invalid", "from"),
         ("search_tenders", {"from": "2020-01-02", "to": "2020-01-01"}, "conflict", "from"),

@@ -49,8 +49,8 @@ def alfred_intervals(path: Path) -> Iterator[Interval]:
                 yield period, date.fromisoformat(start), until, value
         return
     for entry in json.loads(path.read_text()).get("observations", []):
-        start, end = (date.fromisoformat(entry[f"realtime_{side}"]) for side in ("start", "end"))
-        yield entry["date"], start, end, entry["value"]
+        first, last = (date.fromisoformat(entry[f"realtime_{side}"]) for side in ("start", "end"))
+        yield entry["date"], first, last, entry["value"]
 
 
 def test_on_the_first_and_last_day_of_every_interval_of_alfred_its_value_is_the_answer(

@@ -5,14 +5,21 @@ from datetime import date
 from typing import Any
 
 from warehouse.contract.parameter_types import Day, year_as_day
-from warehouse.contract.problems import check_date_order, conflicting_parameters, invalid_parameter
+from warehouse.contract.problems import (
+    check_date_order,
+    conflicting_parameters,
+    invalid_parameter,
+    unanswerable_as_of,
+)
 from warehouse.contract.tier_cap import row_limit
-from warehouse.read.macro import annual, series_known
+from warehouse.read.macro import annual, series_known, series_names
 from warehouse.read.mart import Mart
 from warehouse.read.rows import RowPage
 from warehouse.tiers import Tier
 
 _SERIES_ONLY = ("series_type", "frequency")
+# How many series a refusal names as what can be asked instead.
+_SERIES_NAMED = 10
 
 
 def is_series_mode(parameters: Mapping[str, Any]) -> bool:
@@ -30,7 +37,8 @@ def macro_rows(mart: Mart, parameters: Mapping[str, Any], tier: Tier) -> tuple[R
 
 
 def _series(mart: Mart, parameters: Mapping[str, Any], tier: Tier) -> tuple[RowPage, int]:
-    _refuse_other_mode(parameters, ("indicator",), "annual mode: leave out series and as_of")
+    if parameters["indicator"] is not None:
+        _refuse_indicator(mart, parameters)
     from_, to = _day(parameters, "from"), _day(parameters, "to")
     check_date_order(from_, to)
     limit = row_limit(tier, parameters["limit"])
@@ -47,6 +55,16 @@ def _annual(mart: Mart, parameters: Mapping[str, Any], tier: Tier) -> tuple[RowP
     check_date_order(from_, to)
     limit = row_limit(tier, parameters["limit"])
     return annual(mart, parameters["country"], parameters["indicator"], from_, to, limit), limit
+
+
+def _refuse_indicator(mart: Mart, parameters: Mapping[str, Any]) -> None:
+    """Refuse an annual indicator, of which nobody knows what was public on a day."""
+    as_of, country = parameters["as_of"], parameters["country"]
+    if as_of is None:
+        detail = "indicator names an annual indicator and series a series: ask for one of them."
+        raise conflicting_parameters("indicator", detail)
+    series = series_names(mart, country, as_of, _SERIES_NAMED)
+    raise unanswerable_as_of(parameters["indicator"], as_of, country, series)
 
 
 def _refuse_other_mode(parameters: Mapping[str, Any], names: tuple[str, ...], mode: str) -> None:

@@ -3,7 +3,7 @@
 Both surfaces use the same codes and the same words.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -36,7 +36,9 @@ PROBLEMS: dict[str, ProblemType] = {
     ),
     "parameter_repeated": ProblemType(400, "A parameter was sent more than once", "Send it once."),
     "parameter_conflict": ProblemType(
-        400, "Conflicting parameters", "Leave one out, as `detail` says."
+        400,
+        "Conflicting parameters",
+        "`detail` says why no answer has both, and what to ask instead.",
     ),
     "limit_above_ceiling": ProblemType(
         400, "The limit is above the ceiling", "Ask for at most `maximum` rows at a time."
@@ -127,6 +129,33 @@ def check_data_version(version: str | None) -> None:
 def conflicting_parameters(name: str, detail: str) -> Problem:
     """Return the problem of parameters that exclude each other."""
     return Problem("parameter_conflict", detail, parameter=name)
+
+
+def unanswerable_as_of(
+    indicator: str, as_of: date, country: str | None, series: Sequence[str]
+) -> Problem:
+    """Return the problem of asking what an annual indicator was known to be on a day.
+
+    ``series`` are some that have dated vintages, of the country if one is given.
+    """
+    where = f" of {country.upper()}" if country else ""
+    instead = (
+        f"Series{where} with dated vintages take as_of: {', '.join(series)}."
+        if series
+        else f"No series{where} with dated vintages was published by then."
+    )
+    return Problem(
+        "parameter_conflict",
+        f"What {indicator[:_LONGEST_ECHO]} was known to be on {as_of} cannot be answered: its "
+        "source documents no release dates, so no value of it is known to have been public on "
+        "that or any other past day. The same question without as_of is another question: its "
+        f"answer is today's figure, revised since, and must not be presented as known on {as_of}. "
+        f"{instead}",
+        parameter="indicator",
+        as_of=as_of.isoformat(),
+        answerable=False,
+        series_with_as_of=list(series),
+    )
 
 
 def missing_parameter(name: str, expected: str) -> Problem:

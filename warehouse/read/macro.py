@@ -3,7 +3,16 @@
 from datetime import date
 
 from warehouse.read.mart import Mart
-from warehouse.read.rows import RowPage, between, equal, fetch_page, in_country, known_on, latest_on
+from warehouse.read.rows import (
+    RowPage,
+    between,
+    equal,
+    fetch_page,
+    fetch_rows,
+    in_country,
+    known_on,
+    latest_on,
+)
 
 
 def series_known(
@@ -53,3 +62,11 @@ def annual(
         *between("period_end", from_, to),
     ]
     return fetch_page(mart.build(), "macro_annual", where, limit)
+
+
+def series_names(mart: Mart, country: str | None, as_of: date, limit: int) -> list[str]:
+    """Return series of which something was known on ``as_of``, by name, at most ``limit``."""
+    where = [*in_country(country), *known_on(as_of)]
+    build = mart.build()
+    rows = fetch_rows(build, "DISTINCT series", "macro_series", where, "series", limit)
+    return [series for (series,) in rows]
