@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from warehouse.record.landing import Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.settings import Settings, read_settings, variable_of
+from warehouse.tables import QualityMetric
 
 H10 = b"Date,Country,Exchange rate\n2024-01-01,South Africa,18.8\n"
 
@@ -57,11 +59,25 @@ def healthy(home: Path, healthy_home: Path) -> Path:
     return home
 
 
-def published(settings: Settings, moment: datetime, notice: str = NOTICE) -> None:
+def published(settings: Settings, moment: datetime, notice: str = NOTICE, age: int = 10) -> None:
     """Publish one fact as if at a moment, and create a key."""
     record = Record(settings.record)
     load(record, FUNDAMENTALS, fact("1"))
-    measurements = json.dumps([{"measured_at": moment.isoformat()}])
+    fresh = QualityMetric(
+        sku="AF-FUND",
+        dimension="freshness",
+        metric="days_since_new",
+        scope="sec-companyfacts",
+        value=Decimal(age),
+        unit="days",
+        floor=Decimal(100),
+        status="PASS" if age <= 100 else "FAIL",
+        n_checked=1,
+        n_passed=None,
+        measured_at=moment,
+        data_version="20261114.1",
+    )
+    measurements = f"[{fresh.model_dump_json()}]"
     publish(record, settings.marts, notice, export=lambda *_: {"measured": measurements})
     create_key(KeyStore(settings.keys), "starter")
 
@@ -89,6 +105,15 @@ def faults(*words: str) -> dict[str, str]:
 
 def test_nothing_is_wrong_with_a_healthy_installation(healthy: Path) -> None:
     assert faults() == {}
+
+
+def test_a_source_with_nothing_new_is_named_and_is_no_fault(home: Path) -> None:
+    published(settings_of(home), datetime.now(UTC) - timedelta(hours=1), age=120)
+    status, findings = run_doctor()
+    (found,) = [item for item in findings if item["subject"] == "freshness"]
+    assert (status, found["state"]) == (0, "note")
+    assert "sec-companyfacts: its newest publication was 120 days old" in found["says"]
+    assert "100 are usual" in found["says"]
 
 
 def test_a_person_sees_each_area_and_the_sum(healthy: Path) -> None:
