@@ -20,7 +20,7 @@ from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
 from assets.filings.figures import Reading, of_line, settle, unit_of
 from assets.filings.line_items import BY_ELEMENT, STANDARDS, Place, TaxonomyElement
 from assets.filings.measuring_units import date_measuring_units
-from assets.filings.periods import period_type, years_of
+from assets.filings.periods import end_labels, fiscal_label, period_type, years_of
 from assets.filings.restatements import without_echoes, without_written_roundings
 from assets.filings.signs import mark_wrong_signs
 from assets.filings.wholes import showing, without_narrower, without_refuted
@@ -35,6 +35,7 @@ from assets.parsing.strict import (
 )
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.tables.fundamentals import PeriodType
 
 _CIK = re.compile(r"[0-9]{1,10}")
 
@@ -54,7 +55,6 @@ class Fact:
     end: date
     filed: date
     accession: str
-    label: str | None
 
     @property
     def taxonomy(self) -> str:
@@ -124,7 +124,6 @@ def _fact(element: TaxonomyElement, unit: str, location: str, record: object) ->
         end,
         filed,
         _read_member("accn", _accession, fact),
-        _label(fact),
     )
 
 
@@ -156,15 +155,6 @@ def _accession(value: object) -> str:
     return value
 
 
-def _label(fact: dict[str, Any]) -> str | None:
-    """Return the filing's own label of its period, if any: FY2018, Q1 FY2019."""
-    # fy and fp describe the filing, not the fact: a label for readers, and never an identity.
-    year, part = fact.get("fy"), fact.get("fp")
-    if not isinstance(year, Decimal) or not isinstance(part, str) or not part.isalnum():
-        return None
-    return f"FY{year}" if part == "FY" else f"{part} FY{year}"
-
-
 class _Company(msgspec.Struct):
     cik: int | str
     # Raw: most elements are no line items, and stay undecoded.
@@ -194,6 +184,7 @@ def parse(document: Document, body: bytes) -> Parsed:
         for fact in facts
         if fact.start is not None
     }
+    labels = end_labels(period_types.items())
     standards = _standards(facts)
     readings: list[Reading] = []
     for fact in facts:
@@ -203,7 +194,7 @@ def parse(document: Document, body: bytes) -> Parsed:
             parsed.reject(FUNDAMENTALS, document, fact.location, reason)
         elif standard is not None:
             readings.extend(
-                _reading(document, service_id, fact, place, standard, period_types)
+                _reading(document, service_id, fact, place, standard, period_types, labels)
                 for place in fact.element.places
             )
     # In this order: parts first, which are no roundings of a total; then roundings, or the elements
@@ -271,12 +262,15 @@ def _reading(
     fact: Fact,
     place: Place,
     standard: str,
-    period_types: dict[tuple[date, date], Any],
+    period_types: dict[tuple[date, date], PeriodType],
+    labels: dict[date, str],
 ) -> Reading:
     # A fact without a start is a balance, or a duration of unknown length.
-    period = "INSTANT" if fact.element.kind == "instant" else "OTHER"
+    period: PeriodType = "INSTANT" if fact.element.kind == "instant" else "OTHER"
+    label = labels.get(fact.end) if period == "INSTANT" else None
     if fact.start is not None:
         period = period_types[fact.start, fact.end]
+        label = fiscal_label((fact.start, fact.end), period)
     row = {
         **provenance(document, fact.location, "xbrl"),
         **of_line(place.item, fact.element.name, standard, fact.unit),
@@ -288,7 +282,7 @@ def _reading(
         "period_type": period,
         "period_start": fact.start,
         "period_end": fact.end,
-        "fiscal_label": fact.label,
+        "fiscal_label": label,
     }
     element = fact.element.name[1]
     return Reading(element, place.rank, fact.location, row, unless=place.unless)

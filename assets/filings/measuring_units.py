@@ -64,7 +64,7 @@ def _published(filing: tuple[tuple[str, str], list[Reading]]) -> tuple[date, str
 def _reporting_date(figures: list[Reading]) -> date:
     """Return the end of a filing's reporting period: the newest balance date."""
     balances = [reading for reading in figures if reading.row["period_start"] is None]
-    ends = Counter(reading.row["period_end"] for reading in balances or figures)
+    ends: Counter[date] = Counter(reading.row["period_end"] for reading in balances or figures)
     return max([end for end, count in ends.items() if count >= _END] or ends)
 
 

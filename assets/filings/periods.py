@@ -21,6 +21,12 @@ _PARTS: tuple[tuple[range, dict[int, PeriodType]], ...] = (
     (range(170, 191), {0: "H1", 6: "H2"}),
     (range(260, 281), {0: "9M"}),
 )
+# Days from the beginning of a part to the end of its year.
+_DAYS_LEFT = {"Q1": 364, "Q2": 273, "Q3": 182, "H1": 364, "9M": 364}
+# A year of weeks that ends so early in January is called after the year before.
+_EARLY = timedelta(days=5)
+# Periods that end on one day, the one first that names the day best.
+_LABELLED: tuple[PeriodType, ...] = ("FY", "H1", "9M", "Q1", "H2", "Q2", "Q3", "Q4")
 # 52 weeks are 364 days, 53 are 371; the same bounds as in metrics-v1.
 _YEAR = range(350, 381)
 
@@ -45,6 +51,30 @@ def period_type(span: Span, years: Counter[Span]) -> PeriodType:
             names = {by_month.get(_months(year, span), "OTHER") for year in _nearest(span, years)}
             return names.pop() if len(names) == 1 else "OTHER"
     return "OTHER"
+
+
+def fiscal_label(span: Span, kind: PeriodType) -> str | None:
+    """Return the label of a period: FY2020 for a year that ends in 2020, H1 FY2020 for its half.
+
+    It is made from the period alone: filings label a comparative column with their own year. A
+    year of weeks that ends on one of the first five days of January is that of the year before.
+    """
+    if kind in ("INSTANT", "OTHER"):
+        return None
+    year_end = span[0] + timedelta(days=_DAYS_LEFT[kind]) if kind in _DAYS_LEFT else span[1]
+    year = (year_end - _EARLY).year
+    return f"FY{year}" if kind == "FY" else f"{kind} FY{year}"
+
+
+def end_labels(periods: Iterable[tuple[Span, PeriodType]]) -> dict[date, str]:
+    """Return by day the label of the period that ends on it, for balances at its end."""
+    by_end: dict[date, tuple[int, str]] = {}
+    for span, kind in periods:
+        label = fiscal_label(span, kind)
+        if label is not None:
+            rank = _LABELLED.index(kind)
+            by_end[span[1]] = min(by_end.get(span[1], (rank, label)), (rank, label))
+    return {end: label for end, (_, label) in by_end.items()}
 
 
 def _nearest(span: Span, years: Counter[Span]) -> list[Span]:

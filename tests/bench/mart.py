@@ -48,7 +48,9 @@ _OWN = {
         make_date(CAST(1990 + i // 28 % 36 AS INTEGER), 1, 1) AS period_start,
         make_date(CAST(1990 + i // 28 % 36 AS INTEGER), 12, 31) AS period_end,
         'FY' || (1990 + i // 28 % 36) AS fiscal_label, 'consolidated/ifrs' AS basis,
-        'ifrs' AS accounting_standard""",
+        'ifrs' AS accounting_standard, 'ifrs-full:Revenue' AS element,
+        CAST(NULL AS DATE) AS measuring_unit_date, CAST(NULL AS VARCHAR) AS conflicts_with,
+        CAST(NULL AS VARCHAR) AS restatement_kind""",
     "macro_series": """
         'ZA' AS country, 'ZAF' AS country_iso3,
         DATE '2000-01-01' + CAST(i % 9000 AS INTEGER) AS period_start,

@@ -73,9 +73,19 @@ def test_fundamentals_as_of_returns_what_was_knowable_on_that_date(
     assert all(row in expected for row in answer.rows)
 
 
-def test_fundamentals_period_type_keeps_one_cadence(api: Contract, restated: str) -> None:
+def test_fundamentals_period_type_keeps_one_cadence_and_the_balances_at_its_ends(
+    api: Contract, restated: str
+) -> None:
     rows = api.get(f"/v1/fundamentals/{restated}?period_type=FY").rows
-    assert rows and {row["period_type"] for row in rows} == {"FY"}
+    assert rows and {row["period_type"] for row in rows} == {"FY", "INSTANT"}
+    ends = {row["period_end"] for row in rows if row["period_type"] == "FY"}
+    every = api.get(f"/v1/fundamentals/{restated}").rows
+    assert rows == [
+        row
+        for row in every
+        if row["period_type"] == "FY"
+        or (row["period_type"] == "INSTANT" and row["period_end"] in ends)
+    ]
     wrong = api.problem(f"/v1/fundamentals/{restated}?period_type=YEAR", 400, "parameter_invalid")
     assert "H1" in wrong["allowed"]
 

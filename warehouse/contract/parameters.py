@@ -41,7 +41,10 @@ AS_OF = Parameter(
     "2024-06-30",
 )
 PERIOD_TYPE = Parameter(
-    "period_type", Choice(get_args(PeriodType)), "Reporting cadence such as FY, H1, Q1.", "FY"
+    "period_type",
+    Choice(get_args(PeriodType)),
+    "Reporting cadence such as FY, H1, Q1: figures of such periods, and balances at their ends.",
+    "FY",
 )
 VINTAGES = Parameter(
     "vintages",

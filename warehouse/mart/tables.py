@@ -116,7 +116,7 @@ MART_TABLES = (
         _WITH_ORGANISATION.format("SELECT *, row_id AS fact_id FROM fundamentals"),
         "organisation, period_end DESC, line_item, period_start DESC, unit, basis, service_id, "
         "vintage",
-        ("organisation", "service_id", "period_type", "line_item", *_VINTAGE),
+        ("organisation", "service_id", "period_type", "period_end", "line_item", *_VINTAGE),
         ("(organisation, row_number)",),
         _dated(("fact_id", *members_of(FundamentalVintage, "own")), FundamentalVintage),
         packed=Packing("organisation", 1_000),

@@ -4,8 +4,17 @@ from collections.abc import Sequence
 from datetime import date
 
 from warehouse.read.crosswalk import is_known_id, organisation_id
-from warehouse.read.mart import Mart
-from warehouse.read.rows import RowPage, equal, fetch_page, fetch_rows, known_on, latest_on, one_of
+from warehouse.read.mart import Build, Mart
+from warehouse.read.rows import (
+    Condition,
+    RowPage,
+    equal,
+    fetch_page,
+    fetch_rows,
+    known_on,
+    latest_on,
+    one_of,
+)
 from warehouse.record.as_of import Vintages
 
 
@@ -31,7 +40,8 @@ def facts_known(
         # The common case: whole runs from the packs, without looking at single rows.
         page = latest_on(build, "fundamentals", owner, as_of, limit)
     else:
-        where = [*of_owner, *equal(period_type=period_type), *known_on(as_of, vintages)]
+        where = [*of_owner, *known_on(as_of, vintages)]
+        where += _of_periods(build, owner, period_type, as_of)
         where += [one_of("line_item", line_items)] if line_items else []
         page = fetch_page(build, "fundamentals", where, limit)
     # Nothing known on that day is an empty page; only an id that nobody knows is None.
@@ -42,6 +52,25 @@ def facts_known(
     ):
         return page
     return None
+
+
+def _of_periods(
+    build: Build, owner: str, period_type: str | None, as_of: date | None
+) -> list[Condition]:
+    """Match figures of periods of a type, and balances at the ends of those that were known."""
+    # Builds of version 7 have no column of the end, and answer as they did.
+    if period_type in (None, "INSTANT", "OTHER") or build.schema_version < 8:
+        return equal(period_type=period_type)
+    of_type = [*equal(organisation=owner, period_type=period_type), *known_on(as_of, "all")]
+    of_type.append(Condition("withdrawn = 0"))
+    ends = " AND ".join(condition.sql for condition in of_type)
+    return [
+        Condition(
+            "(period_type = ? OR (period_type = 'INSTANT' AND period_end IN "
+            f"(SELECT period_end FROM fundamentals WHERE {ends})))",
+            (period_type, *(value for condition in of_type for value in condition.values)),
+        )
+    ]
 
 
 def issuers(mart: Mart, limit: int) -> list[str]:

@@ -34,7 +34,9 @@ class Fundamental(Sighting):
         "Unit as reported: a currency, shares, or a ratio such as ZAR/shares.", "ZAR", identity=3
     )
     period_type: PeriodType = column(
-        "Kind of period, by its length and its position in the issuer's financial year.", "FY"
+        "Kind of period, by its length and its position in the issuer's financial year; INSTANT "
+        "for a balance.",
+        "FY",
     )
     period_start: date | None = column(
         "First day of the period; null for a balance at an instant.", "2018-01-01", identity=5
@@ -43,7 +45,9 @@ class Fundamental(Sighting):
         "Last day of the period, or the day of the balance.", "2018-12-31", identity=6
     )
     fiscal_label: str | None = column(
-        "The filing's own label of the year, for display only.", "FY2018"
+        "Year and part of the year, from the period itself: FY2018 for a year that ends in 2018. A "
+        "balance has that of the period that it ends.",
+        "FY2018",
     )
     basis: str = column(
         "Basis of preparation: consolidation and standard.", "consolidated/ifrs", identity=4

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assets.entities.identifiers import mint
 from assets.filings import companyfacts, submissions, xbrl_json
-from assets.filings.periods import period_type, years_of
+from assets.filings.periods import fiscal_label, period_type, years_of
 from tests.helpers.filings import (
     ACCN_1,
     ACCN_2,
@@ -32,6 +32,7 @@ from tests.helpers.filings import (
 from tests.helpers.parsed_rows import has_columns
 from warehouse.record.incoming import to_arrow
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, RECORD_TABLES
+from warehouse.tables.fundamentals import PeriodType
 
 TABLES = {table.name: table for table in RECORD_TABLES}
 PARSERS = (companyfacts.parse, submissions.parse, xbrl_json.parse)
@@ -83,7 +84,8 @@ def test_a_comparative_is_a_sighting_of_its_own() -> None:
     later = fact(accn=ACCN_2, filed="2020-04-06", fy=2019)
     parsed = read({"Revenue": {"USD": [fact(), later]}})
     assert [row["publication"] for row in rows(parsed)] == [ACCN_1, ACCN_2]
-    assert [row["fiscal_label"] for row in rows(parsed)] == ["FY2018", "FY2019"]
+    # The filing of 2019 calls all its columns FY2019.
+    assert [row["fiscal_label"] for row in rows(parsed)] == ["FY2018", "FY2018"]
 
 
 def test_another_unit_is_another_figure() -> None:
@@ -221,6 +223,45 @@ def test_weeks_instead_of_months_make_the_same_quarters() -> None:
     years = years_of([(date(2018, 12, 30), date(2019, 12, 28))])
     assert period_type((date(2019, 3, 31), date(2019, 6, 29)), years) == "Q2"
     assert period_type((date(2019, 12, 29), date(2020, 3, 28)), years) == "Q1"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "kind", "label"),
+    [
+        ("2020-01-01", "2020-12-31", "FY", "FY2020"),
+        ("2019-07-01", "2020-06-30", "FY", "FY2020"),
+        ("2020-02-02", "2021-01-30", "FY", "FY2021"),
+        # A year of 53 weeks that ends on the first days of January.
+        ("2019-12-30", "2021-01-03", "FY", "FY2020"),
+        ("2020-01-17", "2021-01-16", "FY", "FY2021"),
+        ("2019-07-01", "2019-12-31", "H1", "H1 FY2020"),
+        ("2020-01-01", "2020-06-30", "H2", "H2 FY2020"),
+        ("2020-10-01", "2020-12-31", "Q1", "Q1 FY2021"),
+        ("2020-12-29", "2021-03-30", "Q1", "Q1 FY2021"),
+        ("2020-04-05", "2020-07-04", "Q2", "Q2 FY2020"),
+        ("2020-07-01", "2020-09-30", "Q3", "Q3 FY2020"),
+        ("2020-10-04", "2021-01-02", "Q4", "Q4 FY2020"),
+        ("2020-01-01", "2020-09-30", "9M", "9M FY2020"),
+        ("2020-01-01", "2020-02-29", "OTHER", None),
+    ],
+)
+def test_a_label_is_made_from_the_period(
+    start: str, end: str, kind: PeriodType, label: str | None
+) -> None:
+    assert fiscal_label((date.fromisoformat(start), date.fromisoformat(end)), kind) == label
+
+
+def test_a_balance_has_the_label_of_the_period_that_it_ends() -> None:
+    revenue = [fact(start="2019-01-01", end="2019-12-31", filed="2020-11-01")]
+    revenue += [
+        fact(start=day, end="2020-06-30", filed="2020-11-01")
+        for day in ("2020-01-01", "2020-04-01")
+    ]
+    days = ("2019-12-31", "2020-06-30", "2020-08-15")
+    assets = [fact(start="-", end=day, filed="2020-11-01") for day in days]
+    parsed = read({"Revenue": {"USD": revenue}, "Assets": {"USD": assets}})
+    labels = [row["fiscal_label"] for row in rows(parsed) if row["line_item"] == "total_assets"]
+    assert labels == ["FY2019", "H1 FY2020", None]
 
 
 def test_a_half_year_between_two_fiscal_years_belongs_to_neither() -> None:
