@@ -403,7 +403,7 @@ class Settings:
             "SANKOFA_ISINS",
             _LIST,
             "ISINs to look up at OpenFIGI.",
-            default_meaning="a built-in list",
+            default_meaning="a built-in list, and listed shares of the record without a FIGI",
         ),
     ]
     openfigi_key: Annotated[

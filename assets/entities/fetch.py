@@ -5,7 +5,7 @@ The golden copy and the mapping files arrive as zips of one file each, and are s
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
 from assets.entities.list_files import ListEntry
@@ -13,6 +13,7 @@ from assets.fetching import fetchers
 from assets.fetching.client import FetchError
 from assets.fetching.fetchers import FetchTask
 from warehouse.record.landing import FetchedResponse
+from warehouse.record.store import Record
 
 COUNTRIES = ("ZA", "NG", "KE", "EG", "GH", "MA", "MU", "TN", "CI", "ZM", "BW", "NA", "TZ", "UG")
 ISINS = ("ZAE000018123", "ZAE000042164", "KE1000001402", "NGDANGCEM008")
@@ -24,6 +25,20 @@ _MAX_RECORDS = 10_000
 # Jobs in one request to OpenFIGI.
 _JOBS = 10
 _JOBS_WITH_KEY = 100
+# In one fetch, of what the record has without a FIGI.
+_MOST_JOBS = 2_000
+_ASK_AGAIN_AFTER = timedelta(days=90)
+# ISINs of listed organisations, and listings of those without an ISIN; none of which has a FIGI.
+_WITHOUT_FIGI = """
+WITH identifiers AS (SELECT service_id, id_type, id_value, issuer FROM {} WHERE NOT withdrawn),
+    listed AS (SELECT DISTINCT service_id FROM identifiers WHERE id_type = 'ticker'
+        AND service_id NOT IN (SELECT service_id FROM identifiers WHERE id_type = 'figi')),
+    with_isin AS (SELECT DISTINCT service_id FROM identifiers WHERE id_type = 'isin')
+SELECT DISTINCT id_type, id_value FROM identifiers SEMI JOIN listed USING (service_id)
+WHERE id_type = 'isin' OR (id_type = 'ticker' AND length(issuer) = 4
+    AND service_id NOT IN (SELECT service_id FROM with_isin))
+ORDER BY id_type, id_value
+"""
 
 
 def gleif(task: FetchTask) -> Iterator[FetchedResponse]:
@@ -64,15 +79,54 @@ def exchange_list(entry: ListEntry, task: FetchTask) -> Iterator[FetchedResponse
 
 
 def openfigi(task: FetchTask) -> Iterator[FetchedResponse]:
-    """Fetch the FIGIs of ISINs; the header ``x-jobs`` says which ISIN each answer is for.
+    """Fetch FIGIs; the header ``x-jobs`` says what each answer is for.
 
-    With a key in ``SANKOFA_OPENFIGI_KEY`` one request may contain more ISINs.
+    Asked for are the ISINs of ``SANKOFA_ISINS``; without it a built-in list, and the ISINs and
+    listings of the record that have no FIGI and were not asked for in the last quarter of a year.
+    With a key in ``SANKOFA_OPENFIGI_KEY`` one request may contain more.
     """
-    names = task.settings.isins or ISINS
+    isins = task.settings.isins
+    jobs = [_isin_job(isin) for isin in isins or ISINS] + ([] if isins else _without_figi(task))
     key = task.settings.openfigi_key
     size = _JOBS_WITH_KEY if key else _JOBS
-    batches = [",".join(names[start : start + size]) for start in range(0, len(names), size)]
+    batches = [json.dumps(jobs[start : start + size]) for start in range(0, len(jobs), size)]
     return fetchers.fetch_all(task.source, batches, partial(_figis, task, key))
+
+
+def _isin_job(isin: str) -> dict[str, str]:
+    return {"idType": "ID_ISIN", "idValue": isin}
+
+
+def _without_figi(task: FetchTask) -> list[dict[str, str]]:
+    """Return jobs for listed shares in the record without a FIGI: by ISIN, else by listing."""
+    record = Record(task.settings.record)
+    delta = record.stored_table("identifiers")
+    if delta is None:
+        return []
+    stored = record.query(_WITHOUT_FIGI.format(record.relation("identifiers", delta)))
+    asked = _asked_before(task)
+    jobs = []
+    for kind, value in zip(
+        stored["id_type"].to_pylist(), stored["id_value"].to_pylist(), strict=True
+    ):
+        mic, _, ticker = value.partition(":")
+        by_ticker = {"idType": "TICKER", "idValue": ticker, "micCode": mic}
+        job = _isin_job(value) if kind == "isin" else by_ticker
+        if _job_key(job) not in asked:
+            jobs.append(job)
+    return jobs[:_MOST_JOBS]
+
+
+def _asked_before(task: FetchTask) -> set[tuple[str, ...]]:
+    """Return what was asked for lately, whatever the answer: most of the unknown stay unknown."""
+    documents = [] if task.landing is None else task.landing.documents(task.source)
+    since = datetime.now(UTC) - _ASK_AGAIN_AFTER
+    requests = [each.headers.get("x-jobs") for each in documents if each.observed_at > since]
+    return {_job_key(job) for text in requests if text for job in json.loads(text)}
+
+
+def _job_key(job: dict[str, str]) -> tuple[str, ...]:
+    return tuple(str(job.get(member, "")) for member in ("idType", "idValue", "micCode"))
 
 
 def _delta(since: date | None, today: date) -> str | None:
@@ -112,12 +166,10 @@ def _country(task: FetchTask, country: str) -> Iterator[FetchedResponse]:
         page += 1
 
 
-def _figis(task: FetchTask, key: str, isins: str) -> Iterator[FetchedResponse]:
-    jobs = [{"idType": "ID_ISIN", "idValue": isin} for isin in isins.split(",")]
+def _figis(task: FetchTask, key: str, request: str) -> Iterator[FetchedResponse]:
     headers = {"Content-Type": "application/json"} | ({"X-OPENFIGI-APIKEY": key} if key else {})
-    body = json.dumps(jobs).encode()
-    answer = task.client.post(f"{task.base_url}/v3/mapping", body, headers)
-    results = fetchers.response_json(answer)
+    answer = task.client.post(f"{task.base_url}/v3/mapping", request.encode(), headers)
+    results, jobs = fetchers.response_json(answer), json.loads(request)
     if not isinstance(results, list) or len(results) != len(jobs):
         raise FetchError(f"{answer.url}: not one answer for each of {len(jobs)} jobs; try again")
-    yield task.landable(answer, {"x-jobs": body.decode()})
+    yield task.landable(answer, {"x-jobs": request})

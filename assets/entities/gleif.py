@@ -102,7 +102,12 @@ def _add_record(parsed: Parsed, document: Document, location: str, record: Any) 
     names, reasons = drop_personal_names(others, lei.country, lei.jurisdiction)
     for reason in reasons:
         parsed.reject(ENTITIES, document, location, reason)
-    parsed.add(ENTITIES, [shared | _entity(lei, names)])
+    kinds = {
+        "former_names": [name for name in names if name in lei.former_names],
+        "trading_names": [name for name in names if name in lei.trading_names],
+    }
+    listed = {column: _json_list(found) for column, found in kinds.items()}
+    parsed.add(ENTITIES, [shared | _entity(lei, names) | listed])
     parsed.add(IDENTIFIERS, [shared | identifier for identifier in _identifiers(lei)])
 
 
@@ -143,7 +148,7 @@ def _entity(lei: LeiRecord, names: list[str]) -> dict[str, Any]:
     successor = lei.successor if lei.lei_status == "DUPLICATE" else None
     return {
         "legal_name": lei.legal_name,
-        "other_names": json.dumps(names, ensure_ascii=False) if names else None,
+        "other_names": _json_list(names),
         "jurisdiction": lei.jurisdiction,
         "country": lei.country,
         "entity_type": _TYPES.get(lei.category or ""),
@@ -151,7 +156,13 @@ def _entity(lei: LeiRecord, names: list[str]) -> dict[str, Any]:
         "lei": lei.lei,
         "lei_status": lei.lei_status,
         "same_as": mint("lei", successor) if successor and is_lei(successor) else None,
+        "headquarters_country": lei.headquarters_country,
+        "legal_form": lei.legal_form,
     }
+
+
+def _json_list(names: list[str]) -> str | None:
+    return json.dumps(names, ensure_ascii=False) if names else None
 
 
 def _identifiers(lei: LeiRecord) -> Iterator[dict[str, Any]]:

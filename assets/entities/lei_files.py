@@ -58,7 +58,8 @@ def _records_member(head: bytes) -> tuple[str, str]:
 
 
 _OTHER_NAME_COLUMN = re.compile(
-    r"Entity\.((?:Transliterated)?OtherEntityNames)\.(?:Transliterated)?OtherEntityName\.[0-9]+"
+    r"Entity\.((?:Transliterated)?OtherEntityNames)\.(?:Transliterated)?OtherEntityName"
+    r"\.([0-9]+)(\.type)?"
 )
 _SUCCESSOR_COLUMN = re.compile(r"Entity\.SuccessorEntity(?:\.1)?\.SuccessorLEI")
 _COLUMNS = frozenset(
@@ -67,6 +68,8 @@ _COLUMNS = frozenset(
         "Entity.LegalName",
         "Entity.LegalJurisdiction",
         "Entity.LegalAddress.Country",
+        "Entity.HeadquartersAddress.Country",
+        "Entity.LegalForm.EntityLegalFormCode",
         "Entity.EntityCategory",
         "Entity.EntityStatus",
         "Entity.RegistrationAuthority.RegistrationAuthorityID",
@@ -98,7 +101,7 @@ def _json_path(name: str) -> tuple[str, ...] | None:
     if _SUCCESSOR_COLUMN.fullmatch(name):
         return "Entity", "SuccessorEntity", "SuccessorLEI"
     listed = _OTHER_NAME_COLUMN.fullmatch(name)
-    return ("Entity", listed[1], "") if listed else None
+    return ("Entity", listed[1], listed[2], "@type" if listed[3] else "$") if listed else None
 
 
 def _record(line: list[str], columns: list[tuple[int, tuple[str, ...]]], width: int) -> Any:
@@ -113,13 +116,9 @@ def _record(line: list[str], columns: list[tuple[int, tuple[str, ...]]], width: 
 
 def _put(record: dict[str, Any], path: tuple[str, ...], value: str) -> None:
     *parents, last = path
-    # An empty last part stands for the items of a list.
-    for member in parents[:-1] if not last else parents:
+    for member in parents:
         record = record.setdefault(member, {})
-    if last:
-        record[last] = value
-    else:
-        record.setdefault(parents[-1], []).append(value)
+    record[last] = value
 
 
 _CHUNK = 1 << 16
@@ -161,6 +160,8 @@ class _XmlReader:
         self._parser.CharacterDataHandler = self._text
         self._parser.StartDoctypeDeclHandler = self._refuse
         self._open: list[tuple[str, dict[str, Any], list[str]]] = []
+        # The type of the name that is open, if it states one.
+        self._type: str | None = None
         self._records: list[dict[str, Any]] = []
         self._length = 0
 
@@ -179,8 +180,9 @@ class _XmlReader:
         records, self._records = self._records, []
         return records
 
-    def _start(self, name: str, _: dict[str, str]) -> None:
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
         local = name.rpartition(" ")[2]
+        self._type = attributes.get("type") if local.endswith("OtherEntityName") else None
         if self._open or local == _RECORD:
             self._open.append((local, {}, []))
 
@@ -200,7 +202,9 @@ class _XmlReader:
             self._length = 0
             return
         parent = self._open[-1][1]
-        value = members or "".join(text)
+        value: Any = members or "".join(text)
+        if self._type is not None:
+            value, self._type = {"$": value, "@type": self._type}, None
         # An element that occurs again becomes a list.
         earlier = parent.setdefault(name, value)
         if earlier is not value:

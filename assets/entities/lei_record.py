@@ -4,6 +4,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+_FORMER, _TRADING = "PREVIOUS_LEGAL_NAME", "TRADING_OR_OPERATING_NAME"
+# Codes of ISO 20275 for a form that has no code, and for none.
+_NO_FORM = frozenset({"8888", "9999"})
+
 
 @dataclass(frozen=True)
 class LeiRecord:
@@ -23,6 +27,10 @@ class LeiRecord:
     register_number: str | None
     opencorporates: str | None
     successor: str | None
+    former_names: frozenset[str]
+    trading_names: frozenset[str]
+    headquarters_country: str | None
+    legal_form: str | None
 
 
 def from_api(record: Any) -> LeiRecord | None:
@@ -34,14 +42,16 @@ def from_api(record: Any) -> LeiRecord | None:
     if lei is None:
         return None
     names = [
-        *_list(attributes, "entity", "otherNames"),
-        *_list(attributes, "entity", "transliteratedOtherNames"),
+        (text, _code(name, "type"))
+        for member in ("otherNames", "transliteratedOtherNames")
+        for name in _list(attributes, "entity", member)
+        if (text := _text(name, "name"))
     ]
     return LeiRecord(
         lei=lei,
         method="api",
         legal_name=_text(attributes, "entity", "legalName", "name"),
-        other_names=tuple(text for name in names if (text := _text(name, "name"))),
+        other_names=tuple(name for name, _ in names),
         jurisdiction=_text(attributes, "entity", "jurisdiction"),
         country=_text(attributes, "entity", "legalAddress", "country"),
         category=_code(attributes, "entity", "category"),
@@ -52,6 +62,10 @@ def from_api(record: Any) -> LeiRecord | None:
         register_number=_text(attributes, "entity", "registeredAs"),
         opencorporates=_text(attributes, "ocid"),
         successor=_text(attributes, "entity", "successorEntity", "lei"),
+        former_names=_of_type(names, _FORMER),
+        trading_names=_of_type(names, _TRADING),
+        headquarters_country=_country(attributes, "entity", "headquartersAddress", "country"),
+        legal_form=_legal_form(attributes, "entity", "legalForm", "id"),
     )
 
 
@@ -60,11 +74,12 @@ def from_cdf(record: Any) -> LeiRecord | None:
     lei, register = _text(record, "LEI"), ("Entity", "RegistrationAuthority")
     if lei is None or not isinstance(_at(record, "Entity"), dict):
         return None
+    names = _other_names(record)
     return LeiRecord(
         lei=lei,
         method="file",
         legal_name=_text(record, "Entity", "LegalName"),
-        other_names=tuple(_other_names(record)),
+        other_names=tuple(name for name, _ in names),
         jurisdiction=_text(record, "Entity", "LegalJurisdiction"),
         country=_text(record, "Entity", "LegalAddress", "Country"),
         category=_code(record, "Entity", "EntityCategory"),
@@ -75,19 +90,41 @@ def from_cdf(record: Any) -> LeiRecord | None:
         register_number=_text(record, *register, "RegistrationAuthorityEntityID"),
         opencorporates=None,
         successor=_text(record, "Entity", "SuccessorEntity", "SuccessorLEI"),
+        former_names=_of_type(names, _FORMER),
+        trading_names=_of_type(names, _TRADING),
+        headquarters_country=_country(record, "Entity", "HeadquartersAddress", "Country"),
+        legal_form=_legal_form(record, "Entity", "LegalForm", "EntityLegalFormCode"),
     )
 
 
-def _other_names(record: Any) -> list[str]:
-    """Return other and transliterated names: under a plural, a list or one, wrapped or bare."""
-    names: list[str] = []
+def _other_names(record: Any) -> list[tuple[str, str | None]]:
+    """Return other and transliterated names, each with its type.
+
+    They are under a plural, a list or one or by their numbers, wrapped or bare.
+    """
+    names: list[tuple[str, str | None]] = []
     for kind in ("OtherEntityName", "TransliteratedOtherEntityName"):
         members = _at(record, "Entity", f"{kind}s")
-        members = members.get(kind) if isinstance(members, dict) else members
+        if isinstance(members, dict):
+            members = members.get(kind, list(members.values()))
         for member in members if isinstance(members, list) else [members]:
             name = _text(member, kind) or _text(member)
-            names += [name] if name else []
+            names += [(name, _code(member, "@type") or _code(member, "type"))] if name else []
     return names
+
+
+def _of_type(names: list[tuple[str, str | None]], kind: str) -> frozenset[str]:
+    return frozenset(name for name, its_kind in names if its_kind == kind)
+
+
+def _legal_form(value: Any, *path: str) -> str | None:
+    code = _code(value, *path)
+    return None if code in _NO_FORM else code
+
+
+def _country(value: Any, *path: str) -> str | None:
+    code = _code(value, *path)
+    return code if code and len(code) == 2 else None
 
 
 def _at(value: Any, *path: str) -> Any:
@@ -107,7 +144,8 @@ def _text(value: Any, *path: str) -> str | None:
     text = _at(value, *path)
     # A wrapped scalar: {"$": text}.
     text = text.get("$") if isinstance(text, dict) else text
-    return (text.strip() or None) if isinstance(text, str) else None
+    # Blanks of any kind are one blank.
+    return (" ".join(text.split()) or None) if isinstance(text, str) else None
 
 
 def _code(value: Any, *path: str) -> str | None:

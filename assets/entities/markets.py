@@ -2,18 +2,21 @@
 
 ``mics.csv`` has every MIC of the list of January 2026, also those that have expired. A market of
 its own has an operating MIC; its segments (the boards of an exchange) have MICs of their own.
+
+``figi_exchanges.csv`` has the exchange codes of OpenFIGI that mean one market.
 """
 
 import csv
 from importlib.resources import files
 
 
-def _read() -> dict[str, tuple[str, str]]:
-    with files(__package__).joinpath("mics.csv").open(encoding="utf-8") as lines:
-        return {row["mic"]: (row["operating_mic"], row["country"]) for row in csv.DictReader(lines)}
+def _read(name: str) -> list[dict[str, str]]:
+    with files(__package__).joinpath(name).open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
 
 
-_MARKETS = _read()
+_MARKETS = {row["mic"]: (row["operating_mic"], row["country"]) for row in _read("mics.csv")}
+_EXCHANGE_CODES = {row["exch_code"]: row["operating_mic"] for row in _read("figi_exchanges.csv")}
 
 
 def operating_mic(mic: str) -> str:
@@ -39,3 +42,11 @@ def comparable_listing(listing: str) -> str:
     """Return MIC:TICKER with the operating MIC; a ticker is compared without regard to case."""
     mic, _, ticker = listing.partition(":")
     return f"{operating_mic(mic)}:{ticker.strip().upper()}"
+
+
+def mic_of_exchange_code(code: str) -> str | None:
+    """Return the operating MIC of an exchange code of OpenFIGI; None unless it means one market.
+
+    "SJ" is Johannesburg; "US" is a country with many markets.
+    """
+    return _EXCHANGE_CODES.get(code.upper())

@@ -1,76 +1,151 @@
-"""Parse answers of OpenFIGI's mapping into identifiers: the FIGIs of an ISIN's security.
+"""Parse answers of OpenFIGI's mapping into identifiers: the FIGIs of a security.
 
-The answer is a list as long as the request and does not repeat it: the requested ISINs come from
-the headers of the document, ``x-request-isins`` or the request itself in ``x-jobs``.
+The answer is a list as long as the request and does not repeat it: what was asked for comes from
+the headers of the document, the request itself in ``x-jobs`` or ISINs in ``x-request-isins``. An
+organisation is minted from what was asked for: an ISIN, a listing (ticker and market), a FIGI or
+another number of a security. A ticker without a market identifies nothing. The markets of an
+answer are not stored: a large share is traded in dozens, and listed in few of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from assets.entities.identifiers import is_figi, is_isin, mint
+from assets.entities.markets import mic_of_exchange_code
 from assets.parsing.parsed import Parsed, provenance
 from warehouse.record.landing import Document
 from warehouse.record.tables import IDENTIFIERS
 
-_LEVELS = ("figi", "compositeFIGI", "shareClassFIGI")
+# From the narrowest to the widest: where two are the same FIGI, the widest counts.
+_LEVELS = {"figi": "listing", "compositeFIGI": "composite", "shareClassFIGI": "share_class"}
+_FIGI_TYPES = {
+    "ID_BB_GLOBAL": "listing",
+    "COMPOSITE_ID_BB_GLOBAL": "composite",
+    "ID_BB_GLOBAL_SHARE_CLASS_LEVEL": "share_class",
+}
+_TICKER_TYPES = frozenset({"TICKER", "ID_EXCH_SYMBOL"})
+# Other numbers that one security has in the world, or in a country.
+_NUMBERS = frozenset(
+    {"ID_CUSIP", "ID_CUSIP_8_CHR", "ID_CINS", "ID_SEDOL", "ID_COMMON", "ID_WERTPAPIER"}
+    | {"ID_BB_UNIQUE", "ID_BB", "ID_BB_8_CHR", "ID_ITALY", "ID_FULL_EXCHANGE_SYMBOL"}
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a job asked for: what to mint from, the identifier that this is, and its words."""
+
+    scheme: str
+    value: str
+    identifier: Mapping[str, Any] | None
+    words: str
+
+    @property
+    def service_id(self) -> str:
+        """The id of the organisation that it identifies."""
+        return mint(self.scheme, self.value)
 
 
 def parse(document: Document, body: bytes) -> Parsed:
-    """Parse the FIGIs of each requested ISIN; an ISIN without any is rejected."""
+    """Parse the answer to each job; a warning, an error and an empty answer are rejected."""
     parsed = Parsed()
     try:
         answers = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
-        isins = _requested_isins(document, answers)
+        jobs = _jobs(document, answers)
     except (ValueError, RecursionError) as error:
         reason = "not JSON" if isinstance(error, msgspec.DecodeError) else str(error)
         parsed.reject(IDENTIFIERS, document, "", reason)
         return parsed
-    for position, (isin, answer) in enumerate(zip(isins, answers, strict=True)):
-        _add_answer(parsed, document, f"/{position}", isin, answer)
+    for position, (job, answer) in enumerate(zip(jobs, answers, strict=True)):
+        _add_answer(parsed, document, f"/{position}", job, answer)
     return parsed
 
 
-def _requested_isins(document: Document, answers: Any) -> list[str]:
-    """Return the ISIN that each answer is for."""
+def _jobs(document: Document, answers: Any) -> list[Any]:
+    """Return the job that each answer is for."""
     if not isinstance(answers, list) or not answers:
         raise ValueError("no list of answers to a mapping request")
     headers = {name.lower(): value for name, value in document.headers.items()}
+    jobs: list[Any]
     if "x-request-isins" in headers:
         isins = headers["x-request-isins"].upper().replace(" ", "").split(",")
+        jobs = [{"idType": "ID_ISIN", "idValue": isin} for isin in isins]
+    elif "x-jobs" in headers:
+        decoded = msgspec.json.decode(headers["x-jobs"])
+        jobs = decoded if isinstance(decoded, list) else []
     else:
-        isins = list(_isins_of_jobs(headers.get("x-jobs")))
-    if len(isins) != len(answers):
-        raise ValueError(f"{len(answers)} answers to a request for {len(isins)} ISINs")
-    return isins
-
-
-def _isins_of_jobs(request: str | None) -> Iterator[str]:
-    """Iterate over the ISINs of a request; an empty one for a job with another id type."""
-    if request is None:
         raise ValueError("not known which ISINs were asked for: no header x-request-isins")
-    jobs = msgspec.json.decode(request)
-    for job in jobs if isinstance(jobs, list) else []:
-        has_isin = isinstance(job, dict) and job.get("idType") == "ID_ISIN"
-        yield str(job.get("idValue")).upper() if has_isin else ""
+    if len(jobs) != len(answers):
+        raise ValueError(f"{len(answers)} answers to a request for {len(jobs)} ISINs")
+    return jobs
 
 
-def _add_answer(parsed: Parsed, document: Document, location: str, isin: str, answer: Any) -> None:
+def asked_for(job: Any) -> Asked | str:
+    """Return what a job asked for; a text says why that identifies nothing."""
+    members = job if isinstance(job, dict) else {}
+    kind, value = str(members.get("idType")), str(members.get("idValue") or "").strip().upper()
+    if kind == "ID_ISIN":
+        if not is_isin(value):
+            return f"asked for {value!r:.40}, which is no ISIN"
+        return Asked("isin", value, _identifier("isin", value), value)
+    if kind in _FIGI_TYPES:
+        if not is_figi(value):
+            return f"asked for {value!r:.40}, which is no FIGI"
+        figi = _identifier("figi", value) | {"figi_level": _FIGI_TYPES[kind]}
+        return Asked("figi", value, figi, value)
+    if kind in _TICKER_TYPES:
+        mic = _market(members)
+        if not mic or not value:
+            return f"asked for the ticker {value!r:.40} without a market"
+        listing = f"{mic}:{value}"
+        row = _identifier("ticker", listing) | {"issuer": mic, "currency": _currency(members)}
+        return Asked("ticker", listing, row, listing)
+    if kind in _NUMBERS and value:
+        return Asked(kind.removeprefix("ID_").lower(), value, None, f"{kind} {value}")
+    return f"asked for {kind!r:.40}, which identifies no security"
+
+
+def _market(job: Mapping[str, Any]) -> str | None:
+    if isinstance(mic := job.get("micCode"), str) and mic:
+        return mic.strip().upper()
+    code = job.get("exchCode")
+    return mic_of_exchange_code(code) if isinstance(code, str) else None
+
+
+def _currency(job: Mapping[str, Any]) -> str | None:
+    currency = job.get("currency")
+    return currency if isinstance(currency, str) and len(currency) == 3 else None
+
+
+def _add_answer(parsed: Parsed, document: Document, location: str, job: Any, answer: Any) -> None:
     securities = answer.get("data") if isinstance(answer, dict) else None
-    if not is_isin(isin):
-        parsed.reject(IDENTIFIERS, document, location, f"asked for {isin!r:.40}, which is no ISIN")
+    asked = asked_for(job)
+    if isinstance(asked, str):
+        parsed.reject(IDENTIFIERS, document, location, asked)
     elif not isinstance(securities, list) or not securities:
-        parsed.reject(IDENTIFIERS, document, location, f"{isin}: {_failure(answer)}")
+        parsed.reject(IDENTIFIERS, document, location, f"{asked.words}: {_failure(answer)}")
     else:
-        shared = _shared(document, location, isin)
-        parsed.add(IDENTIFIERS, [shared | _identifier("isin", isin)])
-        # The listings of a security share its composite and share-class FIGI.
-        for figi in dict.fromkeys(_figis(securities)):
-            if is_figi(figi):
-                parsed.add(IDENTIFIERS, [shared | _identifier("figi", figi)])
-            else:
-                parsed.reject(IDENTIFIERS, document, location, f"{figi!r:.40} is no FIGI")
+        rows = list(_rows(parsed, document, location, asked, securities))
+        shared = _shared(document, location, asked.service_id)
+        parsed.add(IDENTIFIERS, [shared | row for row in rows])
+
+
+def _rows(
+    parsed: Parsed, document: Document, location: str, asked: Asked, securities: list[Any]
+) -> Iterator[Mapping[str, Any]]:
+    if asked.identifier is not None:
+        yield asked.identifier
+    # The listings of a security share its composite and share-class FIGI.
+    for figi, level in _figis(securities).items():
+        if asked.scheme == "figi" and figi == asked.value:
+            continue
+        if is_figi(figi):
+            yield _identifier("figi", figi) | {"figi_level": level}
+        else:
+            parsed.reject(IDENTIFIERS, document, location, f"{figi!r:.40} is no FIGI")
 
 
 def _failure(answer: Any) -> str:
@@ -78,18 +153,22 @@ def _failure(answer: Any) -> str:
     return f"OpenFIGI: {members.get('warning') or members.get('error') or 'no answer'!s:.120}"
 
 
-def _figis(securities: list[Any]) -> Iterator[str]:
-    """Iterate over the FIGIs of each listing, its country and the share class."""
+def _figis(securities: list[Any]) -> dict[str, str]:
+    """Return the FIGIs of each listing, its country and the share class, with their levels."""
+    order = list(_LEVELS.values())
+    levels: dict[str, str] = {}
     for security in securities:
-        for level in _LEVELS if isinstance(security, dict) else ():
-            if security.get(level) is not None:
-                yield str(security[level])
+        for member, level in _LEVELS.items() if isinstance(security, dict) else ():
+            if security.get(member) is not None:
+                figi = str(security[member])
+                levels[figi] = max(levels.get(figi, level), level, key=order.index)
+    return levels
 
 
-def _shared(document: Document, location: str, isin: str) -> dict[str, Any]:
+def _shared(document: Document, location: str, service_id: str) -> dict[str, Any]:
     observed_on = document.observed_at.date()
     return provenance(document, location, "api") | {
-        "service_id": mint("isin", isin),
+        "service_id": service_id,
         "available_at": observed_on,
         "publication": observed_on.isoformat(),
     }

@@ -26,7 +26,16 @@ ANNUAL_REPORTS = frozenset(form + amendment for form in _FORMS for amendment in 
 _OLDER_PAGE = re.compile(r"/CIK[0-9]{10}-submissions-[0-9]+\.json$")
 
 # EDGAR's names of exchanges -> ISO 10383; only where a name means exactly one market.
-MICS = {"NYSE": "XNYS", "NASDAQ": "XNAS", "CBOE": "XCBO"}
+# "OTC" is no market: it keeps its name.
+MICS = {
+    "NYSE": "XNYS",
+    "NYSE AMERICAN": "XASE",
+    "NYSE MKT": "XASE",
+    "NYSE ARCA": "ARCX",
+    "NASDAQ": "XNAS",
+    "CBOE": "XCBO",
+    "CBOE BZX": "BATS",
+}
 
 
 def parse(document: Document, body: bytes) -> Parsed:
@@ -46,7 +55,9 @@ def parse(document: Document, body: bytes) -> Parsed:
     )
     for reason in reasons:
         parsed.reject(ENTITIES, document, "/formerNames", reason)
-    entity["other_names"] = json.dumps(names, ensure_ascii=False) if names else None
+    # All that EDGAR names besides are former names.
+    listed = json.dumps(names, ensure_ascii=False) if names else None
+    entity |= {"other_names": listed, "former_names": listed}
     entity["lei"] = _lei(parsed, document, filer, shared)
     parsed.add(ENTITIES, [shared | entity])
     parsed.add(IDENTIFIERS, [shared | _identifier("cik", _cik(filer), None)])
@@ -105,7 +116,7 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
     business = addresses.get("business") if isinstance(addresses, dict) else None
     address = business if isinstance(business, dict) else {}
     return {
-        "legal_name": printable_text(filer.get("name")),
+        "legal_name": printable_text(_folded(filer.get("name"))),
         "jurisdiction": jurisdiction_of(filer.get("stateOfIncorporation")),
         "country": country_of(address.get("countryCode") or address.get("stateOrCountry")),
         # "operating" is EDGAR's word for companies; "other" may be a person.
@@ -119,8 +130,13 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
 def _former_names(filer: dict[str, Any]) -> list[str]:
     former = filer.get("formerNames")
     entries = former if isinstance(former, list) else []
-    names = [entry.get("name") for entry in entries if isinstance(entry, dict)]
-    return [name for name in names if isinstance(name, str) and name.isprintable()]
+    names = [_folded(entry.get("name")) for entry in entries if isinstance(entry, dict)]
+    return [name for name in dict.fromkeys(names) if name and name.isprintable()]
+
+
+def _folded(name: object) -> str:
+    """Return a name in which blanks of any kind are one blank."""
+    return " ".join(name.split()) if isinstance(name, str) else ""
 
 
 def _cik(filer: dict[str, Any]) -> str:

@@ -190,10 +190,26 @@ def _golden_copy(path: Path) -> RealRecording:
     return RealRecording(path, "gleif", url, "2024-05-05")
 
 
-def _openfigi(path: Path) -> RealRecording:
-    jobs = json.dumps([{"idType": "ID_ISIN", "idValue": "US4592001014"}])
+def _isins(path: Path) -> RealRecording:
+    lei = path.stem.rpartition("_")[2]
+    return RealRecording(path, "gleif-api", f"https://api.gleif.org/api/v1/lei-records/{lei}/isins")
+
+
+# What was asked for, as the answers show it.
+_JOBS: dict[str, list[dict[str, str]]] = {
+    "isin_example": [{"idType": "ID_ISIN", "idValue": "US4592001014"}],
+    "currency_mic_example": [{"idType": "TICKER", "idValue": "APC", "micCode": "XETR"}],
+    "cusip_with_exchange": [{"idType": "ID_CUSIP", "idValue": "459200101", "exchCode": "US"}],
+    "invalid_identifier": [{"idType": "ID_ISIN", "idValue": "US4592001014"}],
+}
+
+
+def _openfigi(path: Path) -> RealRecording | None:
+    jobs = _JOBS.get(path.stem)
+    if jobs is None:
+        return None
     url = "https://api.openfigi.com/v3/mapping"
-    return RealRecording(path, "openfigi", url, headers={"x-jobs": jobs})
+    return RealRecording(path, "openfigi", url, headers={"x-jobs": json.dumps(jobs)})
 
 
 def _ocds(path: Path) -> RealRecording | None:
@@ -338,8 +354,10 @@ _FORMATS: dict[str, Callable[[Path], RealRecording | None]] = {
     "filings_macro/fx/sdmx/*.csv": _ecb,
     "filings_macro/cpi/alfred/*.json": _alfred,
     "gleif/api/lei_records/*.json": _lei,
+    "gleif/api/isins/*.json": _isins,
     "gleif/goldencopy_lei2_20240505_first320.json": _golden_copy,
-    "figi/responses/mapping/isin_example.json": _openfigi,
+    "gleif/cdf_files/*lei*data.xml": _golden_copy,
+    "figi/responses/mapping/*.json": _openfigi,
     "ocds/portals/ke_ppra/*.jsonl": _kenya,
     "ocds/portals/*/*.json": _ocds,
     "more/ocds/*/*": _ocds,

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from assets.entities.fetch import ISINS
 from assets.fetching.client import Client, FetchError, Mirror
 from assets.fetching.fetchers import FetchTask, Window, fetch_all
 from assets.ingest.land import land_all, stored_headers
@@ -23,12 +24,13 @@ from assets.macro import fetch as macro
 from assets.macro import worldbank as worldbank_parser
 from assets.source import asked_url_of
 from tests.helpers.http_client import http_client
+from tests.helpers.record_rows import load, sighting
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from warehouse.errors import SankofaError
 from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import FetchedResponse, Landing
 from warehouse.record.store import Record
-from warehouse.record.tables import MACRO_SERIES
+from warehouse.record.tables import IDENTIFIERS, MACRO_SERIES
 from warehouse.settings import Settings, read_settings
 
 JSON = {"Content-Type": "application/json"}
@@ -643,6 +645,36 @@ def test_a_country_with_more_records_than_the_api_shows_is_a_failure(
 
     assert documents == []
     assert "fetch the golden copy" in words
+
+
+def test_openfigi_is_asked_for_listings_of_the_record_that_have_no_figi(
+    server: Replay, client: Client, tmp_path: Path
+) -> None:
+    settings = configured(HOME=str(tmp_path))
+    identifiers = [
+        sighting(service_id=issuer, id_type=kind, id_value=value, issuer=market, status=None)
+        for issuer, kind, value, market in (
+            ("DC1", "ticker", "XNAI:SCOM", "XNAI"),
+            ("DC2", "ticker", "XCAI:COMI", "XCAI"),
+            ("DC2", "isin", "EGS60121C018", None),
+            ("DC3", "ticker", "XJSE:GFI", "XJSE"),
+            ("DC3", "figi", "BBG000BLNNH6", None),
+            ("DC4", "ticker", "OTC:XYZ", None),
+            ("DC5", "isin", "US4592001014", None),
+        )
+    ]
+    load(Record(settings.record), IDENTIFIERS, *identifiers)
+    server.answer(
+        "/v3/mapping", lambda request: reply([{"warning": "none"}] * len(json.loads(request.body)))
+    )
+
+    documents = list(fetch("openfigi", client, server.base, ALWAYS, settings))
+
+    jobs = [job for document in documents for job in json.loads(document.headers["x-jobs"])]
+    assert jobs[len(ISINS) :] == [
+        {"idType": "ID_ISIN", "idValue": "EGS60121C018"},
+        {"idType": "TICKER", "idValue": "SCOM", "micCode": "XNAI"},
+    ]
 
 
 @pytest.mark.parametrize(("key", "batches"), [("", [10, 2]), ("5ecre7", [12])])

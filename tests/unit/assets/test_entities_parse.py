@@ -219,6 +219,7 @@ def test_the_published_header_of_a_golden_copy_is_read() -> None:
         "Entity.TransliteratedOtherEntityNames.TransliteratedOtherEntityName.1.type": "AUTO_ASCII",
         "Entity.LegalAddress.Country": "ZA",
         "Entity.HeadquartersAddress.Country": "MU",
+        "Entity.LegalForm.EntityLegalFormCode": "XH8C",
         "Entity.RegistrationAuthority.RegistrationAuthorityID": "RA000531",
         "Entity.RegistrationAuthority.OtherRegistrationAuthorityID": "",
         "Entity.RegistrationAuthority.RegistrationAuthorityEntityID": "2001/123456/06",
@@ -240,10 +241,77 @@ def test_the_published_header_of_a_golden_copy_is_read() -> None:
         "Ubuntu Fictional Mining Ltd",
         '["UFM", "Ubuntu"]',
     )
+    assert (row["former_names"], row["trading_names"]) == (None, '["UFM"]')
     assert (row["country"], row["jurisdiction"], row["status"]) == ("ZA", "ZA", "INACTIVE")
+    assert (row["headquarters_country"], row["legal_form"]) == ("MU", "XH8C")
     assert (row["lei_status"], row["same_as"]) == ("DUPLICATE", mint("lei", OTHER))
     numbers = [(row["id_value"], row["issuer"]) for row in parsed.rows["identifiers"]]
     assert numbers == [(LEI, None), ("2001/123456/06", "RA000531")]
+
+
+_API_RECORD = {
+    "type": "lei-records",
+    "attributes": {
+        "lei": LEI,
+        "entity": {
+            "legalName": {"name": "Ubuntu  Fictional\u00a0Mining Ltd"},
+            "otherNames": [
+                {"name": "Fictional Shafts Ltd", "type": "PREVIOUS_LEGAL_NAME"},
+                {"name": "UFM", "type": "TRADING_OR_OPERATING_NAME"},
+                {"name": "Mine Fictive SA", "type": "ALTERNATIVE_LANGUAGE_LEGAL_NAME"},
+            ],
+            "headquartersAddress": {"country": "MU"},
+            "legalForm": {"id": "XH8C"},
+            "category": "GENERAL",
+        },
+    },
+}
+_CDF_NAMES = (
+    '<OtherEntityName type="PREVIOUS_LEGAL_NAME">Fictional Shafts Ltd</OtherEntityName>'
+    '<OtherEntityName type="TRADING_OR_OPERATING_NAME">UFM</OtherEntityName>'
+    '<OtherEntityName type="ALTERNATIVE_LANGUAGE_LEGAL_NAME">Mine Fictive SA</OtherEntityName>'
+)
+_CDF_XML = (
+    f"<LEIData><LEIRecords><LEIRecord><LEI>{LEI}</LEI><Entity>"
+    "<LegalName>Ubuntu Fictional\n Mining Ltd</LegalName>"
+    f"<OtherEntityNames>{_CDF_NAMES}</OtherEntityNames>"
+    "<HeadquartersAddress><Country>MU</Country></HeadquartersAddress>"
+    "<LegalForm><EntityLegalFormCode>XH8C</EntityLegalFormCode></LegalForm>"
+    "<EntityCategory>GENERAL</EntityCategory></Entity></LEIRecord></LEIRecords></LEIData>"
+)
+_WRAPPED = cdf(
+    OtherEntityNames={
+        "OtherEntityName": [
+            {"@type": "PREVIOUS_LEGAL_NAME", "$": "Fictional Shafts Ltd"},
+            {"@type": "TRADING_OR_OPERATING_NAME", "$": "UFM"},
+            {"@type": "ALTERNATIVE_LANGUAGE_LEGAL_NAME", "$": "Mine Fictive SA"},
+        ]
+    },
+    HeadquartersAddress={"Country": {"$": "MU"}},
+    LegalForm={"EntityLegalFormCode": {"$": "XH8C"}},
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [json.dumps({"data": _API_RECORD}), json.dumps([_WRAPPED]), _CDF_XML],
+    ids=["api", "golden copy", "xml"],
+)
+def test_former_and_trading_names_are_told_apart_by_their_type(body: str) -> None:
+    (row,) = gleif.parse(document(), body.encode()).rows["entities"]
+
+    assert row["legal_name"] == "Ubuntu Fictional Mining Ltd"
+    assert json.loads(row["other_names"]) == ["Fictional Shafts Ltd", "UFM", "Mine Fictive SA"]
+    assert row["former_names"] == '["Fictional Shafts Ltd"]'
+    assert row["trading_names"] == '["UFM"]'
+    assert (row["headquarters_country"], row["legal_form"]) == ("MU", "XH8C")
+
+
+@pytest.mark.parametrize("code", ["8888", "9999"])
+def test_a_code_for_no_legal_form_is_none(code: str) -> None:
+    parsed = read([cdf(LegalForm={"EntityLegalFormCode": {"$": code}})])
+
+    assert parsed.rows["entities"][0]["legal_form"] is None
 
 
 def test_a_long_copy_is_parsed_in_parts_with_the_locations_of_a_short_one() -> None:
@@ -388,6 +456,65 @@ def test_an_isin_unknown_to_openfigi_is_rejected_with_its_message() -> None:
         "US4592001014: OpenFIGI: No identifier found.",
         "US0378331005: OpenFIGI: Invalid idValue format.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("job", "issuer", "asked"),
+    [
+        (
+            {"idType": "TICKER", "idValue": "gfi", "micCode": "XJSE", "currency": "ZAR"},
+            mint("ticker", "XJSE:GFI"),
+            ("ticker", "XJSE:GFI", "XJSE", None, "ZAR"),
+        ),
+        (
+            {"idType": "TICKER", "idValue": "GFI", "exchCode": "SJ"},
+            mint("ticker", "XJSE:GFI"),
+            ("ticker", "XJSE:GFI", "XJSE", None, None),
+        ),
+        (
+            {"idType": "COMPOSITE_ID_BB_GLOBAL", "idValue": "BBG000BLNNH6"},
+            mint("figi", "BBG000BLNNH6"),
+            ("figi", "BBG000BLNNH6", None, "composite", None),
+        ),
+        (
+            {"idType": "ID_CUSIP", "idValue": "459200101"},
+            mint("cusip", "459200101"),
+            ("figi", "BBG000BLNNH6", None, "composite", None),
+        ),
+    ],
+)
+def test_an_answer_is_about_what_was_asked_for_whatever_its_type(
+    job: dict[str, str], issuer: str, asked: tuple[str | None, ...]
+) -> None:
+    parsed = parse_figi_response([{"data": [FIGIS]}], x_jobs=json.dumps([job]))
+
+    columns = ("id_type", "id_value", "issuer", "figi_level", "currency")
+    rows = parsed.rows["identifiers"]
+    assert {row["service_id"] for row in rows} == {issuer}
+    assert tuple(rows[0].get(name) for name in columns) == asked
+    levels = {row["id_value"]: row["figi_level"] for row in rows if row["id_type"] == "figi"}
+    assert levels == {"BBG000BLNNH6": "composite", "BBG001S5S399": "share_class"}
+    assert_rows_fit(parsed)
+
+
+@pytest.mark.parametrize(
+    ("job", "reason"),
+    [
+        ({"idType": "TICKER", "idValue": "GFI"}, "asked for the ticker 'GFI' without a market"),
+        (
+            {"idType": "TICKER", "idValue": "IBM", "exchCode": "US"},
+            "asked for the ticker 'IBM' without a market",
+        ),
+        ({"idType": "BASE_TICKER", "idValue": "IBM"}, "asked for 'BASE_TICKER', which identifies"),
+        ({"idType": "ID_BB_GLOBAL", "idValue": "BBG"}, "asked for 'BBG', which is no FIGI"),
+        ("ID_ISIN", "asked for 'None', which identifies no security"),
+    ],
+)
+def test_what_identifies_no_security_is_rejected(job: Any, reason: str) -> None:
+    parsed = parse_figi_response([{"data": [FIGIS]}], x_jobs=json.dumps([job]))
+
+    assert "identifiers" not in parsed.rows
+    assert parsed.rejected["identifiers"][0].reason.startswith(reason)
 
 
 @pytest.mark.parametrize("headers", [{}, {"x_request_isins": "US4592001014,US0378331005"}])

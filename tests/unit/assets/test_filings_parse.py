@@ -335,6 +335,7 @@ def test_a_filer_of_annual_reports_is_an_organisation_with_its_identifiers() -> 
     assert entity["available_at"] == date(2026, 2, 1)
     assert entity["publication"] == "0001172724-26-000002"
     assert json.loads(entity["other_names"]) == ["Fictional Gold & Silver Ltd"]
+    assert entity["former_names"] == entity["other_names"]
     identifiers = {(row["id_type"], row["id_value"]) for row in parsed.rows["identifiers"]}
     assert identifiers == {
         ("cik", "0001172724"),
@@ -344,6 +345,17 @@ def test_a_filer_of_annual_reports_is_an_organisation_with_its_identifiers() -> 
     }
     for name, table_rows in parsed.rows.items():
         assert to_arrow(TABLES[name], table_rows)[1] == []
+
+
+def test_blanks_of_any_kind_in_a_name_are_one_blank() -> None:
+    body = filer(
+        name="FICTIONAL\u00a0GOLD \t LTD ",
+        formerNames=[{"name": "FICTIONAL  SILVER LTD"}, {"name": "FICTIONAL SILVER\nLTD"}],
+    )
+
+    (entity,) = submissions.parse(document(body), body).rows["entities"]
+    assert entity["legal_name"] == "FICTIONAL GOLD LTD"
+    assert entity["former_names"] == '["FICTIONAL SILVER LTD"]'
 
 
 def test_a_person_who_files_holdings_is_neither_stored_nor_named() -> None:
