@@ -1,6 +1,6 @@
 """Identifiers and names in comparable form, in SQL.
 
-The rules are Python functions of ``identifiers`` and ``names``. Each is applied once to every
+The rules are Python functions of ``identifiers`` and ``legal_names``. Each is applied once to every
 distinct value that needs it, and the result is registered as a small lookup table that SQL joins:
 
 * ``odd_numbers``: value, normalised number, whether it has digits
@@ -11,14 +11,13 @@ All statements read the tables ``identifiers`` and ``entities`` of a connection,
 rows.
 """
 
-import re
-import unicodedata
 from collections.abc import Callable, Mapping
 
 import duckdb
 import pyarrow as pa
 
 from assets.entities.identifiers import LEI_SCHEMES, has_digits, normalise_number, register_of
+from assets.entities.legal_names import normalise_name
 
 # Printable ASCII without blanks and lower case: already normalised. Nearly all values are, and
 # are never handed to Python.
@@ -27,7 +26,7 @@ NORMALISED_NUMBER = "[!-`{-~]+"
 _BATCH_ROWS = 1 << 16
 _TEXT = pa.string()
 # Types of identifiers that tell organisations apart.
-_COMPARED_TYPES = "('lei', 'registry', 'isin')"
+_COMPARED_TYPES = "('lei', 'registry', 'cik', 'isin', 'figi')"
 _NUMBERS = f"""
 SELECT id_value AS value FROM identifiers WHERE id_type IN {_COMPARED_TYPES}
 UNION ALL SELECT lei FROM entities
@@ -46,23 +45,27 @@ def has_digits_sql(column: str, odd: str) -> str:
     return f"CASE WHEN {odd}.value IS NULL THEN {of_itself} ELSE {odd}.has_digits END"
 
 
+_NUMBER = normalised_number_sql("id_value", "odd")
 # One row for each identifier of an id that can be compared: id_type, register, number. Needs the
-# tables of ``create_key_tables``; ``duplicate_ids`` applies the same rules to single rows.
+# tables of ``create_key_tables``; ``joined_ids`` applies the same rules to single rows.
 IDENTIFIER_KEYS = f"""
 SELECT service_id, identifiers.id_type,
     CASE WHEN identifiers.id_type = 'registry' THEN registers.register END AS register,
-    {normalised_number_sql("id_value", "odd")} AS number
+    -- the zeros before a CIK are written or not
+    CASE WHEN identifiers.id_type = 'cik' THEN ltrim({_NUMBER}, '0') ELSE {_NUMBER} END AS number,
+    source, is_current
 FROM identifiers
 LEFT JOIN odd_numbers AS odd ON odd.value = id_value
 LEFT JOIN registers ON registers.value = issuer
-WHERE identifiers.id_type IN {_COMPARED_TYPES}
-  AND {normalised_number_sql("id_value", "odd")} IS NOT NULL
+WHERE identifiers.id_type IN {_COMPARED_TYPES} AND {_NUMBER} IS NOT NULL
+  -- of FIGIs only that of the share class names one security everywhere
+  AND (identifiers.id_type <> 'figi' OR figi_level = 'share_class')
   -- a register's number compares only within a register, and a placeholder not at all
   AND (identifiers.id_type <> 'registry'
        OR (registers.register IS NOT NULL AND {has_digits_sql("id_value", "odd")}))
 UNION ALL
 -- the LEI that an entity's own record states
-SELECT service_id, 'lei', NULL, {normalised_number_sql("lei", "odd")}
+SELECT service_id, 'lei', NULL, {normalised_number_sql("lei", "odd")}, source, is_current
 FROM entities LEFT JOIN odd_numbers AS odd ON odd.value = lei
 WHERE {normalised_number_sql("lei", "odd")} IS NOT NULL
 """.strip()
@@ -125,80 +128,3 @@ def _has_digits_normalised(value: str) -> bool:
 
 def _id_type_of_scheme(code: str) -> str:
     return "lei" if code.strip().upper() in LEI_SCHEMES else "registry"
-
-
-# The short form, and how it is spelled out; both normalised.
-_FORMS = {
-    "ag": ("aktiengesellschaft",),
-    "bv": ("besloten vennootschap",),
-    "cc": ("close corporation",),
-    "co": ("company",),
-    "corp": ("corporation",),
-    "gie": ("groupement dinteret economique",),
-    "gmbh": ("gesellschaft mit beschrankter haftung",),
-    "inc": ("incorporated",),
-    "jsc": ("joint stock company",),
-    "llc": ("limited liability company", "limited liability co"),
-    "llp": ("limited liability partnership",),
-    "ltd": ("limited",),
-    "ltda": ("limitada", "lda"),
-    "ltee": ("limitee",),
-    "npc": ("non profit company", "nonprofit company"),
-    "nv": ("naamloze vennootschap",),
-    "plc": ("public limited company", "public limited co"),
-    "pty": ("proprietary",),
-    "pvt": ("private",),
-    "sa": ("societe anonyme", "sociedad anonima", "sociedade anonima"),
-    "sae": ("societe anonyme egyptienne",),
-    "sarl": ("societe a responsabilite limitee",),
-    "sas": ("societe par actions simplifiee", "sociedad por acciones simplificada"),
-    "soc": ("state owned company",),
-    "srl": ("sociedad de responsabilidad limitada", "societa a responsabilita limitata"),
-    "suarl": ("societe unipersonnelle a responsabilite limitee",),
-}
-_SHORT_FORMS = {spelled: short for short, forms in _FORMS.items() for spelled in forms}
-# Longest first, so that a form is not cut by a shorter one within it.
-_SPELLED_OUT = re.compile(
-    r"(?<!\S)(?:" + "|".join(sorted(_SHORT_FORMS, key=lambda form: (-len(form), form))) + r")(?!\S)"
-)
-_INITIALS = re.compile(r"(?<!\w)(?:\w\.){2,}(?!\w)|(?<!\w)(?:\w\.)+\w(?!\w)")
-# Single letters in a row, as in "s a".
-_LETTERS = re.compile(r"(?<!\S)[^\W\d_](?: [^\W\d_])+(?!\S)")
-_NO_WORD = re.compile(r"[^a-z0-9]+")
-_DROPPED = dict.fromkeys(map(ord, "'’‘ʼ`´"))
-# Marks from this class on are accents; those below are letters of their own in their script.
-_ACCENT = 200
-
-
-def normalise_name(name: str) -> str | None:
-    """Return a name in comparable form; None if nothing of it is left."""
-    # Apostrophes vanish rather than become blanks: "D'Ivoire" and "DIvoire" are one name.
-    text = _unaccented(name).casefold().translate(_DROPPED).replace("&", " and ")
-    text = _INITIALS.sub(_joined, text) if "." in text else text
-    words = " ".join(_spaced(text).split())
-    # "S A" and "S.A." are both "SA" to whoever writes them.
-    words = _LETTERS.sub(lambda match: match[0].replace(" ", ""), words)
-    return _SPELLED_OUT.sub(lambda match: _SHORT_FORMS[match[0]], words) or None
-
-
-def _joined(initials: re.Match[str]) -> str:
-    return initials[0].replace(".", "") + " "
-
-
-def _unaccented(name: str) -> str:
-    if name.isascii():
-        return name
-    parts = unicodedata.normalize("NFKD", name)
-    bare = "".join(char for char in parts if unicodedata.combining(char) < _ACCENT)
-    return unicodedata.normalize("NFC", bare)
-
-
-def _spaced(text: str) -> str:
-    """Replace everything but letters, marks and digits by a blank."""
-    if text.isascii():
-        return _NO_WORD.sub(" ", text)
-    return "".join(char if char.isalnum() or _is_mark(char) else " " for char in text)
-
-
-def _is_mark(character: str) -> bool:
-    return not character.isascii() and unicodedata.category(character)[0] == "M"

@@ -1,6 +1,6 @@
 """Identifiers of organisations: check digits, comparable form, registers, and service_ids.
 
-Which identifier of an organisation is the strongest is decided in ``duplicate_ids``, not here.
+Which identifier of an organisation is the strongest is decided in ``joined_ids``, not here.
 """
 
 import hashlib

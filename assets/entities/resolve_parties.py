@@ -14,20 +14,29 @@ from assets.entities.comparison_keys import (
     has_digits_sql,
     normalised_number_sql,
 )
+from assets.entities.legal_names import CRUDE_KEY, NAMES_WITH_PLACE
 from warehouse.tables import PartyMatch
 from warehouse.tables.column import identity_of
 
 PARTY_COLUMNS = identity_of(PartyMatch)
 
-# A jurisdiction may be a subdivision, as in ``US-DE``: its first two letters are the country.
-_COUNTRY = "nullif(upper(left(trim({}), 2)), '')"
-# Names are compared only within a country, so only its organisations are normalised and read.
-_HAS_PARTIES = (
-    f"{_COUNTRY.format('jurisdiction')} IN (SELECT {_COUNTRY.format('country')} FROM parties)"
+# Names are compared only within a country, so only its organisations are normalised and read; and
+# of those only what may be the name of a party.
+_PARTY_COUNTRY = "nullif(upper(left(trim(country), 2)), '')"
+_ENTITY_NAMES = f"""
+CREATE OR REPLACE TEMP TABLE entity_names AS
+WITH names AS ({NAMES_WITH_PLACE}),
+party_keys AS (
+    SELECT DISTINCT {_PARTY_COUNTRY} AS place, {CRUDE_KEY} AS crude_key FROM parties
 )
-_NAMES = f"""
-SELECT name AS value FROM parties UNION ALL SELECT legal_name FROM entities WHERE {_HAS_PARTIES}
+SELECT DISTINCT service_id, place, name
+FROM (
+    SELECT *, {CRUDE_KEY} AS crude_key FROM names
+    WHERE place IN (SELECT place FROM party_keys)
+)
+SEMI JOIN party_keys USING (place, crude_key)
 """.strip()
+_NAMES = "SELECT name AS value FROM parties UNION ALL SELECT name FROM entity_names"
 
 _NUMBER = normalised_number_sql("identifier_id", "odd")
 _IS_COMPARABLE = f"""
@@ -38,8 +47,8 @@ _MATCHES = f"""
 -- what identifies an organisation
 WITH organisation_keys AS (
     SELECT service_id AS organisation, id_type, register, number FROM ({IDENTIFIER_KEYS})
-    -- an ISIN is of a security; parties state register numbers or LEIs
-    WHERE id_type <> 'isin'
+    -- parties state register numbers or LEIs
+    WHERE id_type IN ('lei', 'registry')
 ),
 by_key AS (
     SELECT id_type, register, number,
@@ -49,10 +58,8 @@ by_key AS (
 -- in which registers an organisation has a number
 registrations AS (SELECT DISTINCT organisation, id_type, register FROM organisation_keys),
 organisation_names AS (
-    SELECT {_COUNTRY.format("jurisdiction")} AS country, normalised AS name,
-        service_id AS organisation
-    FROM entities JOIN normalised_names ON normalised_names.value = legal_name
-    WHERE {_HAS_PARTIES}
+    SELECT place AS country, normalised AS name, service_id AS organisation
+    FROM entity_names JOIN normalised_names ON normalised_names.value = entity_names.name
 ),
 -- a name is only evidence if one organisation of the country bears it
 by_name AS (
@@ -62,7 +69,7 @@ by_name AS (
 ),
 -- the parties with the number and the name they state, in comparable form
 party_keys AS (
-    SELECT parties.*, {_COUNTRY.format("country")} AS name_country,
+    SELECT parties.*, {_PARTY_COUNTRY} AS name_country,
         normalised_names.normalised AS normalised_name,
         CASE WHEN {_IS_COMPARABLE} THEN registers.id_type END AS id_type,
         CASE WHEN registers.id_type = 'registry' THEN registers.register END AS register,
@@ -122,5 +129,6 @@ def resolve_parties(sql: duckdb.DuckDBPyConnection) -> pa.Table:
         more_numbers="SELECT identifier_id FROM parties",
         more_codes="SELECT identifier_scheme FROM parties",
     )
+    sql.execute(_ENTITY_NAMES)
     create_name_table(sql, _NAMES)
     return sql.sql(_MATCHES).to_arrow_table()

@@ -1,0 +1,300 @@
+"""Join ids of one organisation by evidence, and choose the canonical one.
+
+The evidence counts in the order of ``METHODS``: the same LEI; the same ISIN of a listed security or
+share-class FIGI; the same number of the same register; the same listing; the same normalised legal
+name in the same country. Never likeness. Two valid LEIs are two organisations, however much else
+they share (an umbrella fund and its sub-funds give one register number), unless GLEIF itself calls
+one the duplicate of the other. Weaker evidence joins nothing that stronger evidence tells apart.
+
+``same_as_table`` is the entry: ``evidence`` finds the few ids that share something, and
+``joined_ids`` decides about those.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from itertools import combinations
+from typing import get_args
+
+import duckdb
+import pyarrow as pa
+
+from assets.entities.evidence import Claim, Evidence, Number, collect_evidence
+from assets.entities.identifiers import has_digits, mint, normalise_number, register_of
+from warehouse.tables.derived import JoinMethod
+
+# From strongest to weakest: the id minted from the strongest identifier is canonical.
+# An LEI is unique in the world, a register's number in its register; a ticker is used again.
+STRENGTH = ("lei", "registry", "cik", "isin", "figi", "ticker")
+# Ids minted from these name a security: an issuer may have several in one list.
+_SECURITIES = frozenset({"isin", "figi", "ticker"})
+# Numbers of which an organisation has one in each register: two different ones are two.
+_UNIQUE = frozenset({"lei", "registry", "cik"})
+METHODS: tuple[str, ...] = get_args(JoinMethod)
+# Evidence that only counts if one organisation on each side has it, and nothing speaks against it.
+_NEEDS_ONE_ON_EACH_SIDE = frozenset({"listing", "exact_name"})
+
+_WEAKEST = len(STRENGTH)
+_COLUMNS = ("service_id", "same_as", "match_method")
+
+
+def same_as_table(sql: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Return a row for every alias: the canonical id, and the evidence that joins the two.
+
+    Reads the connection's ``identifiers`` and ``entities``, of any size.
+    """
+    rows = joined_ids(collect_evidence(sql))
+    return pa.Table.from_pylist(rows, pa.schema([(column, pa.string()) for column in _COLUMNS]))
+
+
+def joined_ids(evidence: Evidence) -> list[dict[str, str]]:
+    """Return a row for every alias; the order of the evidence makes no difference.
+
+    All aliases of an organisation point directly to its canonical id. The method is the weakest
+    evidence on the strongest way from one to the other.
+    """
+    ids = _Ids(evidence.numbers)
+    partitions: list[tuple[str, DisjointSets]] = []
+    links: list[set[str]] = [{*pair} for pair in evidence.declared.items()]
+    for method in METHODS:
+        keys = _claims_by_key(evidence.claims, method, ids)
+        before = partitions[-1][1] if partitions else DisjointSets([])
+        accepted = [
+            {claim.service_id for claim in claims}
+            for claims in keys
+            if _may_join(method, claims, before, ids)
+        ]
+        links += _without_contradictions(method, accepted, before, ids)
+        partitions.append((method, DisjointSets(links)))
+        if method == "lei":
+            ids.same_lei = partitions[-1][1]
+    rows = [
+        {"service_id": alias, "same_as": canonical, "match_method": _method(partitions, alias, to)}
+        for group in partitions[-1][1].groups()
+        for canonical in [_canonical(group, evidence.declared, ids)]
+        for alias, to in ((member, canonical) for member in group - {canonical})
+    ]
+    return sorted(rows, key=lambda row: row["service_id"])
+
+
+class _Ids:
+    """The identifiers of ids: what they were minted from, and which numbers tell them apart."""
+
+    def __init__(self, numbers: Iterable[Number]) -> None:
+        self.numbers: dict[str, list[Number]] = {}
+        for number in numbers:
+            if number.id_type in STRENGTH and _key_of(number) is not None:
+                self.numbers.setdefault(number.service_id, []).append(number)
+        # Groups of ids with one LEI; the declared duplicates of an LEI count as the same.
+        self.same_lei = DisjointSets([])
+        self.leis = {service_id: self._own_leis(service_id) for service_id in self.numbers}
+
+    def _own_leis(self, service_id: str) -> frozenset[str]:
+        """Return the LEI of an id; of several, only the one the id was minted from."""
+        leis = {normalise_number(n.value) or "" for n in self.of(service_id) if n.id_type == "lei"}
+        # An id with two LEIs would join two organisations: only its own may join.
+        if len(leis) > 1:
+            leis = {lei for lei in leis if mint("lei", lei) == service_id}
+        return frozenset(leis)
+
+    def of(self, service_id: str) -> list[Number]:
+        """Return the identifiers of an id that say something about it."""
+        return self.numbers.get(service_id, [])
+
+    def is_security(self, service_id: str) -> bool:
+        """Return whether an id was minted from the identifier of a security."""
+        return any(
+            number.id_type in _SECURITIES and _minted_id(number) == service_id
+            for number in self.of(service_id)
+        )
+
+    def is_minted_from(self, service_id: str, key: str) -> bool:
+        """Return whether an id was minted from the identifier with the key of a claim."""
+        return any(
+            _minted_id(number) == service_id
+            and "/".join(filter(None, _key_of(number) or ())) == key
+            for number in self.of(service_id)
+        )
+
+    def organisations_with_lei(self, ids: Iterable[str]) -> set[str]:
+        """Return one id for each organisation among the ids that has an LEI."""
+        return {self.same_lei.root(service_id) for service_id in ids if self.leis.get(service_id)}
+
+    def unique_numbers(self, ids: Iterable[str]) -> dict[tuple[str, str | None], set[str]]:
+        """Return the numbers of ids by register."""
+        numbers: dict[tuple[str, str | None], set[str]] = {}
+        for number in (number for service_id in ids for number in self.of(service_id)):
+            key = _key_of(number)
+            if number.id_type in _UNIQUE and key is not None:
+                numbers.setdefault(key[:2], set()).add(key[2])
+        return numbers
+
+
+def _claims_by_key(claims: Iterable[Claim], method: str, ids: _Ids) -> list[list[Claim]]:
+    """Return the claims of a method that count, those of each key together."""
+    by_key: dict[str, list[Claim]] = {}
+    for claim in claims:
+        of_key = claim.key.partition("/")[2]
+        is_own = claim.method != "lei" or of_key in ids.leis.get(claim.service_id, ())
+        if claim.method == method and is_own:
+            by_key.setdefault(claim.key, []).append(claim)
+    # What a source withdrew does not count once it says the same of another id.
+    return [
+        [claim for claim in same_key if claim.is_current or not _was_moved(claim, same_key, ids)]
+        for same_key in by_key.values()
+    ]
+
+
+def _was_moved(claim: Claim, claims: Iterable[Claim], ids: _Ids) -> bool:
+    """Return whether the source of a withdrawn claim now gives the key to another id."""
+    # An id that was minted from the key is the key's for ever.
+    return not ids.is_minted_from(claim.service_id, claim.key) and any(
+        other.is_current and other.side == claim.side and other.service_id != claim.service_id
+        for other in claims
+    )
+
+
+def _may_join(method: str, claims: Sequence[Claim], before: "DisjointSets", ids: _Ids) -> bool:
+    """Return whether one key may join all ids that claim it."""
+    if method in ("lei", "declared"):
+        return True
+    if len(ids.organisations_with_lei(claim.service_id for claim in claims)) > 1:
+        return False
+    if method not in _NEEDS_ONE_ON_EACH_SIDE:
+        return True
+    bearers: dict[str, set[str]] = {}
+    for claim in claims:
+        # Several securities with one name in one list are of one issuer.
+        if method == "listing" or not ids.is_security(claim.service_id):
+            bearers.setdefault(claim.side, set()).add(before.root(claim.service_id))
+    if any(len(organisations) > 1 for organisations in bearers.values()):
+        return False
+    return method != "listing" or all(_overlap(*pair) for pair in combinations(claims, 2))
+
+
+def _overlap(first: Claim, second: Claim) -> bool:
+    """Return whether two listings were current at the same time."""
+    begin = max(first.begins or date.min, second.begins or date.min)
+    return begin <= min(first.ends or date.max, second.ends or date.max)
+
+
+def _without_contradictions(
+    method: str, links: Sequence[set[str]], before: "DisjointSets", ids: _Ids
+) -> Iterator[set[str]]:
+    """Yield the links of groups in which no stronger evidence tells two organisations apart.
+
+    Links are judged together, since their order must not matter: if a group of links would join
+    what is not one, none of them counts.
+    """
+    if method in ("lei", "declared"):
+        yield from links
+        return
+    together = DisjointSets([*before.groups(), *links])
+    group_of = {together.root(next(iter(group))): group for group in together.groups()}
+    for link in links:
+        group = group_of.get(together.root(next(iter(link))), set())
+        if len(ids.organisations_with_lei(group)) > 1:
+            continue
+        if method not in _NEEDS_ONE_ON_EACH_SIDE or not _differ(group, before, ids):
+            yield link
+
+
+def _differ(group: Iterable[str], before: "DisjointSets", ids: _Ids) -> bool:
+    """Return whether two organisations of a group have different numbers in one register."""
+    organisations: dict[str, set[str]] = {}
+    for service_id in group:
+        organisations.setdefault(before.root(service_id), set()).add(service_id)
+    numbers = [ids.unique_numbers(members) for members in organisations.values()]
+    return any(
+        first[register].isdisjoint(second[register])
+        for first, second in combinations(numbers, 2)
+        for register in first.keys() & second.keys()
+    )
+
+
+class DisjointSets:
+    """Union-find over names: all names of a link are in one group."""
+
+    def __init__(self, links: Iterable[Iterable[str]]) -> None:
+        self._parent: dict[str, str] = {}
+        for link in links:
+            names = list(link)
+            for name in names:
+                self._join(names[0], name)
+
+    def root(self, name: str) -> str:
+        """Return the name that represents the group of a name: the smallest in it."""
+        root = name
+        while (parent := self._parent.get(root, root)) != root:
+            root = parent
+        # Path compression: the next lookup of these names is one step.
+        while name != root:
+            self._parent[name], name = root, self._parent[name]
+        return root
+
+    def groups(self) -> list[set[str]]:
+        """Return the groups of two or more, sorted by their smallest name."""
+        members: dict[str, set[str]] = {}
+        for name in self._parent:
+            members.setdefault(self.root(name), set()).add(name)
+        return [members[root] for root in sorted(members) if len(members[root]) > 1]
+
+    def _join(self, first: str, second: str) -> None:
+        low, high = sorted((self.root(first), self.root(second)))
+        self._parent.setdefault(low, low)
+        self._parent[high] = low
+
+
+def _canonical(group: set[str], declared: dict[str, str], ids: _Ids) -> str:
+    """Choose the id by which an organisation is named."""
+    declared_targets = {declared[service_id] for service_id in group if service_id in declared}
+    # An id that a register calls a duplicate is no target, unless all of the group are.
+    possible = {service_id for service_id in group if service_id not in declared} or group
+    return min(
+        possible,
+        key=lambda service_id: _rank(
+            service_id, ids.of(service_id), service_id in declared_targets
+        ),
+    )
+
+
+def _method(partitions: Sequence[tuple[str, DisjointSets]], alias: str, canonical: str) -> str:
+    """Return the method with which an alias first is in one group with the canonical id."""
+    return next(method for method, sets in partitions if sets.root(alias) == sets.root(canonical))
+
+
+def _rank(
+    service_id: str, numbers: list[Number], is_declared_target: bool
+) -> tuple[int, bool, int, str]:
+    """Rank by the identifier an id was minted from, else by the strongest it has."""
+    # An id known only as the target of a register's pointer was minted from an LEI.
+    if is_declared_target and not numbers:
+        return 0, False, 0, service_id
+    strengths = [_strength(number) for number in numbers if service_id == _minted_id(number)]
+    minted_from = min(strengths, default=None)
+    strongest = min((_strength(number) for number in numbers), default=_WEAKEST)
+    first = strongest if minted_from is None else minted_from
+    return first, minted_from is None, strongest, service_id
+
+
+def _key_of(number: Number) -> tuple[str, str | None, str] | None:
+    """Return an identifier in comparable form; None if it identifies nothing by itself.
+
+    The same rules are applied in SQL by ``comparison_keys.IDENTIFIER_KEYS``.
+    """
+    value = normalise_number(number.value)
+    if number.id_type == "cik" and value is not None:
+        value = value.lstrip("0") or None
+    if number.id_type != "registry" or value is None:
+        return None if value is None else (number.id_type, None, value)
+    register = register_of(number.issuer)
+    return (number.id_type, register, value) if register and has_digits(value) else None
+
+
+def _minted_id(number: Number) -> str:
+    """Return the id that is minted from an identifier."""
+    of_register = f"{number.issuer}:" if number.id_type == "registry" else ""
+    return mint(number.id_type, f"{of_register}{number.value}")
+
+
+def _strength(number: Number) -> int:
+    return STRENGTH.index(number.id_type)
