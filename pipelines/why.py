@@ -34,7 +34,12 @@ from warehouse.mart.left_out import STORED_ROW, listed_rows
 from warehouse.mart.row_json import NEVER
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.withheld import withhold_rows
-from warehouse.read.crosswalk import FREE_ID_TYPES, ID_TYPES, organisation_id
+from warehouse.read.crosswalk import (
+    FREE_ID_TYPES,
+    ID_TYPES,
+    organisation_id,
+    organisation_ids,
+)
 from warehouse.read.mart import Build, Mart
 from warehouse.record.erase import erasures
 from warehouse.record.landing import Landing
@@ -119,7 +124,7 @@ def explain(
     with closing(Mart(settings.marts)) as mart:
         build = mart.build()
         record, landing = Record(settings.record), Landing(settings.landing)
-        subject = find_subject(record, text, field_name)
+        subject = find_subject(record, text, field_name, organisation_ids(build, text))
         if subject is None:
             return _explain_absent(record, landing, build, text, as_of)
         return _Inquiry(settings, record, landing, build, subject, as_of).explanation()

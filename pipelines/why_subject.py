@@ -47,8 +47,13 @@ class Subject:
     metric: str | None = None
 
 
-def find_subject(record: Record, text: str, field_name: str | None) -> Subject | None:
-    """Return what a text and a field mean in the record; None if no row has the text."""
+def find_subject(
+    record: Record, text: str, field_name: str | None, ids: Sequence[str] = ()
+) -> Subject | None:
+    """Return what a text and a field mean in the record; None if no row has the text.
+
+    ``ids`` are all ids of an organisation: the record has its rows as they were minted.
+    """
     ways = (
         (_organisation, (ENTITIES, FUNDAMENTALS, IDENTIFIERS), "service_id"),
         (_process, (TENDER_RELEASES, TENDER_PARTIES), "ocid"),
@@ -57,6 +62,8 @@ def find_subject(record: Record, text: str, field_name: str | None) -> Subject |
     )
     for make, tables, column in ways:
         condition = f"{column} = {sql_text(text)}"
+        if column == "service_id" and len(ids) > 1:
+            condition = f"{column} IN ({', '.join(map(sql_text, ids))})"
         if any(has_rows(record, table, condition) for table in tables):
             return make(record, text, condition, field_name)
     return None

@@ -15,12 +15,13 @@ import msgspec
 
 from pipelines.document_ids import document_id
 from pipelines.users import current_user
-from warehouse.errors import SankofaError
+from warehouse.errors import NothingPublished, SankofaError
 from warehouse.mart.builds import builds_at
 from warehouse.mart.left_out import ROW_IDS
 from warehouse.mart.redaction import Redaction, may_mention
 from warehouse.mart.served_rows import PARTY_ID
 from warehouse.names import plain_name
+from warehouse.read.crosswalk import organisation_ids
 from warehouse.read.mart import Mart
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record, sql_text
@@ -242,7 +243,8 @@ class Finder:
         )
 
     def _organisation(self, text: str) -> Match | None:
-        condition = f"service_id = {sql_text(text)}"
+        ids = self._organisation_ids(text)
+        condition = f"service_id IN ({', '.join(map(sql_text, ids))})"
         tables = (ENTITIES, IDENTIFIERS, FUNDAMENTALS)
         if not any(self._rows(table, "1", condition, 1) for table in tables):
             return None
@@ -254,8 +256,17 @@ class Finder:
         conditions = dict.fromkeys(tables, condition) | (
             {TENDER_PARTIES: bearing} if bearing else {}
         )
-        subjects = [Subject("service_id", text), *(self.name(name) for (name,) in names if name)]
+        subjects = [
+            *(Subject("service_id", service_id) for service_id in ids),
+            *(self.name(name) for (name,) in names if name),
+        ]
         return self._match(f"the organisation {text} with its names", subjects, conditions)
+
+    def _organisation_ids(self, service_id: str) -> list[str]:
+        """Return all ids of an organisation: the record has its rows as they were minted."""
+        with closing(Mart(self._marts)) as mart, suppress(NothingPublished):
+            return organisation_ids(mart.build(), service_id)
+        return [service_id]
 
     def _named(self, text: str) -> Match | None:
         if not plain_name(text):

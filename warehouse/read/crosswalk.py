@@ -48,6 +48,13 @@ def organisation_id(build: Build, service_id: str) -> str:
     return same_as_id(build, service_id) or service_id
 
 
+def organisation_ids(build: Build, service_id: str) -> list[str]:
+    """Return every id of an organisation, the canonical one first."""
+    owner = organisation_id(build, service_id)
+    statement = "SELECT service_id FROM same_as WHERE same_as = ? ORDER BY service_id"
+    return [owner, *(str(alias) for (alias,) in build.query(statement, storable(owner)))]
+
+
 def is_known_id(build: Build, service_id: str) -> bool:
     """Return whether a register describes an id, or it is an alias or has one."""
     statement = (
