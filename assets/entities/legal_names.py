@@ -7,9 +7,10 @@ a leading "The". Two names are the same or they are not; nothing here measures l
 import re
 import unicodedata
 
-# The country in which a name is compared: where an organisation is incorporated, else where it is.
-# A jurisdiction may be a subdivision, as in ``US-DE``: its first two letters are the country.
-PLACE = "nullif(upper(left(trim(coalesce(nullif(trim(jurisdiction), ''), country)), 2)), '')"
+# The countries in which the name of an organisation is compared: where it is incorporated and where
+# it is. Lists know one or the other: of a receipt's issuer, the ISIN has the wrong jurisdiction. It
+# may be a subdivision, as in ``US-DE``: its first two letters are the country.
+_PLACE = "nullif(upper(left(trim({}), 2)), '')"
 _LIST = "TRY_CAST(TRY_CAST({} AS JSON) AS VARCHAR[])"
 # The SEC's register ends names with what tells filers apart, as in "INC /DE/" and "NV /FI".
 _FILER_SUFFIX = r"(\s+[/\\][A-Za-z]{2,5}[/\\]?|[/\\][A-Za-z]{2,5}[/\\])+\s*$"
@@ -20,16 +21,23 @@ _OF_FILER = (
 # other languages. A trading name is anybody's; an annulled LEI record is an error, and a duplicate
 # one is declared.
 NAMES_WITH_PLACE = f"""
-SELECT service_id, source, is_current, place, {_OF_FILER} AS name FROM (
-    SELECT service_id, source, is_current, {PLACE} AS place, unnest(list_filter(
-        list_prepend(legal_name, coalesce({_LIST.format("other_names")}, [])),
-        lambda name: name IS NOT NULL
-            AND NOT list_contains(coalesce({_LIST.format("trading_names")}, []), name)
-    )) AS name
-    FROM entities
-    WHERE {PLACE} IS NOT NULL AND coalesce(lei_status, '') NOT IN ('ANNULLED', 'DUPLICATE')
+WITH bearers AS (
+    SELECT service_id, source, is_current,
+        list_distinct([{_PLACE.format("jurisdiction")}, {_PLACE.format("country")}]) AS places,
+        list_filter(
+            list_prepend(legal_name, coalesce({_LIST.format("other_names")}, [])),
+            lambda name: name IS NOT NULL
+                AND NOT list_contains(coalesce({_LIST.format("trading_names")}, []), name)
+        ) AS names
+    FROM entities WHERE coalesce(lei_status, '') NOT IN ('ANNULLED', 'DUPLICATE')
+),
+named AS (
+    SELECT service_id, source, is_current, place, unnest(names) AS name
+    FROM (SELECT *, unnest(places) AS place FROM bearers)
 )
+SELECT service_id, source, is_current, place, {_OF_FILER} AS name FROM named
 """.strip()
+
 # The short form, and how it is spelled out; both normalised.
 _FORMS = {
     "ag": ("aktiengesellschaft",),

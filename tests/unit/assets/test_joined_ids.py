@@ -201,9 +201,11 @@ def test_one_legal_name_in_one_country_is_one_organisation() -> None:
     # a former name, on either side
     assert named("REEF PROPRIETARY LIMITED") == joined
     assert named("New Reef Inc", other_names='["GOLD REEF LTD"]') == joined
-    # where the filer states no jurisdiction, its address counts
+    # the country of its law or of its address
     assert named("Gold Reef Ltd", jurisdiction=None, country="ZA") == joined
-    assert named("Gold Reef Ltd", jurisdiction="US-DE", country="ZA") == []
+    assert named("Gold Reef Ltd", jurisdiction="US-DE", country="ZA") == joined
+    assert named("Gold Reef Ltd", jurisdiction="US-DE", country="US") == []
+    assert named("Gold Reef Ltd", jurisdiction=None) == []
     assert (
         named("Gold Reefs Ltd") == named("Gold Reef") == named("Gold Reef Ltd /JV Partners") == []
     )
