@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from assets.entities.identifiers import mint
 from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
 from assets.filings.figures import Reading, of_line, settle, unit_of
+from assets.filings.filers import ANNUAL_REPORTS, cik_of, folded_name, service_id_of
 from assets.filings.line_items import BY_ELEMENT, STANDARDS, Place, TaxonomyElement
 from assets.filings.measuring_units import date_measuring_units
 from assets.filings.periods import end_labels, fiscal_label, period_type, years_of
@@ -34,12 +34,13 @@ from assets.parsing.strict import (
     read_text,
 )
 from warehouse.record.landing import Document
-from warehouse.record.tables import FUNDAMENTALS
+from warehouse.record.tables import ENTITIES, FUNDAMENTALS, IDENTIFIERS
+from warehouse.tables import Entity
+from warehouse.tables.column import content_of
 from warehouse.tables.fundamentals import PeriodType
 
-_CIK = re.compile(r"[0-9]{1,10}")
-
-
+# What a register may state of an organisation; of most of it company facts say nothing.
+_CONTENT = content_of(Entity)
 _ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")
 
 
@@ -55,6 +56,7 @@ class Fact:
     end: date
     filed: date
     accession: str
+    form: str | None
 
     @property
     def taxonomy(self) -> str:
@@ -124,6 +126,7 @@ def _fact(element: TaxonomyElement, unit: str, location: str, record: object) ->
         end,
         filed,
         _read_member("accn", _accession, fact),
+        form if isinstance(form := fact.get("form"), str) else None,
     )
 
 
@@ -159,13 +162,15 @@ class _Company(msgspec.Struct):
     cik: int | str
     # Raw: most elements are no line items, and stay undecoded.
     facts: dict[str, dict[str, msgspec.Raw]]
+    name: object = msgspec.field(default=None, name="entityName")
 
 
 def parse(document: Document, body: bytes) -> Parsed:
     """Parse the figures of one issuer; unreadable facts are rejected with their JSON pointer."""
     parsed = Parsed()
     try:
-        service_id, elements = _open(body)
+        company, elements = _open(body)
+        service_id = service_id_of(company.cik)
     except ValueError as error:
         parsed.reject(FUNDAMENTALS, document, "", str(error))
         return parsed
@@ -176,6 +181,7 @@ def parse(document: Document, body: bytes) -> Parsed:
             facts.extend(facts_of(parsed, document, taxonomy, element, raw))
         if (taxonomy, element) in WITNESSES:
             witnesses.extend(_witnesses_of(taxonomy, element, raw))
+    _name_issuer(parsed, document, company, facts)
     # The issuer's own years decide what a quarter is, so all facts are read before any is
     # classified.
     years = years_of((fact.start, fact.end) for fact in facts if fact.start is not None)
@@ -212,6 +218,32 @@ def parse(document: Document, body: bytes) -> Parsed:
     return parsed
 
 
+def _name_issuer(parsed: Parsed, document: Document, company: _Company, facts: list[Fact]) -> None:
+    """Add the organisation and its CIK, if it filed statements in an annual report.
+
+    Persons have CIKs too, but file no statements. The latest filing dates the name.
+    """
+    if company.name is None or not any(
+        fact.form in ANNUAL_REPORTS and fact.taxonomy in STANDARDS for fact in facts
+    ):
+        return
+    try:
+        name = folded_name(company.name)
+    except ValueError as error:
+        parsed.reject(ENTITIES, document, "/entityName", f"entityName: {error}")
+        return
+    filed, accession = max((fact.filed, fact.accession) for fact in facts)
+    shared = {
+        **provenance(document, "/entityName", "api"),
+        "available_at": filed,
+        "publication": accession,
+        "service_id": service_id_of(company.cik),
+    }
+    parsed.add(ENTITIES, [shared | dict.fromkeys(_CONTENT) | {"legal_name": name}])
+    identifier = {"id_type": "cik", "id_value": cik_of(company.cik), "issuer": None, "status": None}
+    parsed.add(IDENTIFIERS, [shared | identifier])
+
+
 def _standards(facts: list[Fact]) -> dict[tuple[str, str], str]:
     """Return the accounting standard of each filing and taxonomy.
 
@@ -230,17 +262,8 @@ def _standards(facts: list[Fact]) -> dict[tuple[str, str], str]:
     return standards
 
 
-def service_id_of(cik: object) -> str:
-    """Return the service_id of a CIK, which older files write as a number."""
-    digits = str(cik).strip()
-    if isinstance(cik, bool) or not _CIK.fullmatch(digits):
-        raise ValueError(f"{cik!r:.60} is not a CIK")
-    # In ten digits, as EDGAR pads them: 1 and 0000000001 are one filer.
-    return mint("cik", digits.zfill(10))
-
-
-def _open(body: bytes) -> tuple[str, list[tuple[str, str, bytes]]]:
-    """Return the service_id and the elements of line items; other elements stay undecoded."""
+def _open(body: bytes) -> tuple[_Company, list[tuple[str, str, bytes]]]:
+    """Return the company and the elements of line items; other elements stay undecoded."""
     try:
         company = msgspec.json.decode(read_text(body), type=_Company)
     except msgspec.DecodeError as error:
@@ -253,7 +276,7 @@ def _open(body: bytes) -> tuple[str, list[tuple[str, str, bytes]]]:
         for element, raw in elements.items()
         if (taxonomy, element) in BY_ELEMENT or (taxonomy, element) in WITNESSES
     ]
-    return service_id_of(company.cik), line_elements
+    return company, line_elements
 
 
 def _reading(

@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import msgspec
 
+from assets.filings.filers import ANNUAL_REPORTS
 from assets.filings.places import MARKET_PLACES, MARKETS, country_of
-from assets.filings.submissions import ANNUAL_REPORTS
 
 # With their amendments and, for annual reports, transition periods.
 REPORTS = ANNUAL_REPORTS | {"6-K", "6-K/A"}

@@ -16,7 +16,7 @@ SOURCES = (
         "public-domain",
         _PUBLIC,
         Parser(2, companyfacts.parse),
-        (FUNDAMENTALS,),
+        (FUNDAMENTALS, ENTITIES, IDENTIFIERS),
         # Most issuers report each quarter.
         new_within=100,
         base_url=fetch.API,

@@ -11,17 +11,13 @@ from typing import Any
 
 from stdnum import lei as lei_number
 
-from assets.filings.companyfacts import service_id_of
+from assets.filings.filers import ANNUAL_REPORTS, cik_of, folded_name, service_id_of
 from assets.filings.places import country_of, jurisdiction_of
 from assets.parsing.parsed import Parsed, provenance
 from assets.parsing.strict import calendar_day, json_object, json_pointer, printable_text, read_json
 from quality.persons import drop_personal_names
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
-
-# Including transition periods (10-KT) and discontinued forms (10-K405, 10-KSB).
-_FORMS = ("10-K", "10-KT", "10-K405", "10-KT405", "10-KSB", "10-KSB40", "20-F", "20-FT", "40-F")
-ANNUAL_REPORTS = frozenset(form + amendment for form in _FORMS for amendment in ("", "/A"))
 
 _OLDER_PAGE = re.compile(r"/CIK[0-9]{10}-submissions-[0-9]+\.json$")
 
@@ -60,7 +56,7 @@ def parse(document: Document, body: bytes) -> Parsed:
     entity |= {"other_names": listed, "former_names": listed}
     entity["lei"] = _lei(parsed, document, filer, shared)
     parsed.add(ENTITIES, [shared | entity])
-    parsed.add(IDENTIFIERS, [shared | _identifier("cik", _cik(filer), None)])
+    parsed.add(IDENTIFIERS, [shared | _identifier("cik", cik_of(filer["cik"]), None)])
     _tickers(parsed, document, filer, shared)
     return parsed
 
@@ -116,7 +112,7 @@ def _entity(filer: dict[str, Any]) -> dict[str, Any]:
     business = addresses.get("business") if isinstance(addresses, dict) else None
     address = business if isinstance(business, dict) else {}
     return {
-        "legal_name": printable_text(_folded(filer.get("name"))),
+        "legal_name": folded_name(filer.get("name")),
         "jurisdiction": jurisdiction_of(filer.get("stateOfIncorporation")),
         "country": country_of(address.get("countryCode") or address.get("stateOrCountry")),
         # "operating" is EDGAR's word for companies; "other" may be a person.
@@ -137,10 +133,6 @@ def _former_names(filer: dict[str, Any]) -> list[str]:
 def _folded(name: object) -> str:
     """Return a name in which blanks of any kind are one blank."""
     return " ".join(name.split()) if isinstance(name, str) else ""
-
-
-def _cik(filer: dict[str, Any]) -> str:
-    return str(filer["cik"]).strip().zfill(10)
 
 
 def _identifier(id_type: str, id_value: str, issuer: str | None) -> dict[str, Any]:

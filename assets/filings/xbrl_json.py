@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 from stdnum import lei as lei_number
 
 from assets.entities.identifiers import mint
-from assets.filings.companyfacts import service_id_of
 from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
 from assets.filings.figures import Reading, of_line, settle, unit_of
+from assets.filings.filers import service_id_of
 from assets.filings.line_items import (
     BY_ELEMENT,
     IFRS,
