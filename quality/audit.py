@@ -15,7 +15,7 @@ from quality.personal_data_audit import PERSONAL_DATA_RULES, find_personal_data
 from quality.report import FLOORS_CHECK, Counts, Failure, Report
 from quality.rules import Suite
 from quality.suites import SUITES
-from warehouse.mart.awards import add_awards
+from warehouse.mart.awards import add_tender_facts
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.write import countries
 from warehouse.record.tables import arrow_schema
@@ -112,7 +112,7 @@ def _all_tables(snapshot: Snapshot) -> Iterator[None]:
             if name not in ("quality", "left_out"):
                 create_missing(name, arrow_schema(row).empty_table)
         create_missing("countries", countries)
-        add_awards(snapshot)
+        add_tender_facts(snapshot)
         yield
     finally:
         # They list names that must not be served: none of them may outlast the audit.

@@ -99,6 +99,14 @@ MART_SUITES = (
         matches("currencies are three-letter codes", "unit", CURRENCY),
     ),
     _suite(
+        "tender_facts",
+        ("source", "ocid", "vintage"),
+        "concat(source_ref, ' (fact ', fact_id, ')')",
+        *_SOURCE_RULES,
+        _COUNTRY_RULE,
+        present("every tender fact names its process", "ocid"),
+    ),
+    _suite(
         "entities",
         ("service_id",),
         "concat(source_ref, ' (', service_id, ')')",

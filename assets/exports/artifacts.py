@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assets.exports import file_columns
 from assets.exports.file_columns import FileColumn
 from assets.exports.parquet import Reader
-from assets.exports.tenders import AWARDS, PARTIES, reading_awards
+from assets.exports.tenders import AWARDS, PARTIES, TENDER_FACTS, reading_awards
 from warehouse.exports.published import ArtifactKind
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.signals import PANELS, SIGNAL_SET
@@ -125,6 +125,17 @@ EXPORT_FILES: tuple[ExportFile, ...] = (
         ("award_date",),
         ("tender_releases", "tender_parties", "party_matches"),
         after="af-tender-releases",
+    ),
+    ExportFile(
+        "af-tender-facts",
+        "Tender facts: the value of each process and each award won, every vintage",
+        "licensed",
+        "AF-TENDER",
+        file_columns.TENDER_FACT,
+        TENDER_FACTS,
+        ("country", "measure", "period_end", "ocid", "vintage", "record_id"),
+        ("period_end",),
+        ("tender_vintages", "award_vintages", "entities"),
     ),
     ExportFile(
         "af-tender-parties",

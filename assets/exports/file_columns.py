@@ -20,6 +20,7 @@ from warehouse.tables import (
     MacroSeries,
     PartyMatch,
     QualityMetric,
+    SharedFact,
     Sighting,
     Signal,
     TenderParty,
@@ -169,6 +170,16 @@ PARTY = record_id() + _dated(
     + columns(ExportOnlyColumns, ("party_id",))
     + columns(PartyMatch, ("service_id", "match_method"))
     + columns(TenderParty, _NAMED),
+)
+# The same for all facts of the file, or null; the country is given by its alpha-2 code.
+_SAME_FOR_TENDERS = ("country_iso3", "dataset", "period_type", "base_period")
+_FACT = tuple(name for name in SharedFact.model_fields if name not in _SAME_FOR_TENDERS)
+TENDER_FACT = (
+    record_id(_HASHED_ID.format("fact_id, measure, vintage"))
+    + columns(TenderRelease, ("country",))
+    + columns(SharedFact, _FACT)
+    + vintages()
+    + provenance()
 )
 SERIES = record_id() + _dated(MacroSeries)
 SERIES_NOW = (

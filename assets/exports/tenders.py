@@ -20,9 +20,11 @@ from assets.exports.file_columns import (
     vintages,
 )
 from assets.exports.parquet import Reader
+from warehouse.mart.award_facts import NAMED_AWARDS
 from warehouse.mart.awards import NO_VALUE, award_day, exact_amount, parse_awards
 from warehouse.mart.served_rows import PARTY_ID, SAME_PARTY
 from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.tender_facts import TENDER_VINTAGES_TABLE
 from warehouse.record.tables import DECIMAL, arrow_schema
 
 # Table of the snapshot with the awards as they are parsed.
@@ -79,6 +81,15 @@ LEFT JOIN organisations AS sole ON sole.source = award.source AND sole.ocid = aw
     AND sole.release_id = award.release_id AND sole.name = award.supplier_name
 LEFT JOIN joint_awards ON joint_awards.record_id = award.record_id
     AND joint_awards.award_index = award.award_index
+""".strip()
+
+
+# One row per process and measure in each vintage, as /v1/shared/facts serves them: the value of a
+# process, and what an organisation won by an award.
+TENDER_FACTS = f"""
+SELECT *, 'tender_value' AS measure FROM {TENDER_VINTAGES_TABLE}
+UNION ALL BY NAME
+SELECT *, 'award_value' AS measure FROM ({NAMED_AWARDS})
 """.strip()
 
 

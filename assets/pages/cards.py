@@ -77,7 +77,7 @@ WHERE latest GROUP BY ALL""",
         "AF-TENDER: public procurement",
         "Releases of procurement portals in the Open Contracting Data Standard, with their awards, "
         "and their buyers and suppliers resolved to organisations.",
-        ("af-tender-releases", "af-tender-awards", "af-tender-parties"),
+        ("af-tender-releases", "af-tender-facts", "af-tender-awards", "af-tender-parties"),
         _by_year("tender_releases", "released_on"),
         "number of releases, by year of release",
         _freshness(("tender_releases",)),

@@ -13,6 +13,7 @@ import pyarrow as pa
 from assets.exports.export import export
 from assets.exports.signing import SigningKey
 from tests.helpers.organisations import derive_organisations
+from warehouse.mart.awards import add_tender_facts
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.signals import PANELS
 from warehouse.record.append import Load, append
@@ -40,6 +41,8 @@ def staged(record: Record, folder: Path, data_version: str, *left_out: str) -> S
         "quality": quality(data_version),
     }
     snapshot.add({name: rows for name, rows in tables.items() if name not in left_out})
+    if "party_matches" not in left_out:
+        add_tender_facts(snapshot)
     return snapshot
 
 

@@ -301,7 +301,7 @@ def test_files_of_a_missing_table_fail_and_name_the_table(record: Record, tmp_pa
         manifest = exported(snapshot, tmp_path)
 
     failed = {artifact.key: artifact.reason for artifact in manifest.failed}
-    assert len(failed) == 13 + 2
+    assert len(failed) == 13 + 3
     assert "no signals" in failed["single-bid-rate"]
     assert "no party_matches" in failed["af-tender-awards"]
     assert not set(failed) & {artifact.key for artifact in manifest.artifacts}

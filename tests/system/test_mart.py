@@ -375,8 +375,7 @@ ASKED = (
     "AND released_on <= '2021' AND row_number > 5 ORDER BY released_on DESC, row_number",
     "tender_releases WHERE latest = 1 AND country = 'ZA' AND category = 'works' "
     "ORDER BY released_on DESC, row_number",
-    "tender_releases WHERE tender_value <> '' AND country = 'ZA' AND available_at <= '2020' "
-    "ORDER BY released_on DESC, row_number",
+    "tender_facts WHERE country_iso3 = 'ZAF' AND available_at <= '2020' ORDER BY row_number",
     "tender_parties WHERE country = 'ZA' AND role = 'buyer' ORDER BY row_number",
     "macro_series WHERE country = 'ZA' AND latest = 1 ORDER BY row_number",
     "macro_annual WHERE country_iso3 = 'ZAF' AND latest = 1 ORDER BY row_number",

@@ -1,7 +1,9 @@
 """Awards as facts: what was known on a day stays what was known on it."""
 
 import json
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from tests.helpers.record_rows import load, party_row, release_row
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
+from warehouse.mart.sqlite_builds import build_file
 from warehouse.read.mart import Mart
 from warehouse.read.shared_facts import shared_facts
 from warehouse.record.store import Record
@@ -157,3 +160,99 @@ def test_a_release_without_a_day_tells_only_what_is_known_now(world: AwardsWorld
     world.publish(release(award(), at=None), supplier(at=None))
 
     assert (world.won(), world.won(date(2026, 1, 1))) == ([Decimal("10.5")], [])
+
+
+def valued(
+    amount: str | None,
+    release_id: str,
+    at: date | None = FIRST,
+    currency: str = "ZAR",
+    **others: Any,
+) -> dict[str, Any]:
+    value = None if amount is None else Decimal(amount)
+    made = {"tender_value": value, "tender_currency": currency, "released_on": at}
+    return release(at=at, release_id=release_id, **{**made, **others})
+
+
+def tenders(world: AwardsWorld, as_of: date | None = None) -> list[tuple[Any, ...]]:
+    page = shared_facts(Mart(world.mart_folder), None, "ZAF", "AF-TENDER", as_of)
+    rows = [json.loads(row, parse_float=Decimal, parse_int=Decimal) for row in page.rows]
+    return [(row["ocid"], row["value"], row["unit"], row["vintage"]) for row in rows]
+
+
+def test_a_process_has_one_value_on_any_day_the_newest_that_was_known(world: AwardsWorld) -> None:
+    ocid = valued("10", "r1")["ocid"]
+    world.publish(
+        valued("10", "r1"),
+        valued("10.00", "r2", SECOND),
+        valued(None, "r3", SECOND),
+        valued("12.5", "r4", THIRD),
+    )
+
+    assert tenders(world, FIRST) == [(ocid, 10, "ZAR", 1)]
+    assert tenders(world, SECOND) == [(ocid, 10, "ZAR", 1)]
+    assert tenders(world, THIRD) == tenders(world) == [(ocid, Decimal("12.5"), "ZAR", 2)]
+
+
+def test_a_value_in_another_currency_is_another_vintage_of_the_process(world: AwardsWorld) -> None:
+    world.publish(valued("10", "r1"), valued("10", "r2", SECOND, "USD"))
+
+    assert [row[2:] for row in tenders(world, FIRST)] == [("ZAR", 1)]
+    assert [row[2:] for row in tenders(world)] == [("USD", 2)]
+
+
+def test_a_value_that_its_release_drops_falls_back_to_the_release_before(
+    world: AwardsWorld,
+) -> None:
+    world.publish(valued("10", "r1"), valued("12", "r2", SECOND))
+    world.publish(valued(None, "r2", THIRD, tag="amended"))
+
+    assert [row[1] for row in tenders(world, SECOND)] == [12]
+    assert [row[1:] for row in tenders(world)] == [(10, "ZAR", 3)]
+
+
+def test_values_of_several_processes_are_served_newest_first_with_their_ocid(
+    world: AwardsWorld,
+) -> None:
+    world.publish(
+        valued("1", "r1", FIRST, ocid="ocds-a"),
+        valued("2", "r1", THIRD, ocid="ocds-b"),
+        valued("3", "r1", SECOND, ocid="ocds-c"),
+    )
+
+    assert [row[0] for row in tenders(world)] == ["ocds-b", "ocds-c", "ocds-a"]
+
+
+def test_an_award_fact_names_its_process(world: AwardsWorld) -> None:
+    world.publish(release(award()), supplier())
+
+    assert [row["ocid"] for row in world.rows()] == [release()["ocid"]]
+
+
+def test_a_build_of_version_7_answers_by_release_and_without_ocid(world: AwardsWorld) -> None:
+    world.publish(valued("10", "r1"), valued("12.5", "r2", SECOND))
+    as_version_7(world.mart_folder, {"r1": "10", "r2": "12.5"})
+
+    page = shared_facts(Mart(world.mart_folder), None, "ZAF", "AF-TENDER")
+
+    rows = [json.loads(row) for row in page.rows]
+    assert [row["value"] for row in rows] == [12.5, 10]
+    assert {"ocid", "base_period"}.isdisjoint(rows[0])
+
+
+def as_version_7(mart: Path, values: Mapping[str, str]) -> None:
+    """Make the build as version 7 wrote it, as far as tender values are concerned."""
+    with closing(sqlite3.connect(build_file(mart, Mart(mart).build().data_version))) as build:
+        build.execute("DROP TABLE tender_facts")
+        for column in ("tender_value", "tender_currency", "row_id"):
+            text = f"{column} TEXT NOT NULL DEFAULT ''"
+            build.execute(f"ALTER TABLE tender_releases ADD COLUMN {text}")
+        # Newest first: the rows are numbered as they are served.
+        for number, (release_id, value) in enumerate(reversed(values.items()), 1):
+            build.execute(
+                "UPDATE tender_releases SET tender_value = ?, tender_currency = 'ZAR', row_id = ? "
+                "WHERE row_number = ?",
+                (value, release_id, number),
+            )
+        build.execute("UPDATE about SET value = '7' WHERE name = 'layout'")
+        build.commit()

@@ -426,7 +426,7 @@ def test_a_party_is_counted_over_its_releases(published: Published) -> None:
 def test_a_shared_fact_has_the_members_of_the_contract(published: Published) -> None:
     members = {
         *("fact_id", "entity_id", "entity_name", "country_iso3", "dataset", "measure", "value"),
-        *("unit", "base_period", "period_end", "period_type", "available_at", "vintage"),
+        *("unit", "base_period", "period_end", "period_type", "ocid", "available_at", "vintage"),
         "provenance_id",
         *("source_ref", "license_class", "extraction_confidence", "observed_at", "method"),
     }

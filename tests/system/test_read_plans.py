@@ -142,17 +142,6 @@ def test_what_few_rows_have_is_what_the_index_begins_with(
     assert any(meant in step for query in mart.queries for step in plan(bare, *query))
 
 
-def test_values_of_tenders_are_read_past_those_that_state_none(mart: Watched, bare: Mart) -> None:
-    mart.queries.clear()
-    READS["shared tenders"](mart)
-
-    (query,) = [query for query in mart.queries if "FROM tender_releases " in query[0]]
-    (step,) = plan(bare, *query)
-    indexes = "SELECT sql FROM sqlite_master WHERE name = ?"
-    used = step.split("INDEX ")[1].split()[0]
-    assert "tender_value <> ''" in bare.build().query(indexes, used)[0][0]
-
-
 def test_a_search_that_has_enough_looks_no_further(mart: Watched) -> None:
     mart.queries.clear()
     assert len(search(mart, "2138002QX8KZTPLXS721", limit=0).rows) == 0

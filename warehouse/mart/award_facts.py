@@ -9,14 +9,15 @@ from warehouse.mart.served_rows import NAMED_ENTITIES, SAME_PARTY
 STATEMENTS, VINTAGES = "award_statements", "award_vintages"
 
 # A day after every other: what is known now, also from releases without a day.
-_NOW = "DATE '9999-12-31'"
+NOW = "DATE '9999-12-31'"
 _AWARD = "source, ocid, award_id"
-_RELEASE_ORDER = (
+RELEASE_ORDER = (
     "coalesce(released_on, available_at), available_at, publication, release_vintage, row_id"
 )
 
 
-def _known_on(table: str, day: str) -> str:
+def known_on(table: str, day: str) -> str:
+    """Return SQL for whether a row of a table was the one known on a day."""
     # Half-open: on the day of a change the new release counts, and on no day do both.
     return (
         f"{table}.available_at <= {day} "
@@ -47,7 +48,7 @@ suppliers AS (
     WHERE party.role = 'supplier' AND party.name IS NOT NULL AND NOT party.withdrawn
         AND matched.service_id IS NOT NULL
         AND CASE WHEN released.available_at IS NULL THEN party.latest
-            ELSE {_known_on("party", "released.available_at")} END
+            ELSE {known_on("party", "released.available_at")} END
     GROUP BY released.row_id, party.name
     HAVING min(matched.service_id) = max(matched.service_id)
 ),
@@ -62,7 +63,7 @@ award_winners AS (
 ordered AS (
     SELECT statement.row_id, award_id, awarded_on, status, source, ocid, available_at,
         superseded_at, latest,
-        row_number() OVER (PARTITION BY {_AWARD} ORDER BY {_RELEASE_ORDER}) AS release_order,
+        row_number() OVER (PARTITION BY {_AWARD} ORDER BY {RELEASE_ORDER}) AS release_order,
         CASE WHEN len(names) > 0 THEN coalesce(winners, []) END AS winners,
         CASE WHEN value IS NOT NULL THEN
             {{'value': value, 'unit': unit, 'row_id': statement.row_id}} END AS money
@@ -78,7 +79,7 @@ days AS (
     SELECT *, row_number() OVER (PARTITION BY {_AWARD} ORDER BY day) AS day_number,
         lead(day) OVER (PARTITION BY {_AWARD} ORDER BY day) AS next_day
     FROM (
-        SELECT DISTINCT {_AWARD}, unnest([available_at, superseded_at, {_NOW}]) AS day FROM ordered
+        SELECT DISTINCT {_AWARD}, unnest([available_at, superseded_at, {NOW}]) AS day FROM ordered
     ) WHERE day IS NOT NULL
 ),
 -- The award as it was known on each of those days.
@@ -86,7 +87,7 @@ merged AS (
     SELECT {_AWARD}, day, day_number, next_day,
         {", ".join(map(_newest, ("status", "money", "winners", "awarded_on")))}
     FROM days JOIN ordered USING ({_AWARD})
-    WHERE CASE WHEN day = {_NOW} THEN ordered.latest ELSE {_known_on("ordered", "day")} END
+    WHERE CASE WHEN day = {NOW} THEN ordered.latest ELSE {known_on("ordered", "day")} END
     GROUP BY ALL
 ),
 -- One row per winner, on the days on which the award stood.
@@ -115,9 +116,9 @@ numbered AS (
 vintages AS (
     SELECT {_AWARD}, service_id, vintage, arg_min(row_id, day_number) AS row_id,
         any_value(value) AS value, any_value(unit) AS unit, any_value(awarded_on) AS awarded_on,
-        nullif(min(day), {_NOW}) AS available_at,
-        nullif(arg_max(next_day, day_number), {_NOW}) AS superseded_at,
-        max(day) = {_NOW} AS latest
+        nullif(min(day), {NOW}) AS available_at,
+        nullif(arg_max(next_day, day_number), {NOW}) AS superseded_at,
+        max(day) = {NOW} AS latest
     FROM numbered GROUP BY ALL
 )
 -- Provenance is that of the release that states the value.
@@ -131,11 +132,15 @@ JOIN (
 ) AS released USING (row_id)
 """.strip()
 
-AWARD_FACTS = f"""
-SELECT facts.*, facts.service_id AS entity_id, entity_names.legal_name AS entity_name,
-    countries.country_iso3, 'AF-TENDER' AS dataset, 'award_value' AS measure,
-    'INSTANT' AS period_type, NULL::VARCHAR AS base_period
+# Each award fact with the name of its winner.
+NAMED_AWARDS = f"""
+SELECT facts.*, facts.service_id AS entity_id, entity_names.legal_name AS entity_name
 FROM {VINTAGES} AS facts
 LEFT JOIN ({NAMED_ENTITIES}) AS entity_names ON entity_names.service_id = facts.service_id
-LEFT JOIN countries ON countries.country = facts.country
+""".strip()
+
+AWARD_FACTS = f"""
+SELECT facts.*, countries.country_iso3, 'AF-TENDER' AS dataset, 'award_value' AS measure,
+    'INSTANT' AS period_type, NULL::VARCHAR AS base_period
+FROM ({NAMED_AWARDS}) AS facts LEFT JOIN countries ON countries.country = facts.country
 """.strip()

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from warehouse.dates import stated_and_utc_day
 from warehouse.mart.award_facts import AWARD_VINTAGES, STATEMENTS, VINTAGES
 from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.tender_facts import TENDER_VINTAGES, TENDER_VINTAGES_TABLE
 from warehouse.record.rules import CURRENCY
 from warehouse.record.tables import DECIMAL
 
@@ -116,10 +117,10 @@ WHERE NOT withdrawn AND contains(release, '"awards"')
 """
 
 
-def add_awards(snapshot: Snapshot) -> None:
-    """Add the award statements and the award vintages to a snapshot, unless they are there."""
-    if snapshot.path(VINTAGES).exists():
-        for name in (STATEMENTS, VINTAGES):
+def add_tender_facts(snapshot: Snapshot) -> None:
+    """Add the vintages of tender values and of awards to a snapshot, unless they are there."""
+    if snapshot.path(TENDER_VINTAGES_TABLE).exists():
+        for name in (STATEMENTS, VINTAGES, TENDER_VINTAGES_TABLE):
             snapshot.create_view(name)
         return
     path = snapshot.path(STATEMENTS)
@@ -128,6 +129,8 @@ def add_awards(snapshot: Snapshot) -> None:
             writer.write_table(_statements(batch))
     snapshot.create_view(STATEMENTS)
     snapshot.write(VINTAGES, AWARD_VINTAGES)
+    # Last: this file says that all are complete.
+    snapshot.write(TENDER_VINTAGES_TABLE, TENDER_VINTAGES)
 
 
 def _statements(releases: pa.RecordBatch) -> pa.Table:

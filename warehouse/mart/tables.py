@@ -2,7 +2,8 @@
 
 Rows are stored in the order in which they are served, so that rows read together lie together;
 ``row_number`` counts them from 1. ``write`` writes them; the SQL of the rows is in
-``served_rows`` and ``award_facts``. Nothing here imports Arrow: the surfaces load this module.
+``served_rows``, ``award_facts`` and ``tender_facts``. Nothing here imports Arrow: the surfaces
+load this module.
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from warehouse.mart.served_rows import (
     RELEASES,
     RELEASES_ORDER,
 )
+from warehouse.mart.tender_facts import TENDER_FACTS
 from warehouse.tables import (
     Entity,
     EntityIdentifier,
@@ -125,16 +127,12 @@ MART_TABLES = (
         "tender_releases",
         RELEASES,
         RELEASES_ORDER,
-        (
-            *("country", "released_on", "category", "buyer_id"),
-            *("tender_value", "tender_currency", "row_id", *_VINTAGE),
-        ),
+        ("country", "released_on", "category", "buyer_id", *_VINTAGE),
         # Partial indexes: unknown text is stored as '', and such rows are never searched for.
         (
             "(country, released_on DESC, row_number)",
             "(country, category, released_on DESC, row_number) WHERE latest = 1",
             "(country, buyer_id, released_on DESC, row_number) WHERE buyer_id <> ''",
-            "(country, released_on DESC, row_number) WHERE tender_value <> ''",
         ),
         _dated(members_of(TenderRelease, "own"), TenderRelease),
         ("buyer", "tender", "awards", "contracts"),
@@ -160,6 +158,16 @@ MART_TABLES = (
         "organisation, released_on DESC, fact_id, vintage",
         ("organisation", "service_id", "measure", *_VINTAGE),
         ("(organisation, row_number)",),
+        (*members_of(SharedFact), "available_at", "vintage", *PROVENANCE),
+    ),
+    MartTable(
+        "tender_facts",
+        TENDER_FACTS,
+        # Newest first; an undated one comes last: '' sorts before every date.
+        "country_iso3, coalesce(CAST(released_on AS VARCHAR), '') DESC, ocid DESC, source DESC, "
+        "vintage",
+        ("country_iso3", "measure", *_VINTAGE),
+        ("(country_iso3, row_number)",),
         (*members_of(SharedFact), "available_at", "vintage", *PROVENANCE),
     ),
     MartTable(
@@ -248,7 +256,8 @@ MART_TABLES = (
     MartTable(
         "signals",
         "SELECT * FROM signals",
-        "signal_key, country, month DESC, dimension, dimension_value, measure, currency, "
+        # Newest first, whether or not a country is asked for.
+        "signal_key, month DESC, country, dimension, dimension_value, measure, currency, "
         "service_id, vintage",
         (
             *("signal_key", "country", "month", "closed_at", "dimension", "dimension_value"),

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pycountry
 
 from warehouse.json_encoding import encode
-from warehouse.mart.awards import add_awards
+from warehouse.mart.awards import add_tender_facts
 from warehouse.mart.builds import is_postgres_url, sqlite_folder
 from warehouse.mart.packs import KNOWN_FROM, KNOWN_UNTIL, PACK_COLUMNS, PACK_INDEXES, Packer
 from warehouse.mart.row_json import is_integer_column, key_column_sql, row_json_sql
@@ -57,7 +57,7 @@ def write_mart(snapshot: Snapshot, url: str | Path, metadata: Mapping[str, str])
     try:
         sql.execute("SET TimeZone = 'UTC'")
         sql.register("countries", countries())
-        add_awards(snapshot)
+        add_tender_facts(snapshot)
         with loader_at(url, snapshot.data_version) as loader:
             # The metadata key is still called layout, as in every build published so far.
             version = {"data_version": snapshot.data_version, "layout": str(MART_SCHEMA_VERSION)}

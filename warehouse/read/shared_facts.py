@@ -15,13 +15,16 @@ from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import Condition, RowPage, equal, fetch_rows, known_on, make_page
 
 Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]
+# The members of a reported figure that become the measure and the value of a fact.
+_FIGURE = ("line_item", "value_reported")
 # Members of a JSON object as encoded bytes, taken over without parsing their values.
 Members = Mapping[str, bytes]
 
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NULL = b"null"
-# The first schema version of builds whose facts have a base_period.
-_WITH_BASE_PERIOD = 8
+# The first schema version whose facts have a base_period, an ocid, and one tender value for each
+# process. Answers of a build made before stay byte for byte as they were.
+_WITH_BASE_AND_PROCESS = 8
 
 
 def shared_facts(
@@ -36,7 +39,7 @@ def shared_facts(
     """Return facts of an issuer or a country, in the latest vintage known on ``as_of``.
 
     An issuer has its financials, or with AF-TENDER the awards it won. A country, by its alpha-3
-    code, has its macro figures, or with AF-TENDER the values of its tenders, newest first.
+    code, has its macro figures, or with AF-TENDER the value of each tender, newest first.
     """
     if (entity_id is None) == (country is None):
         raise BadParameters("give exactly one of entity_id and country")
@@ -78,7 +81,7 @@ def _financials(
     ids = {service_id for _, service_id in rows}
     issuers = {service_id: _issuer_members(build, service_id, owner) for service_id in ids}
     return [
-        (_fact(build, row, None, issuers[service_id], b'"AF-FUND"', "line_item", "value_reported"),)
+        (_fact(build, row, None, issuers[service_id], b'"AF-FUND"', *_FIGURE),)
         for row, service_id in rows
     ]
 
@@ -102,6 +105,16 @@ def _awards(
 def _tender_values(
     build: Build, country: str, as_of: date | None, measure: str | None, limit: int | None
 ) -> SqlRows:
+    if build.schema_version < _WITH_BASE_AND_PROCESS:
+        return _values_of_releases(build, country, as_of, measure, limit)
+    where = [*equal(country_iso3=country.upper(), measure=measure), *known_on(as_of)]
+    return fetch_rows(build, "row", "tender_facts", where, limit=limit)
+
+
+def _values_of_releases(
+    build: Build, country: str, as_of: date | None, measure: str | None, limit: int | None
+) -> SqlRows:
+    """Read the tender values of a build that has them by release, as it answered then."""
     codes = build.query("SELECT country FROM countries WHERE country_iso3 = ?", country.upper())
     if not codes or measure not in (None, "tender_value"):
         return []
@@ -109,7 +122,7 @@ def _tender_values(
     columns = "row, row_id, tender_value, tender_currency, buyer_id"
     order = "released_on DESC, row_number"
     rows = fetch_rows(build, columns, "tender_releases", where, order, limit)
-    return [(_tender_fact(build, country.upper(), *row),) for row in rows]
+    return [(_value_of_release(country.upper(), *row),) for row in rows]
 
 
 def _macro(
@@ -146,6 +159,7 @@ def _fact(
 ) -> bytes:
     members = {name: bytes(raw) for name, raw in _MEMBERS.decode(row).items()}
     period_type = members.get("period_type") or members["frequency"]
+    is_current = build.schema_version >= _WITH_BASE_AND_PROCESS
     return encode_object(
         {
             "fact_id": members["fact_id"] if fact_id is None else encode(fact_id),
@@ -154,21 +168,17 @@ def _fact(
             "measure": members[measure],
             "value": members[value],
             "unit": members["unit"],
-            **_base_period(build, members.get("base_period", _NULL)),
+            **({"base_period": members.get("base_period", _NULL)} if is_current else {}),
             "period_end": members["period_end"],
             "period_type": period_type,
+            **({"ocid": _NULL} if is_current else {}),
             **{name: members[name] for name in ("available_at", "vintage", *PROVENANCE)},
         }
     )
 
 
-def _base_period(build: Build, base: bytes) -> Members:
-    """Return the member; none for a build from before, which answers as it did then."""
-    return {"base_period": base} if build.schema_version >= _WITH_BASE_PERIOD else {}
-
-
-def _tender_fact(
-    build: Build, country: str, row: bytes, fact_id: str, value: str, currency: str, buyer_id: str
+def _value_of_release(
+    country: str, row: bytes, fact_id: str, value: str, currency: str, buyer_id: str
 ) -> bytes:
     members = {name: bytes(raw) for name, raw in _MEMBERS.decode(row).items()}
     buyer = _MEMBERS.decode(members["buyer"]) if members["buyer"] != _NULL else {}
@@ -182,7 +192,6 @@ def _tender_fact(
             "measure": b'"tender_value"',
             "value": value.encode(),
             "unit": encode(currency or None),
-            **_base_period(build, _NULL),
             "period_end": members["date"],
             "period_type": b'"INSTANT"',
             **{name: members[name] for name in ("available_at", "vintage", *PROVENANCE)},

@@ -162,6 +162,11 @@ class SharedFact(SQLModel):
     )
     period_end: date | None = column("Last day of the period.", "2024-06-28")
     period_type: str = column("Cadence, or frequency of a series.", "daily")
+    ocid: str | None = column(
+        "Open Contracting process id of a tender or award; null for other datasets.",
+        None,
+        since="0.1.0",
+    )
 
 
 class Signal(SQLModel):
