@@ -188,23 +188,37 @@ def decode_release(text: str | bytes) -> OcdsRelease | None:
     return None if is_package or release.ocid is None else release
 
 
-def convert_release(value: dict[str, Any]) -> OcdsRelease:
-    """Convert a decoded object to a release; a member of the wrong type counts as absent."""
+def convert_release(value: dict[str, Any]) -> tuple[OcdsRelease, list[str]]:
+    """Convert a decoded object to a release; a member of the wrong type counts as absent.
+
+    The second part says which members those are.
+    """
     try:
-        return msgspec.convert(value, OcdsRelease)
+        return msgspec.convert(value, OcdsRelease), []
     except (msgspec.ValidationError, RecursionError):
-        return msgspec.convert(_pruned(value, OcdsRelease), OcdsRelease)
+        misplaced: list[str] = []
+        pruned = _pruned(value, OcdsRelease, "", misplaced)
+        return msgspec.convert(pruned, OcdsRelease), misplaced
 
 
-def _pruned(value: dict[str, Any], struct: type) -> dict[str, Any]:
+def _pruned(
+    value: dict[str, Any], struct: type, place: str, misplaced: list[str]
+) -> dict[str, Any]:
     pruned = dict(value)
     for name, (inner, is_list) in nested_structs(struct).items():
-        member = value.get(name)
-        if is_list and isinstance(member, list):
-            pruned[name] = [_pruned(item, inner) for item in member if isinstance(item, dict)]
+        member, here = value.get(name), f"{place}{name}"
+        members = member if is_list and isinstance(member, list) else [member]
+        fitting = [item for item in members if isinstance(item, dict)]
+        if is_list and not isinstance(member, list):
+            fitting = []
+        lost = len([item for item in members if item not in (None, "", [])]) - len(fitting)
+        expected = "an array of objects" if is_list else "an object"
+        misplaced += [f"{here}: not {expected}; it is left out"] * lost
+        inside = [_pruned(item, inner, f"{here}/", misplaced) for item in fitting]
+        if is_list:
+            pruned[name] = inside if isinstance(member, list) else None
         else:
-            fits = isinstance(member, dict) and not is_list
-            pruned[name] = _pruned(member, inner) if fits else None  # type: ignore[arg-type]
+            pruned[name] = inside[0] if inside else None
     return pruned
 
 

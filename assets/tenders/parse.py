@@ -49,6 +49,7 @@ class ReleaseReader:
         # Many packages state the same licence.
         self._licences = lru_cache(maxsize=256)(self._license)
         self._rejected: list[tuple[str, str]] = []
+        self._unread: list[tuple[str, str]] = []
         self._bodies: list[PublicRelease] = []
         self._texts: list[str] = []
 
@@ -69,7 +70,10 @@ class ReleaseReader:
         self._columns.flush(parsed)
         for location, reason in self._rejected:
             parsed.reject(TENDER_RELEASES, self._document, location, reason)
+        for location, reason in self._unread:
+            parsed.reject(TENDER_RELEASES, self._document, location, reason, partial=True)
         self._rejected.clear()
+        self._unread.clear()
         return parsed
 
     def _add(self, item: LocatedRelease) -> None:
@@ -79,10 +83,8 @@ class ReleaseReader:
             raise ReleaseRefused(f"a release without {'an ocid' if ocid is None else 'an id'}")
         license_class = self._licences(item.licence)
         released_on = self._day(release.date)
-        # Read before redaction, which drops what is not a plain number.
-        tenderers = release.tender and release.tender.numberOfTenderers
         parties = Parties(release, self._party_checker)
-        body, texts = self._redactor.redact(release, parties)
+        body, texts, numbers = self._redactor.redact(release, parties)
         tender = body.tender or _NO_TENDER
         value, period = tender.value or _NO_MONEY, tender.tenderPeriod or _NO_PERIOD
         row = {
@@ -103,10 +105,14 @@ class ReleaseReader:
             "tender_currency": value.currency,
             "tender_start": self._day(period.startDate),
             "tender_end": self._day(period.endDate),
-            "number_of_tenderers": count(tenderers, "tender.numberOfTenderers"),
+            "number_of_tenderers": count(tender.numberOfTenderers, "tender.numberOfTenderers"),
+            "joint_bids": parties.joint_bids,
+            "numbers_as_text": numbers.as_text,
             "parties_withheld": parties.withheld(),
             "source_url": self._release_url(ocid),
         }
+        unread = [*item.misplaced, *numbers.unread]
+        self._unread += [(item.location, reason) for reason in unread]
         self._columns.add(row, parties.roles)
         self._bodies.append(body)
         self._texts.append(texts)

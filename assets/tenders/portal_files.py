@@ -62,6 +62,7 @@ class Quirks(DeclaredTable, frozen=True, kw_only=True):
     """What a portal's data means other than it says; see ``Portal``."""
 
     zero_is_unknown: bool = False
+    # Means nothing any more: amounts written as text are read at every portal. Files have it.
     amounts_as_text: bool = False
     zone_label_is_wrong: bool = False
     supplier_means_bidder: bool = False
@@ -145,7 +146,11 @@ def portal_of(entry: PortalEntry) -> Portal:
         entry.title,
         licence_class_of(entry),
         release_url=entry.release_url,
-        **{name: getattr(entry.quirks, name) for name in entry.quirks.__struct_fields__},
+        **{
+            name: getattr(entry.quirks, name)
+            for name in entry.quirks.__struct_fields__
+            if name != "amounts_as_text"
+        },
     )
 
 

@@ -18,10 +18,10 @@ class Portal:
     ``license_class`` applies where a package names no licence that we recognise; if it is
     None, only packages that name an open licence are accepted.
 
-    Quirks: ``zero_is_unknown`` writes 0 for a missing amount, ``amounts_as_text`` writes amounts
-    as text, ``zone_label_is_wrong`` labels local time as another zone, ``supplier_means_bidder``
-    gives every bidder the role supplier. ``sentinel_dates`` and ``placeholder_ids`` stand for
-    nothing. ``complete_addresses``: a URL returns all its releases, so a missing one is withdrawn.
+    Quirks: ``zero_is_unknown`` writes 0 for a missing amount, ``zone_label_is_wrong`` labels local
+    time as another zone, ``supplier_means_bidder`` gives every bidder the role supplier.
+    ``sentinel_dates`` and ``placeholder_ids`` stand for nothing. ``complete_addresses``: a URL
+    returns all its releases, so a missing one is withdrawn.
     """
 
     key: str
@@ -30,7 +30,6 @@ class Portal:
     license_class: LicenseClass | None
     method: Literal["api", "file"] = "api"
     zero_is_unknown: bool = False
-    amounts_as_text: bool = False
     zone_label_is_wrong: bool = False
     supplier_means_bidder: bool = False
     sentinel_dates: frozenset[date] = frozenset()

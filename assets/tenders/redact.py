@@ -11,6 +11,7 @@ from the kinds declared in ``ocds``.
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -26,7 +27,7 @@ from assets.tenders.ocds import (
 )
 from assets.tenders.parties import Parties, Party
 from assets.tenders.portals import Portal
-from assets.tenders.values import amount, ident, parse_day, text
+from assets.tenders.values import Numbers, amount, ident, parse_day, text
 from quality.contact_prefilter import texts_with_contact
 from quality.free_text import remove_contacts
 
@@ -49,9 +50,19 @@ _KINDS = {
     "code": "redacted = codes[value] if type(value) is str else None",
     "id": "redacted = value.strip() or None if type(value) is str else integer_id(value)",
     "day": "redacted = days[value] if type(value) is str else None",
-    "number": "redacted = value if type(value) is int or type(value) is Decimal else None",
+    "number": "redacted = number(value, '{member}')",
 }
 _STRUCT = "redacted = redact_{}(value)"
+_MONEY = "redacted = redact_OcdsMoney(value, '{member}')"
+# Where the structs with numbers stand in a release, for the reason why one was not read.
+_PLACES = {
+    "OcdsTender": "tender",
+    "OcdsAward": "awards",
+    "OcdsContract": "contracts",
+    "OcdsItem": "items",
+    "OcdsUnit": "items/unit",
+    "OcdsPeriod": "period",
+}
 _STRUCT_LIST = "redacted = [item for item in value if redact_{}(item) is not None] or None"
 # Writes back only what changed; ``result`` stays None if nothing of the struct is left.
 _MEMBER = """
@@ -68,14 +79,16 @@ _FUNCTION = "def redact_{struct}(struct):\n    result = None{members}\n    retur
 def _build_redactor(
     codes: Mapping[str, str | None],
     days: Mapping[str, str | None],
-    money: Redact,
+    money: Callable[[Any, str], Any],
+    number: Callable[[Any, str], Any],
     *,
     note: Callable[[str], None] | None = None,
     clean: Callable[[str], str | None] | None = None,
 ) -> Redact:
     """Return a function that redacts a PublicRelease in place; it returns None if nothing is left.
 
-    ``codes`` and ``days`` map a code or date to its published form, ``money`` redacts an amount.
+    ``codes`` and ``days`` map a code or date to its published form, ``money`` redacts an amount,
+    ``number`` reads any other number; both are given the member that they read.
     Free texts are either cleaned at once, or left as they are and passed to ``note``.
     """
     text = _NOTED if clean is None else _CLEANED
@@ -85,7 +98,7 @@ def _build_redactor(
         "codes": codes,
         "days": days,
         "integer_id": _integer_id,
-        "Decimal": Decimal,
+        "number": number,
         "redact_OcdsMoney": money,
         "redact_OcdsOrganisation": _if_named,
     }
@@ -106,9 +119,16 @@ def _structs_in(struct: type) -> list[type]:
 
 def _source(struct: type, templates: Mapping[str, str]) -> str:
     """Return the source of the function that redacts one struct."""
-    reads = {name: templates[kind] for name, kind in value_kinds(struct).items()}
+    place = _PLACES.get(struct.__name__, "release")
+    reads = {
+        name: templates[kind].format(member=f"{place}/{name}")
+        for name, kind in value_kinds(struct).items()
+    }
     for name, (inner, is_list) in nested_structs(struct).items():
-        reads[name] = (_STRUCT_LIST if is_list else _STRUCT).format(inner.__name__)
+        if inner is OcdsMoney:
+            reads[name] = _MONEY.format(member=f"{place}/{name}/amount")
+        else:
+            reads[name] = (_STRUCT_LIST if is_list else _STRUCT).format(inner.__name__)
     members = "".join(
         _MEMBER.format(name=field.name, read=reads[field.name]) for field in fields(struct)
     )
@@ -150,21 +170,30 @@ class Redactor:
         self._portal = portal
         self._latest = latest
         self._texts: list[str] = []
+        self._numbers = Numbers()
         self.codes = TextCache(_cleaned)
         days = TextCache(self._day)
-        self._redact_noting = _build_redactor(
-            self.codes, days, self._money, note=self._texts.append
-        )
-        self._redact_cleaned = _build_redactor(self.codes, days, self._money, clean=_cleaned)
+        build = partial(_build_redactor, self.codes, days, self._money, self._number)
+        self._redact_noting = build(note=self._texts.append)
+        self._redact_cleaned = build(clean=_cleaned)
 
-    def redact(self, release: OcdsRelease, parties: Parties) -> tuple[PublicRelease, str]:
-        """Return the publishable part of a release, and its free texts, still to be searched."""
-        for organisation, party in parties.references:
-            _redact_organisation(organisation, party)
+    def redact(self, release: OcdsRelease, parties: Parties) -> tuple[PublicRelease, str, Numbers]:
+        """Return the publishable part of a release, its free texts and the account of its numbers.
+
+        The texts are still to be searched for contacts.
+        """
+        self._numbers = Numbers()
+        listed = {}
+        for organisation, named in parties.references:
+            _redact_organisation(organisation, named[0] if named else None)
+            if len(named) > 1:
+                listed[id(organisation)] = [OcdsOrganisation(name=party.name) for party in named]
+        if listed:
+            _replace_lists(release, listed)
         body = PublicRelease(release.awards, release.buyer, release.contracts, release.tender)
         self._texts.clear()
         self._redact_noting(body)
-        return body, "\n".join(self._texts)
+        return body, "\n".join(self._texts), self._numbers
 
     def encode(self, bodies: Sequence[PublicRelease], texts: list[str]) -> list[bytes]:
         """Remove contacts from the texts; return canonical JSON with every digit as published."""
@@ -175,8 +204,11 @@ class Redactor:
     def _day(self, value: str) -> str | None:
         return text(value) if parse_day(value, self._portal, self._latest) else None
 
-    def _money(self, value: OcdsMoney) -> OcdsMoney | None:
-        value.amount = amount(value.amount, self._portal)
+    def _number(self, value: Any, member: str) -> int | Decimal | None:
+        return self._numbers.read(value, member)
+
+    def _money(self, value: OcdsMoney, member: str) -> OcdsMoney | None:
+        value.amount = amount(self._number(value.amount, member), self._portal)
         if value.amount is None:
             return None
         currency = value.currency
@@ -186,6 +218,21 @@ class Redactor:
 
 def _cleaned(value: str) -> str | None:
     return text(remove_contacts(value.strip()))
+
+
+def _replace_lists(release: OcdsRelease, listed: Mapping[int, list[OcdsOrganisation]]) -> None:
+    """Put the firms of a list in its place; where there can be one only, the first is named."""
+    for members in (
+        release.tender and release.tender.tenderers,
+        *(award.suppliers for award in release.awards or ()),
+    ):
+        if members:
+            members[:] = [firm for each in members for firm in listed.get(id(each), [each])]
+    single = [release.buyer, release.tender and release.tender.procuringEntity]
+    for organisation in filter(None, single):
+        if firms := listed.get(id(organisation)):
+            organisation.id = None
+            organisation.name = next((firm.name for firm in firms if firm.name), None)
 
 
 def _redact_organisation(organisation: OcdsOrganisation, party: Party | None) -> None:

@@ -6,7 +6,7 @@ that portals put around them, and zips of all these. The content of a release is
 
 import io
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
@@ -33,11 +33,15 @@ ZIP = b"PK\x03\x04"
 
 @dataclass(frozen=True, slots=True)
 class LocatedRelease:
-    """One release, its location in the document, and the licence its package states."""
+    """One release, its location in the document, and the licence its package states.
+
+    ``misplaced`` are its members that are not what they should be, and count as absent.
+    """
 
     location: str
     release: OcdsRelease
     licence: str | None
+    misplaced: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,8 @@ def _typed(raw: _RawRelease, damaged: bool) -> LocatedRelease | Unreadable:
             msgspec.json.encode(raw.release)
         except UnicodeEncodeError:
             return Unreadable(raw.location, "holds bytes that are no text")
-    return LocatedRelease(raw.location, convert_release(raw.release), raw.licence)
+    release, misplaced = convert_release(raw.release)
+    return LocatedRelease(raw.location, release, raw.licence, misplaced)
 
 
 def _walk(

@@ -1,6 +1,7 @@
 """Parse single values of a release: text, id, date, amount, count; None if it is not one."""
 
 import re
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -11,7 +12,9 @@ from warehouse.dates import stated_and_utc_day
 # Dates before 1980, or more than 50 years after the document was read, are typing errors.
 _FIRST_YEAR, _YEARS_AHEAD = 1980, 50
 
-_MONEY = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?")
+# No sign but a minus, no separators, no exponent: anything else could be read in two ways.
+_PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_KINDS = {str: "a text that is no plain decimal number", bool: "true or false", list: "an array"}
 
 
 class ReleaseRefused(ValueError):
@@ -46,12 +49,34 @@ def parse_day(value: Any, portal: Portal, latest: date) -> date | None:
     return written_day if portal.zone_label_is_wrong else utc_day
 
 
-def amount(value: Any, portal: Portal) -> Decimal | None:
+@dataclass
+class Numbers:
+    """Reads the numbers of a release and keeps account of those that are not written as numbers.
+
+    Portals write numbers as text. One that is a plain decimal number is read, and counted in
+    ``as_text``; what is none is left out, and ``unread`` says what it was.
+    """
+
+    as_text: int = 0
+    unread: list[str] = field(default_factory=list)
+
+    def read(self, value: Any, member: str) -> int | Decimal | None:
+        """Return a number with all its digits; None where there is none."""
+        if type(value) is int or type(value) is Decimal:
+            return value
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return None
+        if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value.strip()):
+            self.as_text += 1
+            return Decimal(value.strip()) if "." in value else int(Decimal(value.strip()))
+        kind = _KINDS.get(type(value), "an object")
+        self.unread.append(f"{member}: {kind}; it is left out and the rest of the release is kept")
+        return None
+
+
+def amount(value: int | Decimal | None, portal: Portal) -> Decimal | None:
     """Return an amount with all digits; None where the portal writes zero for unknown."""
-    if isinstance(value, str) and portal.amounts_as_text:
-        value = Decimal(value.replace(",", "")) if _MONEY.fullmatch(value.strip()) else None
-    # In Python true is an int.
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+    if value is None:
         return None
     exact = Decimal(value)
     return None if portal.zero_is_unknown and not exact else exact
@@ -67,10 +92,11 @@ def fitting(value: Decimal | None, member: str) -> Decimal | None:
     return value
 
 
-def count(value: Any, member: str) -> int | None:
-    """Return a count; None where there is none."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+def count(value: int | Decimal | None, member: str) -> int | None:
+    """Return a count; None where there is none, or a number that is no count."""
+    if value is None or value < 0 or value != int(value):
         return None
+    value = int(value)
     if value >= 1 << 63:
         raise ReleaseRefused(f"{member}: a number too large to be a count")
     return value

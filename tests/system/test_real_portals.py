@@ -32,7 +32,7 @@ PORTALS = {
         "more/ocds/md_etenders_fetched_2017-06-29",
         "MD",
         "open-attribution",
-        "quirks.amounts_as_text = true",
+        "",
         34,
     ),
     "mx-inai": ("more/ocds/mx_inai_fetched_2017-11-07", "MX", "open-attribution", "", 20),

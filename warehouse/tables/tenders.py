@@ -51,6 +51,21 @@ class TenderRelease(Sighting):
         content=True,
         appears="file",
     )
+    joint_bids: int | None = column(
+        "Number of tenderers listed, if one of them is several firms, whose bid counts once; "
+        "null if each is one party.",
+        None,
+        None,
+        appears="file",
+        since="0.1.0",
+    )
+    numbers_as_text: int | None = column(
+        "Amounts and other numbers that the portal writes as text and that were read.",
+        0,
+        None,
+        appears="file",
+        since="0.1.0",
+    )
     parties_withheld: int = column("Parties not established to be organisations.", 0)
     source_url: str | None = column(
         "Address of the release at the portal.",
