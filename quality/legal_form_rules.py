@@ -7,6 +7,7 @@ where the law of the country knows it or a word of trade precedes it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from quality import eastern_words
 from quality.name_words import (
     GIVEN_NAMES,
     PARTICLES,
@@ -25,7 +26,8 @@ class ShortForm:
 
     It counts by itself only in ``countries``, whose law knows it. If it ``is_surname`` there too,
     it needs dots or a comma before it; in the countries ``sure_in``, capitals are enough. At least
-    ``min_words_before`` words must precede it.
+    ``min_words_before`` words must precede it. ``in_any_case``: written like a name ("Cc"), it is
+    none either.
     """
 
     form: tuple[str, ...]
@@ -33,6 +35,7 @@ class ShortForm:
     is_surname: bool = False
     min_words_before: int = 1
     sure_in: frozenset[str] = frozenset()
+    in_any_case: bool = False
 
 
 # Neither a surname nor initials: evidence at the end of a name, anywhere.
@@ -66,16 +69,19 @@ LONG_FORMS = phrase_set(
 )
 
 # Forms that stand before the name.
-LEADING_FORMS = phrase_set(
-    "SARL|SUARL|SARLU|EURL|SOCIETE ANONYME|LLC|JSC|OJSC|PJSC|CJSC|OOO|ООО|ОАО|ЗАО"
-    "|ПАО|LIMITED LIABILITY COMPANY|OPEN JOINT STOCK COMPANY|JOINT STOCK COMPANY|STICHTING"
-    "|FUNDACION|FUNDACAO|FONDATION|ASOCIACION|ASSOCIACAO|ASSOCIATION|COOPERATIVA|COOPERATIVE"
-    "|SOCIETATEA CU RASPUNDERE LIMITATA|SRL"
+LEADING_FORMS = (
+    phrase_set(
+        "SARL|SUARL|SARLU|EURL|SOCIETE ANONYME|LLC|JSC|OJSC|PJSC|CJSC|OOO|ООО|ОАО|ЗАО"
+        "|ПАО|LIMITED LIABILITY COMPANY|OPEN JOINT STOCK COMPANY|JOINT STOCK COMPANY|STICHTING"
+        "|FUNDACION|FUNDACAO|FONDATION|ASOCIACION|ASSOCIACAO|ASSOCIATION|COOPERATIVA|COOPERATIVE"
+        "|SOCIETATEA CU RASPUNDERE LIMITATA|SRL"
+    )
+    | eastern_words.LEADING_FORMS
 )
 
 _LATIN = word_set(
     "AO MZ CV GW ST GQ PT BR ES FR BE LU CH CO MX AR CL PE EC BO UY PY VE PA CR GT HN NI SV DO"
-    " SN CI ML BF BJ TG NE GN CM GA CG CD TD CF DJ KM MG RW BI MA DZ TN MR HT PL RO GR"
+    " SN CI ML BF BJ TG NE GN CM GA CG CD TD CF DJ KM MG RW BI MA DZ TN MR HT PL RO MD GR"
 )
 _FRENCH_AFRICA = word_set("SN CI ML BF BJ TG NE GN CM GA CG CD TD CF DJ KM MG MA DZ TN MR HT")
 _SOUTHERN = word_set("ZA NA LS SZ BW")
@@ -87,10 +93,13 @@ SHORT_FORMS = (
     ShortForm(("SA", "DE", "C"), word_set("MX"), is_surname=True),
     ShortForm(("SAS",), _FRENCH_AFRICA | {"CO", "EC", "AR", "DO"}),
     ShortForm(("SASU",), _FRENCH_AFRICA | {"FR"}),
-    ShortForm(("CC",), _SOUTHERN),
+    ShortForm(("CC",), _SOUTHERN, in_any_case=True),
     ShortForm(("NPC",), _SOUTHERN),
     ShortForm(("SOC",), _SOUTHERN),
     ShortForm(("RF",), _SOUTHERN),
+    ShortForm(("SACI",), word_set("PY AR UY CL")),
+    ShortForm(("SAECA",), word_set("PY")),
+    ShortForm(("SAIC",), word_set("AR UY PY")),
     ShortForm(("SPA",), word_set("IT DZ CL")),
     ShortForm(("GIE",), _FRENCH_AFRICA | {"FR"}),
     ShortForm(("SCS",), _FRENCH_AFRICA | {"FR", "BE", "LU"}),
@@ -119,6 +128,7 @@ SHORT_FORMS = (
     ShortForm(("OY",), word_set("FI")),
     ShortForm(("LP",), word_set("US GB CA KY MU")),
     ShortForm(("PC",), word_set("US"), min_words_before=2),
+    ShortForm(("FSB",), word_set("US")),
     ShortForm(("PA",), word_set("")),
     ShortForm(("NA",), word_set("US"), is_surname=True, min_words_before=2),
     ShortForm(("SAE",), word_set("EG")),
@@ -152,7 +162,8 @@ LEADING_SHORT = {
     "DZ": phrase_set("SPA|GIE|SNC"),
     "CO": phrase_set("ESE"),
     "ID": phrase_set("PT"),
-    **dict.fromkeys(word_set("RU BY KZ KG UZ UA AM TJ MD"), phrase_set("OAO|ZAO|PAO")),
+    "MD": phrase_set("OAO|ZAO|PAO") | eastern_words.LEADING_IN_MOLDOVA,
+    **dict.fromkeys(word_set("RU BY KZ KG UZ UA AM TJ"), phrase_set("OAO|ZAO|PAO")),
 }
 
 # Firms of partners are named by several surnames, those of a profession with initials; elsewhere
@@ -164,6 +175,8 @@ PARTNERS_FORMS = PROFESSIONS_FORMS | word_set("INC INCORPORATED LLC")
 INITIALS_CUSTOM = word_set("ZA NA LS SZ BW ZW ZM MW KE UG TZ RW NG GH SL LR GM MU IN GB IE NL FI")
 
 LONG_FORM_WORDS = frozenset(word for form in LONG_FORMS for word in form)
+# Words of forms that name nothing by themselves.
+_NAMELESS = LONG_FORM_WORDS - word_set("COMPANY TRUST NATIONAL COMMUNITY CREDIT UNION SHARE")
 SHORT_FORM_WORDS = frozenset(word for short in SHORT_FORMS for word in short.form)
 # Words of firms: none of them can be the name of a person next to a form.
 FIRM_WORDS = TRADE_WORDS | LONG_FORM_WORDS | WORDS_AFTER_FORMS
@@ -181,7 +194,7 @@ def long_form(words: Sequence[Word], country: str | None = None) -> str | None:
     upper = [word.upper for word in words]
     for start, form in phrases_in(upper, LONG_FORMS):
         # "Limited" or "Pty Ltd" alone is a form without a firm.
-        has_name = any(word not in LONG_FORM_WORDS for word in upper[:start])
+        has_name = any(word not in _NAMELESS for word in upper[:start])
         if has_name and _is_harmless(words[start + len(form) :], words[:start], country):
             return " ".join(form).lower()
     return None
@@ -226,7 +239,8 @@ def _counts(short: ShortForm, words: Sequence[Word], start: int, country: str | 
         at_home and not short.is_surname and _names_partners(before)
     )
     # "Sa" written like a name needs a word of trade, at home, and must not be a surname there.
-    if form.raw.istitle() and 1 < len(form.raw) < 5 and not form.dotted:
+    is_like_name = form.raw.istitle() and 1 < len(form.raw) < 5 and not form.dotted
+    if is_like_name and not short.in_any_case:
         return of_firm and at_home and not short.is_surname
     if short.is_surname and not at_home:
         return of_firm and (country is None or form.dotted)
@@ -279,7 +293,10 @@ def _is_harmless(rest: Sequence[Word], before: Sequence[Word], country: str | No
 def _is_acronym(word: Word, before: Sequence[Word]) -> bool:
     """Return whether a bracketed word such as "(AMSLT)" abbreviates the words before it."""
     letters = iter("".join(earlier.upper for earlier in before))
-    if not word.is_bracketed or not word.raw.isupper() or word.upper[0] != before[0].upper[0]:
+    if not word.is_bracketed or not word.raw.isalpha() or word.upper[0] != before[0].upper[0]:
+        return False
+    # "Productos de Seguridad S.A. (Prodeseg)"; a short word in small letters may be a name.
+    if not word.raw.isupper() and (len(word.raw) < 6 or word.upper in GIVEN_NAMES):
         return False
     # ``in`` consumes the iterator: the letters must occur in this order.
     return all(letter in letters for letter in word.upper)

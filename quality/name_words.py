@@ -4,6 +4,8 @@ Every word is in upper case, without accents and dots, as ``quality.names`` read
 these words is evidence of an organisation by itself.
 """
 
+import unicodedata
+
 Phrase = tuple[str, ...]
 
 
@@ -15,6 +17,12 @@ def phrase_set(text: str) -> frozenset[Phrase]:
 def phrase_list(text: str) -> tuple[str, ...]:
     """Parse phrases separated by ``|``, each as one text."""
     return tuple(text.split("|"))
+
+
+def folded(text: str) -> str:
+    """Return words without accents, for lists written as in their language."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(char for char in decomposed if unicodedata.category(char) != "Mn")
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -49,18 +57,22 @@ LOOSE_TITLES = word_set(
     " LADY LORD DAME HRH PRINCE PRINCESS BISHOP IMAM HAJI HAJJI OBA EZE NANA"
 )
 
-# A sole trader is a natural person in law: "t/a", "dba" and the like introduce one. So is the
-# French EIRL; those of Peru, Chile and the Dominican Republic are companies that carry their
-# owner's name, so the name would identify a person either way.
+# A sole trader is a natural person in law. So is the French EIRL; those of Peru, Chile and the
+# Dominican Republic are companies that carry their owner's name, so the name would identify a
+# person either way.
 SOLE_TRADER_PHRASES = phrase_list(
-    "T/A|T/AS|T-A|TA·|TRADING AS|TRADING-AS|TRADES AS|D/B/A|DBA|DOING BUSINESS AS|V/"
-    "|SOLE TRADER|SOLE PROPRIETOR|SOLE PROPRIETORSHIP|PERSONA NATURAL|PERSONA FISICA"
+    "V/|SOLE TRADER|SOLE PROPRIETOR|SOLE PROPRIETORSHIP|PERSONA NATURAL|PERSONA FISICA"
     "|PERSONNE PHYSIQUE|PESSOA SINGULAR|PESSOA FISICA|EMPRESARIO INDIVIDUAL|NOME INDIVIDUAL"
     "|EIRL|EMPRESA INDIVIDUAL|ENTREPRENEUR INDIVIDUEL|ENTREPRISE INDIVIDUELLE|AUTO ENTREPRENEUR"
     "|AUTO-ENTREPRENEUR|AUTOENTREPRENEUR|MICROEMPREENDEDOR INDIVIDUAL"
     "|EINZELUNTERNEHMEN|EINZELFIRMA|DITTA INDIVIDUALE|IMPRESA INDIVIDUALE|BUSINESS NAME|ESTATE OF"
     "|ESTATE LATE|LATE ESTATE|INSOLVENT ESTATE|ESTATE OF THE LATE|INHABER|NOMBRE COMERCIAL"
     "|NOM COMMERCIAL|ENKELTMANDSVIRKSOMHED|A/K/A|AKA|ALSO KNOWN AS"
+)
+
+# Between a trader and the name of the trade. Before it may also stand a company.
+TRADING_AS_PHRASES = phrase_list(
+    "T/A|T/AS|T-A|TA·|TRADING AS|TRADING-AS|TRADES AS|D/B/A|DBA|DBA·|D B A|DOING BUSINESS AS"
 )
 
 # Someone acting for another: whoever is named on either side may be a person.
@@ -102,6 +114,16 @@ GIVEN_NAMES = word_set(
     " ALEJANDRO FERNANDO RICARDO EDUARDO RAFAEL SERGIO ROBERTO DIEGO ANDRES OSCAR ALBERTO PABLO"
     " MARTA CARMEN ROSA LUZ GUADALUPE CLAUDIA PATRICIA GLORIA ADRIANA MONICA GABRIELA DIANA PAOLA"
     " HANS KLAUS JURGEN WOLFGANG GIUSEPPE GIOVANNI MARCO PAOLO IVAN SERGEI VLADIMIR DMITRI OLGA"
+) | word_set(
+    folded(
+        "ІВАН ВАСИЛЬ ПЕТРО МИКОЛА ОЛЕКСАНДР СЕРГІЙ ВОЛОДИМИР АНДРІЙ ЮРІЙ ОЛЕГ ІГОР ВІКТОР МИХАЙЛО"
+        " ВІТАЛІЙ РОМАН ТАРАС БОГДАН ДМИТРО ЄВГЕН АНАТОЛІЙ НАТАЛІЯ ОЛЕНА ТЕТЯНА ІРИНА ОЛЬГА ЛЮДМИЛА"
+        " СВІТЛАНА ГАЛИНА НАДІЯ ЛЮБОВ ОКСАНА ЮЛІЯ МАРІЯ ЛІДІЯ ВАЛЕНТИНА ИВАН ВАСИЛИЙ ПЕТР НИКОЛАЙ"
+        " АЛЕКСАНДР СЕРГЕЙ ВЛАДИМИР АНДРЕЙ ЮРИЙ ИГОРЬ ВИКТОР МИХАИЛ ДМИТРИЙ ЕВГЕНИЙ АЛЕКСЕЙ ПАВЕЛ"
+        " НАТАЛЬЯ ЕЛЕНА ТАТЬЯНА ИРИНА СВЕТЛАНА АННА МАРИЯ ЛЮДМИЛА ION VASILE GHEORGHE MIHAI ANDREI"
+        " ALEXANDRU CONSTANTIN DUMITRU NICOLAE ȘTEFAN PETRU VICTOR IGOR OLEG SERGIU VIOREL ILIE"
+        " TUDOR GRIGORE ELENA IOANA MIHAELA CRISTINA DANIELA LILIA TATIANA NATALIA SVETLANA LUDMILA"
+    )
 )
 
 
@@ -170,7 +192,7 @@ WORDS_AFTER_FORMS = word_set(
     "OF AND THE IN AT LAW BRANCH SUBSIDIARIES JV UK USA US RSA ATTORNEY ATTORNEYS COUNSELORS GTE"
     " TBK"
     " PERSERO ME EPP AFRICA EAST WEST NORTH SOUTH SOUTHERN EASTERN WESTERN NORTHERN NIG NIGERIA"
-    " AVEC CONSEIL ADMINISTRATION D PAC I II III IV V VI VII VIII IX"
+    " GENERAL ACCOUNT AVEC CONSEIL ADMINISTRATION D PAC I II III IV V VI VII VIII IX"
 )
 
 # Particles of surnames.
@@ -179,7 +201,7 @@ PARTICLES = word_set(
 )
 
 # What joins two names, and words that share the name before them ("Smith & Sons").
-CONJUNCTIONS = word_set("AND Y ET E EN UND PLUS WITH MIT")
+CONJUNCTIONS = word_set("AND Y ET E EN UND PLUS WITH MIT JV")
 FAMILY_WORDS = word_set(
     "SONS SON BROTHERS BROS DAUGHTERS FAMILY CO COMPANY PARTNERS HIJOS HIJO HERMANOS FILHOS FILHO"
     " IRMAOS FILS FRERES CIA CIE ASSOCIADOS OTHERS"

@@ -75,7 +75,7 @@ def has_person_beside_firm(words: Sequence[Word], country: str | None) -> bool:
             index and segment.after_comma and _is_lone_given_name(segment)
         ):
             return True
-        if _may_be_person(segment.words, country):
+        if may_be_person(segment.words, country):
             firm_inside = following.is_bracketed and following.words[-1].upper in LONG_FORM_WORDS
             doubtful = following.after_loose_break or (following.is_bracketed and not firm_inside)
             # A given name decides; initials do where neither the break nor a profession, whose
@@ -90,7 +90,7 @@ def has_person_beside_firm(words: Sequence[Word], country: str | None) -> bool:
 
 def is_personal_name(words: Sequence[Word], country: str | None) -> bool:
     """Return whether the words may be a full name and include a well-known given name."""
-    return _may_be_person(words, country) and _has_given_name(words)
+    return may_be_person(words, country) and _has_given_name(words)
 
 
 def names_office_holder(words: Sequence[Word]) -> bool:
@@ -123,8 +123,8 @@ def _segments(words: Sequence[Word]) -> list[Segment]:
     return segments
 
 
-def _may_be_person(words: Sequence[Word], country: str | None) -> bool:
-    """Return whether the words may be a person's full name."""
+def may_be_person(words: Sequence[Word], country: str | None) -> bool:
+    """Return whether the words may be a person's full name, well-known or not."""
     upper = [word.upper for word in words]
     names = [word for word in words if word.upper not in PARTICLES]
     if len([word for word in names if not word.is_glued]) < 2 or len(names) > _MAX_NAME_WORDS:

@@ -10,20 +10,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from quality import registers
+from quality import eastern_words, registers
 from quality.contact_in_name import has_contact
 from quality.legal_form_rules import legal_form, long_form
+from quality.name_lists import listed_names
 from quality.name_words import (
     FIRST_TITLES,
     LOOSE_TITLES,
     REPRESENTATIVE_PHRASES,
     SOLE_TRADER_PHRASES,
     TITLES,
+    TRADING_AS_PHRASES,
 )
 from quality.names import Word, fold, leading_phrase, read_words, undisguise
 from quality.person_beside_firm import (
     has_person_beside_firm,
     is_personal_name,
+    may_be_person,
     names_office_holder,
     split_names,
 )
@@ -91,6 +94,28 @@ def _judge(
     return verdict
 
 
+def party_names(name: str, country: str | None) -> tuple[str, ...]:
+    """Return the names that a cell with a party's name holds, each to be judged by itself.
+
+    Lists of firms are split. Of "Acme Ltd t/a Jane Doe" only the company remains, since what it
+    trades as may be a person's name.
+    """
+    region = country and country.upper()
+    return tuple(_without_trade_name(part, region) for part in listed_names(name, region))
+
+
+def _without_trade_name(name: str, country: str | None) -> str:
+    mark = _TRADING_AS.search(name.upper())
+    # The upper case of a few letters is longer: then the mark is not where it was found.
+    if mark is None or len(name.upper()) != len(name):
+        return name
+    company = name[: mark.start()].strip(" ,–-")
+    if isinstance(_judge(name, country, None, None, None), Evidence):
+        return name
+    verdict = _judge(company, country, None, None, None)
+    return company if verdict.rule == "legal_form" else name
+
+
 def personal_name_rule(name: str, country: str | None) -> str | None:
     """Return the rule by which another name of an organisation is a person's, or None.
 
@@ -103,10 +128,11 @@ def personal_name_rule(name: str, country: str | None) -> str | None:
     text, country = fold(name), country and country.upper()
     if has_contact(name):
         return "contact_in_name"
-    visible = undisguise(text)
-    if veto := _veto(visible):
+    visible = _visible(text)
+    if veto := _veto(text, visible, country):
         return veto
-    names = [read_words(part) for part in split_names(visible)]
+    company = trading_company(visible, country) or visible
+    names = [read_words(part) for part in split_names(company)]
     if any(has_person_beside_firm(words, country) for words in names):
         return "several_names"
     if any(is_personal_name(words, country) for words in names):
@@ -146,10 +172,13 @@ def _by_evidence(
         return Withheld("sole_proprietor")
     if registers.is_personal_number(scheme, identifier):
         return Withheld("number_of_a_person")
-    visible = undisguise(text)
+    visible = _visible(text)
     # Vetoes come before evidence: "Mr J Smith t/a Acme Ltd" has a legal form too.
-    if veto := _veto(visible):
+    if veto := _veto(text, visible, country):
         return Withheld(veto)
+    # A company is established by its own name, not by the name under which it trades.
+    if company := trading_company(visible, country):
+        text = visible = company
     if category in _LEI_CATEGORIES:
         return Evidence("lei", category.lower())
     names = [read_words(part) for part in split_names(visible)]
@@ -162,10 +191,14 @@ def _by_evidence(
     verdict = _by_name(text, country)
     # Evidence found in a text with letters that only look Latin must also hold for what it looks
     # like; a name in another script as a whole is no disguise.
-    disguised = visible != text and re.search("[A-Za-z]", text)
-    if isinstance(verdict, Evidence) and disguised:
+    if isinstance(verdict, Evidence) and visible != text:
         return _by_name(visible, country)
     return verdict
+
+
+def _visible(text: str) -> str:
+    """Return what a folded name looks like; one in another script as a whole is no disguise."""
+    return undisguise(text) if _LATIN.search(text) else text
 
 
 def _by_name(text: str, country: str | None) -> Verdict:
@@ -195,16 +228,48 @@ def _any_of(texts: Sequence[str]) -> re.Pattern[str]:
 
 
 _SOLE_TRADER = _any_of(SOLE_TRADER_PHRASES)
+_EASTERN_SOLE_TRADER = _any_of(eastern_words.SOLE_TRADER_PHRASES)
 _REPRESENTATIVE = _any_of(REPRESENTATIVE_PHRASES)
-# "Trading as" with OCR errors, and "ta" between two names.
-_TRADING_AS = re.compile(r"(?<!\w)TRA[DO]\w{2,4}[\s-]+A[S5](?!\w)|\w\s+TA\s+\w")
+# Also glued to the form before it, with OCR errors, and "ta" between two names.
+_TRADING_AS = re.compile(
+    rf"{_any_of(TRADING_AS_PHRASES).pattern}|(?<=LTD)T\s?/\s?A(?!\w)"
+    r"|(?<!\w)TRA[DO]\w{2,4}[\s-]+A[S5](?!\w)|(?<=\w)\s+TA\s+(?=\w)"
+)
+_LATIN = re.compile("[A-Za-z]")
 
 
-def _veto(text: str) -> str | None:
-    """Return the rule by which a name is a person's whatever else it contains, or None."""
-    upper, words = text.upper(), read_words(text)
-    if _SOLE_TRADER.search(upper) or _TRADING_AS.search(upper):
+def trading_company(text: str, country: str | None) -> str | None:
+    """Return the company in a folded "Company Ltd t/a Name"; None if it is not one.
+
+    What stands before must be established by its legal form, and what follows must not be able to
+    be a person's name.
+    """
+    mark = _TRADING_AS.search(text.upper())
+    if mark is None:
+        return None
+    company, trade_name = text[: mark.start()], text[mark.end() :]
+    words, traded = read_words(company), read_words(trade_name)
+    if not words or not legal_form(words, country) or has_person_beside_firm(words, country):
+        return None
+    is_doubtful = may_be_person(traded, country) and not legal_form(traded, country)
+    if not traded or is_doubtful or len(split_names(company)) > 1:
+        return None
+    is_vetoed = any(_veto(part, part, country) for part in (company, trade_name))
+    return None if is_vetoed else company
+
+
+def _veto(text: str, visible: str, country: str | None) -> str | None:
+    """Return the rule by which a name is a person's whatever else it contains, or None.
+
+    ``visible`` is what the folded ``text`` looks like.
+    """
+    upper, words = visible.upper(), read_words(visible)
+    if _SOLE_TRADER.search(upper) or _EASTERN_SOLE_TRADER.search(text.upper()):
         return "sole_trader"
+    if _TRADING_AS.search(upper) and not trading_company(visible, country):
+        return "sole_trader"
+    if any(word.upper.endswith(eastern_words.PATRONYMIC_ENDINGS) for word in read_words(text)):
+        return "patronymic"
     if _REPRESENTATIVE.search(upper):
         return "acts_for_another"
     if _has_title(words):
@@ -215,8 +280,9 @@ def _veto(text: str) -> str | None:
 def _has_title(words: Sequence[Word]) -> bool:
     first = next((word.upper for word in words if not word.raw.isdigit()), "")
     titled = not TITLES.isdisjoint(word.upper for word in words) and not _is_named_after(words)
-    # "MS Traders Ltd": initials of a firm, and a title only without a form.
-    loosely_titled = first in LOOSE_TITLES and not long_form(words)
+    # "MS Traders Ltd" and "M y F Traders": initials of a firm, and a title only without a form.
+    paired = len(words) > 2 and len(words[0].raw) == len(words[2].raw) == 1
+    loosely_titled = first in LOOSE_TITLES and not long_form(words) and not paired
     return titled or first in FIRST_TITLES or loosely_titled
 
 

@@ -8,6 +8,7 @@ the number distinguish companies from business names (BN).
 import re
 
 from stdnum.pt import nif
+from stdnum.ua import edrpou
 
 _ORGANISATION_NUMBERS = {
     "ZA-CIP": r"(?:[A-Z]?\d{4}[/-]\d{6}[/-]\d{2}|CK ?\d{2,4}[/-]\d{4,6}(?:[/-]\d{2})?)",
@@ -25,6 +26,8 @@ _ORGANISATION_NUMBERS = {
     "GB-SC": r"SC\d{6}",
     "GB-NIC": r"(?:NIC)?\d{6}",
     "PT-NIPPC": r"[56]\d{8}",
+    # Eight digits are a legal entity's; ten are the tax number of an entrepreneur.
+    "UA-EDR": r"\d{8}",
 }
 
 # Numbers in the format of a natural person's, or of a register that lists nobody else.
@@ -33,6 +36,7 @@ _PERSONAL_NUMBERS = {
     "PE-RUC": r"1[0567]\d{9}",
     "AR-CUIT": r"2[0347]-?\d{8}-?\d",
     "AR-CUIL": r".+",
+    "UA-EDR": r"\d{10}",
     "KE-PIN": r"A\d{9}[A-Z]",
     "KE-KRA": r"A\d{9}[A-Z]",
     "NG-CAC": r"BN.*",
@@ -57,8 +61,9 @@ def is_organisation_number(scheme: str | None, identifier: str | None) -> bool:
     # A number of nothing but zeros is a placeholder.
     if not pattern or not re.fullmatch(pattern, number) or not re.search("[1-9]", number):
         return False
-    # Nine digits alone prove little: the check digit must fit, too.
-    return scheme != "PT-NIPPC" or nif.is_valid(number)
+    # A few digits alone prove little: the check digit must fit, too.
+    is_valid = {"PT-NIPPC": nif.is_valid, "UA-EDR": edrpou.is_valid}.get(scheme or "")
+    return is_valid is None or is_valid(number)
 
 
 def is_personal_number(scheme: str | None, identifier: str | None) -> bool:

@@ -133,7 +133,7 @@ SELECT release_vintage_id, process_id, country_no, known_from_closing, known_unt
     CASE WHEN has_tender THEN stated_on END AS tender_on,
     category_code.code_no AS category, {_position(FINAL_STATUSES, "tender_status")} AS status,
     {_position(METHODS, "procurement_method")} AS method,
-    tender_start, tender_end, number_of_tenderers,
+    tender_start, tender_end, number_of_tenderers, joint_bids,
     CASE WHEN tender_value > 0 AND tender_value < {MONEY_BELOW} THEN nullif({units}, 0) END
         AS units,
     currency_code.code_no AS currency
@@ -196,9 +196,10 @@ CREATE TEMP TABLE states AS
 WITH vintages AS (
     SELECT release_vintages.*,
         CASE WHEN units IS NOT NULL THEN concat(units, ' ', currency) END AS stated_value,
-        -- a stated number of tenderers comes before the number of those listed
-        CASE WHEN number_of_tenderers > 0 THEN number_of_tenderers ELSE listed_tenderers END
-            AS tenderers
+        -- a stated number of tenderers comes before the number of those listed, of whom a joint
+        -- bid of several firms is one
+        CASE WHEN number_of_tenderers > 0 THEN number_of_tenderers
+            ELSE coalesce(joint_bids, listed_tenderers) END AS tenderers
     FROM release_vintages LEFT JOIN tenderers USING (release_vintage_id)
 ),
 {closing_intervals("process_id", "release_vintages")},

@@ -12,8 +12,10 @@ import pycountry
 
 from assets.tenders.ocds import OcdsOrganisation, OcdsRelease
 from assets.tenders.portals import Portal
+from assets.tenders.roles import role_codes
 from assets.tenders.values import ident, text
-from quality.persons import Evidence, judge_name
+from quality.persons import Evidence, judge_name, party_names
+from quality.registers import is_organisation_number
 from warehouse.names import plain_name, withheld_party_key
 
 _CACHE_SIZE = 1 << 17
@@ -55,6 +57,8 @@ class WrittenParty:
     identifier: str | None
     country: str
     verdict: Party | None = None
+    # The firms that its name lists, if it lists several. None of them has the id of the list.
+    members: "tuple[WrittenParty, ...]" = ()
 
 
 class PartyChecker:
@@ -118,15 +122,18 @@ class PartyChecker:
         party_id = self._own_id(own_id) or (scheme and f"{scheme}-{number}")
         if not name and not party_id:
             return None
-        country = _country(*address) if address else None
-        return WrittenParty(
-            name or "",
-            plain_name(name or ""),
-            party_id,
-            scheme,
-            number,
-            country or self.portal.country,
+        country = (_country(*address) if address else None) or self.portal.country
+        names = party_names(name or "", country)
+        # Under one number of a register there is one organisation, whatever its name looks like.
+        if len(names) > 1 and is_organisation_number(scheme, number):
+            names = (name or "",)
+        if len(names) == 1:
+            return WrittenParty(names[0], plain_name(names[0]), party_id, scheme, number, country)
+        members = tuple(
+            WrittenParty(part, plain_name(part), None, None, None, country) for part in names
         )
+        plain = plain_name(name or "")
+        return WrittenParty(name or "", plain, party_id, scheme, number, country, members=members)
 
     def _own_id(self, value: Any) -> str | None:
         own_id = ident(value)
@@ -175,7 +182,8 @@ class Parties:
     """The parties of a release.
 
     ``roles`` has each party in each of its roles; ``references`` pairs every organisation that
-    acts in the release with its party.
+    acts in the release with its party, or with several if its name lists several firms.
+    ``joint_bids`` says how many tenderers there are if one of them is such a list.
     """
 
     def __init__(self, release: OcdsRelease, checker: PartyChecker) -> None:
@@ -188,13 +196,15 @@ class Parties:
         self.roles: dict[tuple[Party, str], None] = {}
         idle = self._list(listed)
         self.references = [
-            (organisation, self._act(written, role) if written else None)
+            (organisation, self._act(written, role) if written else ())
             for organisation, written, role in acting
         ]
         if idle:
             busy = {party for party, _ in self.roles}
             self.roles |= {(party, "unspecified"): None for party in idle if party not in busy}
-        self.buyer = self.references[0][1] if release.buyer else None
+        buyers = self.references[0][1] if release.buyer else ()
+        self.buyer = buyers[0] if buyers else None
+        self.joint_bids = self._count_bids([*listed, *acting])
 
     def withheld(self) -> int:
         """Return the number of parties that are not proven to be organisations."""
@@ -214,23 +224,43 @@ class Parties:
                     self._shared.add(written.id)
         return parsed
 
+    def _count_bids(
+        self, organisations: list[tuple[OcdsOrganisation, WrittenParty | None, str]]
+    ) -> int | None:
+        """Return the number of tenderers if one of them lists several firms: it is one bid."""
+        bids = set()
+        for organisation, written, role in organisations:
+            if written and "tenderer" in (role, *self._roles_of(organisation)):
+                bids.add(self._parties(written))
+        return len(bids) if any(len(parties) > 1 for parties in bids) else None
+
+    def _roles_of(self, organisation: OcdsOrganisation) -> list[str]:
+        roles = role_codes(organisation.roles)
+        if self._checker.portal.supplier_means_bidder:
+            return ["tenderer" if role == "supplier" else role for role in roles]
+        return roles
+
     def _list(self, listed: list[tuple[OcdsOrganisation, WrittenParty | None, str]]) -> list[Party]:
         """Record the roles of listed parties; return those without a role."""
         idle = []
-        supplier = "tenderer" if self._checker.portal.supplier_means_bidder else "supplier"
         for organisation, written, _ in listed:
             if written:
-                party, roles = self._party(written), _roles(organisation.roles)
-                for role in roles:
-                    self.roles[party, supplier if role == "supplier" else role] = None
+                parties, roles = self._parties(written), self._roles_of(organisation)
+                self.roles |= {(party, role): None for party in parties for role in roles}
                 if not roles:
-                    idle.append(party)
+                    idle += parties
         return idle
 
-    def _act(self, written: WrittenParty, role: str) -> Party:
-        party = self._party(written)
-        self.roles[party, role] = None
-        return party
+    def _act(self, written: WrittenParty, role: str) -> tuple[Party, ...]:
+        parties = self._parties(written)
+        self.roles |= {(party, role): None for party in parties}
+        return parties
+
+    def _parties(self, written: WrittenParty) -> tuple[Party, ...]:
+        """Return the party, or those that its name lists."""
+        # The party that it refers to may have a number, under which nothing is split.
+        members = self._resolved(written).members
+        return tuple(map(self._party, members)) or (self._party(written),)
 
     def _party(self, written: WrittenParty) -> Party:
         owner = self._by_id.get(written.id) if written.id else None
@@ -262,8 +292,3 @@ def _acting(release: OcdsRelease) -> list[tuple[OcdsOrganisation, str]]:
     for award in release.awards or ():
         acting += [(supplier, "supplier") for supplier in award.suppliers or ()]
     return acting
-
-
-def _roles(value: Any) -> list[str]:
-    values = value if isinstance(value, list) else [value]
-    return [role for item in values if (role := text(item))]

@@ -175,13 +175,144 @@ def test_an_amount_is_published_as_it_was_written() -> None:
     assert '"amount":1234567890123456.780' in row["release"]
 
 
-def test_text_amounts_are_read_only_where_the_portal_writes_them() -> None:
-    tender = BASE | {"tender": {"value": {"amount": "15,000,000.00", "currency": "NGN"}}}
-    package = {"license": "CC0", "releases": [tender]}
+@pytest.mark.parametrize(
+    ("written", "amount"),
+    [
+        ("1234.50", "1234.50"),
+        ("1234.500000", "1234.500000"),
+        (" 276500 ", "276500"),
+        ("-3.10", "-3.10"),
+        ("1234567890123456.78", "1234567890123456.78"),
+    ],
+)
+@pytest.mark.parametrize("portal", ["za-etenders", "ke-ppip"])
+def test_an_amount_written_as_text_is_read_at_any_portal_and_counted(
+    written: str, amount: str, portal: str
+) -> None:
+    members = {"tender": {"value": {"amount": written, "currency": "ZAR"}}}
 
-    (row,) = read(package, "ng-budget").rows["tender_releases"]
-    assert row["tender_value"] == Decimal("15000000.00")
-    assert release_row({"tender": tender["tender"]})["tender_value"] is None
+    parsed = read({**BASE, **members}, portal)
+    (row,) = parsed.rows["tender_releases"]
+
+    assert row["tender_value"] == Decimal(amount)
+    assert f'"amount":{amount}' in row["release"]
+    assert (row["numbers_as_text"], parsed.rejected) == (1, {})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "1,250.00",
+        "1 250",
+        "1e5",
+        "n/a",
+        "R 12",
+        "_NO_APLICA_",
+        "½",
+        "٣",
+        "12.",
+        True,
+        {"a": 1},
+        [1],
+    ],
+)
+def test_what_should_be_a_number_and_is_none_is_quarantined_and_its_release_kept(
+    written: Any,
+) -> None:
+    tender = {"title": "Road works", "value": {"amount": written, "currency": "ZAR"}}
+
+    parsed = read({**BASE, "tender": tender})
+    (row,) = parsed.rows["tender_releases"]
+    (rejected,) = parsed.rejected["tender_releases"]
+
+    assert (row["tender_value"], row["numbers_as_text"]) == (None, 0)
+    assert row["release"] == '{"tender":{"title":"Road works"}}'
+    assert rejected.reason.startswith("tender/value/amount: ") and rejected.partial
+    assert str(written) not in rejected.reason
+
+
+def test_every_number_of_a_release_that_cannot_be_read_is_counted() -> None:
+    award = {"value": {"amount": "?"}, "items": [{"quantity": "2.5", "unit": {"value": "7"}}]}
+    tender = {"numberOfTenderers": "3", "tenderPeriod": {"durationInDays": "#VALUE!"}}
+
+    parsed = read({**BASE, "awards": [award, award], "tender": tender})
+    (row,) = parsed.rows["tender_releases"]
+    rejected = parsed.rejected["tender_releases"]
+    reasons = Counter(value.reason.split(":")[0] for value in rejected)
+
+    assert (row["number_of_tenderers"], row["numbers_as_text"]) == (3, 3)
+    assert reasons == {
+        "awards/value/amount": 2,
+        "period/durationInDays": 1,
+        "awards/items/unit/value": 2,
+    }
+
+
+def test_an_empty_amount_is_absent() -> None:
+    parsed = read({**BASE, "tender": {"title": "T", "value": {"amount": " "}}})
+
+    assert parsed.rejected == {} and parsed.rows["tender_releases"][0]["tender_value"] is None
+
+
+JOINT = {"id": "J", "name": "Nowhere (Pty) Ltd / Fictional Works CC / Jane Fictional"}
+
+
+def test_a_supplier_that_lists_several_firms_is_several_parties_of_the_award() -> None:
+    award = {"id": "1", "suppliers": [JOINT]}
+    parsed = read({**BASE, "parties": [{**JOINT, "roles": ["supplier"]}], "awards": [award]})
+    parties = {row["party_key"]: row["name"] for row in parsed.rows["tender_parties"]}
+    (row,) = parsed.rows["tender_releases"]
+
+    assert {row["role"] for row in parsed.rows["tender_parties"]} == {"supplier"}
+    assert parties.pop("name:nowhere pty ltd") == "Nowhere (Pty) Ltd"
+    assert parties.pop("name:fictional works cc") == "Fictional Works CC"
+    assert list(parties.values()) == [None] and row["parties_withheld"] == 1
+    assert json.loads(row["release"])["awards"][0]["suppliers"] == [
+        {"name": "Nowhere (Pty) Ltd"},
+        {"name": "Fictional Works CC"},
+    ]
+
+
+def test_a_firm_of_a_list_is_the_party_that_the_release_lists_under_its_own_name() -> None:
+    listed = {"id": "N", "name": "Nowhere (Pty) Ltd", "roles": ["tenderer"]}
+    parsed = read({**BASE, "parties": [listed], "awards": [{"suppliers": [JOINT]}]})
+
+    keys = {(row["name"], row["role"]): row["party_key"] for row in parsed.rows["tender_parties"]}
+    assert keys["Nowhere (Pty) Ltd", "supplier"] == keys["Nowhere (Pty) Ltd", "tenderer"] == "N"
+
+
+def test_the_bid_of_several_firms_counts_once() -> None:
+    other = {"id": "O", "name": "Other (Pty) Ltd"}
+
+    assert release_row({"tender": {"tenderers": [JOINT, other]}})["joint_bids"] == 2
+    assert release_row({"tender": {"tenderers": [JOINT]}})["joint_bids"] == 1
+    assert release_row({"tender": {"tenderers": [other]}})["joint_bids"] is None
+
+
+def test_a_party_with_the_number_of_one_organisation_is_never_split() -> None:
+    numbered = {**JOINT, "identifier": {"scheme": "ZA-CIP", "id": "2001/123456/07"}}
+    numbered["name"] = "Nowhere (Pty) Ltd / Fictional Works CC"
+
+    (row,) = party_rows({"parties": [{**numbered, "roles": ["buyer"]}]})
+    assert (row["name"], row["party_key"]) == (numbered["name"], "ZA-CIP:2001/123456/07")
+
+
+@pytest.mark.parametrize(
+    ("written", "role"),
+    [
+        ("Comprador", "buyer"),
+        ("Proveedor o contratista", "supplier"),
+        ("Entidad que realiza la contratación", "procuringEntity"),
+        ("Participante", "tenderer"),
+        ("Supplier", "supplier"),
+        ("procuringentity", "procuringEntity"),
+        ("Parte de convenio", "Parte de convenio"),
+    ],
+)
+def test_roles_in_other_words_are_those_of_ocds(written: str, role: str) -> None:
+    party = {"id": "N", "name": "Nowhere (Pty) Ltd", "roles": [written]}
+
+    assert [row["role"] for row in party_rows({"parties": [party]})] == [role]
 
 
 def test_contacts_and_unlisted_members_are_never_served() -> None:

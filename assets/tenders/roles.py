@@ -1,0 +1,48 @@
+"""The roles of parties as OCDS codes, however a portal writes them."""
+
+from typing import Any
+
+from assets.tenders.values import text
+from warehouse.names import plain_name
+
+_CODES = (
+    *("buyer", "procuringEntity", "supplier", "tenderer", "funder", "enquirer", "payer", "payee"),
+    *("reviewBody", "interestedParty", "invitedTenderer", "candidate", "administrativeEntity"),
+)
+# Spanish and Portuguese words that portals use in place of the codes, without accents.
+_WORDS = {
+    "comprador": "buyer",
+    "entidad compradora": "buyer",
+    "organismo comprador": "buyer",
+    "entidad que realiza la contratacion": "procuringEntity",
+    "entidad contratante": "procuringEntity",
+    "entidad convocante": "procuringEntity",
+    "unidad contratante": "procuringEntity",
+    "convocante": "procuringEntity",
+    "entidade contratante": "procuringEntity",
+    "proveedor": "supplier",
+    "proveedor o contratista": "supplier",
+    "contratista": "supplier",
+    "adjudicatario": "supplier",
+    "fornecedor": "supplier",
+    "adjudicatario o proveedor": "supplier",
+    "participante": "tenderer",
+    "licitante": "tenderer",
+    "oferente": "tenderer",
+    "ofertante": "tenderer",
+    "postor": "tenderer",
+    "proponente": "tenderer",
+    "concorrente": "tenderer",
+    "pagador": "payer",
+    "beneficiario de pago": "payee",
+    "financiador": "funder",
+    "entidad financiadora": "funder",
+}
+_BY_WORD = _WORDS | {plain_name(code): code for code in _CODES}
+
+
+def role_codes(value: Any) -> list[str]:
+    """Return the roles of a party; a word that is no known role stays as it is written."""
+    values = value if isinstance(value, list) else [value]
+    roles = (role for item in values if (role := text(item)))
+    return list(dict.fromkeys(_BY_WORD.get(plain_name(role), role) for role in roles))
