@@ -16,6 +16,7 @@ from assets.filings.fetch import FACTS, FEW, LISTS
 from assets.filings.places import MARKET_MEANINGS, MARKETS
 from assets.ingest.sources import SOURCES
 from assets.source import Source
+from pipelines.line_item_docs import line_items
 from pipelines.sources import declared, state_of
 from quality.floors import DAYS_SINCE_NEW, FLOORS, MEANINGS
 from quality.left_out import MAX_ROWS
@@ -42,6 +43,7 @@ def pages() -> Mapping[str, str]:
     """Return every generated page by its file name."""
     return {
         "data-dictionary.md": data_dictionary(),
+        "line-items.md": f"# Line items\n\n{_GENERATED}\n\n{line_items()}",
         "methodology.md": methodology(),
         "operating.md": operating(),
         "sources.md": sources(),

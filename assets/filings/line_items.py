@@ -29,6 +29,7 @@ class LineItem:
     name: str
     statement: str
     measure: Measure
+    meaning: str
 
     @property
     def kind(self) -> Kind:
@@ -63,7 +64,8 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 
 def _line(row: dict[str, str]) -> LineItem:
-    return LineItem(row["line_item"], row["statement"], cast(Measure, row["measure"]))
+    measure = cast(Measure, row["measure"])
+    return LineItem(row["line_item"], row["statement"], measure, row["meaning"])
 
 
 LINE_ITEMS: tuple[LineItem, ...] = tuple(_line(row) for row in _rows("line_items.csv"))
