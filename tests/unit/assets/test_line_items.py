@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS
 from tests.helpers.filings import ACCN_2, fact, read, real, reasons, report, report_fact, rows
@@ -190,3 +192,47 @@ def test_a_report_in_xbrl_json_follows_the_same_table() -> None:
     assert stated(alone, "profit") == [("ProfitLossAttributableToOwnersOfParent", 50)]
     share = report_fact("5", concept="ifrs-full:ProfitLossAttributableToNoncontrollingInterests")
     assert stated(report(owners, share), "profit") == []
+
+
+ELEMENTS = sorted(
+    name
+    for (taxonomy, name), element in BY_ELEMENT.items()
+    if taxonomy == "us-gaap"
+    and element.kind == "duration"
+    and element.item.name in ("revenue", "profit", "cfo", "depreciation_amortisation")
+)
+COLUMNS = st.dictionaries(st.sampled_from(ELEMENTS), st.integers(1, 9), max_size=6)
+
+
+@given(first=COLUMNS, second=COLUMNS)
+def test_what_a_filing_states_does_not_change_with_a_later_filing(
+    first: dict[str, int], second: dict[str, int]
+) -> None:
+    later = {"accn": ACCN_2, "filed": "2020-04-06"}
+    before = {name: usd(fact(val=value)) for name, value in first.items()}
+    both: dict[str, dict[str, list[Any]]] = {name: usd() for name in first.keys() | second.keys()}
+    for name, value in first.items():
+        both[name]["USD"].append(fact(val=value))
+    for name, value in second.items():
+        both[name]["USD"].append(fact(val=value, **later))
+
+    def of_first(parsed: Any) -> list[tuple[Any, ...]]:
+        members = ("line_item", "element", "value_reported")
+        return sorted(
+            tuple(row[name] for name in members)
+            for row in rows(parsed)
+            if row["publication"] != ACCN_2
+        )
+
+    assert of_first(read(both, "us-gaap")) == of_first(read(before, "us-gaap"))
+
+
+@given(column=COLUMNS)
+def test_a_figure_is_always_a_value_that_its_filing_states_under_that_element(
+    column: dict[str, int],
+) -> None:
+    parsed = read({name: usd(fact(val=value)) for name, value in column.items()}, "us-gaap")
+    for row in rows(parsed):
+        assert column[row["element"].partition(":")[2]] == row["value_reported"]
+    figures = [(row["line_item"], row["period_end"]) for row in rows(parsed)]
+    assert len(figures) == len(set(figures))
