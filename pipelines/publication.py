@@ -27,7 +27,7 @@ from quality.floors import with_freshness
 from quality.history import append_history
 from quality.left_out import accepted_shares
 from quality.personal_data_audit import leave_out_personal_data
-from quality.report import Report
+from quality.report import Counts, Report
 from warehouse.code_version import code_version
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
 from warehouse.mart.audit import AuditFailed
@@ -45,6 +45,8 @@ CONFIRMED = "confirmed_losses"
 _MEASUREMENTS = TypeAdapter(list[QualityMetric])
 _LEFT_OUT = TypeAdapter(list[LeftOut])
 _SHARES = TypeAdapter(dict[str, Decimal])
+# The schema version since which a series has one base: builds before counted each base.
+_ONE_BASE_SINCE = 8
 
 
 @cache
@@ -88,6 +90,17 @@ def _dates_hash(portals: tuple[Portal, ...]) -> str:
         if portal.sentinel_dates or portal.zone_label_is_wrong
     )
     return hashlib.sha256(msgspec.json.encode(dates)).hexdigest()[:4]
+
+
+def _comparable_counts(metadata: Mapping[str, str]) -> Counts | None:
+    """Return the rows of a build by table and source, as far as they were counted as today."""
+    if COUNTS not in metadata:
+        return None
+    counts: dict[str, dict[str, int]] = msgspec.json.decode(metadata[COUNTS])
+    made_from = msgspec.json.decode(metadata.get("made_from", "{}"))
+    if made_from.get("layout", 0) < _ONE_BASE_SINCE:
+        return {table: rows for table, rows in counts.items() if not table.startswith("macro_")}
+    return counts
 
 
 @dataclass
@@ -154,7 +167,7 @@ class Publication:
         self.report = audit(
             snapshot,
             measured_at=datetime.now(UTC),
-            previous=msgspec.json.decode(metadata[COUNTS]) if COUNTS in metadata else None,
+            previous=_comparable_counts(metadata),
             accepted=self.accepted,
             confirmed=self.confirm_loss or None,
             floors=with_freshness(self.new_within),

@@ -31,6 +31,7 @@ from pipelines.why_subject import Subject, find_subject, suggestions
 from warehouse.contract.tier_cap import RowRule
 from warehouse.errors import SankofaError
 from warehouse.mart.left_out import STORED_ROW, listed_rows
+from warehouse.mart.rebasing import is_rebasing
 from warehouse.mart.row_json import NEVER
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.withheld import withhold_rows
@@ -187,6 +188,8 @@ class _Inquiry:
         ):
             for table in RECORD_TABLES:
                 condition = self._subject.conditions.get(table, "FALSE")
+                # Other periods of a series decide on which base it is.
+                condition = self._subject.scopes.get(table, condition)
                 snapshot.replace_rows(table, f"(SELECT * FROM {{stored}} WHERE {condition})")
             withhold_rows(snapshot, self._settings.withheld_key.encode())
             snapshot.apply_rules()
@@ -198,7 +201,7 @@ class _Inquiry:
                 for row in listed_rows(snapshot.sql).to_pylist()
             }
             for table, condition in self._subject.conditions.items():
-                for row in snapshot.read(f"FROM {table.name}").to_pylist():
+                for row in snapshot.read(f"FROM {table.name} WHERE {condition}").to_pylist():
                     rule = rules.pop((table.name, *_stored_row(row)), None)
                     yield self._reading(table, row, self._state(table, row, rule))
                 yield from self._left_out(table, condition, rules)
@@ -261,6 +264,8 @@ class _Inquiry:
         return self._withdrawn_or_served(table, row)
 
     def _withdrawn_or_served(self, table: RecordTable, row: Mapping[str, Any]) -> str:
+        if row["withdrawn"] and is_rebasing(row["publication"]):
+            return f"withdrawn: the publisher stated another base in {row['source_ref']}"
         if row["withdrawn"]:
             return f"withdrawn: the publisher no longer showed it on {row['observed_at']:%Y-%m-%d}"
         if table is TENDER_PARTIES and row["name"] is None:

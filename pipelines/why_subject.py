@@ -36,7 +36,8 @@ class Subject:
     """What is asked about: for each table the condition of its rows.
 
     ``shown`` names the column that a row of a table shows as its value; ``member`` is the member of
-    the releases that is asked for; ``metric`` the metric.
+    the releases that is asked for; ``metric`` the metric. ``scopes`` are conditions of the rows
+    that decide about them, where those are more.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Subject:
     shown: Mapping[RecordTable, str] = field(default_factory=dict)
     member: str | None = None
     metric: str | None = None
+    scopes: Mapping[RecordTable, str] = field(default_factory=dict)
 
 
 def find_subject(
@@ -147,12 +149,14 @@ def _process(record: Record, text: str, condition: str, name: str | None) -> Sub
 
 def _series(record: Record, text: str, condition: str, name: str | None) -> Subject:
     narrowed = _narrowed(condition, name, text)
-    return Subject(text, _observed("series", text, name), {MACRO_SERIES: narrowed})
+    observed = _observed("series", text, name)
+    return Subject(text, observed, {MACRO_SERIES: narrowed}, scopes={MACRO_SERIES: condition})
 
 
 def _indicator(record: Record, text: str, condition: str, name: str | None) -> Subject:
     narrowed = _narrowed(condition, name, text)
-    return Subject(text, _observed("indicator", text, name), {MACRO_ANNUAL: narrowed})
+    observed = _observed("indicator", text, name)
+    return Subject(text, observed, {MACRO_ANNUAL: narrowed}, scopes={MACRO_ANNUAL: condition})
 
 
 def _observed(kind: str, text: str, name: str | None) -> str:

@@ -118,19 +118,23 @@ def _days_since_new(*tables: str) -> str:
     """Return SQL that measures the age of the newest publication of each source.
 
     A publication is as old as its own date: the day from which the public could read it, else the
-    day by which the publisher names it. If it has neither, the day on which we first saw its
-    content counts. A vintage is the first sighting of its content, so that reading the same again
-    makes nothing newer.
+    day by which the publisher names it. If it has neither, the day on which we first saw it
+    counts. So reading the same again makes nothing newer, and a silent edit of an old publication
+    does not either.
     """
     rows = " UNION ALL ".join(
         f"SELECT source, available_at, publication, observed_at FROM {table} WHERE NOT withdrawn"
         for table in tables
     )
     return f"""
-SELECT source AS scope, count(*) AS n_checked, NULL AS n_passed, greatest(0, date_diff('day', max(
-    coalesce(available_at, try_cast(left(publication, 10) AS DATE), CAST(observed_at AS DATE))
-), CAST({MEASURED_AT} AS DATE))) AS value
-FROM ({rows}) GROUP BY source"""
+SELECT source AS scope, sum(row_count) AS n_checked, NULL AS n_passed,
+    greatest(0, date_diff('day', max(published_on), CAST({MEASURED_AT} AS DATE))) AS value
+FROM (
+    SELECT source, publication, count(*) AS row_count, min(coalesce(
+        available_at, try_cast(left(publication, 10) AS DATE), CAST(observed_at AS DATE)
+    )) AS published_on
+    FROM ({rows}) GROUP BY ALL
+) GROUP BY source"""
 
 
 # Assets must equal liabilities plus equity, with what stands between the two in US statements. A

@@ -120,7 +120,9 @@ def _number(value: Decimal | None) -> str:
 
 
 def _share(row: "QualityMetric") -> str:
-    return "" if row.n_checked is None else f"{row.n_passed or 0:,} of {row.n_checked:,}"
+    # An age is no share: of its rows none passed or failed.
+    counted = row.n_checked is not None and row.n_passed is not None
+    return f"{row.n_passed:,} of {row.n_checked:,}" if counted else ""
 
 
 def _order(data_version: str) -> tuple[int, ...]:

@@ -84,6 +84,11 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         observation("7", FIRST, indicator="NY.GDP", available_at=None, publication="u"),
     )
     load(record, MACRO_SERIES, series_row("1", FIRST), series_row("2", SECOND))
+    index: dict[str, Any] = {"series": "CPI", "series_type": "cpi", "source": "index"}
+    old, new = ({**index, "base_period": f"{year}=100"} for year in (2010, 2015))
+    load(record, MACRO_SERIES, series_row("110", FIRST, **old))
+    rebased = {"available_at": SECOND, "publication": str(SECOND)}
+    load(record, MACRO_SERIES, series_row("50", SECOND, **new, **rebased))
     later = datetime(2026, 2, 1, tzinfo=UTC)
     shown, _ = to_arrow(MACRO_SERIES, [series_row("2", SECOND, observed_at=later)])
     complete = CompleteScope({"source": "test"}, later, "d5", "d5")
@@ -129,6 +134,13 @@ def test_a_figure_without_an_evidenced_day_is_in_no_answer_with_as_of(here: Sett
     assert states(explain(here, "NY.GDP")) == ["served"]
     (state,) = states(explain(here, "NY.GDP", as_of=date(2026, 1, 1)))
     assert state.startswith("in no answer with as_of")
+
+
+def test_a_period_that_was_not_carried_over_to_a_new_base_says_so(here: Settings) -> None:
+    superseded, withdrawn = states(explain(here, "CPI", str(FIRST)))
+    assert superseded == f"superseded on {SECOND}"
+    assert withdrawn.startswith("withdrawn: the publisher stated another base in ")
+    assert states(explain(here, "CPI", str(SECOND))) == ["served"]
 
 
 def test_a_withdrawn_figure_says_when_it_was_no_longer_shown(here: Settings) -> None:

@@ -55,6 +55,11 @@ HAVING count(DISTINCT {{'unit': unit, 'base_period': base_period}}) > 1""")
     return f"(SELECT {columns} FROM {stored} UNION ALL FROM {name})"
 
 
+def is_rebasing(publication: str) -> bool:
+    """Return whether a row of a snapshot withdraws a figure because its base was replaced."""
+    return publication.endswith(_SUFFIX)
+
+
 def _series_columns(table: RecordTable) -> tuple[str, ...]:
     return tuple(name for name in table.identity if name not in (*_BASE, *_PERIOD))
 
