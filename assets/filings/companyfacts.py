@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
-from assets.filings.figures import Reading, of_line, settle, unit_of
+from assets.filings.figures import Reading, of_line, refuse_scaled, settle, unit_of
 from assets.filings.filers import ANNUAL_REPORTS, cik_of, folded_name, service_id_of
 from assets.filings.line_items import BY_ELEMENT, STANDARDS, Place, TaxonomyElement
 from assets.filings.measuring_units import date_measuring_units
@@ -116,12 +116,14 @@ def _fact(element: TaxonomyElement, unit: str, location: str, record: object) ->
     start = None if fact.get("start") is None else _read_member("start", calendar_day, fact)
     end = _read_member("end", calendar_day, fact)
     filed = _read_member("filed", calendar_day, fact)
+    value = _read_member("val", json_number, fact)
     _refuse_impossible(element, start, end, filed)
+    refuse_scaled(element.item, unit, value)
     return Fact(
         element,
         unit_of(element.item, unit),
         location,
-        _read_member("val", json_number, fact),
+        value,
         start,
         end,
         filed,

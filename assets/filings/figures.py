@@ -53,9 +53,18 @@ def unit_of(item: LineItem, unit: str) -> str:
     """Normalise a unit to ``ZAR``, ``ZAR/shares`` or ``shares``; refuse a wrong measure."""
     # The SEC writes USD/shares or USD-per-shares.
     money, _, per = unit.replace("-per-", "/").partition("/")
+    # Amounts per share have a type of their own; files of 2021 write only their currency.
+    if item.measure == "money per share" and is_currency(money) and not per:
+        per = "shares"
     if _measure(money, per) != item.measure:
         raise ValueError(f"unit {unit!r:.40}: {item.name} is {item.measure}")
     return f"{money}/{per}" if per else money
+
+
+def refuse_scaled(item: LineItem, unit: str, value: Decimal) -> None:
+    """Refuse an amount per share without its unit that was scaled like the statements."""
+    if item.measure == "money per share" and unit.isalpha() and value and value % 1000 == 0:
+        raise ValueError(f"unit {unit!r:.40}: {value} is scaled, and {item.name} is {item.measure}")
 
 
 def _measure(money: str, per: str) -> Measure | None:

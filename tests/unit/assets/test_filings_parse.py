@@ -106,8 +106,8 @@ def test_shares_have_no_currency() -> None:
         ("NumberOfSharesOutstanding", "USD"),
         ("Revenue", "USD/shares"),
         ("Revenue", "Person"),
-        ("BasicEarningsLossPerShare", "USD"),
         ("BasicEarningsLossPerShare", "shares"),
+        ("BasicEarningsLossPerShare", "USD/ounce"),
     ],
 )
 def test_a_unit_that_the_line_item_cannot_have_is_rejected(element: str, unit: str) -> None:
@@ -116,9 +116,15 @@ def test_a_unit_that_the_line_item_cannot_have_is_rejected(element: str, unit: s
     assert rows(parsed) == [] and f"unit '{unit}'" in reasons(parsed)[0]
 
 
-def test_a_ratio_is_one_unit_however_the_source_writes_it() -> None:
-    parsed = read({"BasicEarningsLossPerShare": {"USD-per-shares": [fact()]}})
-    assert [row["unit"] for row in rows(parsed)] == ["USD/shares"]
+@pytest.mark.parametrize("unit", ["USD/shares", "USD-per-shares", "USD"])
+def test_an_amount_per_share_has_one_unit_however_the_source_writes_it(unit: str) -> None:
+    parsed = read({"BasicEarningsLossPerShare": {unit: [fact()]}})
+    assert {row["unit"] for row in rows(parsed)} == {"USD/shares"}
+
+
+def test_an_amount_in_millions_is_none_per_share() -> None:
+    parsed = read({"BasicEarningsLossPerShare": {"USD": [fact(val=-43000000)]}})
+    assert rows(parsed) == [] and "scaled" in reasons(parsed)[0]
 
 
 def test_ifrs_and_us_gaap_are_two_bases() -> None:
