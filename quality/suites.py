@@ -8,7 +8,7 @@ from quality.mart_suites import MART_SUITES
 from quality.personal_data_audit import PERSONAL_DATA_RULES
 from quality.rules import Rule, Suite, matches, one_of, present, satisfies, unique, within
 from warehouse.record.rules import RowRule, rules_of
-from warehouse.record.tables import RECORD_TABLES, RecordTable
+from warehouse.record.tables import ENTITIES, IDENTIFIERS, RECORD_TABLES, RecordTable
 
 ROW_REFERENCE = "concat(source_ref, ' (row ', row_id, ')')"
 
@@ -52,7 +52,8 @@ def _suite(table: RecordTable) -> Suite:
         unique(
             f"no two rows have the same {', '.join(table.identity)} and vintage",
             table.name,
-            (*table.identity, "vintage"),
+            # Two registers' ids of one organisation may bear the same identifier.
+            (*table.identity, *(("alias",) if table in (ENTITIES, IDENTIFIERS) else ()), "vintage"),
             ROW_REFERENCE,
         ),
         satisfies(
