@@ -40,7 +40,7 @@ class Asked:
 
     scheme: str
     value: str
-    identifier: Mapping[str, Any] | None
+    identifier: dict[str, Any] | None
     words: str
 
     @property
@@ -135,7 +135,7 @@ def _add_answer(parsed: Parsed, document: Document, location: str, job: Any, ans
 
 def _rows(
     parsed: Parsed, document: Document, location: str, asked: Asked, securities: list[Any]
-) -> Iterator[Mapping[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     if asked.identifier is not None:
         yield asked.identifier
     # The listings of a security share its composite and share-class FIGI.
