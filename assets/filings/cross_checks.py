@@ -16,9 +16,15 @@ from assets.filings.figures import Reading
 from assets.filings.line_items import Element
 from assets.filings.restatements import FilingScales
 
-_BEFORE_ASSOCIATES = (
-    "IncomeLossFromContinuingOperationsBeforeIncomeTaxesMinorityInterest"
-    "AndIncomeLossFromEquityMethodInvestments"
+# Elements that are named to come before or after lines that others include: results of associates,
+# dividends of preference shares.
+_NARROWER = frozenset(
+    {
+        "IncomeLossFromContinuingOperationsBeforeIncomeTaxesMinorityInterest"
+        "AndIncomeLossFromEquityMethodInvestments",
+        "NetIncomeLossAvailableToCommonStockholdersBasic",
+        "ProfitLossAttributableToOrdinaryEquityHoldersOfParentEntity",
+    }
 )
 # What may be added up: figures of one filing, standard, unit and period.
 Statement = tuple[str, str, str, date | None, date]
@@ -41,9 +47,9 @@ class Check:
     A line of ``perhaps`` belongs to the sum in some filings and not in others, and is stated with
     either sign: the check holds if it does with any choice of them. Lines that have no element of
     the taxonomy may leave the total ``short`` of the sum or ``over`` it by such shares of the
-    largest figure; with ``more_follows`` by any size where the filing has such lines at all: one of
-    ``perhaps``, or an element that is named to come before them. A turned sign is a contradiction
-    all the same.
+    largest figure. Where a line of ``perhaps`` is stated, that ``explains_all``: nothing else may
+    be missing. Or ``more_follows``: where one is stated, others may be missing too. A turned sign
+    is a contradiction all the same.
     """
 
     total: str
@@ -53,6 +59,7 @@ class Check:
     short: Decimal = Decimal(0)
     over: Decimal = Decimal(0)
     standard: str | None = None
+    explains_all: bool = False
     more_follows: bool = False
 
     @property
@@ -82,11 +89,12 @@ class Check:
 
     def is_explained(self, values: Values, elements: Mapping[str, str]) -> bool:
         """Return whether lines that have no element may explain the difference."""
-        if self.more_follows and (
-            any(values.get(name) for name in self.perhaps)
-            or any(elements.get(name) == _BEFORE_ASSOCIATES for name in self.parts)
-        ):
+        if any(elements.get(name) in _NARROWER for name in self.members):
             return True
+        if any(values.get(name) for name in self.perhaps) and (
+            self.more_follows or self.explains_all
+        ):
+            return self.more_follows
         largest = max(abs(values[name]) for name in self.members)
         gap = self.gap(values)
         return -self.short * largest <= gap <= self.over * largest
@@ -136,27 +144,20 @@ _FOR_SALE = _of(
 )
 _SOLD_WITH = _of("ifrs-full", "LiabilitiesIncludedInDisposalGroupsClassifiedAsHeldForSale")
 _BEFORE_TAX, _TAX = ("profit_before_tax",), ("income_tax_expense",)
-# Small lines between two others; costs beside the cost of sales, such as depletion; and lines that
-# filers state under an element of their own, of any size.
-_SMALL, _MUCH, _ANY = Decimal("0.05"), Decimal("0.5"), Decimal(2)
+# Small lines between two others, such as margins on sales to associates; and lines that filers
+# state under an element of their own, of any size.
+_SMALL, _ANY = Decimal("0.05"), Decimal(2)
 
 CHECKS = (
     Check("liabilities_and_equity", ("total_assets",)),
-    Check("total_assets", ("total_liabilities", "total_equity"), standard="ifrs"),
-    # Under US-GAAP an issuer may have lines of its own between liabilities and equity.
-    Check(
-        "total_assets",
-        ("total_liabilities", "total_equity"),
-        perhaps=_TEMPORARY_EQUITY,
-        over=_ANY,
-        standard="us-gaap",
-    ),
+    Check("total_assets", ("total_liabilities", "total_equity"), perhaps=_TEMPORARY_EQUITY),
     Check(
         "total_equity",
         ("equity_attributable",),
         perhaps=("equity_minority",),
         short=_ANY,
         over=_ANY,
+        explains_all=True,
     ),
     Check("total_assets", ("current_assets", "ifrs-full:NoncurrentAssets"), perhaps=_FOR_SALE),
     Check(
@@ -165,8 +166,15 @@ CHECKS = (
         perhaps=_SOLD_WITH,
     ),
     Check("total_liabilities", ("current_liabilities", "us-gaap:LiabilitiesNoncurrent")),
-    Check("gross_profit", ("revenue",), ("cost_of_sales",), short=_MUCH, over=_SMALL),
-    Check("profit", ("profit_attributable",), perhaps=_OF_MINORITIES, short=_ANY, over=_ANY),
+    Check("gross_profit", ("revenue",), ("cost_of_sales",), short=_SMALL, over=_SMALL),
+    Check(
+        "profit",
+        ("profit_attributable",),
+        perhaps=_OF_MINORITIES,
+        short=_ANY,
+        over=_ANY,
+        explains_all=True,
+    ),
     Check(
         "profit",
         _BEFORE_TAX,

@@ -10,6 +10,7 @@ earlier figures unchanged.
 import csv
 from collections import Counter, defaultdict
 from datetime import date
+from decimal import Decimal
 from importlib.resources import files
 
 from assets.filings.figures import Reading
@@ -46,14 +47,14 @@ def date_measuring_units(readings: list[Reading]) -> None:
         currency = reading.row["currency_reported"]
         if currency in PERIODS and reading.row["accounting_standard"] == "ifrs":
             filings[reading.row["publication"], currency].append(reading)
-    # What earlier filings stated, figure by figure. A report without a day comes alone.
-    stated: dict[tuple[object, ...], Reading] = {}
+    # What earlier filings stated, figure by figure, and the end of their reporting periods.
+    stated: dict[tuple[object, ...], tuple[Decimal, date]] = {}
     for (_, currency), figures in sorted(filings.items(), key=_published):
         end = _reporting_date(figures)
         if is_hyperinflationary(currency, end) and not _repeats(figures, end, stated):
             for reading in figures:
                 reading.row["measuring_unit_date"] = end
-        stated |= {_identity(reading): reading for reading in figures}
+        stated |= {_identity(reading): (reading.value, end) for reading in figures}
 
 
 def _published(filing: tuple[tuple[str, str], list[Reading]]) -> tuple[date, str]:
@@ -68,14 +69,16 @@ def _reporting_date(figures: list[Reading]) -> date:
     return max([end for end, count in ends.items() if count >= _END] or ends)
 
 
-def _repeats(figures: list[Reading], end: date, stated: dict[tuple[object, ...], Reading]) -> bool:
+def _repeats(
+    figures: list[Reading], end: date, stated: dict[tuple[object, ...], tuple[Decimal, date]]
+) -> bool:
     """Return whether a filing repeats the figures of earlier reporting periods unchanged."""
     same: Counter[bool] = Counter()
     for reading in figures:
-        before = stated.get(_identity(reading))
-        if before is None or not reading.value or reading.row["period_end"] >= end:
-            continue
-        same[reading.value == before.value] += 1
+        value, stated_at = stated.get(_identity(reading), (None, end))
+        # Another filing for the same period is in the same measuring unit: it tells nothing.
+        if reading.value and stated_at < end:
+            same[reading.value == value] += 1
     return same[True] >= _PROOF and same[True] > same[False]
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from assets.filings.figures import Reading
+from assets.filings.line_items import BY_ELEMENT
 
 # Lines whose elements cannot be negative in any normal year: the name of each says what flows or is
 # owned or owed. Profit, tax, cash flow and equity may have either sign.
@@ -64,7 +65,8 @@ def why_turned_away(standing: Reading, reading: Reading, stated: Counter[int]) -
 
     ``stated`` counts by sign the filings that stated the figure until then, this one included. The
     balance of the element decides; where it allows both signs, the filing that contradicts itself
-    is wrong; where that does not tell, the sign of most filings is right.
+    is wrong; where that does not tell, the sign of most filings is right, and of as many on both
+    sides that of an expense.
     """
     wrong = contradicts_its_balance(reading)
     if wrong != contradicts_its_balance(standing):
@@ -76,9 +78,17 @@ def why_turned_away(standing: Reading, reading: Reading, stated: Counter[int]) -
             return None
         others = ", ".join(sorted(conflicts_of(reading)))
         return f"its sign contradicts its own filing ({others}): {standing.value} stands"
-    if stated[_sign(reading)] > stated[_sign(standing)]:
+    given, before = stated[_sign(reading)], stated[_sign(standing)]
+    if given > before or (given == before and _is_usual(reading)):
         return None
     return f"its sign is turned, a convention and no restatement: {standing.value} stands"
+
+
+def _is_usual(reading: Reading) -> bool:
+    """Return whether a figure is an expense, as its element is named, and not the benefit."""
+    taxonomy, _, name = reading.row["element"].partition(":")
+    is_expense = BY_ELEMENT[taxonomy, name].balance == "debit"
+    return is_expense and reading.row["statement"] == "income" and reading.value > 0
 
 
 def count_signs(readings: Iterable[Reading]) -> Counter[int]:

@@ -82,6 +82,12 @@ def test_where_both_signs_are_possible_the_sign_of_most_filings_until_then_is_ri
     assert stated(filings({cfo: [100, -100, -100]}), "cfo") == [100, -100]
 
 
+def test_of_as_many_filings_on_both_sides_those_with_an_expense_are_right() -> None:
+    corrected = filings({TAX: [-25, 25]})
+    assert stated(corrected, "income_tax_expense") == [-25, 25]
+    assert stated(filings({TAX: [25, -25]}), "income_tax_expense") == [25]
+
+
 def test_the_filing_that_contradicts_itself_has_the_wrong_sign() -> None:
     expense = {"ProfitLossBeforeTax": [100, 100], "ProfitLoss": [75, 75]}
     corrected = filings({**expense, TAX: [-25, 25]})
@@ -175,6 +181,16 @@ def test_what_is_filed_later_never_changes_what_an_earlier_filing_states(
             id="temporary equity",
         ),
         pytest.param(
+            "us-gaap",
+            {
+                "ProfitLoss": [90],
+                "NetIncomeLoss": [70],
+                "NetIncomeLossAttributableToNoncontrollingInterest": [12],
+            },
+            {"profit": "profit_attributable", "profit_attributable": "profit"},
+            id="minorities that do not make up the difference",
+        ),
+        pytest.param(
             "ifrs-full",
             {"Revenue": [1370], "CostOfSales": [48473], "GrossProfit": [10664]},
             {
@@ -192,9 +208,9 @@ def test_what_is_filed_later_never_changes_what_an_earlier_filing_states(
         ),
         pytest.param(
             "ifrs-full",
-            {"Revenue": [7852], "CostOfSales": [2999], "GrossProfit": [2437]},
+            {"Revenue": [1031473], "CostOfSales": [533487], "GrossProfit": [497874]},
             {},
-            id="depletion beside the cost of sales",
+            id="a small line between them",
         ),
         pytest.param(
             "ifrs-full",
@@ -294,6 +310,20 @@ def test_an_issuer_that_only_presents_in_such_a_currency_restates_nothing() -> N
     )
     repeated = [row for row in rows(parsed) if row["publication"] == ACCN_2]
     assert {row.get("measuring_unit_date") for row in repeated} == {None}
+
+
+def test_a_second_filing_for_the_same_period_has_the_same_measuring_unit() -> None:
+    def facts(*values: int) -> list[dict[str, Any]]:
+        filed = zip(values, ((ACCN_1, "2019-03-08"), (ACCN_2, "2019-04-30")), strict=True)
+        return [
+            fact(val=value - year, start="-", end=f"201{year}-12-31", accn=accession, filed=day)
+            for value, (accession, day) in filed
+            for year in (7, 8)
+        ]
+
+    names = ("Assets", "Equity", "Liabilities", "CurrentAssets")
+    parsed = read({name: {"ARS": facts(9000 + n, 9000 + n)} for n, name in enumerate(names)})
+    assert {row["measuring_unit_date"] for row in rows(parsed)} == {date(2018, 12, 31)}
 
 
 def test_neither_us_gaap_nor_another_currency_has_a_measuring_unit() -> None:
