@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 import tracemalloc
 import zipfile
 from collections import Counter
@@ -21,6 +22,7 @@ from assets.parsing.parsed import Parsed, join_parts
 from tests.helpers.gleif import LEI, OTHER, cdf, document, read
 from tests.helpers.parsed_rows import has_columns
 from tests.helpers.paths import REAL
+from tests.helpers.real_recordings import real_recordings
 from warehouse.record.incoming import to_arrow
 from warehouse.record.landing import Document
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
@@ -575,6 +577,40 @@ def test_every_real_file_is_rows_and_rejections(
         total["rejected"] += sum(map(len, parsed.rejected.values()))
     with capsys.disabled():
         print(f"\n{folder}: {dict(total)}")
+
+
+# What may be refused in real files of LEI records and answers of OpenFIGI, and nothing else.
+_EXPLAINED = re.compile(
+    "natural person"
+    # An LEI without ISINs, or without children, has an answer without records.
+    "|holds no LEI record"
+    "|an other name is left out, since it may be a person's: .*"
+    "|no category, and nothing else that shows an organisation"
+    "|US4592001014: OpenFIGI: Invalid idValue format."
+)
+
+
+@pytest.mark.shared
+def test_every_rejection_in_real_identity_files_is_explained(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    parsers = {"gleif": gleif.parse, "gleif-api": gleif.parse, "openfigi": openfigi.parse}
+    counts: dict[str, Counter[str]] = {source: Counter() for source in parsers}
+    for recording in real_recordings():
+        if recording.source not in parsers:
+            continue
+        about = replace(document(), headers=recording.headers)
+        parsed = parsers[recording.source](about, recording.path.read_bytes())
+        assert_rows_fit(parsed)
+        reasons = [row.reason for rows in parsed.rejected.values() for row in rows]
+        assert [each for each in reasons if not _EXPLAINED.fullmatch(each)] == []
+        count = counts[recording.source]
+        count.update({"files": 1, "refused": len(reasons)})
+        count["entities"] += len(parsed.rows.get("entities", ()))
+        count.update(row["id_type"] for row in parsed.rows.get("identifiers", ()))
+    with capsys.disabled():
+        print("", *(f"{source}: {dict(count)}" for source, count in counts.items()), sep="\n")
+    assert counts["gleif"]["files"] > 2 and counts["openfigi"]["files"] > 3
 
 
 @pytest.mark.shared
