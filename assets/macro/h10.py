@@ -1,7 +1,9 @@
 """The Federal Reserve's H.10 exchange rates, in two formats.
 
-The long CSV, ``Date, Country, Exchange rate``, names countries, not currencies, and quotes a few of
-them the other way round. The Federal Reserve's own download has six lines of description and then
+The long CSV, ``Date, Country, Exchange rate``, is a collection of the rates. It names countries,
+not currencies, and quotes all of them for one dollar, those too that the Federal Reserve quotes the
+other way round: what it inverted and did not round has more digits than a rate, and is refused. The
+Federal Reserve's own download has six lines of description and then
 a line a period; each column says what it quotes: ``Currency:_Per_USD`` in ``ZAR`` is rand for one
 dollar, ``Currency:_Per_EUR`` in ``USD`` dollars for one euro. Indices are not rates, and refused.
 
@@ -14,6 +16,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date
+from decimal import Decimal
 from io import StringIO
 from pathlib import PurePosixPath
 from typing import Any
@@ -26,7 +29,8 @@ from assets.parsing.strict import calendar_day, number_from_text, read_text
 from warehouse.record.landing import Document
 from warehouse.record.tables import MACRO_SERIES
 
-# H.10 quotes US dollars for one of these, and units of any other currency for one dollar.
+# The Federal Reserve quotes US dollars for one of these, and units of any other currency for one
+# dollar.
 DOLLARS_FOR_ONE = frozenset({"AUD", "EUR", "GBP", "NZD", "IEP"})
 
 CURRENCIES = {
@@ -67,10 +71,13 @@ CURRENCIES = {
 
 _FIRST_CELL_OF_DOWNLOAD = "Series Description"
 _PER = re.compile(r"Currency:_Per_([A-Z]{3})")
+_NUMBER = re.compile(r"\s*[0-9]+(?:\.[0-9]+)?\s*")
 _ID = re.compile(r"RXI(?:\$US)?_N\.([BMA])\.[A-Z0-9]+")
 _CADENCE_LETTERS = {"B": "daily", "M": "monthly", "A": "annual"}
 # How the Federal Reserve writes that a day has no rate.
 _NO_DATA = frozenset({"", "ND", "NC", "NA"})
+# H.10 has four decimals, few rates have more.
+_MAX_DECIMALS = 6
 _CADENCES = ("daily", "monthly", "annual")
 _UNKNOWN = frozenset({"", "ND", "NC", "."})
 
@@ -86,13 +93,14 @@ def parse(document: Document, body: bytes) -> Parsed:
             return _parse_download(document, body)
         cadence = _cadence(document)
         lines = _lines(body)
+        inverted = not _as_the_fed_quotes(lines)
     except (ValueError, csv.Error) as error:
         parsed.reject(MACRO_SERIES, document, "", str(error))
         return parsed
     for line_number, cells in lines:
         location = f"line {line_number}"
         try:
-            row = _row(document, cells, cadence)
+            row = _row(document, cells, cadence, inverted)
         except ValueError as error:
             parsed.reject(MACRO_SERIES, document, location, str(error))
             continue
@@ -116,7 +124,23 @@ def _lines(body: bytes) -> list[tuple[int, list[str]]]:
     return [(rows.line_num, cells) for cells in rows if cells]
 
 
-def _row(document: Document, cells: list[str], cadence: str) -> dict[str, Any]:
+def _as_the_fed_quotes(lines: list[tuple[int, list[str]]]) -> bool:
+    """Return whether a file gives dollars for one pound; raise if it gives both.
+
+    A pound has always been worth more than a dollar. A file without it is taken for one of the
+    collection, like every one that is known: units for one dollar.
+    """
+    pounds = {
+        Decimal(cells[2]) > 1
+        for _, cells in lines
+        if cells[1:2] == ["United Kingdom"] and _NUMBER.fullmatch(cells[-1])
+    }
+    if len(pounds) > 1:
+        raise ValueError("the file quotes the pound both ways round: no rate of it is certain")
+    return pounds == {True}
+
+
+def _row(document: Document, cells: list[str], cadence: str, inverted: bool) -> dict[str, Any]:
     if len(cells) != 3:
         raise ValueError(f"{len(cells)} cells under 3 columns")
     span = span_from(calendar_day(cells[0]), cadence)
@@ -127,9 +151,13 @@ def _row(document: Document, cells: list[str], cadence: str) -> dict[str, Any]:
     currency = CURRENCIES.get(cells[1])
     if currency is None:
         raise ValueError(f"{cells[1]!r:.40}: which currency this was on each day is not known")
-    base, quote = (currency, "USD") if currency in DOLLARS_FOR_ONE else ("USD", currency)
+    value = number_from_text(cells[2])
+    if len(cells[2].strip().partition(".")[2]) > _MAX_DECIMALS:
+        raise ValueError("more digits than H.10 publishes: computed by somebody else")
+    in_dollars = currency in DOLLARS_FOR_ONE and not inverted
+    base, quote = (currency, "USD") if in_dollars else ("USD", currency)
     observed_on = document.observed_at.astimezone(UTC).date()
-    return _rate(base, quote, cadence, span, observed_on) | {"value": number_from_text(cells[2])}
+    return _rate(base, quote, cadence, span, observed_on) | {"value": value}
 
 
 def _rate(base: str, quote: str, cadence: str, span: Span, observed_on: date) -> dict[str, Any]:

@@ -75,7 +75,7 @@ SOURCES = (
         "Federal Reserve, H.10 foreign exchange rates",
         "public-domain",
         "United States government work, public domain",
-        Parser(1, h10.parse),
+        Parser(2, h10.parse),
         (MACRO_SERIES,),
         base_url="https://raw.githubusercontent.com/datasets/exchange-rates/main/data",
         fetch=fetch.h10,

@@ -5,6 +5,7 @@ The files are read a second time here, with nothing of the product.
 
 import csv
 import json
+import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from assets.macro import alfred, worldbank
+from assets.macro import alfred, h10, worldbank
 from tests.helpers.real_files import REAL_FILES, load, read_file
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
@@ -162,3 +163,23 @@ def test_a_year_of_the_world_bank_has_one_value_that_of_the_newest_file_which_st
     ]
     assert in_billions[:3] == [Decimal("196.8"), Decimal("228.6"), Decimal("369.1")]
     assert len({round(value) for value in in_billions[2:]}) == 1
+
+
+def test_the_rates_of_h10_have_the_direction_that_those_of_the_ecb_confirm(
+    record: Record, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(REAL_FILES / "fx" / "ecb" / "eurofxref-hist.zip") as archive:
+        lines = archive.read("eurofxref-hist.csv").decode().splitlines()
+    months: dict[str, list[Decimal]] = defaultdict(list)
+    for line in csv.DictReader(lines):
+        months[line["Date"][:7]].append(Decimal(line["USD"]))
+    for path in sorted((REAL_FILES / "fx" / "fred_h10").glob("monthly*.csv")):
+        load(record, "macro_series", read_file(h10.parse, path, frequency="monthly"))
+    compared = 0
+    for row in known_rows(record, tmp_path, "macro_series"):
+        rates = months.get(row["period_start"].isoformat()[:7], [])
+        if row["series"] == "FX.USD.EUR" and row["latest"] and len(rates) > 15:
+            product = Decimal(row["digits"]) * sum(rates) / len(rates)
+            assert abs(product - 1) < Decimal("0.01"), row
+            compared += 1
+    assert compared > 200

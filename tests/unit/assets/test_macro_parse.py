@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from assets.macro import alfred, h10, sdmx_csv, worldbank, worldbank_csv
 from assets.macro.iso_codes import area_of, area_of_currency, require_currency
 from assets.macro.periods import period_of
+from assets.parsing.parsed import Parsed
 from tests.helpers.macro import (
     FRED,
     VERSIONS,
@@ -320,12 +321,28 @@ def test_transformed_values_and_errors_are_not_observations() -> None:
 # H.10
 
 
-def test_h10_rates_are_quoted_in_the_direction_of_their_currency() -> None:
-    body = b"Date,Country,Exchange rate\n2018-10-01,South Africa,14.5225\n2018-10-01,Euro,1.15\n"
-    parsed = h10.parse(document(body, read="2018-10-10", frequency="monthly"), body)
+def h10_file(*lines: str) -> Parsed:
+    body = "\n".join(["Date,Country,Exchange rate", *lines]).encode()
+    return h10.parse(document(body, read="2018-10-10", frequency="monthly"), body)
+
+
+def test_the_collection_of_h10_rates_quotes_every_currency_for_one_dollar() -> None:
+    parsed = h10_file("2018-09-01,South Africa,14.7504", "2018-09-01,Euro,0.8571")
     assert fits(MACRO_SERIES, parsed)
-    assert [row["series"] for row in rows(parsed)] == ["FX.USD.ZAR", "FX.EUR.USD"]
+    assert [row["series"] for row in rows(parsed)] == ["FX.USD.ZAR", "FX.USD.EUR"]
     assert rows(parsed)[0]["available_at"] == date(2018, 10, 10)
+
+
+def test_a_file_with_dollars_for_one_pound_quotes_as_the_federal_reserve_does() -> None:
+    fed = h10_file("2018-09-01,United Kingdom,1.3066", "2018-09-01,Euro,1.1667")
+    assert [row["series"] for row in rows(fed)] == ["FX.GBP.USD", "FX.EUR.USD"]
+    mixed = h10_file("2018-09-01,United Kingdom,1.3066", "2018-08-01,United Kingdom,0.7765")
+    assert rows(mixed) == [] and "both ways round" in reasons(mixed)[0]
+
+
+def test_a_rate_that_somebody_inverted_and_did_not_round_is_not_as_published() -> None:
+    parsed = h10_file("2018-09-01,Euro,0.8571183680466272")
+    assert rows(parsed) == [] and "more digits than H.10 publishes" in reasons(parsed)[0]
 
 
 def test_h10_does_not_guess_which_bolivar() -> None:
