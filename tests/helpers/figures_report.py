@@ -79,7 +79,7 @@ def _add(result: Report, path: Path, rows: Iterable[dict[str, Any]]) -> None:
         start = "" if row["period_start"] is None else str(row["period_start"])
         figure = row["line_item"], row["unit"], start, str(row["period_end"])
         value = Decimal(row["value_reported"])
-        held[row["accounting_standard"], *figure].append((row["publication"], value))
+        held[row["accounting_standard"], *figure].append((str(row["available_at"]), value))
     first: dict[Figure, Stated] = {}
     for standard, taxonomy in (("us-gaap", "us-gaap"), ("ifrs", "ifrs-full")):
         for each in stated_figures(company, taxonomy):
@@ -102,7 +102,7 @@ def _add(result: Report, path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 def _outcome(stated: Stated, held: list[tuple[str, Decimal]]) -> str:
     # The filing itself may have been left out as a mere repetition: then another one states it.
-    in_filing = [value for publication, value in held if publication == stated.accession]
+    in_filing = [value for day, value in held if day == stated.filed]
     values = in_filing or [value for _, value in held]
     if not values:
         return "missing"
