@@ -4,6 +4,7 @@ import duckdb
 
 from assets.signals.calendar import EVALUATIONS
 from assets.signals.concentration import add_buyer_hhi
+from assets.signals.every_month import from_first_month
 from assets.signals.raw_measures import add_measure, at_each_closing
 from warehouse.methodology.signals import MOMENTUM_NEEDS
 
@@ -68,7 +69,7 @@ SELECT country_no, month_no, closing_no, 'category' AS dimension,
     coalesce(processes, 0) AS term1, coalesce(with_category, 0) AS denominator,
     coalesce(n_eligible, 0) AS n_eligible, coalesce(with_category, 0) AS n_observed
 -- left joins: a category that fell to zero keeps its row, with zeros
-FROM ({_every_closing(keys)})
+FROM ({_every_closing(from_first_month(keys, ("category",)))})
 LEFT JOIN demand_totals USING (country_no, month_no, closing_no)
 LEFT JOIN (
     SELECT country_no, month_no, category, closing_no, sum(processes) AS processes
@@ -85,6 +86,14 @@ SELECT country_no, month_no, category, coalesce(demand.currency, home.currency) 
     min(closing_no) AS first_closing
 FROM demand JOIN home_currencies AS home USING (country_no)
 WHERE category IS NOT NULL AND closing_no < month_no + {EVALUATIONS} GROUP BY ALL"""
+    # Months without an amount have a row in the home currency only.
+    at_home = (
+        f"SELECT keys.* FROM ({keys}) AS keys JOIN home_currencies USING (country_no, currency)"
+    )
+    every_month = f"""
+SELECT * FROM ({from_first_month(at_home, ("category", "currency"))})
+UNION ALL BY NAME
+SELECT keys.* FROM ({keys}) AS keys ANTI JOIN home_currencies USING (country_no, currency)"""
     add_measure(
         sql,
         _PANEL,
@@ -99,7 +108,7 @@ SELECT country_no, month_no, closing_no, 'category' AS dimension,
     CAST(category AS VARCHAR) AS dimension_value, currency,
     coalesce(units, 0) AS term1, coalesce(total, 0) AS denominator,
     coalesce(n_eligible, 0) AS n_eligible, coalesce(n_observed, 0) AS n_observed
-FROM ({_every_closing(keys)})
+FROM ({_every_closing(every_month)})
 LEFT JOIN demand_totals USING (country_no, month_no, closing_no)
 LEFT JOIN valued USING (country_no, month_no, currency, closing_no)
 LEFT JOIN demand USING (country_no, month_no, category, currency, closing_no)""",
@@ -151,7 +160,7 @@ SELECT country_no, month_no, closing_no, dimension, dimension_value,
     coalesce(n_eligible, 0) AS n_eligible,
     coalesce(CASE WHEN dimension = 'all' THEN n_eligible ELSE n_with_category END, 0)
         AS n_observed
-FROM ({_every_closing(keys)})
+FROM ({_every_closing(from_first_month(keys, ("dimension", "dimension_value")))})
 LEFT JOIN compared USING (country_no, month_no, closing_no, dimension, dimension_value)
 LEFT JOIN eligible USING (country_no, month_no, closing_no)
 LEFT JOIN with_category USING (country_no, month_no, closing_no)"""

@@ -13,6 +13,7 @@ import pyarrow as pa
 from assets.signals.calendar import number_countries
 from assets.signals.concentration import add_concentration
 from assets.signals.demand import add_demand
+from assets.signals.every_month import add_empty_months
 from assets.signals.listed_issuers import add_award_intensity
 from assets.signals.process_states import create_states
 from assets.signals.rates import add_award_to_estimate, add_rates
@@ -52,6 +53,7 @@ def signals(snapshot: Snapshot, portals: Mapping[str, Portal]) -> dict[str, pa.T
             add_award_intensity,
         ):
             add_panels(sql)
+        add_empty_months(sql)
         create_quotients(sql)
         return {"signals": _vintages(sql)}
 

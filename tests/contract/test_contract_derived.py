@@ -256,6 +256,8 @@ def test_signal_panel_keys_are_those_that_export_lists(api: Contract) -> None:
 @pytest.mark.every_store
 def test_signal_panel_limit_is_at_least_1(api: Contract) -> None:
     assert len(api.get("/v1/signals/single-bid-rate?limit=2").rows) == 2
+    months = [row["month"] for row in api.get("/v1/signals/single-bid-rate?limit=1000").rows]
+    assert months == sorted(months, reverse=True) and len(set(months)) > 1
     api.problem("/v1/signals/single-bid-rate?limit=0", 400, "parameter_invalid")
 
 

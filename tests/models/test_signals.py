@@ -126,7 +126,7 @@ def test_momentum_compares_three_months_with_those_of_the_year_before(world: Ten
     assert answer(rows, *momentum) == (number("0.5"), 5, 5, 0)
     assert answer(rows, *momentum, value="works") == (number("2"), 5, 4, 0)
     assert answer(rows, *momentum, month=date(2023, 3, 1)) == (None, 2, 0, 0)
-    assert answer(rows, *momentum, month=date(2024, 6, 1)) is None
+    assert answer(rows, *momentum, month=date(2024, 6, 1)) == (None, 0, 0, 0)
 
 
 def test_concentration_is_measured_over_the_awards_of_twelve_months(world: TenderWorld) -> None:
@@ -192,6 +192,15 @@ def test_the_single_bid_rate_counts_only_processes_that_state_tenderers(world: T
     assert answer(rows, panel, "median_tenderers") == (number("2"), 4, 3, 0)
     assert answer(rows, panel, "p10_tenderers") == (number("1"), 4, 3, 0)
     assert answer(rows, panel, "p90_tenderers") == (number("4"), 4, 3, 0)
+
+
+def test_the_bid_of_several_firms_is_one_bid(world: TenderWorld) -> None:
+    world.release("o1", date(2024, 3, 4), bidders=("a", "b"), joint_bids=1)
+    world.release("o2", date(2024, 3, 5), bidders=("a", "b"))
+
+    rows = world.signals()
+
+    assert answer(rows, "single-bid-rate", "single_bid_rate") == (number("0.5"), 2, 2, 0)
 
 
 def test_the_submission_window_is_measured_from_start_to_end(world: TenderWorld) -> None:
@@ -383,6 +392,43 @@ def test_a_month_without_an_observation_after_its_closing_has_no_row(world: Tend
 
     assert date(2024, 8, 1) in months
     assert date(2024, 9, 1) not in months
+
+
+def test_every_month_from_the_first_in_scope_has_a_row(world: TenderWorld) -> None:
+    world.release("o1", date(2024, 2, 2), category="works", number_of_tenderers=1)
+    world.release("o2", date(2024, 5, 2), category="goods", number_of_tenderers=1)
+
+    rows = world.signals()
+
+    def months(panel: str, measure: str, value: str) -> list[int]:
+        found = {
+            row["month"].month
+            for row in rows
+            if (row["signal_key"], row["measure"]) == (panel, measure)
+            and row["dimension_value"] == value
+            and row["month"].year == 2024
+        }
+        return sorted(found)
+
+    single = ("single-bid-rate", "single_bid_rate")
+    assert months(*single, "all") == months(*single, "works") == [2, 3, 4, 5, 6, 7, 8]
+    assert months(*single, "goods") == [5, 6, 7, 8]
+    assert months("procurement-method-mix", "method_share", "open") == [2, 3, 4, 5, 6, 7, 8]
+    assert answer(rows, *single, month=date(2024, 3, 1)) == (None, 0, 0, 0)
+    share = ("procurement-demand", "category_share_count")
+    assert answer(rows, *share, value="works", month=date(2024, 5, 1)) == (0, 1, 1, 0)
+    assert answer(rows, *share, value="works", month=date(2024, 6, 1)) == (None, 0, 0, 0)
+
+
+def test_a_month_has_no_row_of_a_category_that_was_not_known_yet(world: TenderWorld) -> None:
+    world.release("o1", date(2024, 2, 2), category="works")
+    # Released in February, published in May.
+    late = {"released_on": date(2024, 2, 3), "publication": "late"}
+    world.release("o2", date(2024, 5, 20), category="goods", **late)
+
+    rows = [row for row in world.signals() if row["dimension_value"] == "goods"]
+
+    assert rows and min(row["available_at"] for row in rows) >= date(2024, 5, 20)
 
 
 def test_a_withdrawn_release_leaves_a_row_without_a_value(world: TenderWorld) -> None:

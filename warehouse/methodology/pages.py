@@ -277,6 +277,8 @@ READING = (
 FIGURES = (
     f"`value` has {SIGNAL_DIGITS} significant digits (and at most 18 decimal places), rounded half "
     "to even from exact sums. It is null if nothing was observed; then `n_observed` is 0. "
+    "From the first month in which a country, category or method is in scope, every closed month "
+    "has a row; where nothing was in scope, `n_eligible` is 0 and there is no value. "
     "`coverage` is `n_observed` / `n_eligible`. Amounts are never converted: each currency has its "
     "own row, whose `n_eligible` counts every process in scope, whatever its currency. Where no "
     "process states an amount, there is a row in the country's own currency. Amounts are read to "

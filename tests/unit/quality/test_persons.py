@@ -1,5 +1,3 @@
-import csv
-import html
 import json
 import re
 from collections import Counter
@@ -9,13 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quality.persons import Evidence, Verdict, Withheld, judge_name
+from tests.helpers.name_figures import FIRM_AMONG_PEOPLE, labelled, rows
 from tests.helpers.paths import REAL
 from tests.helpers.rule_table import count, share, table
-
-NAMES = REAL / "names"
-
-# A firm by its form, listed among the people to test matching.
-FIRM_AMONG_PEOPLE = "Nicolás Maduro LLC"
 
 
 def judged(name: str, country: str | None = None) -> Verdict:
@@ -152,17 +146,6 @@ def test_any_name_gets_a_verdict(name: str, country: str | None, scheme: str) ->
     verdict = judge_name(name, country=country, scheme=scheme, identifier=scheme)
 
     assert verdict.rule
-
-
-def labelled(kind: str) -> list[tuple[str, bool]]:
-    text = (NAMES / f"probablepeople_{kind}_labeled.xml").read_text("utf-8")
-    names = re.findall(r"<Name>(.*?)</Name>", text, re.DOTALL)
-    return [(html.unescape(re.sub("<[^>]+>", "", name)), "LegalType" in name) for name in names]
-
-
-def rows(name: str) -> list[dict[str, str]]:
-    lines = (NAMES / name).read_text("utf-8").splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def lei_records() -> list[tuple[str, str, str]]:
