@@ -1,8 +1,8 @@
 """A fictional world in the wire formats of the real sources.
 
 Start with ``world.write_world``. ``organisations`` and ``countries`` are who exists; ``sec``,
-``portal_*``, ``macro_*`` and ``registers`` write the documents of one source each, through a
-``writer.WorldWriter``. The same scale and seed always give the same bytes, and tests and
+``portal_*``, ``macro_*``, ``registers`` and ``listings`` write the documents of one source each, through a
+``writer.WorldWriter``. The same ``SampleWorld`` always has the same bytes, and tests and
 demonstrations rely on it: a change of the content needs another ``world.GENERATOR``.
 
 Parsers of the real sources do not belong here, and nothing here imports them: otherwise a

@@ -6,7 +6,7 @@ LEI, so that they can be joined. Every name contains the word Fictional.
 
 from dataclasses import dataclass
 
-from stdnum import isin
+from stdnum import figi, isin
 from stdnum.iso7064 import mod_97_10
 
 from assets.sample.countries import COUNTRIES_BY_CODE, Country
@@ -109,6 +109,12 @@ def isin_of(country: Country, serial: int, line: int = 0) -> str:
     return stem + str(isin.calc_check_digit(stem))
 
 
+def figi_of(serial: int, level: int) -> str:
+    """Return a FIGI with a valid check digit: of the share class, the country or the listing."""
+    stem = f"BBG9{level}{serial:06d}"
+    return stem + str(figi.calc_check_digit(stem))
+
+
 def ticker_of(company: SampleOrganisation) -> str:
     """Return the ticker of an issuer."""
     return company.name[:2].upper() + f"F{company.serial}"
@@ -153,7 +159,13 @@ _FAMILY_NAMES = _split(
     "Okafor Dlamini Asante Pardo Nangolo Boateng Kariuki Villamil"
 )
 _BODIES = {
-    "ZA": ("Municipality of Fictional {}", "Fictional {} Provincial Department of Works"),
+    "ZA": (
+        "Municipality of Fictional {}",
+        "Fictional {} Water Board",
+        "Fictional {} Regional Hospital",
+        # No evidence that this is no person: a name such as this is withheld.
+        "Fictional {} Provincial Department of Works",
+    ),
     "KE": ("Fictional {} County Government", "Fictional {} National Polytechnic"),
     "CO": ("Alcaldía de Fictional {}", "Instituto de Desarrollo Fictional {}"),
     "NG": ("Federal Ministry of Fictional {}", "Fictional {} State Government"),

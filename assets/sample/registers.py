@@ -1,4 +1,4 @@
-"""Registers of organisations: the LEI golden copy, mappings from an LEI, and listings."""
+"""Registers of organisations: the LEI golden copy, and mappings from an LEI."""
 
 from collections.abc import Iterator
 
@@ -13,11 +13,10 @@ from assets.sample.organisations import (
     person_name,
     role_of,
     supplier,
-    ticker_of,
 )
 from assets.sample.writer import Json, WorldWriter, exact_json
 
-GLEIF, ISIN_LEI, OC_LEI, LISTINGS = "gleif", "isin-lei", "oc-lei", "listings"
+GLEIF, ISIN_LEI, OC_LEI = "gleif", "isin-lei", "oc-lei"
 # Days before that of the world: the full copies, and the changes since.
 FULL_COPY, CHANGES = 152, 1
 
@@ -28,8 +27,7 @@ _CATEGORIES = {
     "person": "SOLE_PROPRIETOR",
 }
 _NO_REGISTER = "RA999999"
-_STATUSES = ("listed", "listed", "listed", "suspended")
-_LAPSED_ROLE, _RENAMED_ROLE, _DELISTED_ROLE = 2, 7, 7
+_LAPSED_ROLE, _RENAMED_ROLE = 2, 7
 
 
 def write_registers(world: WorldWriter) -> None:
@@ -40,8 +38,6 @@ def write_registers(world: WorldWriter) -> None:
     _write_golden_copy(world, delta_day, delta, _changed_records(world))
     world.write_csv(ISIN_LEI, full, f"isin-lei-{full}.csv", _isin_rows(world))
     world.write_csv(OC_LEI, full, f"oc-lei-{full}.csv", _oc_rows(world))
-    for day in (full, delta_day):
-        world.write_csv(LISTINGS, day, "listings.csv", _listing_rows(world, day))
     _note(world, delta)
 
 
@@ -56,11 +52,12 @@ def _write_golden_copy(world: WorldWriter, day: str, path: str, records: Iterato
 
 def _records(world: WorldWriter) -> Iterator[Json]:
     updated = world.ago(FULL_COPY + 56)
-    yield from (lei_record(company, updated) for company in _issuers(world))
+    yield from (lei_record(company, updated) for company in issuers_of(world))
     for serial in range(18 * world.scale):
         yield lei_record(supplier("KE", serial), updated)
         if serial % 3:
             yield lei_record(supplier("CO", serial), updated)
+            yield lei_record(supplier("ZA", serial), updated)
     for serial in range(2 * world.scale):
         yield from (lei_record(body(code, serial), updated) for code in ("ZA", "KE", "CO"))
         yield from (sole_proprietor(2 * serial + n, updated) for n in range(2))
@@ -68,7 +65,7 @@ def _records(world: WorldWriter) -> Iterator[Json]:
 
 
 def _changed_records(world: WorldWriter) -> Iterator[Json]:
-    for company in _issuers(world):
+    for company in issuers_of(world):
         role = role_of(company)
         if role == _LAPSED_ROLE:
             yield lei_record(company, updated=world.ago(CHANGES), status="LAPSED")
@@ -78,13 +75,14 @@ def _changed_records(world: WorldWriter) -> Iterator[Json]:
             )
 
 
-def _issuers(world: WorldWriter) -> Iterator[SampleOrganisation]:
+def issuers_of(world: WorldWriter) -> Iterator[SampleOrganisation]:
+    """Iterate over the issuers of a world."""
     return (issuer(serial) for serial in range(ISSUERS_PER_SCALE * world.scale))
 
 
 def _isin_rows(world: WorldWriter) -> Iterator[tuple[str, ...]]:
     yield "LEI", "ISIN"
-    for company in _issuers(world):
+    for company in issuers_of(world):
         yield company.lei, isin_of(company.country, company.serial)
         if company.serial % 3 == 0:
             yield company.lei, isin_of(company.country, company.serial, line=1)
@@ -92,21 +90,9 @@ def _isin_rows(world: WorldWriter) -> Iterator[tuple[str, ...]]:
 
 def _oc_rows(world: WorldWriter) -> Iterator[tuple[str, ...]]:
     yield "LEI", "OpenCorporatesID"
-    for company in _issuers(world):
+    for company in issuers_of(world):
         number = company.register_number.replace("/", "")
         yield company.lei, f"{company.country.code.lower()}/{number}"
-
-
-def _listing_rows(world: WorldWriter, day: str) -> Iterator[tuple[str, ...]]:
-    yield "mic", "ticker", "isin", "name", "currency", "status"
-    for company in _issuers(world):
-        country, role = company.country, role_of(company)
-        is_delisted = role == _DELISTED_ROLE and day == world.ago(CHANGES)
-        status = "delisted" if is_delisted else _STATUSES[role % len(_STATUSES)]
-        code = "" if role == 5 else isin_of(country, company.serial)
-        # Johannesburg quotes in cents, under a code that ISO does not have.
-        currency = "ZAC" if country.code == "ZA" else country.currency
-        yield country.mic, ticker_of(company), code, company.name, currency, status
 
 
 def _note(world: WorldWriter, delta: str) -> None:
@@ -128,8 +114,6 @@ def _note(world: WorldWriter, delta: str) -> None:
     world.traps.note("name_change", GLEIF, changed_on, delta, **where)
     where = {"lei": lei("person", COUNTRIES_BY_CODE["ZA"], 0)}
     world.traps.note("sole_proprietor_with_lei", GLEIF, full_day, full, **where)
-    where = {"mic": "XBRV", "ticker": ticker_of(issuer(_DELISTED_ROLE))}
-    world.traps.note("delisted", LISTINGS, changed_on, "listings.csv", **where)
 
 
 def lei_record(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assets.sample import (
+    listings,
     macro_alfred,
     macro_ecb,
     macro_worldbank,
@@ -44,7 +45,8 @@ SOURCES = (
     *(sec.FACTS, sec.SUBMISSIONS),
     *(portal.SOURCE for portal in (portal_za, portal_ke, portal_co, portal_ng)),
     *(series.SOURCE for series in (macro_worldbank, macro_ecb, macro_alfred)),
-    *(registers.GLEIF, registers.ISIN_LEI, registers.OC_LEI, registers.LISTINGS),
+    *(registers.GLEIF, registers.ISIN_LEI, registers.OC_LEI),
+    *(listings.LISTINGS, listings.OPENFIGI, listings.EQUITIES),
 )
 
 _WRITERS: tuple[Callable[[WorldWriter], None], ...] = (
@@ -57,6 +59,7 @@ _WRITERS: tuple[Callable[[WorldWriter], None], ...] = (
     macro_ecb.write_ecb,
     macro_alfred.write_alfred,
     registers.write_registers,
+    listings.write_listings,
 )
 
 
