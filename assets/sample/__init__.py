@@ -1,7 +1,7 @@
 """A fictional world in the wire formats of the real sources.
 
 Start with ``world.write_world``. ``organisations`` and ``countries`` are who exists; ``sec``,
-``portal_*``, ``macro_*``, ``registers`` and ``listings`` write the documents of one source each, through a
+``portal_*``, ``macro_*``, ``registers`` and ``listings`` write the documents of their sources, by a
 ``writer.WorldWriter``. The same ``SampleWorld`` always has the same bytes, and tests and
 demonstrations rely on it: a change of the content needs another ``world.GENERATOR``.
 
