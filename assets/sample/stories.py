@@ -233,6 +233,32 @@ def _with_other_assets(filing: Filing) -> Filing:
     )
 
 
+def _pay_dividends_in_dollars(filings: list[Filing]) -> list[Filing]:
+    return [f if years_ago(filings, f) > 1 else _with_dollar_dividends(f) for f in filings]
+
+
+def _with_dollar_dividends(filing: Filing) -> Filing:
+    own, *others = filing.reported
+    paid = {"dividends_paid": own.figures["dividends_paid"]}
+    rest = {name: value for name, value in own.figures.items() if name not in paid}
+    dollars = ReportedFigures(own.period, "USD", translated(paid, Decimal(45)))
+    return replace(filing, reported=(replace(own, figures=rest), *others, dollars))
+
+
+def _owe_more_than_owned(filings: list[Filing]) -> list[Filing]:
+    """Buy back shares on credit in the last year, until the equity is negative."""
+    return _map_year(filings, 0, _without_equity)
+
+
+def _without_equity(filing: Filing) -> Filing:
+    own, *others = filing.reported
+    bought = own.figures["total_equity"] * 12 // 10
+    owed = {"total_liabilities": bought, "borrowings_non_current": bought}
+    owed |= {"total_equity": -bought, "equity_attributable": -bought}
+    changed = {name: own.figures[name] + change for name, change in owed.items()}
+    return replace(filing, reported=(replace(own, figures=own.figures | changed), *others))
+
+
 def _each(filing: Filing, change: Callable[[Figures], Figures]) -> Filing:
     return replace(
         filing,
@@ -247,11 +273,11 @@ STORIES: dict[int, tuple[Story, ...]] = {
     1: (_restate(1, 3), _come_back),
     2: (_restate(1, -2), _amend_without_change),
     3: (_restate(2, 5),),
-    4: (_restate(1, -3),),
+    4: (_restate(1, -3), _owe_more_than_owned),
     5: (_restate(1, 2), _change_currency),
     6: (_restate(2, -5), _translate_for_convenience),
     7: (_restate(4, 6), _leave_lines_out),
-    8: (_restate(2, 4), _need_exact_digits),
+    8: (_restate(2, 4), _need_exact_digits, _pay_dividends_in_dollars),
     9: (_restate(1, -6), _amend_without_change),
     10: (_change_element,),
     11: (_restate(1, 4), _report_half_years),

@@ -1,18 +1,45 @@
-"""The sample world goes all the way through Dagster, and a second start repeats nothing."""
+"""The sample world goes all the way through Dagster, and a second start repeats nothing.
+
+It is the world of today in full: every panel, metric and reason has rows, and every issuer is
+found by every identifier that it has.
+"""
 
 import json
 import os
+from collections import defaultdict
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
+from assets.sample.organisations import (
+    ISSUERS_PER_SCALE,
+    cik_of,
+    figi_of,
+    isin_of,
+    issuer,
+    role_of,
+    ticker_of,
+)
+from assets.sample.world import world_in
 from pipelines.jobs import run_job
 from pipelines.up import ServerUrls, greeting, is_ready, prepare
 from warehouse.errors import SankofaError
 from warehouse.mart.sqlite_builds import current_build_file
+from warehouse.methodology.metrics import FORMULAS, AbsentReason
+from warehouse.methodology.signals import PANELS
+from warehouse.read.crosswalk import lookup
+from warehouse.read.fundamentals import facts_known
+from warehouse.read.mart import Mart
+from warehouse.read.metrics import metrics
+from warehouse.read.signals import panel
 from warehouse.record.store import Record
 from warehouse.settings import Settings, read_settings
+from warehouse.tables.derived import JoinMethod
+from warehouse.tables.entities import IdType
+from warehouse.tables.fundamentals import RestatementKind
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +125,107 @@ def test_a_source_that_fails_leaves_the_others_running_and_is_named(
         SankofaError, match=r"the job ingest failed in ecb: .*: name the folder after the day"
     ):
         run_job(other, "ingest")
+
+
+def decoded(rows: Any) -> list[dict[str, Any]]:
+    return [json.loads(row) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def mart(settings: Settings) -> Mart:
+    return Mart(settings.marts)
+
+
+@pytest.fixture(scope="module")
+def ids(mart: Mart) -> dict[int, str]:
+    """The canonical id of each issuer, by its serial number."""
+    found = {}
+    for serial in range(ISSUERS_PER_SCALE):
+        (row,) = decoded(lookup(mart, "cik", cik_of(issuer(serial))).rows.rows)
+        found[serial] = row["service_id"]
+    return found
+
+
+def test_the_world_is_that_of_today_and_every_source_has_something_new(
+    settings: Settings, mart: Mart
+) -> None:
+    world = world_in(settings.sample)
+    assert world is not None and world.size == "full"
+    # The day may have changed since it was made.
+    assert (datetime.now(UTC).date() - world.day).days <= 1
+    rows = decoded(row for (row,) in mart.build().query("SELECT row FROM quality"))
+    fresh = {row["scope"]: row["status"] for row in rows if row["dimension"] == "freshness"}
+    assert len(fresh) >= 7 and set(fresh.values()) == {"PASS"}, fresh
+
+
+@pytest.mark.parametrize("panel_of", PANELS, ids=lambda panel: panel.key)
+def test_every_measure_of_every_panel_has_values_in_every_country(
+    panel_of: Any, mart: Mart
+) -> None:
+    valued: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for country in ("ZA", "KE", "CO"):
+        page = panel(mart, panel_of.key, country)
+        assert page is not None
+        for row in decoded(page.rows):
+            if row["value"] is not None:
+                valued[country, row["measure"]].add(row["dimension"])
+    for country in ("ZA", "KE", "CO"):
+        dimensions = set()
+        for measure in panel_of.measures:
+            assert valued[country, measure.key], (country, measure.key)
+            dimensions |= valued[country, measure.key]
+        assert dimensions == set(panel_of.dimensions)
+
+
+def test_every_metric_has_values_and_every_reason_for_none_occurs(
+    mart: Mart, ids: dict[int, str]
+) -> None:
+    valued = {
+        row["metric"]
+        for service_id in ids.values()
+        for row in decoded(metrics(mart, service_id).rows)
+        if row["value"] is not None
+    }
+    assert valued == {formula.slug for formula in FORMULAS}
+    reasons = mart.build().query("SELECT DISTINCT reason FROM metrics_absent")
+    assert {reason for (reason,) in reasons} == set(get_args(AbsentReason))
+
+
+def test_every_kind_of_restatement_occurs_and_most_issuers_restate(
+    mart: Mart, ids: dict[int, str]
+) -> None:
+    kinds: dict[str, set[str | None]] = {}
+    for service_id in ids.values():
+        page = facts_known(mart, service_id, vintages="all")
+        later = [row for row in decoded(page.rows) if row["vintage"] > 1]
+        kinds[service_id] = {row["restatement_kind"] for row in later}
+    assert set().union(*kinds.values()) >= set(get_args(RestatementKind))
+    assert sum(map(bool, kinds.values())) > ISSUERS_PER_SCALE / 2
+
+
+def test_every_issuer_is_reached_by_every_identifier_it_has(
+    mart: Mart, ids: dict[int, str]
+) -> None:
+    wrong = []
+    for serial, service_id in ids.items():
+        company = issuer(serial)
+        known: dict[IdType, str] = {
+            "lei": company.lei,
+            "isin": isin_of(company.country, serial),
+            "ticker": f"{company.country.mic}:{ticker_of(company)}",
+        }
+        if role_of(company) not in (5, 8):
+            known["figi"] = figi_of(serial, 1)
+        for id_type, value in known.items():
+            reached = [row["service_id"] for row in decoded(lookup(mart, id_type, value).rows.rows)]
+            if reached != [service_id]:
+                wrong.append((serial, id_type, value, reached))
+    assert wrong == []
+
+
+def test_issuers_are_joined_by_every_kind_of_evidence(mart: Mart) -> None:
+    methods: set[str] = set()
+    for (row,) in mart.build().query("SELECT row FROM entities"):
+        methods |= {join["match_method"] for join in json.loads(row)["joins"]}
+    # No register of the sample world declares a duplicate.
+    assert methods >= set(get_args(JoinMethod)) - {"declared", "registry_id"}
