@@ -34,7 +34,7 @@ def write_listings(world: WorldWriter) -> None:
 
 
 def _listing_rows(world: WorldWriter, day: str) -> Iterator[tuple[str, ...]]:
-    yield "mic", "ticker", "isin", "name", "currency", "status"
+    yield "mic", "ticker", "isin", "lei", "name", "currency", "status"
     for company in issuers_of(world):
         country, role = company.country, role_of(company)
         is_delisted = role == _DELISTED_ROLE and day == world.ago(CHANGES)
@@ -42,11 +42,12 @@ def _listing_rows(world: WorldWriter, day: str) -> Iterator[tuple[str, ...]]:
         code = "" if role == _NO_ISIN_ROLE else isin_of(country, company.serial)
         # Johannesburg quotes in cents, under a code that ISO does not have.
         currency = "ZAC" if country.code == "ZA" else country.currency
-        yield country.mic, ticker_of(company), code, company.name, currency, status
+        lei = "" if code else company.lei
+        yield country.mic, ticker_of(company), code, lei, company.name, currency, status
         if role in _LISTED_ABROAD:
             # Under another name: only the listing itself says that it is the issuer of the SEC.
             name = company.name.replace(" Fictional", " International Fictional")
-            yield "XNYS", ticker_of(company), code, name, "USD", "listed"
+            yield "XNYS", ticker_of(company), "", "", name, "USD", "listed"
 
 
 def _write_figis(world: WorldWriter, day: str) -> None:
