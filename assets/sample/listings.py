@@ -17,7 +17,7 @@ LISTINGS, OPENFIGI, EQUITIES = "listings", "openfigi", "finance-database"
 
 _STATUSES = ("listed", "listed", "listed", "suspended")
 _NO_ISIN_ROLE, _NO_FIGI_ROLE, _DELISTED_ROLE = 5, 8, 7
-_LISTED_ABROAD = (4, 14)
+_LISTED_ABROAD = (3, 15)
 # Jobs in one request of OpenFIGI.
 _JOBS = 10
 

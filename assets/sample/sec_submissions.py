@@ -22,6 +22,7 @@ _ROLE_SECTORS = {
     INSURER: ("6331", "Fire, Marine & Casualty Insurance"),
     RETAILER: ("5331", "Retail-Variety Stores"),
 }
+_OVER_THE_COUNTER = (0, 6, 9)
 _RENAMED_ROLES = (3, BANK)
 
 
@@ -35,7 +36,7 @@ def submissions(company: SampleOrganisation, filings: list[Filing]) -> Json:
         "sic": sic,
         "sicDescription": sector,
         "tickers": [ticker_of(company)],
-        "exchanges": ["NYSE" if role_of(company) % 3 else "OTC"],
+        "exchanges": ["OTC" if role_of(company) in _OVER_THE_COUNTER else "NYSE"],
         "lei": company.lei if role_of(company) % 3 == 0 else None,
         "category": "Accelerated filer" if taxonomy_of(company) == "us-gaap" else "",
         "fiscalYearEnd": f"{year_end:%m%d}",
