@@ -176,8 +176,8 @@ FROM (
 GROUP BY year_no, day
 """
 
-# A period that overlaps an earlier year is a year from the first day on which it has a quarter as
-# many line items as that year; until then it says nothing about which year is the latest.
+# A period that overlaps an earlier year is a year from the first day on which it has half as many
+# line items as that year; until then it says nothing about which year is the latest.
 _ACCEPTED = f"""
 SELECT year_no, min(day) AS accepted_at FROM (
     SELECT own.year_no, own.day, any_value(own.line_items) AS line_items,

@@ -53,10 +53,12 @@ def facts(
         "basis": _same("consolidated/ifrs", rows),
         "accounting_standard": _same("ifrs", rows),
         "element": _texts("Element{}", item),
-        "measuring_unit_date": pa.nulls(len(rows), pa.date32()),
-        "conflicts_with": pa.nulls(len(rows), pa.string()),
     }
-    return pa.table(columns).select(incoming_schema(FUNDAMENTALS).names)
+    schema = incoming_schema(FUNDAMENTALS)
+    for field in schema:
+        # columns that most facts leave empty
+        columns.setdefault(field.name, pa.nulls(len(rows), field.type))
+    return pa.table(columns).select(schema.names)
 
 
 _UTC = pa.timestamp("us", "UTC")

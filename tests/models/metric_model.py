@@ -265,7 +265,7 @@ class Issuer:
         earlier = [other for other in spans if span[0] <= other[1] < span[1]]
         for day in sorted({figure.first_at for figure in self.figures if figure.span == span}):
             here = self._lines_on(span, day)
-            if all(self._lines_on(other, day) <= 4 * here for other in earlier):
+            if all(self._lines_on(other, day) <= 2 * here for other in earlier):
                 return day
         return None
 

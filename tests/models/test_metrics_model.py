@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 DAYS = [date(2019, 3, 1) + timedelta(days=n) for n in range(12)]
 FLOWS = ("revenue", "profit", "profit_attributable")
-# Lines that no metric needs; with them a year can have more than four line items.
+# Lines that no metric needs; with them a year can have many line items.
 OTHERS = ("eps_basic", "eps_diluted")
 BALANCES = ("current_assets", "current_liabilities", "equity_attributable", "receivables")
 TRIED = (

@@ -26,10 +26,10 @@ LATER_REASONS: tuple[AbsentReason, ...] = ("inputs_not_comparable",)
 METRIC_SET = "metrics-v1"
 # Days of a full year, first and last included: financial years of 52 and 53 weeks count.
 SHORTEST_YEAR, LONGEST_YEAR = 350, 380
-# A period of that length that overlaps a year which ends before it is no year of the issuer while
-# it has less than one of so many line items of that year: a mistyped day, or twelve months up to a
-# quarter.
-STRAY_YEAR = 4
+# A period of that length that overlaps a year which ends before it is a year of the issuer if that
+# one has at most so many times as many line items. Else it is a mistyped day, or twelve months up
+# to the end of a quarter.
+STRAY_YEAR = 2
 METRIC_DIGITS = 10
 # Half to even, so that rounding many values has no bias.
 _TEN_DIGITS = Context(prec=METRIC_DIGITS, rounding=ROUND_HALF_EVEN)

@@ -109,7 +109,7 @@ today together, or one contradicts its own publication |
 A figure without evidence of its publication date counts as not published. An issuer that has
 published no full year by `as_of` is counted too: under `short_period` if it has published a period
 of another length, otherwise under `input_not_reported`. Twelve months that overlap a year which
-ends before them are no year while they have fewer than one in {metrics.STRAY_YEAR} of its line
+ends before them are no year while that one has more than {metrics.STRAY_YEAR} times as many line
 items: such periods are mistyped days, or the months up to the end of a quarter."""
 
 
