@@ -86,7 +86,7 @@ def balance(year: int, *, balanced: bool) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("balanced", "unbalanced", "status"),
-    [(1, 1, "PASS"), (2, 1, "PASS"), (1, 2, "FAIL"), (0, 0, "UNMEASURED")],
+    [(19, 1, "PASS"), (20, 1, "PASS"), (18, 1, "FAIL"), (0, 0, "UNMEASURED")],
 )
 def test_the_report_of_a_publication_says_so_at_the_boundary(
     record: Record, tmp_path: Path, balanced: int, unbalanced: int, status: str
@@ -100,9 +100,6 @@ def test_the_report_of_a_publication_says_so_at_the_boundary(
 
     (identity,) = [row for row in report.measurements if row.metric == "accounting_identity"]
     assert identity.status == status
-    assert any("accounting_identity" in str(failure) for failure in report.failures) == (
-        status == "FAIL"
-    )
 
 
 def test_the_published_build_serves_the_status_at_the_boundary(
