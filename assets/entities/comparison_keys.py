@@ -5,6 +5,7 @@ distinct value that needs it, and the result is registered as a small lookup tab
 
 * ``odd_numbers``: value, normalised number, whether it has digits
 * ``normalised_names``: value, normalised name
+* ``comparable_listings``: ticker, the same under the operating MIC of its market
 * ``registers``: code of a scheme or authority, main code of the register, identifier type
 
 All statements read the tables ``identifiers`` and ``entities`` of a connection, without withdrawn
@@ -18,6 +19,7 @@ import pyarrow as pa
 
 from assets.entities.identifiers import LEI_SCHEMES, has_digits, normalise_number, register_of
 from assets.entities.legal_names import normalise_name
+from assets.entities.markets import comparable_listing
 
 # Printable ASCII without blanks and lower case: already normalised. Nearly all values are, and
 # are never handed to Python.
@@ -102,6 +104,13 @@ def create_name_table(sql: duckdb.DuckDBPyConnection, names: str) -> None:
     """Register ``normalised_names`` for the values of the query ``names``."""
     query = f"SELECT DISTINCT value FROM ({names})"
     _register_lookup(sql, "normalised_names", query, {"normalised": (normalise_name, _TEXT)})
+
+
+def create_listing_table(sql: duckdb.DuckDBPyConnection) -> None:
+    """Register ``comparable_listings`` for the tickers of ``identifiers``."""
+    query = "SELECT DISTINCT id_value AS value FROM identifiers WHERE id_type = 'ticker'"
+    columns = {"listing": (comparable_listing, _TEXT)}
+    _register_lookup(sql, "comparable_listings", query, columns)
 
 
 def _register_lookup(

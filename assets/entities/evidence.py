@@ -17,6 +17,7 @@ import duckdb
 from assets.entities.comparison_keys import (
     IDENTIFIER_KEYS,
     create_key_tables,
+    create_listing_table,
     create_name_table,
     normalised_number_sql,
 )
@@ -52,9 +53,9 @@ FROM keys SEMI JOIN shared USING (key_hash)
 # of a delisted security without a day nobody knows when its ticker became another's.
 _SHARED_LISTINGS = f"""
 WITH listings AS (
-    SELECT upper(id_value) AS listing, service_id, source, is_current,
+    SELECT listing, service_id, source, is_current,
         coalesce(valid_from, known_from) AS begins, coalesce(valid_to, known_until) AS ends
-    FROM identifiers
+    FROM identifiers JOIN comparable_listings ON value = id_value
     WHERE id_type = 'ticker' AND regexp_full_match(issuer, '[A-Za-z0-9]{{4}}')
       AND (valid_to IS NOT NULL OR NOT coalesce(contains(lower(status), 'delist'), FALSE))
 )
@@ -129,6 +130,7 @@ class Evidence(NamedTuple):
 def collect_evidence(sql: duckdb.DuckDBPyConnection) -> Evidence:
     """Return what ids of the connection's ``identifiers`` and ``entities`` share."""
     create_key_tables(sql)
+    create_listing_table(sql)
     sql.execute(_CANDIDATE_NAMES)
     create_name_table(sql, "SELECT name AS value FROM candidate_names")
     claims = [

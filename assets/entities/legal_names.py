@@ -72,13 +72,14 @@ _SHORT_FORMS = {spelled: short for short, forms in _FORMS.items() for spelled in
 _SPELLED_OUT = re.compile(
     r"(?<!\S)(?:" + "|".join(sorted(_SHORT_FORMS, key=lambda form: (-len(form), form))) + r")(?!\S)"
 )
-# The beginning of a name without forms, in SQL. Names with the same normalised form have the same
-# crude key, unless a form opens them; it selects the few that are worth normalising.
+# A name without forms and initials, in SQL. Names with the same normalised form have the same crude
+# key, but for initials that are written apart; it selects the few that are worth normalising.
 _FORM_WORDS = sorted({word for form in (*_FORMS, *_SHORT_FORMS, "the") for word in form.split()})
 CRUDE_KEY = (
-    "left(regexp_replace(regexp_replace(regexp_replace(replace(lower(strip_accents(name)), "
-    "'&', ' and '), '[''’‘ʼ`´.]', '', 'g'), "
-    f"'\\b(?:{'|'.join(_FORM_WORDS)})\\b', '', 'g'), '[^a-z0-9]', '', 'g'), 8)"
+    "hash(regexp_replace(regexp_replace(regexp_replace(regexp_replace(replace("
+    "lower(strip_accents(name)), '&', ' and '), '[''’‘ʼ`´]', '', 'g'), "
+    "'\\b([a-z0-9])\\.', '\\1', 'g'), "
+    f"'\\b(?:[a-z0-9]|{'|'.join(_FORM_WORDS)})\\b', '', 'g'), '[^a-z0-9]', '', 'g'))"
 )
 _INITIALS = re.compile(r"(?<!\w)(?:\w\.){2,}(?!\w)|(?<!\w)(?:\w\.)+\w(?!\w)")
 # Single letters in a row, as in "s a".

@@ -1,0 +1,1 @@
+"""Measurements on the real files beside the checkout, to be run by hand."""
