@@ -95,7 +95,9 @@ def test_every_issuer_is_reachable_by_every_identifier_it_has(mart: Mart) -> Non
         held = mart.build().query(statement, issuer)
         assert held, f"{issuer} has no identifier"
         for id_type, value in held:
-            matches = [json.loads(row) for row in lookup(mart, id_type, value).rows.rows]  # type: ignore[arg-type]
-            assert [match["service_id"] for match in matches] == [issuer], (id_type, value)
+            rows = lookup(mart, id_type, value).rows.rows  # type: ignore[arg-type]
+            found = [json.loads(row)["service_id"] for row in rows]
+            # a number of one register may be another's in the next
+            assert issuer in found if id_type == "registry" else found == [issuer], (id_type, value)
             reached.add(id_type)
     assert {"lei", "isin", "ticker", "cik"} <= reached

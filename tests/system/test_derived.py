@@ -148,6 +148,28 @@ def test_an_alias_without_a_record_returns_that_of_its_organisation(
     assert entity(mart, "DCNOBODY") is None
 
 
+def test_an_alias_stays_valid_when_its_register_no_longer_shows_it(
+    record: Record, folder: Path
+) -> None:
+    load(record, ENTITIES, entity_row(service_id=OWN, lei=LEI))
+    own = identifier(OWN, "isin", "ZAE000000001") | {"source": "isin-lei"}
+    listed = [
+        identifier(LISTED, "isin", "ZAE000000001"),
+        identifier(LISTED, "ticker", "XJSE:UFM", "XJSE"),
+    ]
+    load(record, IDENTIFIERS, own, *listed)
+    first = published(record, folder)
+    assert entity_json(first, LISTED)["listings"] != []
+    gone = {"withdrawn": True, "publication": "z", "available_at": date(2021, 1, 1)}
+    load(record, IDENTIFIERS, *(row | gone for row in listed))
+
+    later = published(record, folder)
+
+    assert entity_json(later, LISTED)["service_id"] == OWN
+    assert entity_json(later, OWN)["aliases"] == [LISTED]
+    assert entity_json(later, OWN)["listings"] == []
+
+
 def test_a_withheld_party_is_never_looked_up(record: Record, folder: Path) -> None:
     load(record, IDENTIFIERS, identifier("DCA", "registry", NUMBER, "RA000531"))
     withheld = party_row(
