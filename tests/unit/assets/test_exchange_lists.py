@@ -3,7 +3,8 @@
 import gzip
 import re
 from collections import Counter
-from datetime import date
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from assets.entities.identifiers import mint
 from assets.entities.list_files import BUILT_IN, ENTRIES, own_lists, read_lists
 from assets.entities.markets import comparable_listing, market_country, operating_mic
 from assets.entities.sources import LIST_PARSER_VERSION, list_source
+from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES, source_of
 from assets.parsing.parsed import Parsed
 from assets.source import refuse_restricted
@@ -23,7 +25,10 @@ from tests.helpers.gleif import LEI, document
 from tests.helpers.parsed_rows import has_columns
 from tests.helpers.real_recordings import real_lists
 from warehouse.errors import LicenceError
+from warehouse.record.as_of import vintages_query
 from warehouse.record.incoming import to_arrow
+from warehouse.record.landing import FetchedResponse, Landing
+from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS
 from warehouse.settings import read_settings
 
@@ -294,6 +299,30 @@ def test_a_listing_at_a_segment_is_one_at_the_exchange() -> None:
     ]
     assert comparable_listing("XNGS:aapl") == comparable_listing("XNAS:AAPL") == "XNAS:AAPL"
     assert (market_country("XNAI"), market_country("ZZZ9")) == ("KE", None)
+
+
+def test_a_share_that_a_complete_list_no_longer_shows_was_delisted(tmp_path: Path) -> None:
+    source = source_of(read_settings({}), "in-nse")
+    source = replace(source, license_class="licensed", base_url="https://exchange.example")
+    landing, record = Landing(str(tmp_path / "landing")), Record(str(tmp_path / "record"))
+    header = "SYMBOL,NAME OF COMPANY, SERIES, DATE OF LISTING, ISIN NUMBER\n"
+    stays = "UFM,Ubuntu Fictional Mining Limited,EQ,06-OCT-2008,US0378331005\n"
+    # Its name is withheld, and that must not keep the other from being delisted.
+    withheld = "DRF,Dr. Fictional Labs Limited,EQ,06-OCT-2008,US5949181045\n"
+    goes = "KFB,Kalahari Fictional Breweries Limited,EQ,03-MAY-1995,US4592001014\n"
+    for day, rows in ((1, stays + withheld + goes), (2, stays + withheld)):
+        observed_at = datetime(2026, 7, day, tzinfo=UTC)
+        url, body = "https://exchange.example/EQUITY_L.csv", (header + rows).encode()
+        landing.land(FetchedResponse("in-nse", url, body, "licensed", observed_at, 200, {}))
+    load_source(record, landing, source)
+
+    def tickers(as_of: date) -> set[str]:
+        relation = record.relation("identifiers")
+        rows = record.query(vintages_query(IDENTIFIERS, relation, as_of=as_of)).to_pylist()
+        return {row["id_value"] for row in rows if row["id_type"] == "ticker"}
+
+    assert tickers(date(2026, 7, 1)) == {"XNSE:UFM", "XNSE:DRF", "XNSE:KFB"}
+    assert tickers(date(2026, 7, 2)) == {"XNSE:UFM", "XNSE:DRF"}
 
 
 @given(st.binary())

@@ -76,6 +76,12 @@ def test_a_scope_with_an_unreadable_row_withdraws_nothing(two_issuers: Record) -
     assert load_scope(two_issuers, FEBRUARY, "revenue", rejected=(broken,)).withdrawn == 0
 
 
+def test_what_is_left_out_of_a_row_that_was_read_hides_no_missing_one(two_issuers: Record) -> None:
+    part = RejectedRow("d", "d#/1", "the name is withheld", partial=True)
+    entry = load_scope(two_issuers, FEBRUARY, "revenue", rejected=(part,))
+    assert (entry.withdrawn, entry.quarantined) == (1, 1)
+
+
 def test_a_row_that_fails_a_rule_is_not_withdrawn_and_the_missing_ones_are(
     two_issuers: Record,
 ) -> None:
