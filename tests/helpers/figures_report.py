@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.filings import companyfacts
+from assets.filings.filers import service_id_of
 from tests.helpers.independent_facts import LINES, Stated, is_financial, load, stated_figures
 from tests.helpers.paths import REAL
 from warehouse.read.fundamentals import facts_known
@@ -123,7 +124,7 @@ def _scale(value: Decimal) -> int:
 
 def published_rows(mart: Mart, path: Path) -> Iterable[dict[str, Any]]:
     """Return every vintage of the issuer of a file in the published build."""
-    page = facts_known(mart, companyfacts.service_id_of(load(path)["cik"]), vintages="all")
+    page = facts_known(mart, service_id_of(load(path)["cik"]), vintages="all")
     return [json.loads(row, parse_float=Decimal) for row in page.rows] if page is not None else []
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from hypothesis import strategies as st
+from sqlmodel import SQLModel
 
 from assets.entities.derive import COLUMNS
 from assets.entities.joined_ids import same_as_table
@@ -16,7 +17,7 @@ from warehouse.tables import Entity, EntityIdentifier
 DATABASE = duckdb.connect()
 LEI, OTHER = "213800FICTIONAL00192", "213800FICTIONAL00289"
 NUMBER = "2001/123456/06"
-_ROWS = {"identifiers": EntityIdentifier, "entities": Entity}
+_ROWS: dict[str, type[SQLModel]] = {"identifiers": EntityIdentifier, "entities": Entity}
 _KNOWN = {"is_current": pa.bool_(), "known_from": pa.date32(), "known_until": pa.date32()}
 
 

@@ -197,6 +197,7 @@ def test_every_kind_of_restatement_occurs_and_most_issuers_restate(
     kinds: dict[str, set[str | None]] = {}
     for service_id in ids.values():
         page = facts_known(mart, service_id, vintages="all")
+        assert page is not None
         later = [row for row in decoded(page.rows) if row["vintage"] > 1]
         kinds[service_id] = {row["restatement_kind"] for row in later}
     assert set().union(*kinds.values()) >= set(get_args(RestatementKind))

@@ -83,7 +83,7 @@ def _document(path: Path, body: bytes) -> Document:
 
 def lines_of(row: Row) -> list[tuple[str, bool, Line, Decimal]]:
     """Return line item, whether it is last year's, what it was read from, and its value."""
-    lines = []
+    lines: list[tuple[str, bool, Line, Decimal]] = []
     for figure in json.loads(row["inputs"], parse_float=Decimal, parse_int=Decimal):
         taxonomy, element, _, unit = figure["source_ref"].partition("#/facts/")[2].split("/")[:4]
         is_prior = figure["period_end"] != str(row["period_end"])
@@ -109,7 +109,9 @@ def test_some_filing_states_all_inputs_of_every_metric(
     rows = tables["metrics"].to_pylist()
     of_two = 0
     for row in rows:
-        issuer, this_year, prior = filings[row["service_id"]], [], []
+        issuer = filings[row["service_id"]]
+        this_year: list[Any] = []
+        prior: list[Any] = []
         for item, is_prior, line, value in lines_of(row):
             lines = with_start(line, issuer, row, is_prior)
             stated = set().union(*(issuer.publications(each, value) for each in lines))

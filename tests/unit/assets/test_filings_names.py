@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.filings import companyfacts, submissions
-from assets.filings.filers import folded_name
+from assets.filings.filers import folded_name, service_id_of
 from assets.parsing.parsed import Parsed
 from tests.helpers.filings import ACCN_2, document, fact, filer, reasons
 
@@ -30,7 +30,7 @@ def test_company_facts_name_an_issuer_as_of_its_latest_filing() -> None:
     (row,), (identifier,) = parsed.rows["entities"], parsed.rows["identifiers"]
     assert row["legal_name"] == "Fictional Mining Ltd" and row["publication"] == ACCN_2
     assert (identifier["id_type"], identifier["id_value"]) == ("cik", "0001172724")
-    assert row["service_id"] == identifier["service_id"] == companyfacts.service_id_of(1172724)
+    assert row["service_id"] == identifier["service_id"] == service_id_of(1172724)
 
 
 @pytest.mark.parametrize("form", ["10-Q", "6-K", "4", "S-1", "", None, 7])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assets.entities.identifiers import mint
 from assets.filings import companyfacts, submissions, xbrl_json
+from assets.filings.filers import service_id_of
 from assets.filings.periods import fiscal_label, period_type, years_of
 from tests.helpers.filings import (
     ACCN_1,
@@ -57,7 +58,7 @@ def test_a_fact_becomes_a_row_with_all_its_columns() -> None:
 
 def test_a_cik_is_the_same_as_a_number_and_as_padded_text() -> None:
     bodies = [company({"ifrs-full": {}}, cik) for cik in (1172724, "0001172724")]
-    assert companyfacts.service_id_of(1172724) == companyfacts.service_id_of("0001172724")
+    assert service_id_of(1172724) == service_id_of("0001172724")
     assert all(reasons(companyfacts.parse(document(body), body)) == [] for body in bodies)
 
 

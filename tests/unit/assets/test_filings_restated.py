@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assets.filings import companyfacts, submissions
+from assets.filings.filers import service_id_of
 from assets.parsing.parsed import Parsed
 from tests.helpers.filings import (
     ACCN_1,
@@ -166,7 +167,7 @@ def test_infinite_decimals_are_exact_and_a_number_without_unit_is_rejected() -> 
 
 def test_an_issuer_in_a_report_may_be_identified_by_its_cik() -> None:
     parsed = report(report_fact(entity="cik:0001172724"))
-    assert rows(parsed)[0]["service_id"] == companyfacts.service_id_of(1172724)
+    assert rows(parsed)[0]["service_id"] == service_id_of(1172724)
     assert "neither by an LEI" in reasons(report(report_fact(entity="other:1")))[0]
 
 
