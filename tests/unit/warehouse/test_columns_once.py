@@ -23,6 +23,7 @@ COLUMNS = [frozenset(row.model_fields) for row in ROW_CLASSES.values()]
 MOST = 4
 # Choices of columns that a new column need not join: the file, the first column, and the reason.
 CHOICES = {
+    ("warehouse/mart/snapshot.py", "service_id"): "what the metrics read of each statement",
     ("warehouse/mart/tables.py", "country"): "columns that requests for series filter by",
     ("warehouse/mart/tables.py", "signal_key"): "columns that requests for signals filter by",
     ("assets/entities/derive.py", "service_id"): "what the rules of organisations read",
