@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from click.testing import CliRunner
 
 from assets.sample.organisations import (
     ISSUERS_PER_SCALE,
@@ -24,6 +25,7 @@ from assets.sample.organisations import (
     ticker_of,
 )
 from assets.sample.world import world_in
+from pipelines.commands.main import sankofa
 from pipelines.jobs import run_job
 from pipelines.up import ServerUrls, greeting, is_ready, prepare
 from warehouse.errors import SankofaError
@@ -156,6 +158,16 @@ def test_the_world_is_that_of_today_and_every_source_has_something_new(
     rows = decoded(row for (row,) in mart.build().query("SELECT row FROM quality"))
     fresh = {row["scope"]: row["status"] for row in rows if row["dimension"] == "freshness"}
     assert len(fresh) >= 7 and set(fresh.values()) == {"PASS"}, fresh
+
+
+def test_another_sample_world_is_never_written_beside_the_landed_one(settings: Settings) -> None:
+    before = (settings.sample / "world.json").read_bytes()
+    for words in (["--seed", "8"], ["--day", "2026-06-16"], ["--size", "small"]):
+        result = CliRunner().invoke(sankofa, ["sample", *words])
+        assert result.exit_code == 1 and "two cannot be mixed" in result.output
+    # Without a day it is the one that is there, on whatever day that was made.
+    assert CliRunner().invoke(sankofa, ["sample"]).exit_code == 0
+    assert (settings.sample / "world.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("panel_of", PANELS, ids=lambda panel: panel.key)
