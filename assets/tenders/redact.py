@@ -228,9 +228,10 @@ def _replace_lists(release: OcdsRelease, listed: Mapping[int, list[OcdsOrganisat
     ):
         if members:
             members[:] = [firm for each in members for firm in listed.get(id(each), [each])]
-    single = [release.buyer, release.tender and release.tender.procuringEntity]
-    for organisation in filter(None, single):
-        if firms := listed.get(id(organisation)):
+    procuring_entity = release.tender.procuringEntity if release.tender else None
+    for organisation in (release.buyer, procuring_entity):
+        firms = listed.get(id(organisation))
+        if organisation is not None and firms:
             organisation.id = None
             organisation.name = next((firm.name for firm in firms if firm.name), None)
 

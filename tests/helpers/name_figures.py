@@ -61,16 +61,17 @@ def name_lists() -> Iterator[NameList]:
     devices = (NAMES / "probablepeople_medical_device_corps.csv").read_text("utf-8").splitlines()
     listed = [name.strip().strip('"') for name in devices if name.strip()]
     joined = [row[x] for row in pairs if row["schema"] == "Company" for x in ("name1", "name2")]
-    for title, country, names in (
+    organisations: tuple[tuple[str, str | None, list[str]], ...] = (
         ("suppliers MX", "MX", companies),
         ("suppliers ZA", "ZA", africa),
         ("probablepeople", "US", [name for name, _ in labelled("company")]),
         ("medical devices", "US", listed),
         ("nomenklatura", None, joined),
-    ):
-        yield NameList(title, "with form", country, [name for name in names if _FORM.search(name)])
+    )
+    for title, place, names in organisations:
+        yield NameList(title, "with form", place, [name for name in names if _FORM.search(name)])
         others = [name for name in names if not _FORM.search(name)]
-        yield NameList(title, "without", country, others)
+        yield NameList(title, "without", place, others)
 
 
 def served_parts(name: str, country: str | None) -> list[str]:

@@ -416,15 +416,14 @@ def test_every_month_from_the_first_in_scope_has_a_row(world: TenderWorld) -> No
     assert months("procurement-method-mix", "method_share", "open") == [2, 3, 4, 5, 6, 7, 8]
     assert answer(rows, *single, month=date(2024, 3, 1)) == (None, 0, 0, 0)
     share = ("procurement-demand", "category_share_count")
-    assert answer(rows, *share, value="works", month=date(2024, 5, 1)) == (0, 1, 1, 0)
+    assert answer(rows, *share, value="works", month=date(2024, 5, 1)) == (number("0"), 1, 1, 0)
     assert answer(rows, *share, value="works", month=date(2024, 6, 1)) == (None, 0, 0, 0)
 
 
 def test_a_month_has_no_row_of_a_category_that_was_not_known_yet(world: TenderWorld) -> None:
     world.release("o1", date(2024, 2, 2), category="works")
     # Released in February, published in May.
-    late = {"released_on": date(2024, 2, 3), "publication": "late"}
-    world.release("o2", date(2024, 5, 20), category="goods", **late)
+    world.release("o2", date(2024, 5, 20), category="goods", released_on=date(2024, 2, 3))
 
     rows = [row for row in world.signals() if row["dimension_value"] == "goods"]
 

@@ -248,7 +248,7 @@ def as_version_7(mart: Path, values: Mapping[str, str]) -> None:
             text = f"{column} TEXT NOT NULL DEFAULT ''"
             build.execute(f"ALTER TABLE tender_releases ADD COLUMN {text}")
         # Newest first: the rows are numbered as they are served.
-        for number, (release_id, value) in enumerate(reversed(values.items()), 1):
+        for number, (release_id, value) in enumerate(reversed(list(values.items())), 1):
             build.execute(
                 "UPDATE tender_releases SET tender_value = ?, tender_currency = 'ZAR', row_id = ? "
                 "WHERE row_number = ?",
