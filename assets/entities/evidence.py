@@ -65,16 +65,15 @@ FROM listings SEMI JOIN (
 ) USING (listing)
 """.strip()
 # Names that may be equal: those that agree in a crude key, in one country, on several sides.
-_CANDIDATE_NAMES = f"""
+_NAME_KEYS = f"""
+CREATE OR REPLACE TEMP TABLE name_keys AS
+WITH names AS (SELECT *, {_SIDE} AS side FROM ({NAMES_WITH_PLACE}))
+SELECT *, {CRUDE_KEY} AS crude_key FROM names
+""".strip()
+_CANDIDATE_NAMES = """
 CREATE OR REPLACE TEMP TABLE candidate_names AS
-WITH names AS (SELECT *, {_SIDE} AS side FROM ({NAMES_WITH_PLACE})),
-with_key AS (
-    SELECT *, {CRUDE_KEY} AS crude_key FROM names SEMI JOIN (
-        SELECT place FROM names GROUP BY place HAVING min(side) <> max(side)
-    ) USING (place)
-)
-SELECT DISTINCT service_id, side, is_current, place, name FROM with_key SEMI JOIN (
-    SELECT place, crude_key FROM with_key GROUP BY ALL HAVING min(side) <> max(side)
+SELECT DISTINCT service_id, side, is_current, place, name FROM name_keys SEMI JOIN (
+    SELECT place, crude_key FROM name_keys GROUP BY ALL HAVING min(side) <> max(side)
 ) USING (place, crude_key)
 """.strip()
 _SHARED_NAMES = """
@@ -131,6 +130,7 @@ def collect_evidence(sql: duckdb.DuckDBPyConnection) -> Evidence:
     """Return what ids of the connection's ``identifiers`` and ``entities`` share."""
     create_key_tables(sql)
     create_listing_table(sql)
+    sql.execute(_NAME_KEYS)
     sql.execute(_CANDIDATE_NAMES)
     create_name_table(sql, "SELECT name AS value FROM candidate_names")
     claims = [
