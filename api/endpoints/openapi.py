@@ -231,7 +231,7 @@ def _problem() -> dict[str, Any]:
         "retry_after": type_schema(int),
         "retryable": type_schema(bool),
         "violated_policies": {"type": "array", "items": _TEXT},
-        "answerable": {"const": False},
+        "answerable": {"type": "boolean"},
         "as_of": {"type": "string", "format": "date"},
         "series_with_as_of": {"type": "array", "items": _TEXT},
     }

@@ -201,13 +201,14 @@ def derived_of(random: Random, data_version: str = "20260101.1") -> dict[str, pa
             "match_method": "exact_name",
         }
     )
-    rows["same_as"].append({"service_id": "DCX9", "same_as": "DCB2", "match_method": "declared"})
     for metric, value in (("provenance_complete", Decimal(1)), ("coverage", None)):
         for version in ("20190101.1", data_version):
             rows["quality"].append(_measured(metric, value, version))
     return {
         name: pa.Table.from_pylist(table_rows, arrow_schema(DERIVED[name]))
         for name, table_rows in rows.items()
+        # Which ids are one organisation is derived before everything else.
+        if name != "same_as"
     }
 
 
@@ -271,10 +272,20 @@ def publish_world(
         if public:
             load(record, table, *public)
 
+    def joined(_: Snapshot) -> Mapping[str, pa.Table]:
+        same_as = {"service_id": "DCX9", "same_as": "DCB2", "match_method": "declared"}
+        return {"same_as": pa.Table.from_pylist([same_as], arrow_schema(DERIVED["same_as"]))}
+
     def invented(snapshot: Snapshot) -> Mapping[str, pa.Table]:
         return derived_of(Random(seed), snapshot.data_version)
 
     derivations = [Derivation("invented", invented)]
     if derive is not None:
         derivations.append(Derivation("derived", derive))
-    return publish(record, marts, derivations=derivations, work=root.parent / "work")
+    return publish(
+        record,
+        marts,
+        joins=Derivation("joined", joined),
+        derivations=derivations,
+        work=root.parent / "work",
+    )
