@@ -67,7 +67,7 @@ def test_lookup_id_type_is_required_and_one_of_seven(api: Contract) -> None:
     missing = api.problem("/v1/crosswalk?id_value=X", 400, "parameter_missing")
     assert missing["parameter"] == "id_type"
     wrong = api.problem("/v1/crosswalk?id_type=duns&id_value=X", 400, "parameter_invalid")
-    assert wrong["allowed"] == ["lei", "ticker", "cik", "registry", "aggregator", "isin", "figi"]
+    assert wrong["allowed"] == ["lei", "ticker", "registry", "aggregator", "isin", "figi", "cik"]
 
 
 @pytest.mark.parametrize("id_type", ["lei", "ticker", "registry", "aggregator", "isin"])

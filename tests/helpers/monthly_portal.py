@@ -57,8 +57,8 @@ SOURCE = Source(
 class MonthlyPortal:
     """A landing, a record, and a source whose content changes every month.
 
-    The parser raises at documents that contain any of ``bugs``, and does not read the items that
-    are ``unread``. ``parsed`` are the bodies that it was given.
+    The parser raises at documents that contain any of ``bugs``, and does not read what is
+    ``unread``: an item, or one of its values. ``parsed`` are the bodies that it was given.
     """
 
     def __init__(self, folder: Path, *, complete: bool = True) -> None:
@@ -99,7 +99,11 @@ class MonthlyPortal:
             parsed_row["available_at"] = self.available_at
             parsed_row.update(self.corrections)
         parsed.rows = {
-            table: [row for row in rows if row["series"] not in self.unread]
+            table: [
+                row
+                for row in rows
+                if not {row["series"], f"{row['series']}={row['value']}"} & self.unread
+            ]
             for table, rows in parsed.rows.items()
         }
         return parsed

@@ -123,7 +123,9 @@ def _try_append(
     """Compare with the current table and commit; None if another writer committed first."""
     delta = record.table(table.name)
     load_seq = last_transaction(delta)
-    result = merge(record, table, delta, rows, reread is not None)
+    # First: what is taken back is no earlier reading of what is read in another document.
+    retracted = retractions(record, table, delta, reread)
+    result = merge(record, table, delta, rows, None if reread is None else retracted)
     rejected = [*rejected, *_contradictory(rows, result.contradictions)]
     if rejected:
         # Before the commit: a load killed in between is run again and finds these ids stored.
@@ -133,7 +135,6 @@ def _try_append(
     if result.contradictions:
         complete = None
     withdrawn = withdrawals(record, table, delta, rows, shown, complete)
-    retracted = retractions(record, table, delta, reread)
     appended = pa.concat_tables([_new_rows(table, rows, result.new), withdrawn, retracted])
     # Contradictory rows are among the checked rows and among the rejected ones: count them once.
     read = len(rows) + len(rejected) - len(result.contradictions)

@@ -56,15 +56,16 @@ def merge(
     table: RecordTable,
     delta: DeltaTable,
     incoming: pa.Table,
-    reread: bool = False,
+    retracted: pa.Table | None = None,
 ) -> MergeResult:
     """Compare hashed rows with the files that can contain them.
 
-    ``reread`` means that other code has read the documents before: then a row counts as stored
-    only if every column is as it was, not its content alone.
+    ``retracted`` is given if other code has read the documents before: rows that it read and this
+    code does not. Then a row counts as stored only if every column is as it was, not its content
+    alone.
     """
     files = touched_files(record, delta, table, incoming)
-    if reread:
+    if retracted is not None:
         new, undecided = np.arange(0), np.arange(len(incoming))
     else:
         new, undecided = _compare_hashes(record.index_folder(table.name), files, incoming)
@@ -73,8 +74,8 @@ def merge(
         return MergeResult(first_readings, [])
     rows = incoming.take(pa.array(undecided)).append_column("row", pa.array(undecided))
     relation = record.relation(table.name, delta, files)
-    compared = tuple(table.row.model_fields) if reread else ()
-    changed, contradictions = _compare_readings(record, relation, rows, compared)
+    compared = tuple(table.row.model_fields) if retracted is not None else ()
+    changed, contradictions = _compare_readings(record, relation, rows, compared, retracted)
     return MergeResult(pa.concat_tables([first_readings, changed]), contradictions)
 
 
@@ -161,7 +162,11 @@ def _first_readings(incoming: pa.Table, rows: IntArray) -> pa.Table:
 
 
 def _compare_readings(
-    record: Record, relation: str, rows: pa.Table, compared: tuple[str, ...]
+    record: Record,
+    relation: str,
+    rows: pa.Table,
+    compared: tuple[str, ...],
+    retracted: pa.Table | None,
 ) -> tuple[pa.Table, list[int]]:
     """Compare the readings of each publication; ``compared`` must be equal besides the content."""
     cursor = record.connection.cursor()
@@ -180,6 +185,9 @@ def _compare_readings(
         dict.fromkeys((*_READING_COLUMNS, *compared, "load_seq")),
         "sighting IN (SELECT sighting FROM incoming)",
     )
+    if retracted is not None:
+        cursor.register("retracted_now", retracted.select(_READING))
+        stored = f"FROM ({stored}) ANTI JOIN retracted_now USING ({', '.join(_READING)})"
     cursor.register("stored", cursor.sql(stored).to_arrow_table())
     same_reading = _SAME_READING + also_equal if compared else _STORED_READING
     statement = _CHANGED.format(
@@ -190,6 +198,7 @@ def _compare_readings(
     return changed, list(contradictions["row"].to_pylist())
 
 
+_READING = ("sighting", "figure_check", "document", "observed_at")
 _READING_COLUMNS = (
     "sighting",
     "figure_check",

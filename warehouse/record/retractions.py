@@ -25,8 +25,11 @@ JOIN reread ON reread.document = stored.document AND reread.observed_at = stored
  AND starts_with(stored.source_ref, concat(reread.url, '#')) AND reread.source = stored.source
 WHERE NOT EXISTS (
     FROM read_now WHERE read_now.sighting = stored.sighting
-        AND read_now.figure_check = stored.figure_check)
+        AND read_now.figure_check = stored.figure_check
+        AND read_now.document = stored.document AND read_now.observed_at = stored.observed_at)
 """
+# One reading of a publication: a document at a moment.
+_READING = ("sighting", "figure_check", "document", "observed_at")
 
 
 @dataclass
@@ -39,15 +42,15 @@ class Rereading:
 
     documents: Sequence[Document]
     finished: bool = True
-    _sightings: dict[str, list[pa.Table]] = field(default_factory=dict)
+    _readings: dict[str, list[pa.Table]] = field(default_factory=dict)
 
     def add(self, table: RecordTable, rows: pa.Table) -> None:
         """Note hashed rows that are read now."""
-        self._sightings.setdefault(table.name, []).append(rows.select(["sighting", "figure_check"]))
+        self._readings.setdefault(table.name, []).append(rows.select(_READING))
 
-    def sightings(self, table: RecordTable) -> pa.Table:
-        """Return the sightings of a table that have been read so far."""
-        return pa.concat_tables(self._sightings[table.name])
+    def readings(self, table: RecordTable) -> pa.Table:
+        """Return what has been read of a table so far."""
+        return pa.concat_tables(self._readings[table.name])
 
 
 def retractions(
@@ -71,7 +74,7 @@ def retractions(
     cursor = record.connection.cursor()
     try:
         cursor.register("reread", documents)
-        cursor.register("read_now", rereading.sightings(table))
+        cursor.register("read_now", rereading.readings(table))
         stored = standing_rows(
             record.relation(table.name, delta),
             schema.names,

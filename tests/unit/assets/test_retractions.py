@@ -62,6 +62,17 @@ def test_what_another_document_states_stays(portal: MonthlyPortal) -> None:
     assert portal.values() == {"tax": 3}
 
 
+def test_a_value_that_only_one_of_two_documents_loses_is_that_of_the_other(
+    portal: MonthlyPortal,
+) -> None:
+    portal.publish(1, b"profit=3", path="a")
+    portal.publish(2, b"profit=2", path="a")
+    portal.load()
+    portal.version, portal.unread = 2, {"profit=3"}
+    portal.load()
+    assert portal.values(date(2019, 4, 1)) == portal.values() == {"profit": 2}
+
+
 def test_a_document_that_is_read_in_parts_is_judged_as_a_whole(
     portal: MonthlyPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,7 +94,8 @@ def test_a_document_at_which_newer_code_fails_loses_nothing(portal: MonthlyPorta
 
 lines = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 3), min_size=1)
 documents = st.tuples(st.integers(1, 10), st.sampled_from("ab"), lines)
-versions = st.lists(st.sets(st.sampled_from(ITEMS), max_size=2), min_size=1, max_size=4)
+unread = st.sampled_from([*ITEMS, *(f"{item}={value}" for item in ITEMS for value in (1, 2, 3))])
+versions = st.lists(st.sets(unread, max_size=3), min_size=1, max_size=4)
 
 
 @settings(max_examples=15)
