@@ -62,6 +62,8 @@ LEFT JOIN registers ON registers.value = issuer
 WHERE identifiers.id_type IN {_COMPARED_TYPES} AND {_NUMBER} IS NOT NULL
   -- of FIGIs only that of the share class names one security everywhere
   AND (identifiers.id_type <> 'figi' OR figi_level = 'share_class')
+  -- zeros alone are a placeholder, not a CIK
+  AND (identifiers.id_type <> 'cik' OR ltrim({_NUMBER}, '0') <> '')
   -- a register's number compares only within a register, and a placeholder not at all
   AND (identifiers.id_type <> 'registry'
        OR (registers.register IS NOT NULL AND {has_digits_sql("id_value", "odd")}))

@@ -72,18 +72,18 @@ SELECT *, {CRUDE_KEY} AS crude_key FROM names
 """.strip()
 _CANDIDATE_NAMES = """
 CREATE OR REPLACE TEMP TABLE candidate_names AS
-SELECT DISTINCT service_id, side, is_current, place, name FROM name_keys SEMI JOIN (
+SELECT DISTINCT service_id, side, is_current, place, subdivision, name FROM name_keys SEMI JOIN (
     SELECT place, crude_key FROM name_keys GROUP BY ALL HAVING min(side) <> max(side)
 ) USING (place, crude_key)
 """.strip()
 _SHARED_NAMES = """
 WITH bearers AS (
-    SELECT concat_ws('/', place, normalised) AS key, service_id, side, is_current
+    SELECT concat_ws('/', place, normalised) AS key, service_id, side, is_current, subdivision
     FROM candidate_names JOIN normalised_names ON normalised_names.value = name
     WHERE normalised IS NOT NULL
 )
 SELECT DISTINCT 'exact_name', key, service_id, side, is_current, CAST(NULL AS DATE),
-    CAST(NULL AS DATE)
+    CAST(NULL AS DATE), subdivision
 FROM bearers SEMI JOIN (
     SELECT key FROM bearers GROUP BY key HAVING min(side) <> max(side)
 ) USING (key)
@@ -98,7 +98,10 @@ WHERE service_id IN (SELECT service_id FROM candidates) AND lei IS NOT NULL
 
 
 class Claim(NamedTuple):
-    """An id bears a key, in the records of a side; a listing, from a day to a day."""
+    """An id bears a key, in the records of a side; a listing, from a day to a day.
+
+    Of a name, ``subdivision`` is that under whose law its bearer is, if the record states it.
+    """
 
     method: str
     key: str
@@ -107,6 +110,7 @@ class Claim(NamedTuple):
     is_current: bool
     begins: date | None = None
     ends: date | None = None
+    subdivision: str | None = None
 
 
 class Number(NamedTuple):

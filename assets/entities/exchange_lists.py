@@ -186,19 +186,16 @@ def _add_name(
     if row.name is None or issuer.first("lei"):
         return
     country = issuer.only(each.country for each in issuer.rows)
-    jurisdiction = issuer.only(_isin_country(each.isin) for each in issuer.rows)
-    entity_type = _vouched(entry, issuer, row.name, country or jurisdiction)
+    # The ISIN may be that of a receipt, so that its country is not known to be the issuer's.
+    of_isin = issuer.only(_isin_country(each.isin) for each in issuer.rows)
+    entity_type = _vouched(entry, issuer, row.name, country or of_isin)
     if isinstance(entity_type, Withheld):
         reason = f"the name is withheld: {entity_type.rule.replace('_', ' ')}"
         parsed.reject(ENTITIES, document, row.location, reason, partial=True)
         return
     unknown: _Row = dict.fromkeys(ENTITIES.content)
-    named = {
-        "legal_name": row.name,
-        "country": country,
-        "jurisdiction": jurisdiction,
-        "entity_type": entity_type,
-    }
+    # No list states under whose law an issuer is.
+    named = {"legal_name": row.name, "country": country, "entity_type": entity_type}
     parsed.add(ENTITIES, [_shared(document, row, service_id) | unknown | named])
 
 
@@ -220,5 +217,5 @@ def _vouched(
 
 
 def _isin_country(isin: str | None) -> str | None:
-    """Return the country of the issuer of an ISIN; some prefixes, as XS, are no country."""
+    """Return the country by which an ISIN begins; some prefixes, as XS, are no country."""
     return isin[:2] if isin and pycountry.countries.get(alpha_2=isin[:2]) else None

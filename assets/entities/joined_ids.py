@@ -2,7 +2,8 @@
 
 The evidence counts in the order of ``METHODS``: the same LEI; the same ISIN of a listed security or
 share-class FIGI; the same number of the same register; the same listing; the same normalised legal
-name in the same country. Never likeness. Two valid LEIs are two organisations, however much else
+name in the same country, unless two subdivisions of it (``US-DE``, ``US-NV``) are stated. Never
+likeness. Two valid LEIs are two organisations, however much else
 they share (an umbrella fund and its sub-funds give one register number), unless GLEIF itself calls
 one the duplicate of the other. Weaker evidence joins nothing that stronger evidence tells apart.
 
@@ -52,7 +53,7 @@ def joined_ids(evidence: Evidence) -> list[dict[str, str]]:
     All aliases of an organisation point directly to its canonical id. The method is the weakest
     evidence on the strongest way from one to the other.
     """
-    ids = _Ids(evidence.numbers)
+    ids = _Ids(evidence.numbers, evidence.claims)
     partitions: list[tuple[str, DisjointSets]] = []
     links: list[set[str]] = [{*pair} for pair in evidence.declared.items()]
     for method in METHODS:
@@ -79,7 +80,12 @@ def joined_ids(evidence: Evidence) -> list[dict[str, str]]:
 class _Ids:
     """The identifiers of ids: what they were minted from, and which numbers tell them apart."""
 
-    def __init__(self, numbers: Iterable[Number]) -> None:
+    def __init__(self, numbers: Iterable[Number], claims: Iterable[Claim]) -> None:
+        # More than one if an organisation moved, from Delaware to Nevada.
+        self.subdivisions: dict[str, set[str]] = {}
+        for claim in claims:
+            if claim.subdivision:
+                self.subdivisions.setdefault(claim.service_id, set()).add(claim.subdivision)
         self.numbers: dict[str, list[Number]] = {}
         for number in numbers:
             if number.id_type in STRENGTH and _key_of(number) is not None:
@@ -194,21 +200,40 @@ def _without_contradictions(
         group = group_of.get(together.root(next(iter(link))), set())
         if len(ids.organisations_with_lei(group)) > 1:
             continue
-        if method not in _NEEDS_ONE_ON_EACH_SIDE or not _differ(group, before, ids):
-            yield link
+        if method in _NEEDS_ONE_ON_EACH_SIDE:
+            organisations = _organisations(group, before)
+            if _numbers_differ(organisations, ids):
+                continue
+            if method == "exact_name" and _subdivisions_differ(organisations, ids):
+                continue
+        yield link
 
 
-def _differ(group: Iterable[str], before: "DisjointSets", ids: _Ids) -> bool:
-    """Return whether two organisations of a group have different numbers in one register."""
+def _organisations(group: Iterable[str], before: "DisjointSets") -> list[set[str]]:
+    """Return the ids of a group by what stronger evidence joins."""
     organisations: dict[str, set[str]] = {}
     for service_id in group:
         organisations.setdefault(before.root(service_id), set()).add(service_id)
-    numbers = [ids.unique_numbers(members) for members in organisations.values()]
+    return list(organisations.values())
+
+
+def _numbers_differ(organisations: Iterable[set[str]], ids: _Ids) -> bool:
+    """Return whether two organisations have different numbers in one register."""
+    numbers = [ids.unique_numbers(members) for members in organisations]
     return any(
         first[register].isdisjoint(second[register])
         for first, second in combinations(numbers, 2)
         for register in first.keys() & second.keys()
     )
+
+
+def _subdivisions_differ(organisations: Iterable[set[str]], ids: _Ids) -> bool:
+    """Return whether two organisations are under the laws of different subdivisions."""
+    stated = [
+        {place for member in members for place in ids.subdivisions.get(member, ())}
+        for members in organisations
+    ]
+    return any(first.isdisjoint(second) for first, second in combinations(filter(None, stated), 2))
 
 
 class DisjointSets:

@@ -133,7 +133,7 @@ def _as_the_fed_quotes(lines: list[tuple[int, list[str]]]) -> bool:
     pounds = {
         Decimal(cells[2]) > 1
         for _, cells in lines
-        if cells[1:2] == ["United Kingdom"] and _NUMBER.fullmatch(cells[-1])
+        if len(cells) == 3 and cells[1] == "United Kingdom" and _NUMBER.fullmatch(cells[2])
     }
     if len(pounds) > 1:
         raise ValueError("the file quotes the pound both ways round: no rate of it is certain")

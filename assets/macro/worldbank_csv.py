@@ -79,18 +79,25 @@ def _with_base(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows of an index with the base that its values state, if it states no other.
 
     The base is the one year in which nearly all countries stand at exactly 100. A country that
-    does not, or has no value of that year, may be on another base: it gets none.
+    does not, or has no value of that year, may be on another base: it gets none. Shares in per
+    cent, which stay at 100 for years, are no index.
     """
     if any(row["unit"] or row["base_period"] for row in rows):
         return rows
     by_year: dict[tuple[str, date], list[dict[str, Any]]] = {}
     for row in rows:
         by_year.setdefault((row["indicator"], row["period_end"]), []).append(row)
-    based: dict[tuple[str, str], str] = {}
-    for (indicator, end), of_year in by_year.items():
+    years_at_100: dict[str, list[list[dict[str, Any]]]] = {}
+    for (indicator, _), of_year in by_year.items():
         at_100 = [row for row in of_year if row["value"] == 100]
         if len(of_year) >= _MIN_COUNTRIES and 10 * len(at_100) >= 9 * len(of_year):
-            based |= {(indicator, row["country_iso3"]): str(end.year) for row in at_100}
+            years_at_100.setdefault(indicator, []).append(at_100)
+    based = {
+        (indicator, row["country_iso3"]): row["period_end"].year
+        for indicator, years in years_at_100.items()
+        if len(years) == 1
+        for row in years[0]
+    }
     return [
         # Written as the source does in the name of an indicator.
         row | {"unit": f"{year} = 100", "base_period": f"{year}=100"} if year else row

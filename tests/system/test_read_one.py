@@ -19,7 +19,7 @@ from tests.helpers.record_rows import entity_row, load, party_row, release_row, 
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.build_info import quality_metrics
-from warehouse.read.crosswalk import identifiers, lookup
+from warehouse.read.crosswalk import identifiers, ids_with_identifier, lookup
 from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.mart import Mart
@@ -77,6 +77,7 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
     load(record, ENTITIES, entity_row(service_id=OWN, legal_name=NAME))
     ticker: dict[str, Any] = {"id_type": "ticker", "id_value": "XJSE:ALP", "issuer": "XJSE"}
     load(record, IDENTIFIERS, sighting(service_id=WEAK, status="active", **ticker))
+    load(record, IDENTIFIERS, sighting(service_id=WEAK, id_type="cik", id_value="0000937966"))
     body = {
         "id": "a",
         "value": {"amount": 5, "currency": "ZAR"},
@@ -127,6 +128,17 @@ def test_figures_of_two_ids_come_by_period_under_the_canonical_id(mart: Mart) ->
     shared = decoded_rows(shared_facts(mart, WEAK))
     assert [row["entity_id"] for row in shared] == [OWN, OWN, OWN]
     assert {row["entity_name"] for row in shared} == {NAME}
+
+
+@pytest.mark.parametrize("cik", ["937966", "0000937966", "0937966"])
+def test_a_cik_is_found_with_or_without_its_zeros(mart: Mart, cik: str) -> None:
+    found = decoded_rows(lookup(mart, "cik", cik).rows)
+
+    assert [row["service_id"] for row in found] == [OWN]
+    assert ids_with_identifier(mart.build(), "cik", cik) == [OWN]
+    # only zeros are added, and only to a CIK
+    assert decoded_rows(lookup(mart, "cik", f"{cik}X").rows) == []
+    assert decoded_rows(lookup(mart, "registry", cik).rows) == []
 
 
 def test_what_crosswalk_and_search_find_has_the_data(mart: Mart) -> None:

@@ -90,9 +90,12 @@ def identifiers(mart: Mart, service_id: str, paid: bool) -> Crosswalk | None:
 
 
 def lookup(mart: Mart, id_type: IdType, id_value: str) -> Matches:
-    """Return the organisations with an identifier; its letters may be in any case."""
+    """Return the organisations with an identifier.
+
+    Its letters may be in any case, and a CIK may be written without its zeros.
+    """
     build = mart.build()
-    where = equal(id_type=id_type, id_match=_ascii_upper(id_value))
+    where = equal(id_type=id_type, id_match=_id_match(id_type, id_value))
     bearers = fetch_rows(build, "organisation, issuer", "identifiers", where)
     # Reversed, so that the first row of an organisation wins.
     issuers: dict[str, str] = {str(owner): str(issuer) for owner, issuer in reversed(bearers)}
@@ -116,7 +119,7 @@ def lookup(mart: Mart, id_type: IdType, id_value: str) -> Matches:
 
 def ids_with_identifier(build: Build, id_type: str, id_value: str) -> list[str]:
     """Return the ids of the organisations with an identifier."""
-    where = equal(id_type=id_type, id_match=_ascii_upper(id_value))
+    where = equal(id_type=id_type, id_match=_id_match(id_type, id_value))
     rows = fetch_rows(build, "organisation", "identifiers", where)
     return list(dict.fromkeys(str(owner) for (owner,) in rows))
 
@@ -132,6 +135,8 @@ def _name_and_jurisdiction(build: Build, service_id: str) -> tuple[str, str] | N
     return (str(rows[0][0]), str(rows[0][1])) if rows else None
 
 
-def _ascii_upper(text: str) -> str:
-    """Return the text with a to z, and no other letters, in upper case, as the build has it."""
-    return storable(text).encode().upper().decode()
+def _id_match(id_type: str, id_value: str) -> str:
+    """Return an identifier as the build has it: a to z, and no other letters, in upper case."""
+    text = storable(id_value).encode().upper().decode()
+    # Stored in ten digits, as EDGAR pads it.
+    return text.zfill(10) if id_type == "cik" and text.isascii() and text.isdigit() else text

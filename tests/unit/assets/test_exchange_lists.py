@@ -103,7 +103,7 @@ def test_a_list_names_organisations_but_no_persons() -> None:
 
     (row,) = parsed.rows["entities"]
     assert row["service_id"] == mint("isin", "US0378331005")
-    assert (row["legal_name"], row["jurisdiction"]) == ("Ubuntu Fictional Mining Ltd", "US")
+    assert row["legal_name"] == "Ubuntu Fictional Mining Ltd"
     # Their listings are no personal data, and GLEIF's record names an issuer with an LEI.
     assert len(parsed.rows["identifiers"]) == 9
     assert reasons(parsed) == [
@@ -111,6 +111,19 @@ def test_a_list_names_organisations_but_no_persons() -> None:
         "the name is withheld: personal title",
     ]
     assert "Jane" not in str(parsed) and "Jacob" not in str(parsed)
+
+
+@pytest.mark.parametrize(
+    ("columns", "country"), [('columns.country = "Country"\n', "ZA"), ("", None)]
+)
+def test_the_prefix_of_an_isin_is_no_jurisdiction(
+    columns: str, country: str | None, tmp_path: Path
+) -> None:
+    declaration = LEAST + 'columns.name = "Name"\ncolumns.isin = "ISIN"\n' + columns
+    body = "Code,Name,ISIN,Country\nUFM,Ubuntu Fictional Mining Ltd,US0378331005,South Africa\n"
+
+    (row,) = parse_list(declaration, body, tmp_path).rows["entities"]
+    assert (row["jurisdiction"], row["country"]) == (None, country)
 
 
 def test_shares_of_one_name_are_of_one_issuer() -> None:

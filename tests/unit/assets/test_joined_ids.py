@@ -162,6 +162,12 @@ def test_one_cik_is_one_organisation_with_or_without_zeros() -> None:
     assert join == {"service_id": "A", "same_as": filer, "match_method": "registry_id"}
 
 
+def test_zeros_alone_are_no_cik() -> None:
+    identifiers = [identifier("A", "cik", "0"), identifier("B", "cik", "0000000000")]
+
+    assert joins(identifiers) == []
+
+
 TICKER = ("ticker", "XJSE:UFM", "XJSE")
 
 
@@ -213,6 +219,52 @@ def test_one_legal_name_in_one_country_is_one_organisation() -> None:
         named("New Reef Inc", other_names='["GOLD REEF LTD"]', trading_names='["GOLD REEF LTD"]')
         == []
     )
+
+
+def test_a_name_joins_no_organisations_of_two_stated_subdivisions() -> None:
+    def named(*jurisdictions: str) -> dict[str, str]:
+        sources = ("gleif", "sec-submissions", "listings")
+        return pointers(
+            [],
+            [
+                entity(service_id, "Summit Financial Corp", jurisdiction, source=source)
+                for service_id, jurisdiction, source in zip(
+                    "ABC", jurisdictions, sources, strict=False
+                )
+            ],
+        )
+
+    assert named("US-DE", "US-NV") == named("US-DE", "US-NV", "US") == {}
+    assert named("US-DE", " us-de ") == named("US-DE", "US") == {"B": "A"}
+    # not even by a third that states none
+    former = '["Summit Holdings Corp"]'
+    between = entity("B", "Summit Financial Corp", "US", source="listings", other_names=former)
+    ends = [
+        entity("A", "Summit Financial Corp", "US-DE"),
+        entity("C", "Summit Holdings Corp", "US-NV", source="sec-submissions"),
+    ]
+    assert pointers([], [between, *ends]) == {}
+    # one that moved is under the law of both, each in its time
+    moved = entity("A", "Summit Financial Corp", "US-NV", is_current=False)
+    filer = entity("B", "Summit Financial Corp", "US-NV", source="sec-submissions")
+    assert pointers([], [ends[0], moved, filer]) == {"B": "A"}
+
+
+def test_a_name_is_compared_in_the_country_of_its_isins_if_a_list_states_no_country() -> None:
+    def listed(*isins: str, country: str | None = None) -> dict[str, str]:
+        numbers = [identifier("B", "isin", isin) for isin in isins]
+        in_list = entity("B", "Gold Reef Ltd", None, country=country, source="listings")
+        return pointers(numbers, [entity("A", "Gold Reef Ltd"), in_list])
+
+    assert listed("ZAE000000001", "ZAE000000002") == listed("US0378331005", country="ZA")
+    assert listed("ZAE000000001") == {"B": "A"}
+    assert listed() == listed("ZAE000000001", country="NG") == {}
+    assert listed("ZAE000000001", "US0378331005") == {}
+
+    # what begins no country is no place
+    numbers = [identifier(name, "isin", f"XS00000000{name}", source=name) for name in "AB"]
+    named = [entity(name, "Gold Reef Ltd", None, source=name) for name in "AB"]
+    assert pointers(numbers, named) == {}
 
 
 def test_a_name_that_two_organisations_of_a_register_bear_joins_nothing() -> None:

@@ -128,6 +128,16 @@ def test_a_file_of_an_index_states_its_base_by_the_year_in_which_countries_stand
     }
 
 
+def test_percentages_that_stay_at_100_for_years_are_no_index() -> None:
+    codes = "AFG ALB DZA AGO ARG ARM AUS AUT AZE BHS BHR BGD BRB BLR BEL BLZ BEN BTN BOL BWA"
+    lines = [f"x,{code},{year},100" for code in codes.split() for year in (2019, 2020, 2021)]
+    body = "\n".join(["Country Name,Country Code,Year,Access", *lines]).encode()
+    headers = {"indicator": "EG.ELC.ACCS.ZS", "vintage": "2023-05-27"}
+    found = rows(worldbank_csv.parse_long(document(body, **headers), body))
+    assert len(found) == 60
+    assert {(row["unit"], row["base_period"]) for row in found} == {(None, None)}
+
+
 # SDMX-CSV
 
 
@@ -338,6 +348,16 @@ def test_a_file_with_dollars_for_one_pound_quotes_as_the_federal_reserve_does() 
     assert [row["series"] for row in rows(fed)] == ["FX.GBP.USD", "FX.EUR.USD"]
     mixed = h10_file("2018-09-01,United Kingdom,1.3066", "2018-08-01,United Kingdom,0.7765")
     assert rows(mixed) == [] and "both ways round" in reasons(mixed)[0]
+
+
+def test_a_line_with_a_cell_too_many_or_too_few_does_not_fail_the_file() -> None:
+    parsed = h10_file(
+        "2018-08-01,United Kingdom,,0.78",
+        "2018-08-01,United Kingdom",
+        "2018-09-01,United Kingdom,0.7653",
+    )
+    assert [row["series"] for row in rows(parsed)] == ["FX.USD.GBP"]
+    assert reasons(parsed) == ["4 cells under 3 columns", "2 cells under 3 columns"]
 
 
 def test_a_rate_that_somebody_inverted_and_did_not_round_is_not_as_published() -> None:

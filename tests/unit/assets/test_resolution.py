@@ -68,6 +68,8 @@ SAME = [
     ("A.B.C. Traders Co. Ltd", "ABC Traders Company Limited"),
     ("Lake-View  Hotels Ltd", "Lake View Hotels LTD"),
     ("D'Urban Works Ltd", "D’Urban Works Ltd"),
+    ("Großhandel AG", "GROSSHANDEL Aktiengesellschaft"),
+    ("GROẞHANDEL AG", "Großhandel AG"),
     ("ＡＣＭＥ Ltd", "Acme Ltd"),
 ]
 DIFFERENT = [
