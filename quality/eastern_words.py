@@ -30,8 +30,9 @@ LEADING_FORMS = _phrases(
     "|ÎNTREPRINDEREA DE STAT|INSTITUȚIA PUBLICĂ|INSTITUȚIA MEDICO SANITARĂ PUBLICĂ"
     "|REGIA AUTONOMĂ|COOPERATIVA DE CONSUM|ASOCIAȚIA OBȘTEASCĂ|FUNDAȚIA"
 )
-# Before the name in Moldova, in capitals.
-LEADING_IN_MOLDOVA = _phrases("ÎM|ÎS|IP|IMSP|ICS|ÎCS|SA|AO")
+# Before the name in Moldova, in capitals. "IP" is no evidence: it is a public institution or, from
+# the Russian, a sole trader.
+LEADING_IN_MOLDOVA = _phrases("ÎM|ÎS|IMSP|ICS|ÎCS|SA|AO")
 
 # First in a part of the name.
 BODY_FIRST = _phrases(
@@ -69,3 +70,13 @@ SOLE_TRADER_PHRASES = tuple(
 )
 # How patronymics end, which only natural persons have.
 PATRONYMIC_ENDINGS = tuple(map(folded, ("ОВИЧ", "ЕВИЧ", "ЙОВИЧ", "ІВНА", "ЇВНА", "ОВНА", "ЕВНА")))
+# Adjectives and nouns that end alike. They are listed, since their place in a name proves nothing;
+# none is made of a given name.
+NO_PATRONYMICS = frozenset(
+    folded(
+        "ВЕРХОВНА ОСНОВНА ГОЛОВНА ДУХОВНА МОВНА ЦЕРКОВНА УМОВНА БЕЗУМОВНА ПОВНА ВОВНА КРОВНА"
+        " ЛЮБОВНА МОЛИТОВНА ЗМІСТОВНА КОШТОВНА РІВНА НЕРІВНА ЧАРІВНА ЦАРІВНА КОРОЛІВНА ДУШЕВНА"
+        " ПЕВНА НЕПЕВНА КОРОЛЕВНА ЦАРЕВНА ВИХОВНА КЕРІВНА ГРІВНА ПОСІВНА ШАНОВНА ҐРУНТОВНА ПОНОВНА"
+        " ВІДНОВНА УСТАНОВНА ЗАГОЛОВНА ДОСЛІВНА СЛОВНА ПРОМОВНА"
+    ).split()
+)

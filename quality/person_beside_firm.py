@@ -93,6 +93,17 @@ def is_personal_name(words: Sequence[Word], country: str | None) -> bool:
     return may_be_person(words, country) and _has_given_name(words)
 
 
+def may_be_given_name(words: Sequence[Word]) -> bool:
+    """Return whether the words may be a given name alone, well-known or not."""
+    names = [word for word in words if not (word.raw.isdigit() or word.is_glued)]
+    return len(names) == 1 and names[0].raw.isalpha() and _may_be_personal(names[0])
+
+
+def is_given_name(words: Sequence[Word]) -> bool:
+    """Return whether the words are a well-known given name alone."""
+    return may_be_given_name(words) and _has_given_name(words)
+
+
 def names_office_holder(words: Sequence[Word]) -> bool:
     """Return whether the name is an office holder's: an office together with a given name."""
     upper = {word.upper for word in words}

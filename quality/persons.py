@@ -25,7 +25,9 @@ from quality.name_words import (
 from quality.names import Word, fold, leading_phrase, read_words, undisguise
 from quality.person_beside_firm import (
     has_person_beside_firm,
+    is_given_name,
     is_personal_name,
+    may_be_given_name,
     may_be_person,
     names_office_holder,
     split_names,
@@ -110,7 +112,9 @@ def _without_trade_name(name: str, country: str | None) -> str:
     if mark is None or len(name.upper()) != len(name):
         return name
     company = name[: mark.start()].strip(" ,–-")
-    if isinstance(_judge(name, country, None, None, None), Evidence):
+    # One word may be a given name, well-known or not.
+    is_served = isinstance(_judge(name, country, None, None, None), Evidence)
+    if is_served and not may_be_given_name(read_words(fold(name[mark.end() :]))):
         return name
     verdict = _judge(company, country, None, None, None)
     return company if verdict.rule == "legal_form" else name
@@ -241,8 +245,8 @@ _LATIN = re.compile("[A-Za-z]")
 def trading_company(text: str, country: str | None) -> str | None:
     """Return the company in a folded "Company Ltd t/a Name"; None if it is not one.
 
-    What stands before must be established by its legal form, and what follows must not be able to
-    be a person's name.
+    What stands before must be established by its legal form, and what follows must be neither what
+    may be a person's full name nor a well-known given name alone.
     """
     mark = _TRADING_AS.search(text.upper())
     if mark is None:
@@ -251,7 +255,8 @@ def trading_company(text: str, country: str | None) -> str | None:
     words, traded = read_words(company), read_words(trade_name)
     if not words or not legal_form(words, country) or has_person_beside_firm(words, country):
         return None
-    is_doubtful = may_be_person(traded, country) and not legal_form(traded, country)
+    is_personal = may_be_person(traded, country) or is_given_name(traded)
+    is_doubtful = is_personal and not legal_form(traded, country)
     if not traded or is_doubtful or len(split_names(company)) > 1:
         return None
     is_vetoed = any(_veto(part, part, country) for part in (company, trade_name))
@@ -268,13 +273,22 @@ def _veto(text: str, visible: str, country: str | None) -> str | None:
         return "sole_trader"
     if _TRADING_AS.search(upper) and not trading_company(visible, country):
         return "sole_trader"
-    if any(word.upper.endswith(eastern_words.PATRONYMIC_ENDINGS) for word in read_words(text)):
+    if _has_patronymic(read_words(text)):
         return "patronymic"
     if _REPRESENTATIVE.search(upper):
         return "acts_for_another"
     if _has_title(words):
         return "personal_title"
     return "office_holder" if names_office_holder(words) else None
+
+
+def _has_patronymic(words: Sequence[Word]) -> bool:
+    """Return whether a word is a patronymic, not an adjective as in "Верховна Рада"."""
+    return any(
+        word.upper.endswith(eastern_words.PATRONYMIC_ENDINGS)
+        and word.upper not in eastern_words.NO_PATRONYMICS
+        for word in words
+    )
 
 
 def _has_title(words: Sequence[Word]) -> bool:

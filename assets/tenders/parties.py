@@ -15,7 +15,7 @@ from assets.tenders.portals import Portal
 from assets.tenders.roles import role_codes
 from assets.tenders.values import ident, text
 from quality.persons import Evidence, judge_name, party_names
-from quality.registers import is_organisation_number
+from quality.registers import is_organisation_number, is_personal_number
 from warehouse.names import plain_name, withheld_party_key
 
 _CACHE_SIZE = 1 << 17
@@ -124,8 +124,9 @@ class PartyChecker:
             return None
         country = (_country(*address) if address else None) or self.portal.country
         names = party_names(name or "", country)
-        # Under one number of a register there is one organisation, whatever its name looks like.
-        if len(names) > 1 and is_organisation_number(scheme, number):
+        # Under one number there is one organisation, or one person, whatever the name looks like.
+        one_number = is_organisation_number(scheme, number) or is_personal_number(scheme, number)
+        if len(names) > 1 and one_number:
             names = (name or "",)
         if len(names) == 1:
             return WrittenParty(names[0], plain_name(names[0]), party_id, scheme, number, country)

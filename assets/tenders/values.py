@@ -14,6 +14,8 @@ _FIRST_YEAR, _YEARS_AHEAD = 1980, 50
 
 # No sign but a minus, no separators, no exponent: anything else could be read in two ways.
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+# The record keeps 38; of thousands, Python makes no number.
+_MOST_DIGITS = 38
 _KINDS = {str: "a text that is no plain decimal number", bool: "true or false", list: "an array"}
 
 
@@ -66,10 +68,13 @@ class Numbers:
             return value
         if value is None or (isinstance(value, str) and not value.strip()):
             return None
-        if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value.strip()):
-            self.as_text += 1
-            return Decimal(value.strip()) if "." in value else int(Decimal(value.strip()))
         kind = _KINDS.get(type(value), "an object")
+        if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value.strip()):
+            number = Decimal(value.strip())
+            if sum(map(str.isdigit, value)) <= _MOST_DIGITS:
+                self.as_text += 1
+                return number if "." in value else int(number)
+            kind = f"a text of more than {_MOST_DIGITS} digits"
         self.unread.append(f"{member}: {kind}; it is left out and the rest of the release is kept")
         return None
 

@@ -211,6 +211,8 @@ def test_an_amount_written_as_text_is_read_at_any_portal_and_counted(
         "½",
         "٣",
         "12.",
+        "9" * 39,
+        "0." + "1" * 5000,
         True,
         {"a": 1},
         [1],
@@ -246,6 +248,20 @@ def test_every_number_of_a_release_that_cannot_be_read_is_counted() -> None:
         "period/durationInDays": 1,
         "awards/items/unit/value": 2,
     }
+
+
+@pytest.mark.parametrize("written", ["7" * 5000, "-" + "7" * 39, "0." + "0" * 5000 + "1"])
+def test_a_quantity_of_too_many_digits_is_left_out_by_itself(written: str) -> None:
+    items = [{"id": "1", "quantity": written}, {"id": "2", "quantity": "7" * 38}]
+
+    parsed = read({**BASE, "awards": [{"items": items}]})
+    (row,) = parsed.rows["tender_releases"]
+    (rejected,) = parsed.rejected["tender_releases"]
+
+    kept = [{"id": "1"}, {"id": "2", "quantity": int("7" * 38)}]
+    assert json.loads(row["release"]) == {"awards": [{"items": kept}]}
+    assert rejected.reason.startswith("items/quantity: a text of more than 38 digits")
+    assert rejected.partial
 
 
 def test_an_empty_amount_is_absent() -> None:
@@ -295,6 +311,15 @@ def test_a_party_with_the_number_of_one_organisation_is_never_split() -> None:
 
     (row,) = party_rows({"parties": [{**numbered, "roles": ["buyer"]}]})
     assert (row["name"], row["party_key"]) == (numbered["name"], "ZA-CIP:2001/123456/07")
+
+
+def test_a_list_of_firms_under_the_number_of_a_person_is_withheld() -> None:
+    number = {"scheme": "AR-CUIT", "id": "20-12345678-9"}
+    party = {"id": "P", "name": "Ficticio Construcciones SRL; Nada SRL", "identifier": number}
+    release = {"parties": [{**party, "roles": ["supplier"]}], "awards": [{"suppliers": [party]}]}
+
+    assert [row["name"] for row in party_rows(release)] == [None]
+    assert "SRL" not in release_row(release)["release"]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ from quality.persons import Evidence, judge_name, party_names
         ("Nowhere Ltd\nFictional", ("Nowhere Ltd", "Fictional")),
         ("Nowhere Ltd / John Fictional", ("Nowhere Ltd", "John Fictional")),
         ("Acme Ltd t/a Jane Fictional", ("Acme Ltd",)),
+        ("Acme (Pty) Ltd t/a Thandi", ("Acme (Pty) Ltd",)),
+        ("Acme (Pty) Ltd t/a Nofictiwe", ("Acme (Pty) Ltd",)),
     ],
 )
 def test_a_list_of_firms_is_split(cell: str, names: tuple[str, ...]) -> None:

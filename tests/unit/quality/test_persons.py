@@ -70,11 +70,17 @@ def test_an_organisation_is_served_with_its_evidence_named(
         ("John Smith t/a Smith Builders", "ZA", "sole_trader"),
         ("Acme (Pty) Ltd t/a Xolani Fictional", "ZA", "sole_trader"),
         ("John Fictional and Acme Ltd t/a Roads", "ZA", "sole_trader"),
+        ("Acme (Pty) Ltd t/a Thandi", "ZA", "sole_trader"),
         ("ФОП Вигаданий Іван", "UA", "sole_trader"),
         ("Фізична особа-підприємець Вигадана", "UA", "sole_trader"),
         ("Вигаданий Михайло Васильович", "UA", "patronymic"),
         ("Відділ освіти Вигаданий Іван Іванович", "UA", "patronymic"),
+        ("ТОВ Вигадана Олена Петрівна", "UA", "patronymic"),
+        ("Верховна Рада Галина Іванівна", "UA", "patronymic"),
         ("ПП Вигаданий", "UA", "no_evidence"),
+        ("IP Ivanov Ivan", "MD", "no_evidence"),
+        ("I.P. Ivanov Ivan", "MD", "no_evidence"),
+        ("IP Elena Popescu", "MD", "no_evidence"),
         ("Î.I. Fictiv Ion", "MD", "sole_trader"),
         ("Fictiv I.M.", "MD", "no_evidence"),
         ("Juan Ficticio E.I.R.L.", "PE", "sole_trader"),
@@ -127,6 +133,24 @@ def test_only_a_register_of_organisations_is_evidence(
     scheme: str | None, identifier: str, is_served: bool
 ) -> None:
     verdict = judge_name("Fictional", country="ZA", scheme=scheme, identifier=identifier)
+
+    assert isinstance(verdict, Evidence) == is_served
+
+
+@pytest.mark.parametrize(
+    ("name", "is_served"),
+    [
+        ("Верховна Рада України", True),
+        ("Комунальний заклад Основна школа", True),
+        ("ТОВ Головна Компанія", True),
+        ("Вигадана Олена Петрівна", False),
+        ("Олена Петрівна", False),
+        ("Верховна Рада, Вигаданий Петро Іванович", False),
+        ("О. Іванівна", False),
+    ],
+)
+def test_an_adjective_is_no_patronymic(name: str, is_served: bool) -> None:
+    verdict = judge_name(name, country="UA", scheme="UA-EDR", identifier="00032106")
 
     assert isinstance(verdict, Evidence) == is_served
 
