@@ -6,21 +6,24 @@ looks like a restatement is rejected here, where all filings of the issuer are a
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from assets.filings.cross_checks import WITNESSES, Witness, mark_contradictions
-from assets.filings.figures import Reading, of_line, refuse_scaled, settle, unit_of
+from assets.filings.figures import Reading, of_line, scaled_amounts, settle, unit_of
 from assets.filings.filers import ANNUAL_REPORTS, cik_of, folded_name, service_id_of
 from assets.filings.line_items import BY_ELEMENT, STANDARDS, Place, TaxonomyElement
 from assets.filings.measuring_units import date_measuring_units
-from assets.filings.periods import end_labels, fiscal_label, period_type, years_of
+from assets.filings.periods import KnownPeriods, fiscal_label
 from assets.filings.restatements import without_echoes, without_written_roundings
 from assets.filings.signs import mark_wrong_signs
 from assets.filings.wholes import showing, without_narrower, without_refuted
@@ -42,6 +45,8 @@ from warehouse.tables.fundamentals import PeriodType
 # What a register may state of an organisation; of most of it company facts say nothing.
 _CONTENT = content_of(Entity)
 _ACCESSION = re.compile(r"[0-9]{10}-[0-9]{2}-[0-9]{6}")
+# The day of a filing, and start and end of a period in it.
+Stated = tuple[date, date | None, date]
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ class Fact:
 
     element: TaxonomyElement
     unit: str
+    written_unit: str
     location: str
     value: Decimal
     start: date | None
@@ -118,10 +124,10 @@ def _fact(element: TaxonomyElement, unit: str, location: str, record: object) ->
     filed = _read_member("filed", calendar_day, fact)
     value = _read_member("val", json_number, fact)
     _refuse_impossible(element, start, end, filed)
-    refuse_scaled(element.item, unit, value)
     return Fact(
         element,
         unit_of(element.item, unit),
+        unit,
         location,
         value,
         start,
@@ -183,16 +189,9 @@ def parse(document: Document, body: bytes) -> Parsed:
             facts.extend(facts_of(parsed, document, taxonomy, element, raw))
         if (taxonomy, element) in WITNESSES:
             witnesses.extend(_witnesses_of(taxonomy, element, raw))
+    facts = _without_scaled(parsed, document, facts)
     _name_issuer(parsed, document, company, facts)
-    # The issuer's own years decide what a quarter is, so all facts are read before any is
-    # classified.
-    years = years_of((fact.start, fact.end) for fact in facts if fact.start is not None)
-    period_types = {
-        (fact.start, fact.end): period_type((fact.start, fact.end), years)
-        for fact in facts
-        if fact.start is not None
-    }
-    labels = end_labels(period_types.items())
+    periods = _periods(facts)
     standards = _standards(facts)
     readings: list[Reading] = []
     for fact in facts:
@@ -202,7 +201,7 @@ def parse(document: Document, body: bytes) -> Parsed:
             parsed.reject(FUNDAMENTALS, document, fact.location, reason)
         elif standard is not None:
             readings.extend(
-                _reading(document, service_id, fact, place, standard, period_types, labels)
+                _reading(document, service_id, fact, place, standard, periods)
                 for place in fact.element.places
             )
     # In this order: parts first, which are no roundings of a total; then roundings, or the elements
@@ -218,6 +217,45 @@ def parse(document: Document, body: bytes) -> Parsed:
     accepted = without_echoes(parsed, document, settled)
     parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
     return parsed
+
+
+def _without_scaled(parsed: Parsed, document: Document, facts: list[Fact]) -> list[Fact]:
+    """Return the facts without amounts per share that were scaled like the statements.
+
+    It happens where an amount has its currency for a unit, as that of a statement has.
+    """
+    amounts: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.element.item.measure == "money per share" and fact.written_unit.isalpha():
+            amounts[fact.accession, fact.written_unit].append(fact)
+    scaled: set[str] = set()
+    for (_, unit), of_filing in amounts.items():
+        values = scaled_amounts(fact.value for fact in of_filing)
+        for fact in of_filing:
+            if fact.value in values:
+                scaled.add(fact.location)
+                line = f"{fact.element.item.name} is {fact.element.item.measure}"
+                reason = f"unit {unit!r:.40}: {fact.value} is scaled, and {line}"
+                if fact.element.places:
+                    parsed.reject(FUNDAMENTALS, document, fact.location, reason)
+    return [fact for fact in facts if fact.location not in scaled]
+
+
+def _periods(facts: list[Fact]) -> dict[Stated, tuple[PeriodType, str | None]]:
+    """Return type and label of each period, by what was filed until the day that states it."""
+    known = KnownPeriods()
+    periods: dict[Stated, tuple[PeriodType, str | None]] = {}
+    by_day = attrgetter("filed")
+    for filed, of_day in groupby(sorted(facts, key=by_day), key=by_day):
+        spans = [(fact.start, fact.end) for fact in of_day]
+        known.add((start, end) for start, end in spans if start is not None)
+        for start, end in set(spans):
+            if start is None:
+                periods[filed, None, end] = "INSTANT", known.label_at(end)
+            else:
+                kind = known.type_of((start, end))
+                periods[filed, start, end] = kind, fiscal_label((start, end), kind)
+    return periods
 
 
 def _name_issuer(parsed: Parsed, document: Document, company: _Company, facts: list[Fact]) -> None:
@@ -249,16 +287,21 @@ def _name_issuer(parsed: Parsed, document: Document, company: _Company, facts: l
 def _standards(facts: list[Fact]) -> dict[tuple[str, str], str]:
     """Return the accounting standard of each filing and taxonomy.
 
-    A cover has that of the filing's statements, or the one the issuer uses in all its filings.
+    A cover has that of the filing's statements, or the only one of all filings until that day.
     """
+    filed = {fact.accession: fact.filed for fact in facts}
     by_taxonomy = {(fact.accession, fact.taxonomy): STANDARDS.get(fact.taxonomy) for fact in facts}
     standards = {key: standard for key, standard in by_taxonomy.items() if standard is not None}
-    of_issuer = set(standards.values())
+    first_used: dict[str, date] = {}
+    for (accession, _), standard in standards.items():
+        first_used[standard] = min(first_used.get(standard, date.max), filed[accession])
     for accession, taxonomy in by_taxonomy.keys() - standards.keys():
         in_filing = {
             standards[accession, other] for other in STANDARDS if (accession, other) in standards
         }
-        candidates = in_filing or of_issuer
+        candidates = in_filing or {
+            standard for standard, day in first_used.items() if day <= filed[accession]
+        }
         if len(candidates) == 1:
             standards[accession, taxonomy] = next(iter(candidates))
     return standards
@@ -287,15 +330,12 @@ def _reading(
     fact: Fact,
     place: Place,
     standard: str,
-    period_types: dict[tuple[date, date], PeriodType],
-    labels: dict[date, str],
+    periods: dict[Stated, tuple[PeriodType, str | None]],
 ) -> Reading:
+    period, label = periods[fact.filed, fact.start, fact.end]
     # A fact without a start is a balance, or a duration of unknown length.
-    period: PeriodType = "INSTANT" if fact.element.kind == "instant" else "OTHER"
-    label = labels.get(fact.end) if period == "INSTANT" else None
-    if fact.start is not None:
-        period = period_types[fact.start, fact.end]
-        label = fiscal_label((fact.start, fact.end), period)
+    if fact.start is None and fact.element.kind == "duration":
+        period, label = "OTHER", None
     row = {
         **provenance(document, fact.location, "xbrl"),
         **of_line(place.item, fact.element.name, standard, fact.unit),

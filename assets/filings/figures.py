@@ -61,10 +61,15 @@ def unit_of(item: LineItem, unit: str) -> str:
     return f"{money}/{per}" if per else money
 
 
-def refuse_scaled(item: LineItem, unit: str, value: Decimal) -> None:
-    """Refuse an amount per share without its unit that was scaled like the statements."""
-    if item.measure == "money per share" and unit.isalpha() and value and value % 1000 == 0:
-        raise ValueError(f"unit {unit!r:.40}: {value} is scaled, and {item.name} is {item.measure}")
+def scaled_amounts(values: Iterable[Decimal]) -> set[Decimal]:
+    """Return which amounts per share of a filing, in one currency, were scaled like its statements.
+
+    A share may well earn 5,000 won; but not every amount is a multiple of a thousand by chance.
+    """
+    stated = {value for value in values if value}
+    if len({abs(value) for value in stated}) > 1 and all(value % 1000 == 0 for value in stated):
+        return stated
+    return {value for value in stated if value % 1_000_000 == 0}
 
 
 def _measure(money: str, per: str) -> Measure | None:

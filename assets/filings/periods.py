@@ -4,7 +4,7 @@ The labels of a filing (fy, fp) are not used: they describe the filing, also whe
 is of an earlier year.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import date, timedelta
 
@@ -66,15 +66,42 @@ def fiscal_label(span: Span, kind: PeriodType) -> str | None:
     return f"FY{year}" if kind == "FY" else f"{kind} FY{year}"
 
 
-def end_labels(periods: Iterable[tuple[Span, PeriodType]]) -> dict[date, str]:
-    """Return by day the label of the period that ends on it, for balances at its end."""
-    by_end: dict[date, tuple[int, str]] = {}
-    for span, kind in periods:
-        label = fiscal_label(span, kind)
-        if label is not None:
-            rank = _LABELLED.index(kind)
-            by_end[span[1]] = min(by_end.get(span[1], (rank, label)), (rank, label))
-    return {end: label for end, (_, label) in by_end.items()}
+class KnownPeriods:
+    """The durations that an issuer has stated so far; they grow from one filing day to the next.
+
+    The issuer's years decide what a quarter is. A year that is filed later decides nothing
+    about an earlier filing.
+    """
+
+    def __init__(self) -> None:
+        """Start without any period."""
+        self._years: Counter[Span] = Counter()
+        self._by_end: dict[date, set[Span]] = defaultdict(set)
+        self._types: dict[Span, PeriodType] = {}
+
+    def add(self, spans: Iterable[Span]) -> None:
+        """Take in the durations of further figures, one for each figure."""
+        figures = list(spans)
+        for span in set(figures):
+            self._by_end[span[1]].add(span)
+        self._years.update(years_of(figures))
+        self._types.clear()
+
+    def type_of(self, span: Span) -> PeriodType:
+        """Return the period type of a duration, by the years known so far."""
+        if span not in self._types:
+            self._types[span] = period_type(span, self._years)
+        return self._types[span]
+
+    def label_at(self, end: date) -> str | None:
+        """Return the label of the period that ends on a day, for balances on it."""
+        kinds = ((span, self.type_of(span)) for span in self._by_end.get(end, ()))
+        labels = (
+            (_LABELLED.index(kind), label)
+            for span, kind in kinds
+            if (label := fiscal_label(span, kind)) is not None
+        )
+        return min(labels, default=(0, None))[1]
 
 
 def _nearest(span: Span, years: Counter[Span]) -> list[Span]:

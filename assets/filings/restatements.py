@@ -58,12 +58,17 @@ class FilingScales:
         filing = reading.row["publication"]
         if filing not in self._money:
             in_filing = _money(self._by_filing[filing])
-            overall = _money(self._readings) if len(in_filing) > 1 else in_filing
+            overall = _money(self._until(reading)) if len(in_filing) > 1 else in_filing
             main_currency = max(
                 in_filing, key=lambda code: (in_filing[code], overall[code]), default=None
             )
             self._money[filing] = main_currency
         return self._money[filing]
+
+    def _until(self, reading: Reading) -> list[Reading]:
+        """Return what was public on the day of a reading."""
+        day = reading.row["available_at"]
+        return [other for other in self._readings if other.row["available_at"] <= day]
 
     def is_translation(self, reading: Reading) -> bool:
         """Return whether the filing states the same line in its reporting currency."""

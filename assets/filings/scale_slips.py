@@ -46,9 +46,11 @@ class FilingSizes:
 
     def why_out_of_scale(self, standing: Reading, reading: Reading) -> str | None:
         """Return why a value in another scale does not replace the one that stands; else None."""
-        if not is_slip(standing.value, reading.value):
-            return None
+        # Only money is printed in thousands: a split of shares changes their number, and amounts
+        # per share, by the same powers of ten.
         unit = reading.row["unit"]
+        if unit != reading.row["currency_reported"] or not is_slip(standing.value, reading.value):
+            return None
         sizes, filings = self._sizes[unit], self._filings[unit]
         before, after = sizes[_filing(standing)], sizes[_filing(reading)]
         # Filings of one size: only this figure changed, and nothing tells which of two is right.

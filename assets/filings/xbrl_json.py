@@ -27,7 +27,7 @@ from assets.filings.line_items import (
     TaxonomyElement,
 )
 from assets.filings.measuring_units import date_measuring_units
-from assets.filings.periods import end_labels, fiscal_label, period_type, years_of
+from assets.filings.periods import KnownPeriods, fiscal_label
 from assets.filings.restatements import without_roundings
 from assets.filings.signs import mark_wrong_signs
 from assets.filings.wholes import showing, without_narrower, without_refuted
@@ -61,12 +61,11 @@ def parse(document: Document, body: bytes) -> Parsed:
         return parsed
     readings = list(_readings(parsed, document, namespaces, facts))
     spans = [(reading.row["period_start"], reading.row["period_end"]) for reading in readings]
-    years = years_of(span for span in spans if span[0] is not None)
-    kinds = {span: period_type(span, years) for span in spans if span[0] is not None}
-    labels = end_labels(kinds.items())
+    known = KnownPeriods()
+    known.add(span for span in spans if span[0] is not None)
     for reading, span in zip(readings, spans, strict=True):
-        kind = kinds.get(span, "INSTANT")
-        label = fiscal_label(span, kind) if span in kinds else labels.get(span[1])
+        kind = "INSTANT" if span[0] is None else known.type_of(span)
+        label = known.label_at(span[1]) if span[0] is None else fiscal_label(span, kind)
         reading.row.update(published, period_type=kind, fiscal_label=label)
     shown = showing((published["publication"], *stated) for stated in _stated(namespaces, facts))
     precise = without_roundings(parsed, document, without_refuted(readings, shown))

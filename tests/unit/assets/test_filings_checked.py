@@ -14,7 +14,7 @@ from assets.filings.cross_checks import CHECKS, contradictions
 from assets.filings.measuring_units import PERIODS, is_hyperinflationary
 from assets.macro.iso_codes import is_currency
 from assets.parsing.parsed import Parsed
-from tests.helpers.filings import ACCN_1, ACCN_2, document, fact, read, reasons, rows
+from tests.helpers.filings import ACCN_1, ACCN_2, company, document, fact, read, reasons, rows
 from tests.helpers.paths import REAL
 
 ACCN_3 = "0001193125-21-000001"
@@ -116,6 +116,26 @@ def test_a_filing_in_another_scale_than_most_is_quarantined_until_the_issuer_cor
     ]
 
 
+@pytest.mark.parametrize(
+    ("element", "unit", "before", "after"),
+    [
+        ("NumberOfSharesOutstanding", "shares", 142.1, 142100000),
+        ("BasicEarningsLossPerShare", "USD/shares", -0.02, -20),
+    ],
+)
+def test_shares_and_amounts_per_share_are_in_no_scale_of_the_statements(
+    element: str, unit: str, before: float, after: float
+) -> None:
+    start = "-" if unit == "shares" else "2018-01-01"
+    facts = [
+        fact(val=value, start=start, accn=accession, filed=FILED[accession])
+        for accession, value in zip(FILED, (before, after, after), strict=True)
+    ]
+    parsed = read({element: {unit: facts}})
+    assert [float(row["value_reported"]) for row in rows(parsed)] == [before, after, after]
+    assert reasons(parsed) == []
+
+
 @given(
     st.lists(st.sampled_from([7, -7, 9]), min_size=1, max_size=3), st.sampled_from(["capex", "cfo"])
 )
@@ -126,6 +146,49 @@ def test_what_is_filed_later_never_changes_what_an_earlier_filing_states(
     whole = stated(filings({element: values}), line_item)
     before = stated(filings({element: values[:-1]}), line_item)
     assert whole[: len(before)] == before
+
+
+# Elements of statements and of the cover, in two currencies.
+STATED = st.tuples(
+    st.sampled_from(
+        [
+            ("ifrs-full", "Revenue", "USD"),
+            ("ifrs-full", "Revenue", "TWD"),
+            ("ifrs-full", "BasicEarningsLossPerShare", "TWD"),
+            ("ifrs-full", "Assets", "USD"),
+            ("us-gaap", "NetIncomeLoss", "USD"),
+            ("us-gaap", "Assets", "USD"),
+            ("dei", "EntityCommonStockSharesOutstanding", "shares"),
+        ]
+    ),
+    st.sampled_from(["2016-01-01", "2016-04-01", "2016-07-01", "2017-01-01"]),
+    st.sampled_from(["2016-06-30", "2016-12-31", "2017-03-31", "2017-06-30", "2017-12-31"]),
+    st.sampled_from([7, -7, 7.5, 5000, 7000, 7000000]),
+)
+
+
+@given(st.lists(st.lists(STATED, max_size=6), min_size=1, max_size=5), st.data())
+def test_a_document_cut_at_any_filing_day_has_the_rows_of_the_whole_until_then(
+    filed: list[list[Any]], data: st.DataObject
+) -> None:
+    def outcomes(days: int) -> list[Any]:
+        facts: dict[str, Any] = {}
+        for day, of_day in enumerate(filed[:days], start=1):
+            for (taxonomy, name, unit), start, end, value in of_day:
+                is_balance = name.startswith(("Assets", "Entity"))
+                units = facts.setdefault(taxonomy, {}).setdefault(name, {"units": {}})["units"]
+                members = {"val": value, "end": end, "start": "-" if is_balance else start}
+                accession = f"0001193125-19-{day:06}"
+                units.setdefault(unit, []).append(
+                    fact(**members, accn=accession, filed=f"2019-01-{day:02}")
+                )
+        body = company(facts)
+        parsed = companyfacts.parse(document(b"", "https://example.org/facts.json"), body)
+        refused = [(row.source_ref, row.reason) for row in parsed.rejected.get("fundamentals", [])]
+        return sorted(map(repr, [*rows(parsed), *refused]))
+
+    days = data.draw(st.integers(0, len(filed)))
+    assert set(outcomes(days)) <= set(outcomes(len(filed)))
 
 
 @pytest.mark.parametrize(

@@ -123,9 +123,25 @@ def test_an_amount_per_share_has_one_unit_however_the_source_writes_it(unit: str
     assert {row["unit"] for row in rows(parsed)} == {"USD/shares"}
 
 
-def test_an_amount_in_millions_is_none_per_share() -> None:
-    parsed = read({"BasicEarningsLossPerShare": {"USD": [fact(val=-43000000)]}})
-    assert rows(parsed) == [] and "scaled" in reasons(parsed)[0]
+@pytest.mark.parametrize("values", [[-43000000], [-43000, 8000], [27000000, Decimal("0.32")]])
+def test_an_amount_scaled_like_the_statements_is_none_per_share(values: list[Any]) -> None:
+    years = (("2017-01-01", "2017-12-31"), ("2018-01-01", "2018-12-31"))
+    facts = [
+        fact(val=float(value), start=start, end=end)
+        for value, (start, end) in zip(values, years, strict=False)
+    ]
+    parsed = read({"BasicEarningsLossPerShare": {"USD": facts}})
+    refused = [value for value in values if value % 1000 == 0]
+    assert len(rows(parsed)) == len(values) - len(refused)
+    assert [("scaled" in reason) for reason in reasons(parsed)] == [True] * len(refused)
+
+
+@pytest.mark.parametrize("diluted", [5000, 4987])
+def test_a_share_may_earn_thousands_in_a_currency_of_small_worth(diluted: int) -> None:
+    per_share = {"BasicEarningsLossPerShare": 5000, "DilutedEarningsLossPerShare": diluted}
+    parsed = read({name: {"KRW": [fact(val=value)]} for name, value in per_share.items()})
+    assert [row["value_reported"] for row in rows(parsed)] == [5000, diluted]
+    assert reasons(parsed) == []
 
 
 def test_ifrs_and_us_gaap_are_two_bases() -> None:
@@ -269,6 +285,23 @@ def test_a_balance_has_the_label_of_the_period_that_it_ends() -> None:
     parsed = read({"Revenue": {"USD": revenue}, "Assets": {"USD": assets}})
     labels = [row["fiscal_label"] for row in rows(parsed) if row["line_item"] == "total_assets"]
     assert labels == ["FY2019", "H1 FY2020", None]
+
+
+def test_a_year_that_is_filed_later_does_not_tell_what_a_quarter_was() -> None:
+    quarter = {"start": "2016-01-01", "end": "2016-03-31"}
+    facts = [
+        fact(start="2015-01-01", end="2015-12-31", filed="2016-03-01"),
+        fact(**quarter, accn=ACCN_2, filed="2016-07-29"),
+        fact(start="2015-04-01", end="2016-03-31", accn="0001193125-21-000001", filed="2021-01-01"),
+    ]
+    balance = fact(start="-", end="2016-03-31", accn=ACCN_2, filed="2016-07-29")
+    parsed = read({"Revenue": {"USD": facts}, "Assets": {"USD": [balance]}})
+    assert [row["fiscal_label"] for row in rows(parsed)] == [
+        "FY2015",
+        "Q1 FY2016",
+        "FY2016",
+        "Q1 FY2016",
+    ]
 
 
 def test_a_half_year_between_two_fiscal_years_belongs_to_neither() -> None:
