@@ -17,7 +17,7 @@ EVALUATIONS = REEVALUATED + 1
 
 
 def number_countries(sql: duckdb.DuckDBPyConnection) -> None:
-    """Create ``countries``, ``closings`` and ``closing_sources``.
+    """Create ``countries``, ``closings``, ``closing_sources`` and ``continued``.
 
     No clock is used: a month is closed once something was read on its closing day or later. The
     days to a closing are set per country: if they were taken from its portals, a slower portal
@@ -46,6 +46,7 @@ SELECT country_no, country, closing_no, CAST(first_month + to_months(closing_no)
     CAST(first_month + to_months(closing_no + 1) AS DATE) - 1 + closing_days AS closed_at
 FROM (SELECT *, CAST(unnest(range(closing_count)) AS INTEGER) AS closing_no FROM countries)""")
     _create_closing_sources(sql)
+    _create_continued(sql)
 
 
 def _create_closing_sources(sql: duckdb.DuckDBPyConnection) -> None:
@@ -83,6 +84,26 @@ FROM closings JOIN (
  AND source_state.closing_no <= closings.closing_no
  AND closings.closing_no < source_state.until_closing
 GROUP BY ALL""")
+
+
+def _create_continued(sql: duckdb.DuckDBPyConnection) -> None:
+    """Create ``continued``: per month, the first closing that knows a release dated after it.
+
+    A month has no row here if no such release is known: its country may publish no longer.
+    """
+    # A release without a date of its own may be old, and a date after the day it was read is wrong.
+    dated_on = "least(released_on, available_at)"
+    sql.execute(f"""
+CREATE TEMP TABLE continued AS
+SELECT country_no, closings.closing_no AS month_no,
+    CAST(min(dated.closing_no) AS INTEGER) AS first_closing
+FROM closings JOIN (
+    SELECT country_no, {month_number(dated_on)} AS dated_month_no,
+        min({at_closing("available_at")}) AS closing_no
+    FROM tender_releases JOIN countries USING (country)
+    WHERE available_at IS NOT NULL AND released_on IS NOT NULL AND NOT withdrawn GROUP BY ALL
+) AS dated USING (country_no)
+WHERE dated_month_no > closings.closing_no GROUP BY ALL""")
 
 
 def at_closing(day: str) -> str:

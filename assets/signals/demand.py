@@ -56,6 +56,19 @@ FROM ({keys}) AS keys
 JOIN (SELECT country_no, closing_count FROM countries) USING (country_no)""".strip()
 
 
+def _known_months(counted: str) -> str:
+    """Return SQL for the months in which a category without processes has a row.
+
+    That is also a month with other processes: the share is 0 then, whatever is published later.
+    """
+    return f"""
+SELECT country_no, month_no, min(first_closing) AS first_closing FROM (
+    FROM continued
+    UNION ALL BY NAME
+    SELECT country_no, month_no, closing_no AS first_closing FROM {counted}
+) GROUP BY ALL""".strip()
+
+
 def _add_share_of_count(sql: duckdb.DuckDBPyConnection) -> None:
     keys = f"""SELECT country_no, month_no, category, min(closing_no) AS first_closing FROM demand
 WHERE category IS NOT NULL AND closing_no < month_no + {EVALUATIONS} GROUP BY ALL"""
@@ -69,7 +82,7 @@ SELECT country_no, month_no, closing_no, 'category' AS dimension,
     coalesce(processes, 0) AS term1, coalesce(with_category, 0) AS denominator,
     coalesce(n_eligible, 0) AS n_eligible, coalesce(with_category, 0) AS n_observed
 -- left joins: a category that fell to zero keeps its row, with zeros
-FROM ({_every_closing(from_first_month(keys, ("category",)))})
+FROM ({_every_closing(from_first_month(keys, ("category",), _known_months("demand_totals")))})
 LEFT JOIN demand_totals USING (country_no, month_no, closing_no)
 LEFT JOIN (
     SELECT country_no, month_no, category, closing_no, sum(processes) AS processes
@@ -91,7 +104,9 @@ WHERE category IS NOT NULL AND closing_no < month_no + {EVALUATIONS} GROUP BY AL
         f"SELECT keys.* FROM ({keys}) AS keys JOIN home_currencies USING (country_no, currency)"
     )
     every_month = f"""
-SELECT * FROM ({from_first_month(at_home, ("category", "currency"))})
+SELECT * FROM ({
+        from_first_month(at_home, ("category", "currency"), _known_months("demand_totals"))
+    })
 UNION ALL BY NAME
 SELECT keys.* FROM ({keys}) AS keys ANTI JOIN home_currencies USING (country_no, currency)"""
     add_measure(
@@ -141,6 +156,9 @@ GROUP BY ALL""")
     keys = """
 SELECT country_no, month_no, dimension, dimension_value, min(closing_no) AS first_closing
 FROM compared GROUP BY ALL"""
+    every_month = from_first_month(
+        keys, ("dimension", "dimension_value"), _known_months("compared")
+    )
     rows = f"""
 WITH eligible AS (
     SELECT country_no, month_no, closing_no,
@@ -160,7 +178,7 @@ SELECT country_no, month_no, closing_no, dimension, dimension_value,
     coalesce(n_eligible, 0) AS n_eligible,
     coalesce(CASE WHEN dimension = 'all' THEN n_eligible ELSE n_with_category END, 0)
         AS n_observed
-FROM ({_every_closing(from_first_month(keys, ("dimension", "dimension_value")))})
+FROM ({_every_closing(every_month)})
 LEFT JOIN compared USING (country_no, month_no, closing_no, dimension, dimension_value)
 LEFT JOIN eligible USING (country_no, month_no, closing_no)
 LEFT JOIN with_category USING (country_no, month_no, closing_no)"""

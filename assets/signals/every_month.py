@@ -1,29 +1,35 @@
-"""A row for every month: those in which nothing was in scope say so, and are not missing.
+"""A row for every month while a country publishes: one with nothing in scope says so.
 
-A dimension has rows from the first month in which it is in scope. No look-ahead: a month gets its
-row at its own closing, or at the closing by which the dimension first was known.
+A dimension has rows from the first month in which it is in scope. An empty month has one only if
+the country published on after it: nothing is known of the months since its last release. No
+look-ahead: the row begins at the closing of its month, or at the later one by which the dimension,
+and a release dated after the month, were first known.
 """
 
 from collections.abc import Sequence
 
 import duckdb
 
-from assets.signals.calendar import EVALUATIONS
+from assets.signals.calendar import EVALUATIONS, NEVER
 
 # Buyers and issuers have rows while they are in the window; there are too many that bought once.
 _DIMENSIONS = ("all", "category", "procurement_method")
 _KEY = ("panel", "measure", "dimension", "dimension_value", "currency")
 
 
-def from_first_month(keys: str, columns: Sequence[str]) -> str:
-    """Return SQL for keys in every month from the first in which they occur.
+def from_first_month(
+    keys: str, columns: Sequence[str], known_months: str = "FROM continued"
+) -> str:
+    """Return SQL for keys in every known month from the first in which they occur.
 
     ``keys`` selects country_no, month_no, the ``columns`` and the ``first_closing`` at which the
-    key is known in that month; so does the result.
+    key is known in that month; so does the result. ``known_months`` selects country_no, month_no
+    and the ``first_closing`` from which a key that does not occur in the month may have a row.
     """
     key = ", ".join(("country_no", *columns))
     return f"""
-WITH found AS (
+WITH known_months AS ({known_months}),
+found AS (
     SELECT {key}, month_no, first_closing,
         lead(month_no) OVER by_month AS next_month,
         min(first_closing) OVER by_month AS known_closing,
@@ -36,18 +42,20 @@ later AS (
         AS INTEGER) AS month_no, known_closing, closing_count
     FROM found JOIN (SELECT country_no, closing_count FROM countries) USING (country_no)
 )
-SELECT {key}, month_no,
-    least(first_closing, greatest(month_no, coalesce(known_before, first_closing)))
+SELECT {key}, month_no, least(found.first_closing, greatest(month_no,
+    coalesce(known_before, found.first_closing), coalesce(known_months.first_closing, {NEVER})))
         AS first_closing
-FROM found
+FROM found LEFT JOIN known_months USING (country_no, month_no)
 UNION ALL BY NAME
-SELECT {key}, month_no, greatest(month_no, known_closing) AS first_closing FROM later
+SELECT {key}, month_no, greatest(month_no, known_closing, first_closing) AS first_closing
+FROM later JOIN known_months USING (country_no, month_no)
 -- after its last evaluation a month is final
-WHERE greatest(month_no, known_closing) < least(month_no + {EVALUATIONS}, closing_count)""".strip()
+WHERE greatest(month_no, known_closing, first_closing)
+    < least(month_no + {EVALUATIONS}, closing_count)""".strip()
 
 
 def add_empty_months(sql: duckdb.DuckDBPyConnection) -> None:
-    """Add a row of zeros to ``raw`` for every month in which nothing was in scope."""
+    """Add a row of zeros to ``raw`` for every known month in which nothing was in scope."""
     dimensions = ", ".join(f"'{dimension}'" for dimension in _DIMENSIONS)
     # An amount in a foreign currency is in scope in the months that have one.
     sql.execute(f"""

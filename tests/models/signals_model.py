@@ -176,6 +176,17 @@ def spread(numbers: list[int | Fraction | None], kinds: dict[str, Any]) -> dict[
     }
 
 
+def published_on(releases: Iterable[Row], month: date, day: date) -> bool:
+    """Return whether a release dated after the month was public on a day."""
+    return any(
+        row["available_at"] <= day
+        and row["released_on"] is not None
+        and month_of(min(row["released_on"], row["available_at"])) > month
+        for row in releases
+        if not row["withdrawn"]
+    )
+
+
 def by_tender(all_processes: list[ModelProcess], month: date) -> dict[Key, Answer]:
     """Return the panels of the processes opened in a month, for the whole country."""
     opened = [

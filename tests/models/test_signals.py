@@ -126,7 +126,7 @@ def test_momentum_compares_three_months_with_those_of_the_year_before(world: Ten
     assert answer(rows, *momentum) == (number("0.5"), 5, 5, 0)
     assert answer(rows, *momentum, value="works") == (number("2"), 5, 4, 0)
     assert answer(rows, *momentum, month=date(2023, 3, 1)) == (None, 2, 0, 0)
-    assert answer(rows, *momentum, month=date(2024, 6, 1)) == (None, 0, 0, 0)
+    assert answer(rows, *momentum, month=date(2024, 6, 1)) is None
 
 
 def test_concentration_is_measured_over_the_awards_of_twelve_months(world: TenderWorld) -> None:
@@ -394,7 +394,9 @@ def test_a_month_without_an_observation_after_its_closing_has_no_row(world: Tend
     assert date(2024, 9, 1) not in months
 
 
-def test_every_month_from_the_first_in_scope_has_a_row(world: TenderWorld) -> None:
+def test_every_month_from_the_first_in_scope_to_the_last_release_has_a_row(
+    world: TenderWorld,
+) -> None:
     world.release("o1", date(2024, 2, 2), category="works", number_of_tenderers=1)
     world.release("o2", date(2024, 5, 2), category="goods", number_of_tenderers=1)
 
@@ -411,13 +413,69 @@ def test_every_month_from_the_first_in_scope_has_a_row(world: TenderWorld) -> No
         return sorted(found)
 
     single = ("single-bid-rate", "single_bid_rate")
-    assert months(*single, "all") == months(*single, "works") == [2, 3, 4, 5, 6, 7, 8]
-    assert months(*single, "goods") == [5, 6, 7, 8]
-    assert months("procurement-method-mix", "method_share", "open") == [2, 3, 4, 5, 6, 7, 8]
+    assert months(*single, "all") == [2, 3, 4, 5]
+    assert months(*single, "works") == [2, 3, 4]
+    assert months(*single, "goods") == [5]
+    assert months("procurement-method-mix", "method_share", "open") == [2, 3, 4, 5]
     assert answer(rows, *single, month=date(2024, 3, 1)) == (None, 0, 0, 0)
     share = ("procurement-demand", "category_share_count")
     assert answer(rows, *share, value="works", month=date(2024, 5, 1)) == (number("0"), 1, 1, 0)
-    assert answer(rows, *share, value="works", month=date(2024, 6, 1)) == (None, 0, 0, 0)
+    assert answer(rows, *share, value="works", month=date(2024, 4, 1)) == (None, 0, 0, 0)
+    assert answer(rows, *share, value="works", month=date(2024, 6, 1)) is None
+
+
+def test_an_empty_month_has_a_row_once_a_later_release_is_public(world: TenderWorld) -> None:
+    world.release("o1", date(2024, 2, 2))
+    # The first sign that the country published on after February: dated in May, public in June.
+    world.release("o2", date(2024, 6, 20), released_on=date(2024, 5, 2), tender=False)
+
+    rows = world.signals()
+
+    def answer_on(as_of: date, month: date = MARCH) -> Any:
+        return answer(rows, "cancellation-rate", "cancellation_rate", as_of, month=month)
+
+    assert answer_on(date(2024, 7, 4)) is None
+    assert answer_on(date(2024, 7, 5)) == answer_on(SEEN) == (None, 0, 0, 0)
+    assert answer_on(SEEN, date(2024, 4, 1)) == (None, 0, 0, 0)
+    assert answer_on(SEEN, date(2024, 5, 1)) is None
+    (row,) = (row for row in rows if (row["signal_key"], row["month"]) == ("value-revision", MARCH))
+    assert (row["closed_at"], row["available_at"]) == (CLOSED, date(2024, 7, 5))
+    assert (row["vintage"], row["superseded_at"]) == (1, None)
+
+
+def test_an_empty_month_is_superseded_by_a_process_that_arrives_late(world: TenderWorld) -> None:
+    world.release("o1", date(2024, 2, 2))
+    world.release("o2", date(2024, 5, 2))
+    world.release("o3", date(2024, 7, 1), released_on=date(2024, 3, 9))
+
+    rows = [
+        row
+        for row in world.signals()
+        if (row["signal_key"], row["month"]) == ("value-revision", MARCH)
+    ]
+
+    assert [(row["n_eligible"], row["available_at"], row["superseded_at"]) for row in rows] == [
+        (0, date(2024, 5, 5), date(2024, 7, 5)),
+        (1, date(2024, 7, 5), None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param({"released_on": None}, id="without a date"),
+        pytest.param({"released_on": date(2024, 3, 9)}, id="of the month itself"),
+    ],
+)
+def test_a_release_not_dated_after_a_month_does_not_show_that_the_source_went_on(
+    world: TenderWorld, columns: Row
+) -> None:
+    world.release("o1", date(2024, 2, 2))
+    world.release("o2", date(2024, 6, 20), tender=False, **columns)
+
+    months = {row["month"] for row in world.signals() if row["signal_key"] == "value-revision"}
+
+    assert MARCH not in months
 
 
 def test_a_month_has_no_row_of_a_category_that_was_not_known_yet(world: TenderWorld) -> None:

@@ -47,12 +47,20 @@ def compare(tables: Tables, country: str, days: list[date]) -> int:
     first = model.month_of(min(row["available_at"] for row in releases))
     compared = 0
     for day in days:
-        panel_rows = {key(row): answer_of(row) for row in rows_known_on(rows, day)}
+        known = list(rows_known_on(rows, day))
+        check_empty_months(known, releases)
+        panel_rows = {key(row): answer_of(row) for row in known}
         processes = model.processes(releases, parties, day)
         last = model.month_of(day - timedelta(days=5))
         months = [model.shifted(last, -back) for back in range(37)]
-        for month in (month for month in months if month >= first):
-            for name, expected in reckoned(processes, month, first).items():
+        present = set(panel_rows)
+        in_scope: set[model.Key] = set()
+        for month in sorted(month for month in months if month >= first):
+            answers = reckoned(processes, month, first)
+            in_scope |= {name for name in answers if name[-1] is None}
+            if model.published_on(releases, month, day):
+                assert {(month, *name) for name in in_scope} <= present
+            for name, expected in answers.items():
                 assert panel_rows.pop((month, *name), None) == expected, (day, month, name)
                 compared += 1
         unexpected = {
@@ -63,6 +71,14 @@ def compare(tables: Tables, country: str, days: list[date]) -> int:
         # The remaining rows have no value: no observation, or a share of nothing.
         assert not {name: answer for name, answer in unexpected.items() if answer[0]}
     return compared
+
+
+def check_empty_months(known: list[Row], releases: list[Row]) -> None:
+    """Check that an empty month begins only when the country is known to have published on."""
+    for row in known:
+        # A later vintage without processes says that those of the one before are gone.
+        if row["n_eligible"] == 0 and row["vintage"] == 1:
+            assert model.published_on(releases, row["month"], row["available_at"]), row
 
 
 LISTED = "listed-award-intensity"
