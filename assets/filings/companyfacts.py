@@ -24,7 +24,7 @@ from assets.filings.filers import ANNUAL_REPORTS, cik_of, folded_name, service_i
 from assets.filings.line_items import BY_ELEMENT, STANDARDS, Place, TaxonomyElement
 from assets.filings.measuring_units import date_measuring_units
 from assets.filings.periods import KnownPeriods, fiscal_label
-from assets.filings.restatements import without_echoes, without_written_roundings
+from assets.filings.restatements import StatedValues, without_echoes, without_written_roundings
 from assets.filings.signs import mark_wrong_signs
 from assets.filings.wholes import showing, without_narrower, without_refuted
 from assets.parsing.parsed import Parsed, provenance
@@ -214,7 +214,7 @@ def parse(document: Document, body: bytes) -> Parsed:
     mark_contradictions(settled, witnesses)
     mark_wrong_signs(settled)
     date_measuring_units(settled)
-    accepted = without_echoes(parsed, document, settled)
+    accepted = without_echoes(parsed, document, settled, StatedValues(readings))
     parsed.add(FUNDAMENTALS, [reading.row for reading in accepted])
     return parsed
 

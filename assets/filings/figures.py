@@ -98,8 +98,10 @@ def settle(parsed: Parsed, document: Document, readings: Iterable[Reading]) -> I
         best = [reading for reading in group if reading.rank == first]
         reason = _disagreement(best)
         if reason is None:
-            # Of several elements that agree, one: they are one figure.
-            yield from (reading for reading in best if reading.element == best[0].element)
+            # Of several elements that agree, one: they are one figure. Which one must not depend on
+            # the order of the document, which elements of later filings may change.
+            chosen = min(reading.element for reading in best)
+            yield from (reading for reading in best if reading.element == chosen)
         else:
             for reading in best:
                 parsed.reject(FUNDAMENTALS, document, reading.location, reason)

@@ -1,19 +1,26 @@
 """Which differing values are restatements, and which are only rounded or rescaled.
 
-A convenience translation at another day's rate, a value in another scale and a sign that turns
-away from the right one only look like restatements. They are rejected with a reason, and the
+A convenience translation at another day's rate, a value in another scale, a sign that turns
+away from the right one and an element that is the line only at times, and differs from one that
+always is, only look like restatements. They are rejected with a reason, and the
 earlier value stands. Within one report, a rounding of a more precise value is rejected too:
 xBRL-JSON states its decimals; in company facts only trailing zeros show it.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
 from assets.filings.figures import Reading
 from assets.filings.scale_slips import FilingSizes
-from assets.filings.signs import contradicts_its_balance, count_signs, why_turned_away
+from assets.filings.signs import (
+    Profits,
+    contradicts_its_balance,
+    count_signs,
+    why_turned_away,
+)
 from assets.parsing.parsed import Parsed
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
@@ -89,19 +96,46 @@ def _money(readings: list[Reading]) -> Counter[str]:
     )
 
 
+class StatedValues:
+    """Which values each element of a figure stated, and since when."""
+
+    def __init__(self, readings: Iterable[Reading]) -> None:
+        """Keep the day of the first filing that states each value."""
+        self._since: dict[tuple[Any, ...], date] = {}
+        for reading in readings:
+            statement = self._statement(reading, reading.value)
+            day = reading.row["available_at"]
+            self._since[statement] = min(day, self._since.get(statement, day))
+
+    @staticmethod
+    def _statement(reading: Reading, value: Decimal) -> tuple[Any, ...]:
+        identity = tuple(reading.row[name] for name in FUNDAMENTALS.identity)
+        return (*identity, reading.element, value)
+
+    def before(self, reading: Reading, value: Decimal) -> bool:
+        """Return whether the element of a reading had stated another value by then."""
+        since = self._since.get(self._statement(reading, value))
+        return since is not None and since <= reading.row["available_at"]
+
+
 def without_echoes(
-    parsed: Parsed, document: Document, readings: Iterable[Reading]
+    parsed: Parsed, document: Document, readings: Iterable[Reading], stated: StatedValues
 ) -> Iterator[Reading]:
-    """Yield first statements, repetitions and restatements; reject apparent restatements."""
+    """Yield first statements, repetitions and restatements; reject apparent restatements.
+
+    ``stated`` has every element that a filing states, also those that others won over.
+    """
     all_readings = list(readings)
     filings, sizes = FilingScales(all_readings), FilingSizes(all_readings)
+    profits = Profits(all_readings)
     for group in _by_identity(all_readings):
         standing = group[0]
         for number, reading in enumerate(group, start=1):
             reason = _no_restatement(standing, reading, filings)
             reason = reason or sizes.why_out_of_scale(standing, reading)
+            reason = reason or _why_less_sure(standing, reading, stated)
             if reason is None and reading.value * standing.value < 0:
-                reason = _turned(standing, reading, group[:number])
+                reason = _turned(standing, reading, group[:number], profits)
             if reason is None:
                 # A value that is only an echo never replaces the one it is compared with.
                 standing = reading
@@ -133,11 +167,32 @@ def _no_restatement(standing: Reading, reading: Reading, filings: FilingScales) 
     return None
 
 
-def _turned(standing: Reading, reading: Reading, until_then: list[Reading]) -> str | None:
+def _why_less_sure(standing: Reading, reading: Reading, stated: StatedValues) -> str | None:
+    """Return why an element that is the line only at times does not replace one that always is.
+
+    Such as equity with minorities: if it differs from the equity of the owners in an earlier
+    filing, that shows minorities. It is a restatement if both had been the same.
+    """
+    # New accounting standards renamed revenue: there the newer name is right.
+    if reading.row["line_item"] == "revenue" or reading.value == standing.value:
+        return None
+    is_less_sure = reading.unless and not standing.unless and standing.rank < reading.rank
+    # A zero shows nothing.
+    if not is_less_sure or not standing.value or stated.before(reading, standing.value):
+        return None
+    return (
+        f"{reading.element} is {reading.row['line_item']} only at times, and differs from "
+        f"{standing.element}, which always is: {standing.value} stands"
+    )
+
+
+def _turned(
+    standing: Reading, reading: Reading, until_then: list[Reading], profits: Profits
+) -> str | None:
     """Return why a value of the other sign does not replace the one that stands."""
     if reading.value == -standing.value:
         same_size = (other for other in until_then if abs(other.value) == abs(reading.value))
-        return why_turned_away(standing, reading, count_signs(same_size))
+        return why_turned_away(standing, reading, count_signs(same_size), profits)
     # Profit may turn into loss by a restatement; a payment never becomes a receipt.
     if contradicts_its_balance(reading):
         return f"its sign contradicts the balance of {reading.element}: {standing.value} stands"

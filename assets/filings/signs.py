@@ -2,11 +2,13 @@
 
 The balance of an element (debit or credit) says what a positive value means: a cost, a payment, an
 asset. Filers who copy the brackets of a printed statement state such figures as negative. Nothing
-is turned by us: a figure of the wrong sign is marked, and no metric takes it.
+is turned by us: a figure of the wrong sign is marked, and no metric takes it. Earnings per
+share have the sign of the profit that their filing states for the period.
 """
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from assets.filings.figures import Reading
 from assets.filings.line_items import BY_ELEMENT
@@ -41,17 +43,58 @@ ONE_SIDED = frozenset(
 )
 
 
+# Earnings per share, and the profits of which they are a share, the nearest first.
+_PER_SHARE = frozenset({"eps_basic", "eps_diluted"})
+_PROFITS = ("profit_attributable", "profit")
+_COLUMN = ("publication", "basis", "currency_reported", "period_start", "period_end")
+
+
+class Profits:
+    """The profits that filings state, beside their earnings per share."""
+
+    def __init__(self, readings: Iterable[Reading]) -> None:
+        """Keep the profits among the readings of an issuer."""
+        self._lines: dict[tuple[Any, ...], Reading] = {}
+        for reading in readings:
+            if reading.row["line_item"] in _PROFITS and reading.value:
+                self._lines[self._key(reading, reading.row["line_item"])] = reading
+
+    @staticmethod
+    def _key(reading: Reading, line_item: str) -> tuple[Any, ...]:
+        return (line_item, *(reading.row[name] for name in _COLUMN))
+
+    def contradicted_by(self, reading: Reading) -> Reading | None:
+        """Return the profit or loss of the same filing and period that has another sign."""
+        if reading.row["line_item"] not in _PER_SHARE:
+            return None
+        found = (self._lines.get(self._key(reading, name)) for name in _PROFITS)
+        profit = next((line for line in found if line is not None), None)
+        return profit if profit is not None and profit.value * reading.value < 0 else None
+
+
 def contradicts_its_balance(reading: Reading) -> bool:
     """Return whether a figure is negative that its element states as a positive amount."""
     return reading.value < 0 and reading.row["line_item"] in ONE_SIDED
 
 
 def mark_wrong_signs(readings: Iterable[Reading]) -> None:
-    """Mark figures whose sign contradicts the balance of their element with their own line."""
-    for reading in readings:
+    """Mark figures whose sign contradicts the balance of their element with their own line.
+
+    Earnings per share beside a loss are marked with it. Of a profit, dividends of preference shares
+    may leave a loss to the others, which is not marked.
+    """
+    all_readings = list(readings)
+    profits = Profits(all_readings)
+    for reading in all_readings:
         if contradicts_its_balance(reading):
-            marked = {*conflicts_of(reading), reading.row["line_item"]}
-            reading.row["conflicts_with"] = ",".join(sorted(marked))
+            _mark(reading, reading.row["line_item"])
+        loss = profits.contradicted_by(reading)
+        if loss is not None and loss.value < 0:
+            _mark(reading, loss.row["line_item"])
+
+
+def _mark(reading: Reading, line_item: str) -> None:
+    reading.row["conflicts_with"] = ",".join(sorted({*conflicts_of(reading), line_item}))
 
 
 def conflicts_of(reading: Reading) -> frozenset[str]:
@@ -60,19 +103,27 @@ def conflicts_of(reading: Reading) -> frozenset[str]:
     return frozenset(marked.split(",")) if marked else frozenset()
 
 
-def why_turned_away(standing: Reading, reading: Reading, stated: Counter[int]) -> str | None:
+def why_turned_away(
+    standing: Reading, reading: Reading, stated: Counter[int], profits: Profits
+) -> str | None:
     """Return why a value of the other sign is no correction of the one that stands; None if it is.
 
     ``stated`` counts by sign the filings that stated the figure until then, this one included. The
-    balance of the element decides; where it allows both signs, the filing that contradicts itself
-    is wrong; where that does not tell, the sign of most filings is right, and of as many on both
-    sides that of an expense.
+    balance of the element decides, and for earnings per share the profit of their filing; where
+    they allow both signs, the filing that contradicts itself is wrong; where that does not tell,
+    the sign of most filings is right, and of as many on both sides that of an expense.
     """
     wrong = contradicts_its_balance(reading)
     if wrong != contradicts_its_balance(standing):
         if not wrong:
             return None
         return f"its sign contradicts the balance of {reading.element}: {standing.value} stands"
+    profit = profits.contradicted_by(reading)
+    if (profit is None) != (profits.contradicted_by(standing) is None):
+        if profit is None:
+            return None
+        named = f"{profit.row['line_item']} = {profit.value}"
+        return f"its sign contradicts its own filing ({named}): {standing.value} stands"
     if bool(conflicts_of(reading)) != bool(conflicts_of(standing)):
         if conflicts_of(standing):
             return None

@@ -2,9 +2,10 @@
 
 An element is a part of a line where its filing shows that there is more: by an element that says
 so (a minority's share beside the profit of the owners), or by a wider element that differs from it
-in any period. Sums that a filing states beside each other, such as gross profit and cost of
-sales, decide between elements that disagree. Nothing is computed into a value, and no other
-filing is asked: so a later one cannot change the choice.
+in any period. One that is smaller than it can be states something else under a wrong name. Sums
+that a filing states beside each other, such as gross profit and cost of sales, decide between
+elements that disagree. Nothing is computed into a value, and no other filing is asked: so a later
+one cannot change the choice.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,6 +22,27 @@ _SUMS = {
         ("operating_profit", "costs_and_expenses"),
         ("operating_profit", "operating_expenses"),
     ),
+}
+
+# The least share of another element that an element can be. Receivables include those from trade,
+# less allowances: a small fraction of them are the other receivables. Most of what is spent on
+# fixed assets is property, plant and equipment: a small fraction is that of a project, from a note.
+_HALF, _TENTH = Decimal("0.5"), Decimal("0.1")
+_PPE = "PurchaseOfPropertyPlantAndEquipment"
+_LEAST_SHARES = {
+    "ReceivablesNetCurrent": {
+        "AccountsAndOtherReceivablesNetCurrent": _HALF,
+        "AccountsReceivableNetCurrent": _HALF,
+    },
+    "AccountsAndOtherReceivablesNetCurrent": {"AccountsReceivableNetCurrent": _HALF},
+    "TradeAndOtherCurrentReceivables": {"CurrentTradeReceivables": _HALF},
+    "TradeAndOtherCurrentPayables": {"TradeAndOtherCurrentPayablesToTradeSuppliers": _HALF},
+    "AccountsPayableAndAccruedLiabilitiesCurrent": {"AccountsPayableTradeCurrent": _HALF},
+    f"{_PPE}ClassifiedAsInvestingActivities": {
+        f"{_PPE}IntangibleAssetsOtherThanGoodwillInvestmentPropertyAndOtherNoncurrentAssets": (
+            _TENTH
+        )
+    },
 }
 
 # What the figures of one column of a statement share.
@@ -64,15 +86,32 @@ def showing(stated: Iterable[tuple[str, TaxonomyElement, Decimal]]) -> Shown:
 
 
 def without_narrower(readings: Iterable[Reading]) -> list[Reading]:
-    """Return the readings that do not differ, anywhere in their filing, from a wider element."""
+    """Return the readings that do not differ, anywhere in their filing, from a wider element.
+
+    Those that are too small, anywhere in their filing, for what they are named go first.
+    """
     all_readings = list(readings)
-    narrower = _narrower(all_readings)
-    return [reading for reading in all_readings if _element_of(reading) not in narrower]
+    misused = _misused(all_readings)
+    well_named = [reading for reading in all_readings if _element_of(reading) not in misused]
+    narrower = _narrower(well_named)
+    return [reading for reading in well_named if _element_of(reading) not in narrower]
 
 
 def _element_of(reading: Reading) -> tuple[Any, ...]:
     row = reading.row
     return row["publication"], row["basis"], row["line_item"], row["unit"], reading.element
+
+
+def _misused(readings: list[Reading]) -> set[tuple[Any, ...]]:
+    """Return the elements that are, anywhere in their filing, smaller than they can be."""
+    return {
+        _element_of(reading)
+        for group in by_figure(readings)
+        for reading in group
+        for other in group
+        if (share := _LEAST_SHARES.get(reading.element, {}).get(other.element))
+        and abs(reading.value) < share * abs(other.value)
+    }
 
 
 def _narrower(readings: list[Reading]) -> set[tuple[Any, ...]]:

@@ -230,6 +230,18 @@ def ifrs_revenue(filing: Filing, column: Column) -> Decimal | None:
     return column.get(next(iter(kinds))) if len(kinds) == 1 else None
 
 
+def ifrs_capex(_: Filing, column: Column) -> Decimal | None:
+    bought = "PurchaseOfPropertyPlantAndEquipment"
+    own = column.get(f"{bought}ClassifiedAsInvestingActivities")
+    others = "IntangibleAssetsOtherThanGoodwillInvestmentPropertyAndOtherNoncurrentAssets"
+    whole = column.get(f"{bought}{others}")
+    # Beside a total that intangible assets do not explain, it must be a figure of a note.
+    intangible = column.get("PurchaseOfIntangibleAssetsClassifiedAsInvestingActivities", Decimal(0))
+    if own is not None and whole is not None and 10 * (own + intangible) < whole:
+        return whole
+    return own
+
+
 def ifrs_profit(filing: Filing, column: Column) -> Decimal | None:
     if "ProfitLoss" in column:
         return column["ProfitLoss"]
@@ -300,7 +312,7 @@ JUDGES: dict[str, dict[str, Judge]] = {
         "total_equity": ifrs_equity,
         "total_liabilities": element("Liabilities"),
         "cfo": ifrs_cfo,
-        "capex": element("PurchaseOfPropertyPlantAndEquipmentClassifiedAsInvestingActivities"),
+        "capex": ifrs_capex,
         "operating_profit": element("ProfitLossFromOperatingActivities"),
         "profit_before_tax": element("ProfitLossBeforeTax"),
         "income_tax_expense": element("IncomeTaxExpenseContinuingOperations"),

@@ -105,9 +105,9 @@ class Snapshot:
             rows = with_rebasings(self.sql, table, self.remaining(table))
             vintages = all_vintages(table, rows, self.loads[table.name], is_rewritten)
             if table == FUNDAMENTALS:
-                vintages = with_restatement_kinds(vintages)
                 statements = all_statements(rows, self.loads[table.name])
                 self.write(STATEMENTS, statements, ("service_id",))
+                vintages = with_restatement_kinds(vintages, STATEMENTS)
             self.write(table.name, vintages, ORDERS.get(table.name, ()))
 
     def remaining(self, table: RecordTable) -> str:

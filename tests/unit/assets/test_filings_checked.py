@@ -101,6 +101,49 @@ def test_the_filing_that_contradicts_itself_has_the_wrong_sign() -> None:
     ]
 
 
+def per_share(eps: list[float | None], profit: list[int | None]) -> Parsed:
+    """Read earnings per share and the profit that up to three filings state."""
+
+    def facts(stated: list[Any]) -> list[dict[str, Any]]:
+        return [
+            fact(val=value, accn=accession, filed=FILED[accession])
+            for accession, value in zip(FILED, stated, strict=False)
+            if value is not None
+        ]
+
+    return read(
+        {
+            "BasicEarningsLossPerShare": {"USD/shares": facts(eps)},
+            "ProfitLoss": {"USD": facts(profit)},
+        }
+    )
+
+
+@pytest.mark.parametrize("profit", [-109264, 109264])
+def test_earnings_per_share_turn_to_the_sign_of_the_profit_and_not_away_from_it(
+    profit: int,
+) -> None:
+    right = 0.04 if profit > 0 else -0.04
+
+    def served(parsed: Parsed) -> list[float]:
+        found = (row for row in rows(parsed) if row["line_item"] == "eps_basic")
+        return [float(row["value_reported"]) for row in found]
+
+    corrected = per_share([-right, right], [profit, profit])
+    assert served(corrected) == [-right, right] and reasons(corrected) == []
+    turned = per_share([right, -right], [profit, profit])
+    assert served(turned) == [right]
+    named = f"profit_attributable = {profit}"
+    assert reasons(turned) == [f"its sign contradicts its own filing ({named}): {right} stands"]
+
+
+def test_earnings_per_share_beside_a_loss_are_marked() -> None:
+    assert marks(per_share([0.04], [-109264])) == {"eps_basic": "profit_attributable"}
+    # Dividends of preference shares may leave a loss to the others.
+    assert marks(per_share([-0.04], [109264])) == {}
+    assert marks(per_share([0], [-109264])) == marks(per_share([0.04], [None])) == {}
+
+
 def test_a_filing_in_another_scale_than_most_is_quarantined_until_the_issuer_corrects_it() -> None:
     assets = {"USD": [
         fact(val=5102400000, start="-", end="2010-12-31", accn=ACCN_1, filed="2011-08-05"),

@@ -83,6 +83,63 @@ def test_a_reversed_sign_is_a_convention_and_not_a_restatement() -> None:
     assert values(parsed) == [100] and "sign" in reasons(parsed)[0]
 
 
+OWNERS = "EquityAttributableToOwnersOfParent"
+
+
+def balances(*stated: int | None, of: str = "Equity") -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """State a balance in up to three filings; None where one does not."""
+    filed = ((ACCN_1, "2019-03-29"), (ACCN_2, "2020-04-06"), (ACCN_3, "2021-04-06"))
+    facts = [
+        fact(start="-", val=value, accn=accession, filed=day)
+        for value, (accession, day) in zip(stated, filed, strict=False)
+        if value is not None
+    ]
+    return {of: {"USD": facts}}
+
+
+def of_owners(parsed: Parsed) -> list[int]:
+    found = (row for row in rows(parsed) if row["line_item"] == "equity_attributable")
+    return [int(row["value_reported"]) for row in found]
+
+
+def test_an_element_that_is_the_line_only_at_times_replaces_no_differing_one_that_always_is() -> (
+    None
+):
+    parsed = read({**balances(85, of=OWNERS), **balances(None, 127, 127)})
+    assert of_owners(parsed) == [85]
+    assert reasons(parsed) == 2 * [
+        f"Equity is equity_attributable only at times, and differs from {OWNERS}, "
+        "which always is: 85 stands"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("owners", "total", "expected"),
+    [
+        pytest.param([85], [85, 90], [85, 90], id="both were the same before"),
+        pytest.param([85], [None, 85, 90], [85, 85, 90], id="both were the same by then"),
+        pytest.param([0], [None, 90], [0, 90], id="a zero shows nothing"),
+        pytest.param([85, 90], [127, 127], [85, 90], id="the same element"),
+    ],
+)
+def test_it_is_a_restatement_where_nothing_shows_a_difference_between_the_elements(
+    owners: list[int | None], total: list[int | None], expected: list[int]
+) -> None:
+    parsed = read({**balances(*owners, of=OWNERS), **balances(*total)})
+    assert (of_owners(parsed), reasons(parsed)) == (expected, [])
+
+
+def test_an_element_that_always_is_the_line_replaces_one_that_is_so_only_at_times() -> None:
+    assert of_owners(read({**balances(None, 85, of=OWNERS), **balances(127)})) == [127, 85]
+
+
+def test_revenue_under_a_new_standard_replaces_the_old_name() -> None:
+    parsed = read({"Revenue": {"USD": [fact()]}, "RevenueFromContractsWithCustomers": {
+        "USD": [later(90)]
+    }})  # fmt: skip
+    assert values(parsed) == [100, 90]
+
+
 def test_a_value_that_comes_back_is_a_third_vintage() -> None:
     third = fact(accn=ACCN_3, filed="2021-04-06")
     assert values(read({"Revenue": {"USD": [fact(), later(90), third]}})) == [100, 90, 100]

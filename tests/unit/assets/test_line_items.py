@@ -87,6 +87,42 @@ def test_the_wider_total_wins() -> None:
     assert stated(parsed, "revenue") == [("Revenues", 120)] and reasons(parsed) == []
 
 
+def test_the_profit_of_ordinary_shareholders_is_nearer_to_the_owners_than_all_profit() -> None:
+    ordinary = "ProfitLossAttributableToOrdinaryEquityHoldersOfParentEntity"
+    earlier = {"start": "2017-01-01", "end": "2017-12-31"}
+    elements = {
+        "ProfitLoss": usd(fact(val=971), fact(val=80, **earlier)),
+        ordinary: usd(fact(val=953)),
+    }
+    parsed = read(elements)
+    # That both differ shows minorities, also in the year for which only one is stated.
+    assert stated(parsed, "profit_attributable") == [(ordinary, 953)]
+    assert stated(parsed, "profit") == [("ProfitLoss", 971), ("ProfitLoss", 80)]
+
+
+@pytest.mark.parametrize(
+    ("wide", "expected"), [(41, ("AccountsReceivableNetCurrent", 1123)), (1099, None), (1201, None)]
+)
+def test_receivables_that_are_a_fraction_of_those_from_trade_are_the_others(
+    wide: int, expected: tuple[str, int] | None
+) -> None:
+    whole = "AccountsAndOtherReceivablesNetCurrent"
+    elements = {
+        whole: usd(fact(val=wide, start="-")),
+        "AccountsReceivableNetCurrent": usd(fact(val=1123, start="-")),
+    }
+    assert stated(read(elements, "us-gaap"), "receivables") == [expected or (whole, wide)]
+
+
+def test_a_small_fraction_of_all_capital_expenditure_is_a_figure_of_a_note() -> None:
+    bought = "PurchaseOfPropertyPlantAndEquipment"
+    wide = f"{bought}IntangibleAssetsOtherThanGoodwillInvestmentPropertyAndOtherNoncurrentAssets"
+    own = f"{bought}ClassifiedAsInvestingActivities"
+    for value, expected in ((601, (wide, 41935)), (30000, (own, 30000))):
+        elements = {own: usd(fact(val=value)), wide: usd(fact(val=41935))}
+        assert stated(read(elements), "capex") == [expected]
+
+
 def test_a_part_never_stands_for_the_whole_and_parts_are_not_added_up() -> None:
     elements = {
         "SalesRevenueGoodsNet": usd(fact(val=80)),

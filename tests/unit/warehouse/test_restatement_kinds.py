@@ -80,6 +80,14 @@ def test_a_second_vintage_says_why_it_differs(
     assert kinds(*stated) == [None, expected]
 
 
+def test_another_element_that_had_stated_the_value_before_is_a_restatement() -> None:
+    repeated = {"value": "8596", "element": OTHER}
+    assert kinds({"value": "8596"}, repeated, {"value": "6390", "element": OTHER}) == [
+        None,
+        "restatement",
+    ]
+
+
 STATED = st.fixed_dictionaries(
     {
         "value": st.sampled_from(["1", "-1", "2", "1000"]),
