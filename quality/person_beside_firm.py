@@ -76,7 +76,10 @@ def has_person_beside_firm(words: Sequence[Word], country: str | None) -> bool:
         ):
             return True
         if may_be_person(segment.words, country):
-            firm_inside = following.is_bracketed and following.words[-1].upper in LONG_FORM_WORDS
+            firm_inside = following.is_bracketed and (
+                following.words[-1].upper in LONG_FORM_WORDS
+                or _opens_inside(segments[index + 2 : index + 3])
+            )
             doubtful = following.after_loose_break or (following.is_bracketed and not firm_inside)
             # A given name decides; initials do where neither the break nor a profession, whose
             # firms bear initials, speaks against it.
@@ -86,6 +89,13 @@ def has_person_beside_firm(words: Sequence[Word], country: str | None) -> bool:
             if sure or not (of_partners or doubtful):
                 return True
     return False
+
+
+def _opens_inside(segments: Sequence[Segment]) -> bool:
+    """Return whether a bracket opens before the one before it closes: "(Acme (Pty) Ltd"."""
+    return any(
+        "(" in segment.words[0].gap and ")" not in segment.words[0].gap for segment in segments
+    )
 
 
 def is_personal_name(words: Sequence[Word], country: str | None) -> bool:

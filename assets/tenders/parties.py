@@ -243,7 +243,7 @@ class Parties:
 
     def _list(self, listed: list[tuple[OcdsOrganisation, WrittenParty | None, str]]) -> list[Party]:
         """Record the roles of listed parties; return those without a role."""
-        idle = []
+        idle: list[Party] = []
         for organisation, written, _ in listed:
             if written:
                 parties, roles = self._parties(written), self._roles_of(organisation)

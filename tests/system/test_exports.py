@@ -152,7 +152,12 @@ def test_ids_are_unique_and_rows_are_sorted(world: ExportedWorld, key: str) -> N
 
 AS_OF: dict[str, tuple[RecordTable, tuple[str, ...], str]] = {
     "af-fund-facts": (FUNDAMENTALS, (*FUNDAMENTALS.identity, "value_reported"), "TRUE"),
-    "af-macro-series": (MACRO_SERIES, (*MACRO_SERIES.identity, "value", "obs_status"), "TRUE"),
+    # Of a series that was given another base, the file has the new one: see test_rebasing.
+    "af-macro-series": (
+        MACRO_SERIES,
+        (*MACRO_SERIES.identity, "value", "obs_status"),
+        "base_period IS NULL",
+    ),
     "af-tender-releases": (
         TENDER_RELEASES,
         ("source", "ocid", "release_id", "tag", "release", "tender_value"),
@@ -181,7 +186,8 @@ def test_the_as_of_query_of_the_manifest_returns_the_rows_of_the_record(
     @settings(max_examples=25)
     def agree(as_of: date) -> None:
         filtered = sql_as_of.replace("{url}", world.path(key)).replace("{as_of}", str(as_of))
-        exported_rows = world.snapshot.read(f"SELECT {columns} FROM ({filtered}) ORDER BY ALL")
+        exported = f"SELECT {columns} FROM ({filtered}) WHERE {condition} ORDER BY ALL"
+        exported_rows = world.snapshot.read(exported)
         relation = world.record.relation(table.name)
         query = vintages_query(table, relation, as_of=as_of, load_seq=loads[table.name])
         if "service_id" in names:
