@@ -95,7 +95,7 @@ def test_every_issuer_is_reachable_by_every_identifier_it_has(mart: Mart) -> Non
         held = mart.build().query(statement, issuer)
         assert held, f"{issuer} has no identifier"
         for id_type, value in held:
-            rows = lookup(mart, id_type, value).rows.rows  # type: ignore[arg-type]
+            rows = lookup(mart, id_type, value).rows.rows
             found = [json.loads(row)["service_id"] for row in rows]
             # a number of one register may be another's in the next
             assert issuer in found if id_type == "registry" else found == [issuer], (id_type, value)
