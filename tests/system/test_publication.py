@@ -1,6 +1,7 @@
 """Publishing by the command: a failure, a kill or a loss leaves the current build as it was."""
 
 import json
+import re
 import signal
 from dataclasses import dataclass, field
 from datetime import date
@@ -212,7 +213,7 @@ def test_a_source_that_suddenly_shows_nothing_waits_for_a_person(story: Story) -
     status, _, err = story.steps["blocked"]
 
     assert status == 4
-    assert "records per fetch of listings fell from 18 to 0" in err
+    assert re.search(r"records per fetch of listings fell from \d+ to 0", err)
     assert 'sankofa publish --confirm-loss "why"' in err
     assert story.states["blocked"] == story.states["before"]
     assert story.answers_after["blocked"] == story.answers
@@ -237,7 +238,7 @@ def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:
     assert state.exported == state.pages == [story.first, version]
     assert not verify_export(settings_of(story.home).exports, version)
     why = json.loads(builds_at(settings_of(story.home).marts).metadata(version)[CONFIRMED])
-    assert why["why"] == WHY and "listings fell from 18 to 0" in why["losses"][0]
+    assert why["why"] == WHY and re.search(r"listings fell from \d+ to 0", why["losses"][0])
     assert story.answers_after["confirmed"] != story.answers
 
 
