@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from assets.filings.figures import Reading
+from assets.filings.figures import FIGURE, Reading
 from assets.filings.line_items import BY_ELEMENT
 
 # Lines whose elements cannot be negative in any normal year: the name of each says what flows or is
@@ -46,7 +46,8 @@ ONE_SIDED = frozenset(
 # Earnings per share, and the profits of which they are a share, the nearest first.
 _PER_SHARE = frozenset({"eps_basic", "eps_diluted"})
 _PROFITS = ("profit_attributable", "profit")
-_COLUMN = ("publication", "basis", "currency_reported", "period_start", "period_end")
+# A column of a statement: a period of a filing, on one basis and in one currency.
+_COLUMN = (*(name for name in FIGURE if name not in ("line_item", "unit")), "currency_reported")
 
 
 class Profits:
