@@ -1,0 +1,4 @@
+"""Steps of a publication: pure functions of files, made once and found again by their key.
+
+Start reading at ``files``.
+"""
