@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 from warehouse.errors import SankofaError
+from warehouse.machine import cores, usable_memory_mb
 
 # Nobody outside development should hash under this key: it is public.
 DEVELOPMENT_WITHHELD_KEY = "sankofa development"
+# The steps of a publication run in processes of this machine.
+LOCAL = "local"
 _PREFIX = "SANKOFA_"
 
 
@@ -115,6 +118,20 @@ def _choice(*choices: str) -> Kind:
     return Kind(parse, " or ".join(choices))
 
 
+# A master of Spark: a standalone one, or one that is started for us on this machine.
+_SPARK_MASTER = re.compile(
+    r"spark://[^\s,/]+:[0-9]+(,[^\s,/]+:[0-9]+)*|local\[([1-9][0-9]*|\*)\]"
+    r"|local-cluster\[ *[1-9][0-9]* *, *[1-9][0-9]* *, *[1-9][0-9]* *\]"
+)
+
+
+def _parse_compute(text: str) -> str:
+    compute = text.strip()
+    if compute != LOCAL and not _SPARK_MASTER.fullmatch(compute):
+        raise ValueError
+    return compute
+
+
 def _parse_url(text: str) -> str:
     if not text.strip().startswith(("http://", "https://")):
         raise ValueError
@@ -145,6 +162,11 @@ _CONTACT = Kind(
     lambda text: _parse_contact(text) if text else "", "an e-mail address or a web page"
 )
 _LIST = _list_of()
+_COMPUTE = Kind(
+    _parse_compute,
+    "local, or a master of Spark: spark://HOST:PORT, local[2] or local-cluster[2,1,1024] "
+    "(executors, cores and MB of each)",
+)
 _CIKS = Kind(
     _parse_ciks,
     "CIKs of up to ten digits: either all bare, for only these, or each once with + or -, for "
@@ -241,6 +263,37 @@ class Settings:
             _whole_number(1),
             "Number of builds to keep; requests can pin them.",
             "30",
+        ),
+    ]
+    compute: Annotated[
+        str,
+        Setting(
+            "SANKOFA_COMPUTE",
+            _COMPUTE,
+            "Where publications are computed: `local`, in processes of this machine, or on "
+            "[Spark](scaling.md): `spark://HOST:PORT`.",
+            LOCAL,
+        ),
+    ]
+    processes: Annotated[
+        int,
+        Setting(
+            "SANKOFA_PROCESSES",
+            _whole_number(1),
+            "Processes that compute and read documents at the same time.",
+            lambda _: str(cores()),
+            "one for each core",
+        ),
+    ]
+    memory_mb: Annotated[
+        int,
+        Setting(
+            "SANKOFA_MEMORY_MB",
+            _whole_number(256),
+            "Memory that DuckDB may use in all these processes together; beyond that it spills "
+            "to disk.",
+            lambda _: str(max(usable_memory_mb(), 256)),
+            "half of the machine's",
         ),
     ]
     tiers_file: Annotated[
