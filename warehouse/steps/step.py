@@ -1,0 +1,73 @@
+"""A step and its tasks: a function of files for one partition, and where its files go.
+
+A step function reads the Parquet files of a task's inputs and writes one Parquet file for each
+table into its folder. It must be a function of a module (or a ``partial`` of one), so that another
+process can run it, and must know no clock, no network and no other partition: its key says what it
+is made from.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from uuid import uuid4
+
+import duckdb
+
+from warehouse.compute.task import Task
+from warehouse.steps.files import step_key
+from warehouse.steps.store import seal
+
+# Reads the inputs of the task, writes into its folder; the connection is its own.
+StepFunction = Callable[[Task, duckdb.DuckDBPyConnection], None]
+
+
+@dataclass(frozen=True)
+class Input:
+    """Parquet files that a step reads, and a hash of their content, which is part of its key."""
+
+    paths: tuple[str, ...]
+    content: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step: ``version`` is made from its code, ``settings`` is all else that it depends on."""
+
+    name: str
+    version: str
+    function: StepFunction
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def key(self, partition: str, inputs: Mapping[str, Input]) -> str:
+        """Return the key of what the step makes of the inputs of a partition."""
+        contents = {name: given.content for name, given in inputs.items()}
+        return step_key(self.name, self.version, partition, contents, self.settings)
+
+    def task(self, partition: str, inputs: Mapping[str, Input], folder: Path) -> Task:
+        """Return the task that makes the files of a partition; they are in ``folder`` then."""
+        return Task(
+            f"{self.name}/{partition}",
+            f"{__name__}:{make_files.__name__}",
+            {name: given.paths for name, given in inputs.items()},
+            str(folder),
+            partition,
+            {**self.settings, "function": self.function},
+        )
+
+
+def make_files(task: Task, sql: duckdb.DuckDBPyConnection) -> None:
+    """Make the files under another name and move them into place; once done, do nothing.
+
+    Killed at any moment, it leaves either all files or a folder that nobody reads.
+    """
+    folder = Path(task.folder)
+    if folder.exists():
+        return
+    partial = folder.with_name(f"{folder.name}.{uuid4().hex[:8]}.partial")
+    partial.mkdir(parents=True)
+    try:
+        task.settings["function"](replace(task, folder=str(partial)), sql)
+        seal(partial, folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
