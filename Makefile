@@ -19,10 +19,11 @@ test: check
 test-fast: $(STAMP)
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not shared and not slow" tests/unit
 
-## check: style, types
+## check: style of Python and SQL, types
 check: $(STAMP)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/sqruff lint api assets mcp pipelines quality warehouse
 	@$(BIN)/mypy .
 
 ## bench: timings, as ratios within one run

@@ -1,8 +1,9 @@
 """Versions of code made from its content: other code, another version.
 
 The version of a piece of code is a hash over the syntax trees of its modules and of those they
-import from this repository. Comments, docstrings and formatting do not count. Which code a version
-covers is decided where it is used: see ``assets/parser_versions.py`` and ``pipelines``.
+import from this repository, and over the SQL files that they read (``sql_file(__name__, "…")``).
+Comments, docstrings and formatting do not count. Which code a version covers is decided where it
+is used: see ``assets/parser_versions.py`` and ``pipelines``.
 """
 
 import ast
@@ -11,6 +12,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
+
+from warehouse.sql_files import code_of
 
 # The folder that contains the packages.
 ROOT = Path(__file__).parents[1]
@@ -20,6 +24,14 @@ PACKAGES = ("warehouse", "quality", "assets")
 # These fields are empty, follow from the others, or differ between versions of Python.
 _IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment"})
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class _Module(NamedTuple):
+    """The hash of the code of a module, what it imports, and the SQL files that it reads."""
+
+    code: str
+    imports: tuple[tuple[str, tuple[str, ...]], ...]
+    sql_files: tuple[str, ...]
 
 
 def release() -> str:
@@ -41,7 +53,11 @@ def code_hash(
     """
     root, digest = root or ROOT, hashlib.sha256()
     for module in imported_modules(modules, tuple(within), tuple(without), root):
-        digest.update(f"{module} {_module(_path(root, module))[0]}\n".encode())
+        path = _path(root, module)
+        digest.update(f"{module} {_module(path).code}\n".encode())
+        for sql_name in _module(path).sql_files:
+            code = code_of(path.parent.joinpath("sql", f"{sql_name}.sql").read_text("utf-8"))
+            digest.update(f"{sql_name}.sql {hashlib.sha256(code.encode()).hexdigest()}\n".encode())
     for path in sorted(_all_files(files)):
         name = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -69,7 +85,7 @@ def imported_modules(
         if name in found or not _is_below(name, within) or _is_below(name, without):
             continue
         found.add(name)
-        for imported, members in _module(_path(root, name))[1]:
+        for imported, members in _module(_path(root, name)).imports:
             # ``from package import name``: the name may be a module or something within one.
             submodules = [f"{imported}.{member}" for member in members]
             unseen += [submodule for submodule in submodules if _is_module(root, submodule)]
@@ -90,17 +106,39 @@ def _is_module(root: Path, name: str) -> bool:
     return _path(root, name).is_file()
 
 
-def _module(path: Path) -> tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]:
-    """Return the hash of a module's code, and what it imports."""
+def _module(path: Path) -> _Module:
     status = path.stat()
     return _parsed(path, status.st_mtime_ns, status.st_size)
 
 
 @cache
-def _parsed(path: Path, _: int, __: int) -> tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]:
+def _parsed(path: Path, _: int, __: int) -> _Module:
     tree = ast.parse(path.read_bytes())
     text = "".join(_tokens(tree))
-    return hashlib.sha256(text.encode()).hexdigest(), tuple(_imports(tree))
+    code = hashlib.sha256(text.encode()).hexdigest()
+    return _Module(code, tuple(_imports(tree)), tuple(sorted(set(_sql_files(path, tree)))))
+
+
+def _sql_files(path: Path, tree: ast.Module) -> Iterator[str]:
+    """Yield the names of the SQL files that a module reads, as its calls write them out."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or _called(node) != "sql_file":
+            continue
+        match node.args:
+            case [ast.Name("__name__"), ast.Constant(str(name)), *_]:
+                yield name
+            case _:
+                raise ValueError(
+                    f'{path}, line {node.lineno}: write sql_file(__name__, "name", …), with the '
+                    "name as text; else the file would not count in the version of the code"
+                )
+
+
+def _called(node: ast.Call) -> str | None:
+    match node.func:
+        case ast.Name(name) | ast.Attribute(attr=name):
+            return name
+    return None
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, tuple[str, ...]]]:

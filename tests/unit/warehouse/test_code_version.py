@@ -111,3 +111,30 @@ def test_the_bytes_of_named_files_count_and_so_do_their_names(tree: Path) -> Non
 
 def test_the_formulas_belong_to_the_code_of_the_metrics() -> None:
     assert metrics.__name__ in imported_modules(["assets.metrics.derive"])
+
+
+WITH_SQL = 'from warehouse.sql_files import sql_file\n\nSQL = sql_file(__name__, "rates")\n'
+RATES = "-- Rates.\n--\n-- Inputs: a\n-- Outputs: b\n\n-- name: rates\nSELECT 'a  b' AS x FROM a;\n"
+
+
+def test_the_sql_files_that_a_module_reads_belong_to_its_code(tree: Path) -> None:
+    write(tree, "assets/numbers.py", WITH_SQL + NUMBERS)
+    write(tree, "assets/sql/rates.sql", RATES)
+    write(tree, "assets/sql/other.sql", RATES)
+    before = of(tree)
+    write(tree, "assets/sql/other.sql", RATES.replace("FROM a", "FROM c"))
+    # Comments and layout do not count.
+    write(tree, "assets/sql/rates.sql", RATES.replace("Rates.", "Every rate.") + "\n\n")
+    write(tree, "assets/sql/rates.sql", RATES.replace(" FROM a", "\n    FROM a"))
+    assert of(tree) == before
+    # A statement does, and so does a space in a text.
+    write(tree, "assets/sql/rates.sql", RATES.replace("FROM a", "FROM c"))
+    changed = of(tree)
+    write(tree, "assets/sql/rates.sql", RATES.replace("a  b", "a b"))
+    assert len({before, changed, of(tree)}) == 3
+
+
+def test_an_sql_file_whose_name_is_not_written_out_is_refused(tree: Path) -> None:
+    write(tree, "assets/numbers.py", WITH_SQL.replace('"rates"', "NAME") + NUMBERS)
+    with pytest.raises(ValueError, match=r"numbers.py, line 3: write sql_file"):
+        of(tree)
