@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import pyarrow as pa
 from pydantic import Field
 
-from assets.entities.derive import party_match_counts, same_as_counts
 from assets.ingest.assets import FRESHNESS_POLICY, table_key
 from assets.ingest.metadata import column_metadata
 from assets.ingest.resources import IngestResource
@@ -221,15 +219,8 @@ def _metadata_by_asset(publication: Publication) -> Mapping[str, dict[str, Any]]
     """Return the metadata of each derived asset; empty if nothing changed."""
     if publication.report is None or publication.manifest is None:
         return {}
-    derived = publication.derived
     return {
-        "same_as": same_as_counts(derived["same_as"]),
-        "party_matches": party_match_counts(derived["party_matches"]),
-        "metrics": {
-            "values": len(derived["metrics"]),
-            **_counted(derived["metrics_absent"], "reason"),
-        },
-        "signals": {"rows": len(derived["signals"]), **_counted(derived["signals"], "signal_key")},
+        **publication.derived,
         "quality": dict(Counter(row.status for row in publication.report.measurements)),
         "exports": {
             "files": len(publication.manifest.artifacts),
@@ -237,7 +228,3 @@ def _metadata_by_asset(publication: Publication) -> Mapping[str, dict[str, Any]]
             "left out": len(publication.manifest.failed),
         },
     }
-
-
-def _counted(rows: pa.Table, column: str) -> dict[str, int]:
-    return dict(Counter(rows[column].to_pylist()).most_common())

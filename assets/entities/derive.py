@@ -4,15 +4,14 @@ This is a part of publishing, not a step before it: the rows follow from exactly
 build, which only the publisher knows, and a build that fails leaves nothing behind.
 """
 
-from collections import Counter
 from contextlib import closing
 
 import duckdb
-import pyarrow as pa
 
 from assets.entities.joined_ids import same_as_table
 from assets.entities.resolve_parties import PARTY_COLUMNS, resolve_parties
 from warehouse.code_version import code_version
+from warehouse.mart.partitions import REGISTERS, TENDERS
 from warehouse.mart.snapshot import Derivation, DerivedTables, Snapshot
 
 # Only what the rules read: the tables have millions of rows.
@@ -80,34 +79,21 @@ def _registers(snapshot: Snapshot, *rows: str) -> duckdb.DuckDBPyConnection:
 
 def joins() -> Derivation:
     """Return the derivation of ``same_as``, under the version of this code."""
-    return Derivation(code_version("joins", "assets.entities.derive"), same_as)
+    return Derivation(
+        code_version("joins", "assets.entities.derive"),
+        same_as,
+        makes=("same_as",),
+        subject=REGISTERS,
+        reads=("entities", "identifiers"),
+    )
 
 
 def derivation() -> Derivation:
     """Return the derivation of ``party_matches``, under the version of this code."""
-    return Derivation(code_version("entities", "assets.entities.derive"), party_matches)
-
-
-def same_as_counts(same_as: pa.Table) -> dict[str, int]:
-    """Count the ids that point to another, by evidence."""
-    return {"ids": len(same_as), **_value_counts(same_as["match_method"])}
-
-
-def party_match_counts(matches: pa.Table) -> dict[str, int | float | None]:
-    """Count the parties, how many are resolved and how, and why the others are not.
-
-    The rate is null if there is no party to resolve.
-    """
-    resolved = len(matches) - matches["service_id"].null_count
-    return {
-        "parties": len(matches),
-        "resolved": resolved,
-        "resolution rate": round(resolved / len(matches), 4) if len(matches) else None,
-        **_value_counts(matches["match_method"]),
-        **_value_counts(matches["reason"]),
-    }
-
-
-def _value_counts(column: pa.ChunkedArray) -> dict[str, int]:
-    counts = column.drop_null().value_counts().to_pylist()
-    return dict(Counter({count["values"]: count["counts"] for count in counts}).most_common())
+    return Derivation(
+        code_version("entities", "assets.entities.derive"),
+        party_matches,
+        makes=("party_matches",),
+        subject=TENDERS,
+        reads=("tender_parties", "entities", "identifiers", "same_as"),
+    )

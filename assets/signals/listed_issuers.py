@@ -11,6 +11,22 @@ _UNITS = (
     "CAST(replace(CAST(CAST(value_reported AS DECIMAL(38, 4)) AS VARCHAR), '.', '') AS HUGEINT)"
 )
 _KEYS = "country_no, month_no, dimension_value, currency"
+# What this panel reads of registers and figures, for each partition of tenders: the tickers of its
+# suppliers, and the revenue of those that have one. Nothing else changes a signal.
+_TICKERS = """
+SELECT DISTINCT partition, service_id, id_type, latest
+FROM party_matches JOIN tender_partitions USING (source) JOIN identifiers USING (service_id)
+WHERE id_type = 'ticker' AND latest
+""".strip()
+EXTRACTS = {
+    "identifiers": _TICKERS,
+    "fundamentals": f"""
+SELECT DISTINCT partition, service_id, line_item, unit, currency_reported, period_start, period_end,
+    basis, available_at, superseded_at, vintage, publication, withdrawn, value_reported
+FROM fundamentals JOIN ({_TICKERS}) USING (service_id)
+WHERE line_item = 'revenue'
+""".strip(),
+}
 
 
 def add_award_intensity(sql: duckdb.DuckDBPyConnection) -> None:

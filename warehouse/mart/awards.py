@@ -119,7 +119,7 @@ WHERE NOT withdrawn AND contains(release, '"awards"')
 
 def add_tender_facts(snapshot: Snapshot) -> None:
     """Add the vintages of tender values and of awards to a snapshot, unless they are there."""
-    if snapshot.path(TENDER_VINTAGES_TABLE).exists():
+    if snapshot.paths(TENDER_VINTAGES_TABLE):
         for name in (STATEMENTS, VINTAGES, TENDER_VINTAGES_TABLE):
             snapshot.create_view(name)
         return
@@ -128,9 +128,9 @@ def add_tender_facts(snapshot: Snapshot) -> None:
         for batch in sql.sql(_RELEASES_WITH_AWARDS).to_arrow_reader(_BATCH):
             writer.write_table(_statements(batch))
     snapshot.create_view(STATEMENTS)
-    snapshot.write(VINTAGES, AWARD_VINTAGES)
+    snapshot.write(VINTAGES, AWARD_VINTAGES, ("fact_id", "vintage"))
     # Last: this file says that all are complete.
-    snapshot.write(TENDER_VINTAGES_TABLE, TENDER_VINTAGES)
+    snapshot.write(TENDER_VINTAGES_TABLE, TENDER_VINTAGES, ("fact_id", "vintage"))
 
 
 def _statements(releases: pa.RecordBatch) -> pa.Table:

@@ -65,10 +65,8 @@ def use_canonical_ids(snapshot: Snapshot) -> None:
 
     Call it when no more rows will be left out. Figures that were copied before are copied again.
     """
-    if not snapshot.sql.execute("FROM same_as LIMIT 1").fetchall():
+    if not show_canonical_registers(snapshot):
         return
-    for table in (ENTITIES, IDENTIFIERS):
-        _rewrite_view(snapshot, table.name)
     rows = snapshot.remaining(FUNDAMENTALS)
     identity = ", ".join(name for name in FUNDAMENTALS.identity if name != "service_id")
     statement = _MERGED_FIGURES.replace("{rows}", rows).replace("{identity}", identity)
@@ -77,13 +75,22 @@ def use_canonical_ids(snapshot: Snapshot) -> None:
     snapshot.rewrite_rows(FUNDAMENTALS, _REWRITTEN.replace("{row_id}", row_id))
 
 
+def show_canonical_registers(snapshot: Snapshot) -> bool:
+    """Show registers under canonical ids, if the snapshot has them; return whether ids differ."""
+    if not snapshot.sql.execute("FROM same_as LIMIT 1").fetchall():
+        return False
+    for table in (ENTITIES, IDENTIFIERS):
+        if snapshot.paths(table.name):
+            _rewrite_view(snapshot, table.name)
+    return True
+
+
 def _rewrite_view(snapshot: Snapshot, name: str) -> None:
     """Show a table under canonical ids; ``alias`` is the id under which a row was stored."""
-    path = str(snapshot.path(name)).replace("'", "''")
     snapshot.sql.execute(f"""
 CREATE OR REPLACE VIEW {name} AS
 SELECT stored.* REPLACE ({_CANONICAL}),
     canonical.service_id AS alias, canonical.match_method
-FROM read_parquet('{path}') AS stored
+FROM {snapshot.relation(name)} AS stored
 {_JOINED}
 """)

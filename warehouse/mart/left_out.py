@@ -5,7 +5,8 @@ reading back, renumber the vintages and end other intervals, so that nothing is 
 stored rows are filtered, and the vintages are computed from what remains.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -20,6 +21,8 @@ _SAME_ROW = " AND ".join(f"gone.{name} = stored.{name}" for name in STORED_ROW)
 _ROWS = "left_out_rows"
 # Rows that stay without what identifies a withheld party; they are counted like the others.
 REPLACED = "replaced_rows"
+# Both lists, as they are called.
+LISTED = (_ROWS, REPLACED)
 _COLUMNS = ("rule", "source", "source_ref", "row_id", "figure", *STORED_ROW)
 
 # As they are called in a snapshot. row_id leaves out the content: a corrected reading of a
@@ -106,6 +109,19 @@ def _count(sql: duckdb.DuckDBPyConnection, table: RecordTable) -> int:
 def listed_rows(sql: duckdb.DuckDBPyConnection) -> pa.Table:
     """Return every row that is left out, or stays without the name of a withheld party."""
     return sql.sql(f"FROM {_ROWS} UNION ALL FROM {REPLACED}").to_arrow_table()
+
+
+def write_listed(sql: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Write what is listed of a partition, as files that ``read_listed`` reads."""
+    for name in LISTED:
+        path = sql_text(str(folder / f"{name}.parquet"))
+        sql.execute(f"COPY (FROM {name} ORDER BY ALL) TO {path} (FORMAT parquet)")
+
+
+def read_listed(sql: duckdb.DuckDBPyConnection, name: str, paths: Iterable[str]) -> None:
+    """Add what was listed of partitions to a list of ``LISTED``."""
+    if files := ", ".join(map(sql_text, paths)):
+        sql.execute(f"INSERT INTO {name} BY NAME FROM read_parquet([{files}])")
 
 
 def summary(sql: duckdb.DuckDBPyConnection, stored: Callable[[str], str]) -> pa.Table:

@@ -5,7 +5,8 @@ every publication states it (``statements``); derived tables are added beside th
 The audit, the mart and the exports all read the snapshot, so that they always see the same rows.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -29,7 +30,7 @@ from warehouse.mart.rebasing import with_rebasings
 from warehouse.mart.restatement_kinds import with_restatement_kinds
 from warehouse.record.as_of import standing_rows, statements_query, vintages_query
 from warehouse.record.rules import rules_of
-from warehouse.record.store import Record
+from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
     FUNDAMENTALS,
@@ -39,6 +40,7 @@ from warehouse.record.tables import (
     arrow_schema,
     record_schema,
 )
+from warehouse.steps.files import BuildFile
 from warehouse.tables import DERIVED
 
 # Rows in a row group: the unit that a reader of a Parquet file skips or reads.
@@ -50,10 +52,16 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
     "tender_releases": ("country", "released_on", "ocid", "release_id", "vintage", "row_id"),
     "macro_series": ("series", "country_iso3", "frequency", "period_end", "vintage", "row_id"),
     "macro_annual": ("indicator", "country_iso3", "period_end", "vintage", "row_id"),
+    # Read by no file in this order; but the same rows must be the same bytes.
+    "tender_parties": ("figure", "figure_check", "vintage"),
+    "entities": ("figure", "figure_check", "vintage"),
+    "identifiers": ("figure", "figure_check", "vintage"),
+    "statements": ("service_id", "figure", "figure_check", "publication", "provenance_id"),
 }
 _ORDERED_BY = "ordered_by"
 # What a publication states of a figure: the same in every row are the columns of its vintages.
 STATEMENTS = "statements"
+SAME_AS = "same_as"
 _STATEMENT_COLUMNS = (
     *("service_id", "figure", "figure_check", "publication", "available_at", "withdrawn"),
     *("value_reported", "element", "measuring_unit_date", "conflicts_with", "source_ref"),
@@ -66,22 +74,26 @@ class Snapshot:
     """A folder of Parquet tables and a DuckDB connection in which each is a view.
 
     ``loads`` is the last load of each record table that belongs to the ``data_version``; rows
-    loaded later are not in the snapshot.
+    loaded later are not in the snapshot. A table may also consist of files elsewhere, one for each
+    partition (``show``); ``files`` are those that were shown of a build's partitions.
     """
 
     folder: Path
     record: Record
     loads: Mapping[str, int]
     data_version: str
+    connection: duckdb.DuckDBPyConnection | None = None
+    files: tuple[BuildFile, ...] = ()
     sql: duckdb.DuckDBPyConnection = field(init=False)
     _replaced: dict[RecordTable, str] = field(init=False, default_factory=dict)
     _rewritten: dict[RecordTable, str] = field(init=False, default_factory=dict)
+    _shown: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         # Inside the snapshot, so that what a killed publisher spilled is deleted with the rest.
         spill = str(self.folder / "spill")
-        self.sql = duckdb.connect(config={"temp_directory": spill})
+        self.sql = self.connection or duckdb.connect(config={"temp_directory": spill})
         self.sql.execute("SET GLOBAL TimeZone = 'UTC'")
         version = self.data_version.replace("'", "''")
         # For the SQL in ``tables.py``, which is written before there is a data_version.
@@ -92,11 +104,38 @@ class Snapshot:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.sql.close()
+        if self.connection is None:
+            self.sql.close()
 
     def path(self, name: str) -> Path:
-        """Return the file of a table."""
+        """Return the file of a table that was written here."""
         return self.folder / f"{name}.parquet"
+
+    def paths(self, name: str) -> tuple[str, ...]:
+        """Return the files of a table: its own, or those that are shown; none if it is missing."""
+        if name in self._shown:
+            return self._shown[name]
+        return (str(self.path(name)),) if self.path(name).exists() else ()
+
+    def show(self, name: str, paths: Iterable[str]) -> None:
+        """Show Parquet files as a table; there must be one at least."""
+        self._shown[name] = tuple(paths)
+        self.create_view(name)
+
+    def content(self, name: str) -> str:
+        """Return a hash of the files of a table, in the order of their partitions."""
+        hashes = [file.sha256 for file in self.files if file.table == name]
+        if name not in self._shown:
+            hashes = [_sha256(path) for path in self.paths(name)]
+        # Their rows are shown under the ids of same_as.
+        if name in (ENTITIES.name, IDENTIFIERS.name):
+            hashes.append(self.content(SAME_AS))
+        return hashlib.sha256(" ".join(hashes).encode()).hexdigest()
+
+    def relation(self, name: str) -> str:
+        """Return the SQL relation of the files of a table."""
+        paths = self._shown.get(name, (str(self.path(name)),))
+        return f"read_parquet([{', '.join(map(sql_text, paths))}])"
 
     def copy_record(self, tables: Sequence[RecordTable] = RECORD_TABLES) -> None:
         """Write every vintage of the given record tables, and the statements of fundamentals."""
@@ -106,7 +145,7 @@ class Snapshot:
             vintages = all_vintages(table, rows, self.loads[table.name], is_rewritten)
             if table == FUNDAMENTALS:
                 statements = all_statements(rows, self.loads[table.name])
-                self.write(STATEMENTS, statements, ("service_id",))
+                self.write(STATEMENTS, statements, ORDERS[STATEMENTS])
                 vintages = with_restatement_kinds(vintages, STATEMENTS)
             self.write(table.name, vintages, ORDERS.get(table.name, ()))
 
@@ -122,11 +161,18 @@ class Snapshot:
         loaded = f"load_seq <= {int(self.loads[table.name])}"
         stored = f"(SELECT * FROM {relation} WHERE {loaded})"
         # What was retracted neither fails a rule nor is withheld: it does not count at all.
-        if self.record.query(f"SELECT 1 FROM {relation} WHERE retracted LIMIT 1").num_rows:
+        if self._rows(f"SELECT 1 FROM {relation} WHERE retracted LIMIT 1"):
             names = record_schema(table).names
             stored = f"({standing_rows(relation, names, loaded)})"
         replaced = self._replaced.get(table)
         return stored if replaced is None else replaced.replace("{stored}", stored)
+
+    def _rows(self, statement: str) -> list[tuple[object, ...]]:
+        cursor = self.sql.cursor()
+        try:
+            return cursor.execute(statement).fetchall()
+        finally:
+            cursor.close()
 
     def replace_rows(self, table: RecordTable, relation: str) -> None:
         """Read the stored rows of a table through a relation over ``{stored}``.
@@ -160,9 +206,9 @@ class Snapshot:
         if self.path(table.name).exists():
             self.copy_record([table])
 
-    def apply_rules(self) -> None:
+    def apply_rules(self, tables: Sequence[RecordTable] = RECORD_TABLES) -> None:
         """Leave out every stored row that fails a rule of the rule book."""
-        for table in RECORD_TABLES:
+        for table in tables:
             rules = [rule for rule in rules_of(table) if "snapshot" in rule.stages]
             self.leave_out(table, {rule.words: rule.fails for rule in rules})
 
@@ -185,11 +231,15 @@ class Snapshot:
             f"ROW_GROUP_SIZE {GROUP}, "
             f"KV_METADATA {{{_ORDERED_BY}: '{columns}'}})"
         )
+        self._shown.pop(name, None)
         self.create_view(name)
 
     def order(self, name: str) -> tuple[str, ...]:
         """Return the columns by which a table is sorted; none if its file does not say."""
-        metadata = pq.read_metadata(self.path(name)).metadata or {}
+        paths = self.paths(name)
+        if len(paths) != 1:
+            return ()
+        metadata = pq.read_metadata(paths[0]).metadata or {}
         columns = metadata.get(_ORDERED_BY.encode(), b"").decode()
         return tuple(columns.split(", ")) if columns else ()
 
@@ -201,6 +251,7 @@ class Snapshot:
             pq.write_table(
                 cast_to_schema(name, DERIVED[name], rows), self.path(name), row_group_size=GROUP
             )
+            self._shown.pop(name, None)
             self.create_view(name)
 
     def read(self, statement: str) -> pa.Table:
@@ -212,14 +263,18 @@ class Snapshot:
             cursor.close()
 
     def create_view(self, name: str) -> None:
-        """Make the file of a table readable by its name."""
-        path = str(self.path(name)).replace("'", "''")
+        """Make the files of a table readable by its name."""
         # Registers gain these once ids are canonical; see ``canonical_ids``.
         joined = name in (ENTITIES.name, IDENTIFIERS.name)
         more = ", NULL::VARCHAR AS alias, NULL::VARCHAR AS match_method" if joined else ""
         self.sql.execute(
-            f"CREATE OR REPLACE VIEW {name} AS SELECT *{more} FROM read_parquet('{path}')"
+            f"CREATE OR REPLACE VIEW {name} AS SELECT *{more} FROM {self.relation(name)}"
         )
+
+
+def _sha256(path: str) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def all_vintages(
@@ -269,10 +324,12 @@ class RowCheck:
     """A check that leaves rows out of a snapshot before anything is derived from it.
 
     ``version`` is made from its content: a stricter check publishes an unchanged record anew.
+    ``tables`` are those of which it leaves rows out. It sees one partition at a time.
     """
 
     version: str
     leave_out: Callable[[Snapshot], None]
+    tables: Sequence[RecordTable] = RECORD_TABLES
 
 
 # Derived tables by name; ``warehouse.tables.DERIVED`` declares which there are and their rows.
@@ -283,8 +340,16 @@ DerivedTables = Mapping[str, pa.Table]
 class Derivation:
     """A function that computes derived tables from a snapshot.
 
-    Changing ``version`` forces a rebuild of an unchanged record.
+    Changing ``version`` forces a rebuild of an unchanged record. With a ``subject`` it is computed
+    for each of its partitions by itself, and must be a function of a module; without one, from the
+    whole snapshot, every time. ``reads`` are the tables it reads: those of its subject by
+    partition, those of registers whole. ``extracts`` are tables of which it reads only some rows:
+    the SQL of these rows, over the whole snapshot, with the ``partition`` that reads them.
     """
 
     version: str
     derive: Callable[[Snapshot], DerivedTables]
+    makes: tuple[str, ...] = ()
+    subject: str | None = None
+    reads: tuple[str, ...] = ()
+    extracts: Mapping[str, str] = field(default_factory=dict)

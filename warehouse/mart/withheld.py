@@ -48,24 +48,65 @@ WITHHELD_RULES: Mapping[WithheldBy, str] = {
     "process": "withheld by the operator: its contracting process",
     "service_id": "withheld by the operator: its organisation",
 }
+_IS_WITHHELD_PARTY = (
+    "name IN (SELECT name FROM withheld_names) OR name IS NOT NULL "
+    "AND (source, party_key) IN (SELECT (source, party_key) FROM withheld_keys)"
+)
 WITHHELD_PARTIES = "withheld by the operator: the party, whose name is removed"
 
 
 def withhold_rows(snapshot: Snapshot, secret: bytes) -> None:
     """Leave out of a snapshot what the tombstones withhold; call it before the record is copied."""
+    apply_withheld(snapshot, find_withheld(snapshot, secret))
+
+
+# What is withheld, as tables of texts: ``subjects`` as the tombstones have them, and what they name
+# in the whole record. They contain the names of people: they must not outlast a publication.
+WithheldTables = Mapping[str, pa.Table]
+
+
+def find_withheld(snapshot: Snapshot, secret: bytes) -> WithheldTables:
+    """Return what the tombstones withhold of all stored rows; nothing if there are none."""
     entries = withheld_now(snapshot.record)
     if not entries:
-        return
+        return {}
     check_secret(entries, secret)
     subjects: dict[WithheldBy, list[str]] = {}
     for entry in entries:
         subjects.setdefault(entry.by, []).append(entry.subject)
     _create_names(snapshot, secret, subjects)
     _create_organisations(snapshot, subjects)
+    _create_party_keys(snapshot, secret)
+    given = [(by, subject) for by in sorted(subjects) for subject in sorted(subjects[by])]
+    columns = {"by": [by for by, _ in given], "subject": [subject for _, subject in given]}
+    return {
+        "withheld_subjects": _texts(columns),
+        **{name: snapshot.read(f"FROM {name} ORDER BY ALL") for name in _FOUND},
+    }
+
+
+# The tables that ``find_withheld`` returns beside the subjects.
+_FOUND = (
+    *("withheld_names", "withheld_keys", "withheld_organisations"),
+    *("withheld_party_keys", "redacted_names"),
+)
+
+
+def apply_withheld(snapshot: Snapshot, withheld: WithheldTables) -> None:
+    """Leave out of a snapshot what is withheld of the whole record."""
+    if not withheld:
+        return
+    for name in _FOUND:
+        snapshot.sql.register("withheld_rows", withheld[name])
+        snapshot.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM withheld_rows")
+        snapshot.sql.unregister("withheld_rows")
+    subjects: dict[WithheldBy, list[str]] = {}
+    for row in withheld["withheld_subjects"].to_pylist():
+        subjects.setdefault(row["by"], []).append(row["subject"])
     for table, rules in _rules(snapshot, subjects).items():
         snapshot.leave_out(table, rules)
     if any(_rows(snapshot, f"FROM {name} LIMIT 1") for name in ("withheld_names", "withheld_keys")):
-        _replace_parties(snapshot, secret)
+        _replace_parties(snapshot)
 
 
 def _rows(snapshot: Snapshot, statement: str) -> list[tuple[Any, ...]]:
@@ -73,12 +114,15 @@ def _rows(snapshot: Snapshot, statement: str) -> list[tuple[Any, ...]]:
         return cursor.execute(statement).fetchall()
 
 
-def _create(snapshot: Snapshot, name: str, columns: Mapping[str, Iterable[object]]) -> None:
-    """Create a table of texts; it lasts as long as the snapshot is open."""
-    rows = pa.table(
+def _texts(columns: Mapping[str, Iterable[object]]) -> pa.Table:
+    return pa.table(
         {column: pa.array(list(values), pa.string()) for column, values in columns.items()}
     )
-    snapshot.sql.register("withheld_rows", rows)
+
+
+def _create(snapshot: Snapshot, name: str, columns: Mapping[str, Iterable[object]]) -> None:
+    """Create a table of texts; it lasts as long as the snapshot is open."""
+    snapshot.sql.register("withheld_rows", _texts(columns))
     snapshot.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM withheld_rows")
     snapshot.sql.unregister("withheld_rows")
 
@@ -120,6 +164,20 @@ def _create_organisations(snapshot: Snapshot, subjects: Mapping[WithheldBy, Sequ
     )
     ids = {*subjects.get("service_id", ()), *(service_id for (service_id,) in bearing)}
     _create(snapshot, "withheld_organisations", {"service_id": sorted(ids)})
+
+
+def _create_party_keys(snapshot: Snapshot, secret: bytes) -> None:
+    """Create the hashes of withheld parties' keys, and every name under which one is known."""
+    parties = f"FROM {snapshot.stored(TENDER_PARTIES)} WHERE {_IS_WITHHELD_PARTY}"
+    keys = _rows(snapshot, f"SELECT DISTINCT source, party_key {parties}")
+    hashed = {
+        "source": [source for source, _ in keys],
+        "party_key": [key for _, key in keys],
+        "hashed": [withheld_party_key(secret, *pair) for pair in keys],
+    }
+    _create(snapshot, "withheld_party_keys", hashed)
+    named = f"SELECT name {parties} UNION SELECT name FROM withheld_names"
+    _create(snapshot, "redacted_names", {"name": [name for (name,) in _rows(snapshot, named)]})
 
 
 def _rules(
@@ -170,23 +228,14 @@ def _withhold_parties_of_rows(snapshot: Snapshot, rules: dict[RecordTable, dict[
     rules[TENDER_PARTIES][rule] = f"{of_party} OR {of_release}" if of_party else of_release
 
 
-def _replace_parties(snapshot: Snapshot, secret: bytes) -> None:
+def _replace_parties(snapshot: Snapshot) -> None:
     """Take the names of withheld parties out of the tables that have them."""
     snapshot.sql.execute(f"""
 CREATE OR REPLACE TABLE withheld_parties AS
 SELECT figure, {", ".join(STORED_ROW)}, {", ".join(_OF_RELEASE)}, party_key, name, source_ref,
     {ROW_IDS}
-FROM {snapshot.stored(TENDER_PARTIES)}
-WHERE name IN (SELECT name FROM withheld_names)
-   OR name IS NOT NULL AND (source, party_key) IN (SELECT (source, party_key) FROM withheld_keys)
+FROM {snapshot.stored(TENDER_PARTIES)} WHERE {_IS_WITHHELD_PARTY}
 """)
-    keys = _rows(snapshot, "SELECT DISTINCT source, party_key FROM withheld_parties")
-    hashed = {
-        "source": [source for source, _ in keys],
-        "party_key": [key for _, key in keys],
-        "hashed": [withheld_party_key(secret, *pair) for pair in keys],
-    }
-    _create(snapshot, "withheld_party_keys", hashed)
     snapshot.sql.execute(f"""
 INSERT INTO {REPLACED} BY NAME
 SELECT {sql_text(TENDER_PARTIES.name)} AS table_name, {sql_text(WITHHELD_PARTIES)} AS rule,
@@ -202,8 +251,7 @@ FROM withheld_parties
 def _write_releases(snapshot: Snapshot) -> Path:
     """Write every release that names a withheld party, without the name."""
     path = snapshot.folder / "withheld_releases.parquet"
-    named = "SELECT name FROM withheld_parties UNION SELECT name FROM withheld_names"
-    names = [name for (name,) in _rows(snapshot, named)]
+    names = [name for (name,) in _rows(snapshot, "SELECT name FROM redacted_names")]
     redaction = Redaction(names)
     candidates = _CANDIDATES.format(
         stored=snapshot.stored(TENDER_RELEASES), may_mention=may_mention(names)

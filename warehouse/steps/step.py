@@ -24,7 +24,10 @@ StepFunction = Callable[[Task, duckdb.DuckDBPyConnection], None]
 
 @dataclass(frozen=True)
 class Input:
-    """Parquet files that a step reads, and a hash of their content, which is part of its key."""
+    """Parquet files that a step reads, and a hash of their content, which is part of its key.
+
+    A path may have ``*`` as the name of the file: all files of that folder.
+    """
 
     paths: tuple[str, ...]
     content: str
@@ -49,11 +52,21 @@ class Step:
         return Task(
             f"{self.name}/{partition}",
             f"{__name__}:{make_files.__name__}",
-            {name: given.paths for name, given in inputs.items()},
+            {name: _expanded(given.paths) for name, given in inputs.items()},
             str(folder),
             partition,
             {**self.settings, "function": self.function},
         )
+
+
+def _expanded(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(
+        file
+        for path in map(Path, paths)
+        for file in (
+            sorted(map(str, path.parent.glob(path.name))) if "*" in path.name else [str(path)]
+        )
+    )
 
 
 def make_files(task: Task, sql: duckdb.DuckDBPyConnection) -> None:

@@ -1,0 +1,319 @@
+"""The nodes of a publication, from the record to the tables of a snapshot.
+
+Each node runs one step for every partition of its subject and hands over the list of its files,
+``work/<data_version>/<node>.json``. A node that has its list is done. Nothing here can be read by
+anyone else: only the switch at the end of a publication makes a build of it.
+
+``record ▶ registers ▶ same_as ▶ figures, tenders, macro ▶ the derivations in their order``
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+
+import msgspec
+import pyarrow.parquet as pq
+
+from warehouse.code_version import code_version
+from warehouse.compute.task import Compute
+from warehouse.mart.canonical_ids import show_canonical_registers
+from warehouse.mart.left_out import LISTED, read_listed
+from warehouse.mart.partitions import (
+    ISSUERS,
+    MACRO,
+    REGISTERS,
+    SUBJECTS,
+    TENDERS,
+    WHOLE,
+    Partitions,
+    Split,
+)
+from warehouse.mart.snapshot import SAME_AS, Derivation, RowCheck, Snapshot
+from warehouse.mart.snapshot_steps import (
+    STORED,
+    copy_rows,
+    derive_tables,
+    make_tender_facts,
+)
+from warehouse.mart.sqlite_builds import move_into_place
+from warehouse.mart.withheld import find_withheld
+from warehouse.record.rules import rules_version
+from warehouse.record.store import Record
+from warehouse.record.tables import ENTITIES, IDENTIFIERS, arrow_schema
+from warehouse.steps.files import BuildFile
+from warehouse.steps.run import run_step
+from warehouse.steps.step import Input, Step
+from warehouse.steps.store import StepStore
+from warehouse.tables import DERIVED
+
+PARTY_MATCHES, TENDER_FACTS = "party_matches", "tender_facts"
+STEPS = "steps"
+_decode = msgspec.json.Decoder(list[BuildFile]).decode
+# Nodes that copy the record, with the subject of each.
+FIGURES = "figures"
+COPIES = {REGISTERS: REGISTERS, FIGURES: ISSUERS, TENDERS: TENDERS, MACRO: MACRO}
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What a publication was begun with: the loads that belong to it, and what decides the rest."""
+
+    data_version: str
+    loads: dict[str, int]
+    before: str | None
+    buckets: int
+    made_from: str = ""
+
+
+@dataclass
+class Nodes:
+    """The nodes of one publication; each can be run by itself once those before it are done."""
+
+    record: Record
+    work: Path
+    plan: Plan
+    compute: Compute
+    checks: Sequence[RowCheck] = ()
+    joins: Derivation | None = None
+    derivations: Sequence[Derivation] = ()
+    secret: bytes = b""
+    _lists: dict[str, list[BuildFile]] = field(init=False, default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of this publication."""
+        return self.work / self.plan.data_version
+
+    @cached_property
+    def store(self) -> StepStore:
+        """The files of all steps."""
+        return StepStore(self.work / STEPS)
+
+    @property
+    def partitioned(self) -> list[Derivation]:
+        """The derivations that are computed for each partition by itself."""
+        return [each for each in self.derivations if each.subject is not None]
+
+    def names(self) -> list[str]:
+        """Return the names of all nodes, in an order in which they can be run."""
+        names = [REGISTERS, SAME_AS, FIGURES, TENDERS, MACRO]
+        for derivation in self.partitioned:
+            names.append(derivation.makes[0])
+            if PARTY_MATCHES in derivation.makes:
+                names.append(TENDER_FACTS)
+        return names
+
+    def run(self, name: str) -> list[BuildFile]:
+        """Run a node, unless it is done; return its files."""
+        if name not in self._lists:
+            path = self.folder / f"{name}.json"
+            if not path.exists():
+                self.folder.mkdir(parents=True, exist_ok=True)
+                files = self._make(name)
+                partial_file = path.with_suffix(".partial")
+                partial_file.write_bytes(msgspec.json.encode(files))
+                move_into_place(partial_file, path)
+            self._lists[name] = _decode(path.read_bytes())
+        return self._lists[name]
+
+    def run_all(self) -> list[BuildFile]:
+        """Run every node that is not done; return all files."""
+        return [file for name in self.names() for file in self.run(name)]
+
+    def _make(self, name: str) -> list[BuildFile]:
+        if name in COPIES:
+            return self._copy(name, COPIES[name])
+        if name == SAME_AS:
+            return self._join()
+        if name == TENDER_FACTS:
+            inputs = ("tender_releases", "tender_parties", PARTY_MATCHES)
+            step = Step(TENDER_FACTS, _code("tender facts"), make_tender_facts)
+            return self._run(step, TENDERS, inputs)
+        derivation = next(each for each in self.partitioned if each.makes[0] == name)
+        return self._derive(name, derivation)
+
+    # -- the record ------------------------------------------------------------------------------
+
+    def _copy(self, name: str, subject: str) -> list[BuildFile]:
+        """Copy the stored rows of a subject, by partition."""
+        tables = SUBJECTS[subject]
+        checks = tuple(each for each in self.checks if {*each.tables} & {*tables})
+        version = " ".join(
+            [_code("snapshot"), rules_version(), *(check.version for check in checks)]
+        )
+        function = partial(copy_rows, tables=tables, checks=checks)
+        with self._partitions() as partitions:
+            splits = {f"{STORED}{table.name}": partitions.stored(table) for table in tables}
+            if subject == ISSUERS:
+                splits[SAME_AS] = partitions.joined_ids()
+            stored = [split for key, split in splits.items() if key.startswith(STORED)]
+            found = {partition for split in stored for partition in split.contents}
+            inputs = {
+                partition: {
+                    **{key: split.input(partition) for key, split in splits.items()},
+                    **self._withheld,
+                }
+                for partition in sorted(found) or [WHOLE]
+            }
+            step = Step(name, version, function)
+            return run_step(step, inputs, self.store, self.compute, _writing(splits.values()))
+
+    def _partitions(self) -> Partitions:
+        same_as = self.paths(SAME_AS)[0] if self._is_done(SAME_AS) else ""
+        return Partitions(
+            self.record,
+            self.plan.loads,
+            self.folder / "stored",
+            Path(same_as),
+            self.plan.buckets,
+        )
+
+    @cached_property
+    def _withheld(self) -> Mapping[str, Input]:
+        """What is withheld of the whole record; its files do not outlast the publication."""
+        folder = self.folder / "withheld"
+        with Snapshot(folder, self.record, self.plan.loads, "") as snapshot:
+            found = find_withheld(snapshot, self.secret)
+        inputs = {}
+        for name, rows in found.items():
+            path = folder / f"{name}.parquet"
+            pq.write_table(rows, path)
+            inputs[name] = Input((str(path),), hashlib.sha256(path.read_bytes()).hexdigest())
+        return inputs
+
+    # -- what is derived -------------------------------------------------------------------------
+
+    def _join(self) -> list[BuildFile]:
+        """Derive which ids are one organisation."""
+        joins = self.joins or Derivation("none", _no_joins, (SAME_AS,), REGISTERS)
+        if joins.subject is not None:
+            return self._derive(SAME_AS, joins)
+        # A derivation that is no step: its table is made every time, and is no file of a step.
+        with self._open(self.folder) as snapshot:
+            snapshot.add(joins.derive(snapshot))
+            path = snapshot.path(SAME_AS)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        rows = pq.read_metadata(path).num_rows
+        size = path.stat().st_size
+        return [BuildFile("work", SAME_AS, WHOLE, str(path), digest[:32], digest, rows, size)]
+
+    def _derive(self, name: str, derivation: Derivation) -> list[BuildFile]:
+        function = partial(derive_tables, derive=derivation.derive, makes=derivation.makes)
+        step = Step(name, f"{_code('derived')} {derivation.version}", function)
+        assert derivation.subject is not None
+        with ExitStack() as stack:
+            extracts: dict[str, Split] = {}
+            if derivation.extracts:
+                snapshot = stack.enter_context(self._open(self.folder / "extracts"))
+                self._create_tender_partitions(snapshot)
+                for table, statement in derivation.extracts.items():
+                    names = snapshot.sql.sql(f"SELECT * EXCLUDE (partition) FROM ({statement})")
+                    folder = snapshot.folder / name / table
+                    relation = f"({statement})"
+                    extracts[table] = Split(snapshot.sql, relation, folder, names.columns)
+            return self._run(step, derivation.subject, derivation.reads, extracts)
+
+    def _run(
+        self,
+        step: Step,
+        subject: str,
+        reads: Sequence[str],
+        extracts: Mapping[str, Split] | None = None,
+    ) -> list[BuildFile]:
+        """Run a step for every partition of a subject."""
+        splits = extracts or {}
+        partitions = self._partition_names(subject)
+        inputs = {
+            partition: {
+                **{table: self._input(table, subject, partition) for table in reads},
+                **{table: split.input(partition) for table, split in splits.items()},
+            }
+            for partition in partitions
+        }
+        return run_step(step, inputs, self.store, self.compute, _writing(splits.values()))
+
+    def _create_tender_partitions(self, snapshot: Snapshot) -> None:
+        """Create the table by which extracts find the partition of a source of tenders."""
+        with self._partitions() as partitions:
+            names = partitions.tender_partitions()
+        snapshot.sql.execute("CREATE TABLE tender_partitions (source VARCHAR, partition VARCHAR)")
+        for pair in names.items():
+            snapshot.sql.execute("INSERT INTO tender_partitions VALUES (?, ?)", pair)
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def _is_done(self, name: str) -> bool:
+        return name in self._lists or (self.folder / f"{name}.json").exists()
+
+    def files(self) -> list[BuildFile]:
+        """Return the files of all nodes that are done."""
+        return [file for name in self.names() if self._is_done(name) for file in self.run(name)]
+
+    def path(self, file: BuildFile) -> str:
+        """Return where a file is."""
+        return file.path if file.kind == "work" else str(self.store.path(file))
+
+    def paths(self, table: str) -> list[str]:
+        """Return the files of a table, in the order of its partitions."""
+        return [self.path(file) for file in self._of(table)]
+
+    def _of(self, table: str) -> list[BuildFile]:
+        files = [file for file in self.files() if file.table == table]
+        return sorted(files, key=lambda file: file.partition)
+
+    def _partition_names(self, subject: str) -> list[str]:
+        node = next(node for node, copied in COPIES.items() if copied == subject)
+        return sorted({file.partition for file in self.run(node)})
+
+    def _input(self, table: str, subject: str, partition: str) -> Input:
+        """Return the files of a table that a partition reads."""
+        files = self._of(table)
+        if subject in (ISSUERS, TENDERS, MACRO) and not _is_whole(table):
+            files = [file for file in files if file.partition == partition]
+        contents = " ".join(file.sha256 for file in files)
+        return Input(tuple(map(self.path, files)), hashlib.sha256(contents.encode()).hexdigest())
+
+    def _open(self, folder: Path) -> Snapshot:
+        """Open the whole snapshot as far as it is made."""
+        files = [file for file in self.files() if file.table not in LISTED]
+        snapshot = Snapshot(
+            folder, self.record, self.plan.loads, self.plan.data_version, files=tuple(files)
+        )
+        for table in dict.fromkeys(file.table for file in files):
+            snapshot.show(table, self.paths(table))
+        if self._is_done(SAME_AS):
+            show_canonical_registers(snapshot)
+        for table in LISTED:
+            read_listed(snapshot.sql, table, self.paths(table))
+        return snapshot
+
+    def snapshot(self) -> Snapshot:
+        """Open the snapshot: every table over all partitions; those not derived are empty."""
+        snapshot = self._open(self.folder)
+        for name, row in DERIVED.items():
+            if not snapshot.paths(name):
+                snapshot.add({name: arrow_schema(row).empty_table()})
+        snapshot.add({"left_out": snapshot.left_out()})
+        return snapshot
+
+
+def _is_whole(table: str) -> bool:
+    return table in (ENTITIES.name, IDENTIFIERS.name, SAME_AS)
+
+
+def _writing(splits: Collection[Split]) -> Callable[[Collection[str]], None]:
+    def write(partitions: Collection[str]) -> None:
+        for split in splits:
+            split.write(partitions)
+
+    return write
+
+
+def _no_joins(_: Snapshot) -> dict[str, object]:
+    return {SAME_AS: arrow_schema(DERIVED[SAME_AS]).empty_table()}
+
+
+def _code(name: str) -> str:
+    return code_version(name, "warehouse.mart.snapshot_steps")
