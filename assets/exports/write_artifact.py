@@ -116,7 +116,7 @@ def rows_of(
         ordered = f"{export_file.statement} ORDER BY {', '.join(export_file.sort)}"
         yield from sql.sql(ordered).to_arrow_reader(BATCH)
     elif export_file.relation == f"SELECT * FROM {table}":
-        yield from _columns(snapshot.path(table), export_file)
+        yield from _columns(Path(snapshot.paths(table)[0]), export_file)
     else:
         yield from sql.sql(export_file.statement).to_arrow_reader(BATCH)
 
