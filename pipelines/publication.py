@@ -200,7 +200,6 @@ class Publication:
 
     def _audit(self, snapshot: Snapshot, before: str | None) -> DerivedTables:
         """Measure the snapshot; raise if it must not be published."""
-        self.derived = derived_counts(snapshot)
         metadata = {} if before is None else builds_at(self.marts).metadata(before)
         self.accepted = _SHARES.validate_json(metadata.get(ACCEPTED, "{}"))
         self.report = audit(
@@ -218,6 +217,7 @@ class Publication:
 
     def _export(self, snapshot: Snapshot, before: str | None) -> Mapping[str, str]:
         assert self.report is not None
+        self.derived = derived_counts(snapshot)
         clear_unpublished(self.marts, self.exports, self.docs)
         exported = PublishedExports(self.exports).versions()
         self.manifest = export(
