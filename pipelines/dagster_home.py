@@ -1,6 +1,8 @@
 """Dagster's own storage folder and configuration file."""
 
-from warehouse.settings import Settings
+import os
+
+from warehouse.settings import Settings, read_settings
 
 # Each source is a pool of its own, in which one run at a time is allowed.
 _POOLS = """\
@@ -18,13 +20,30 @@ run_monitoring:
 _QUIET = "telemetry:\n  enabled: false\n"
 # No prompt for an e-mail address before the asset graph is shown.
 _CONFIGURATION = f"{_QUIET}nux:\n  enabled: false\n{_POOLS}"
-# Configurations written by earlier versions: replaced, unlike one that a person wrote.
-_FORMER = (_QUIET, _QUIET + _POOLS)
+# By name: the address can hold a password, which belongs into no file.
+_POSTGRES = """\
+storage:
+  postgres:
+    postgres_url:
+      env: SANKOFA_RUNS
+"""
+# Configurations written by us, now or by earlier versions: replaced, unlike a person's own.
+_WRITTEN = (_QUIET, _QUIET + _POOLS, _CONFIGURATION, _CONFIGURATION + _POSTGRES)
 
 
 def create_dagster_home(settings: Settings) -> None:
     """Create Dagster's folder and its configuration, unless a person wrote one."""
     settings.dagster.mkdir(parents=True, exist_ok=True)
     file = settings.dagster / "dagster.yaml"
-    if not file.exists() or file.read_text() in _FORMER:
-        file.write_text(_CONFIGURATION)
+    configuration = _CONFIGURATION + (_POSTGRES if settings.runs else "")
+    found = file.read_text() if file.exists() else None
+    # Several processes may start at once: none reads a half-written file.
+    if found is None or (found in _WRITTEN and found != configuration):
+        beside = file.with_name(f".{file.name}.{os.getpid()}")
+        beside.write_text(configuration)
+        beside.replace(file)
+
+
+if __name__ == "__main__":
+    # What a machine does before it starts Dagster's own programs (deploy/processes.py).
+    create_dagster_home(read_settings(os.environ))

@@ -8,6 +8,7 @@ import dagster as dg
 from assets.ingest.assets import landed_key, source_assets
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import sources_of
+from pipelines.executors import executor
 from pipelines.jobs import INGEST
 from pipelines.schedules import fetch_schedule, load_schedule
 from pipelines.sensors import new_documents
@@ -36,6 +37,6 @@ def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Defini
         jobs=[ingest],
         schedules=[*map(fetch_schedule, landed), load_schedule(ingest)],
         sensors=[new_documents(ingest, storage, sources)],
-        executor=dg.in_process_executor,
+        executor=executor(settings),
         resources={"storage": storage},
     )

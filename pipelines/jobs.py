@@ -5,10 +5,11 @@ shows them.
 """
 
 import logging
+import socket
 import uuid
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dagster as dg
@@ -23,7 +24,8 @@ from warehouse.mart.audit import AuditFailed
 from warehouse.settings import Settings
 
 INGEST, PUBLISH = "ingest", "publish"
-_BY_COMMAND = {"sankofa/by": "command"}
+# With the machine: only on the same one can be seen whether the process is alive.
+_BY_COMMAND = {"sankofa/by": "command", "sankofa/machine": socket.gethostname()}
 _FINISHED = (
     dg.DagsterRunStatus.SUCCESS,
     dg.DagsterRunStatus.FAILURE,
@@ -155,6 +157,8 @@ class Runner:
 
 
 def _definitions(settings: Settings, name: str) -> dg.Definitions:
+    # A command runs its steps itself, whoever executes those of Dagster's own runs.
+    settings = replace(settings, executor="")
     # What publishing needs takes longer to import than a small source to ingest.
     if name == PUBLISH:
         from pipelines.definitions import definitions

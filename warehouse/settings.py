@@ -22,6 +22,8 @@ DEVELOPMENT_WITHHELD_KEY = "sankofa development"
 # The steps of a publication run in processes of this machine.
 LOCAL = "local"
 _PREFIX = "SANKOFA_"
+# With the driver, as SQLAlchemy writes it: Dagster's tables do not work with the default one.
+_RUNS_SCHEME = "postgresql+psycopg2://"
 
 
 class SettingError(SankofaError):
@@ -138,6 +140,12 @@ def _parse_url(text: str) -> str:
     return text.strip().rstrip("/")
 
 
+def _parse_beginning(text: str, *beginnings: str) -> str:
+    if text.strip() and not text.strip().startswith(beginnings):
+        raise ValueError
+    return text.strip()
+
+
 def _parse_contact(text: str) -> str:
     # It is sent as part of the User-Agent header.
     contact = text.strip()
@@ -160,6 +168,14 @@ _FILES = Kind(
 _URL = Kind(_parse_url, "an http:// or https:// URL")
 _CONTACT = Kind(
     lambda text: _parse_contact(text) if text else "", "an e-mail address or a web page"
+)
+_RUNS = Kind(
+    lambda text: _parse_beginning(text, _RUNS_SCHEME),
+    f"nothing, or an address that begins with {_RUNS_SCHEME}",
+)
+_EXECUTOR = Kind(
+    lambda text: _parse_beginning(text, "redis://", "rediss://", "kubernetes"),
+    "nothing, redis://… or kubernetes",
 )
 _LIST = _list_of()
 _COMPUTE = Kind(
@@ -232,6 +248,25 @@ class Settings:
             _TEXT,
             "Usage counters: a file or `redis://…`.",
             **_in_home("usage.counts"),
+        ),
+    ]
+    runs: Annotated[
+        str,
+        Setting(
+            "SANKOFA_RUNS",
+            _RUNS,
+            f"Dagster's runs and events: files, or `{_RUNS_SCHEME}…` for several machines.",
+            default_meaning="files in `dagster` in `SANKOFA_HOME`",
+        ),
+    ]
+    executor: Annotated[
+        str,
+        Setting(
+            "SANKOFA_EXECUTOR",
+            _EXECUTOR,
+            "Who executes the steps of runs that Dagster starts: `redis://…` for the Celery "
+            "workers of that broker, `kubernetes` for a pod each.",
+            default_meaning="the process of the run",
         ),
     ]
     base_url: Annotated[
