@@ -9,6 +9,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "Machine": (
         machine.python,
         machine.libraries,
+        machine.compute,
         machine.disk_space,
         machine.folders,
         machine.clock,

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from warehouse.compute.task import Task
 from warehouse.errors import SankofaError
@@ -17,6 +19,18 @@ HERE = __name__
 def task(function: str, name: str = "", **settings: Any) -> Task:
     """Return a task of a function of this module."""
     return Task(name or function, f"{HERE}:{function}", settings=settings)
+
+
+def counting(folder: Path, partitions: int) -> list[Task]:
+    """Return a task for each partition of some numbers."""
+    tasks = []
+    for partition in range(partitions):
+        path, out = folder / f"numbers-{partition}.parquet", folder / "out"
+        pq.write_table(pa.table({"number": range(10 * partition + 1)}), path)
+        out.mkdir(exist_ok=True)
+        inputs = {"numbers": [str(path)]}
+        tasks.append(Task(f"count {partition}", f"{HERE}:count", inputs, str(out), str(partition)))
+    return tasks
 
 
 def count(task: Task, sql: duckdb.DuckDBPyConnection) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import sqlite3
@@ -244,6 +245,31 @@ def test_a_landing_url_of_an_unknown_scheme_is_a_fault_and_no_traceback(
 ) -> None:
     monkeypatch.setenv("SANKOFA_LANDING_URL", "foo://x")
     assert faults() != {}
+
+
+def test_the_compute_is_named(healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SANKOFA_PROCESSES", "2")
+    monkeypatch.setenv("SANKOFA_MEMORY_MB", "1024")
+
+    (found,) = [item for item in run_doctor()[1] if item["subject"] == "compute"]
+
+    assert (found["state"], found["says"]) == ("ok", "2 processes of this machine, 512 MB each")
+
+
+def test_a_spark_that_cannot_be_used_is_a_fault(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANKOFA_COMPUTE", f"spark://127.0.0.1:{free_port()}")
+    # Whatever is missing first on this machine: pyspark, Java or the master.
+    assert re.search("install the extra `spark`|install Java|start it", faults()["compute"])
+
+
+def test_a_compute_that_nobody_knows_is_refused_with_what_is_allowed(
+    healthy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANKOFA_COMPUTE", "yarn")
+    (fault,) = faults().values()
+    assert "SANKOFA_COMPUTE is 'yarn'" in fault and "spark://HOST:PORT" in fault
 
 
 def test_a_key_store_that_was_lost_is_named(healthy: Path) -> None:

@@ -1,15 +1,19 @@
 """Tasks in processes of this machine, each with its own DuckDB and its share of the memory."""
 
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Self
 
-from warehouse.compute.task import Outcome, Share, Task, TaskFailed, result_of, run_task
+from warehouse.compute.tables import TableFiles
+from warehouse.compute.task import Outcome, Share, Task, TaskFailed, connect, result_of, run_task
 from warehouse.machine import cores, usable_memory_mb
+from warehouse.record.store import parquet_relation, sql_text
 
 # Below this a process costs more than it saves: it imports for a second or two before it begins.
 WORTH_A_POOL = 16 << 20
@@ -45,6 +49,21 @@ class ProcessPool:
         for number, outcome in self._outcomes(tasks):
             results[number] = result_of(tasks[number], outcome)
         return [results[number] for number in range(len(tasks))]
+
+    def scatter(self, statement: str, tables: Mapping[str, TableFiles], folder: str) -> None:
+        """Write the rows of a statement to Parquet files, by their column ``partition``."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        with (
+            tempfile.TemporaryDirectory(prefix="sankofa-spill-", dir=self.spill) as spill,
+            closing(connect(self._share(1), spill)) as sql,
+        ):
+            for name, table in tables.items():
+                relation = parquet_relation(table.schema, table.paths, uniform=False)
+                sql.execute(f"CREATE VIEW {name} AS SELECT * FROM {relation}")
+            sql.execute(
+                f"COPY ({statement}) TO {sql_text(folder)} (FORMAT parquet, COMPRESSION lz4_raw, "
+                "PARTITION_BY (partition), OVERWRITE_OR_IGNORE)"
+            )
 
     def close(self) -> None:
         """Stop the processes once they have finished what they run."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 
 import duckdb
 
+from warehouse.compute.tables import TableFiles
 from warehouse.errors import SankofaError
 
 
@@ -50,7 +51,15 @@ class Compute(Protocol):
     def run(self, tasks: Sequence[Task]) -> list[Any]:
         """Run tasks that do not need each other; return their results, in the order of the tasks.
 
-        Raises ``TaskFailed`` for the first that fails; the others are not begun then.
+        Raises ``TaskFailed`` if one fails. None of them runs any more then.
+        """
+        ...
+
+    def scatter(self, statement: str, tables: Mapping[str, TableFiles], folder: str) -> None:
+        """Write the rows of a statement to Parquet files, by their column ``partition``.
+
+        ``statement`` is SQL of DuckDB over ``tables``. The rows of a partition are in the files of
+        ``folder/partition=<name>/``, without that column.
         """
         ...
 

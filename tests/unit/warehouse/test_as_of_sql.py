@@ -1,7 +1,6 @@
 """The one definition of as_of is SQL that DuckDB and Spark both run."""
 
-import shutil
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import get_args
 
 import pytest
@@ -55,39 +54,3 @@ def test_statements_repeat_what_vintages_do_not(record: Record) -> None:
     assert sorted(map(int, statements.to_pydict()["value_reported"])) == [1, 1, 3]
     assert sorted(before.to_pydict()["publication"]) == ["p0", "p1"]
     assert sorted(vintages.to_pydict()["publication"]) == ["p0", "p2"]
-
-
-def test_spark_returns_the_same_rows_as_duckdb(record: Record) -> None:
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is missing (extra: spark)")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java")
-    for number, value in enumerate(["1", "2", "2", None, "1"]):
-        published = date(2020, 1, 1 + number)
-        row = fact(value, available_at=published, publication=f"p{number}")
-        append(record, FUNDAMENTALS, facts(row), Load("test", (f"d{number}",)))
-    later = fact("9", observed_at=datetime(2026, 5, 1, tzinfo=UTC), publication="p0", document="e")
-    append(record, FUNDAMENTALS, facts(later), Load("test", ("e",)))
-    spark = (
-        sql.SparkSession.builder.master("local[1]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.session.timeZone", "UTC")
-        .getOrCreate()
-    )
-    try:
-        files = record.table("fundamentals").file_uris()
-        spark.read.parquet(*files).createOrReplaceTempView("sightings")
-        columns = ["line_item", "value_reported", "available_at"]
-        for as_of in (None, date(2020, 1, 3)):
-            for vintages in MODES:
-                for_duckdb, for_spark = (
-                    vintages_query(
-                        FUNDAMENTALS, relation, as_of=as_of, vintages=vintages, columns=columns
-                    )
-                    for relation in (record.relation("fundamentals"), "sightings")
-                )
-                spark_rows = [tuple(row) for row in spark.sql(for_spark).collect()]
-                duckdb_rows = [tuple(row.values()) for row in record.query(for_duckdb).to_pylist()]
-                assert sorted(spark_rows, key=str) == sorted(duckdb_rows, key=str)
-                assert spark_rows
-    finally:
-        spark.stop()

@@ -4,13 +4,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from tests.helpers.tasks import HERE, task
+from tests.helpers.tasks import counting, task
 from warehouse.compute.pool import ProcessPool
-from warehouse.compute.task import Task, TaskFailed
+from warehouse.compute.task import TaskFailed
 from warehouse.machine import cores
 
 
@@ -18,18 +16,6 @@ from warehouse.machine import cores
 def pool() -> Iterator[ProcessPool]:
     with ProcessPool(processes=2, memory=1024, worth_a_pool=0) as pool:
         yield pool
-
-
-def counting(folder: Path, partitions: int) -> list[Task]:
-    """Return a task for each partition of some numbers."""
-    tasks = []
-    for partition in range(partitions):
-        path, out = folder / f"numbers-{partition}.parquet", folder / "out"
-        pq.write_table(pa.table({"number": range(10 * partition + 1)}), path)
-        out.mkdir(exist_ok=True)
-        inputs = {"numbers": [str(path)]}
-        tasks.append(Task(f"count {partition}", f"{HERE}:count", inputs, str(out), str(partition)))
-    return tasks
 
 
 def test_results_come_in_the_order_of_the_tasks_from_other_processes(
