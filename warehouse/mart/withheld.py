@@ -88,7 +88,7 @@ def find_withheld(snapshot: Snapshot, secret: bytes) -> WithheldTables:
 # The tables that ``find_withheld`` returns beside the subjects.
 _FOUND = (
     *("withheld_names", "withheld_keys", "withheld_organisations"),
-    *("withheld_party_keys", "redacted_names"),
+    *("withheld_party_keys", "withheld_in_texts"),
 )
 
 
@@ -177,7 +177,7 @@ def _create_party_keys(snapshot: Snapshot, secret: bytes) -> None:
     }
     _create(snapshot, "withheld_party_keys", hashed)
     named = f"SELECT name {parties} UNION SELECT name FROM withheld_names"
-    _create(snapshot, "redacted_names", {"name": [name for (name,) in _rows(snapshot, named)]})
+    _create(snapshot, "withheld_in_texts", {"name": [name for (name,) in _rows(snapshot, named)]})
 
 
 def _rules(
@@ -251,7 +251,7 @@ FROM withheld_parties
 def _write_releases(snapshot: Snapshot) -> Path:
     """Write every release that names a withheld party, without the name."""
     path = snapshot.folder / "withheld_releases.parquet"
-    names = [name for (name,) in _rows(snapshot, "SELECT name FROM redacted_names")]
+    names = [name for (name,) in _rows(snapshot, "SELECT name FROM withheld_in_texts")]
     redaction = Redaction(names)
     candidates = _CANDIDATES.format(
         stored=snapshot.stored(TENDER_RELEASES), may_mention=may_mention(names)
