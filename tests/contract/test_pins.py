@@ -1,6 +1,5 @@
 """A pinned data_version: checked before the tier, named by errors, gone when its build is."""
 
-import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from falcon import testing
 from api.app import create_app
 from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import entity_row, load
+from tests.helpers.stored_builds import change_metadata
 from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.build import publish
 from warehouse.mart.sqlite_builds import build_file
@@ -86,8 +86,7 @@ def test_a_build_that_was_removed_answers_no_more(two: Two) -> None:
 
 def test_a_build_of_another_form_is_told_and_not_read(two: Two) -> None:
     for version in (two.first, two.second):
-        with sqlite3.connect(build_file(two.marts, version)) as database:
-            database.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
+        change_metadata(two.marts, version, layout="1")
     pinned = two.get("/v1/entities/DCA1", two.paid, two.first)
     assert (pinned.status_code, pinned.json["parameter"]) == (400, "X-Data-Version")
     now = two.get("/v1/entities/DCA1", two.paid)

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import socket
-import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,9 +23,11 @@ from tests.helpers.installation import settings_of
 from tests.helpers.record_rows import load
 from tests.helpers.redis_server import Redis
 from tests.helpers.replay_server import Replay, Reply
+from tests.helpers.stored_builds import change_metadata
 from warehouse.keys.store import KeyStore, create_key, list_keys, revoke_key
 from warehouse.mart.build import publish
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
+from warehouse.mart.sqlite_builds import build_names
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
@@ -278,9 +279,9 @@ def test_a_key_store_that_was_lost_is_named(healthy: Path) -> None:
 
 
 def test_a_build_that_nobody_can_read_is_named(healthy: Path) -> None:
-    (build,) = Path(settings_of(healthy).marts).glob("*.sqlite")
-    with sqlite3.connect(build) as sql:
-        sql.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
+    marts = Path(settings_of(healthy).marts)
+    (build,) = build_names(marts)
+    change_metadata(marts, build, layout="1")
     assert "cannot be read" in faults()["datastore"]
 
 

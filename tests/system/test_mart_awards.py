@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from tests.helpers.record_rows import load, party_row, release_row
+from tests.helpers.stored_builds import as_one_file
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
-from warehouse.mart.sqlite_builds import build_file
 from warehouse.read.mart import Mart
 from warehouse.read.shared_facts import shared_facts
 from warehouse.record.store import Record
@@ -242,7 +242,7 @@ def test_a_build_of_version_7_answers_by_release_and_without_ocid(world: AwardsW
 
 def as_version_7(mart: Path, values: Mapping[str, str]) -> None:
     """Make the build as version 7 wrote it, as far as tender values are concerned."""
-    with closing(sqlite3.connect(build_file(mart, Mart(mart).build().data_version))) as build:
+    with closing(sqlite3.connect(as_one_file(mart, Mart(mart).build().data_version))) as build:
         build.execute("DROP TABLE tender_facts")
         for column in ("tender_value", "tender_currency", "row_id"):
             text = f"{column} TEXT NOT NULL DEFAULT ''"

@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 
 from warehouse.mart.packs import PACK_COLUMNS, PACK_INDEXES, Packer
 from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY
-from warehouse.mart.sqlite_builds import switch_pointer
+from warehouse.mart.sqlite_builds import SqliteBuilds, switch_pointer
 from warehouse.mart.sqlite_loader import SqliteLoader
-from warehouse.mart.tables import MART_SCHEMA_VERSION
+from warehouse.mart.write import manifest_of
 from warehouse.read.mart import Mart
 from warehouse.read.packs import latest_rows, rows_by_number
+from warehouse.steps.files import BuildFile
 
 EPOCH, TABLE = date(1970, 1, 1), "fundamentals"
+LABEL, KEY = "1-0", "0" * 32
 days = st.integers(0, 12)
 # When a row was known: (from, until), as the packs store it.
 spans = st.one_of(
@@ -40,9 +42,10 @@ def publish_packs(folder: Path, rows: list[Row], batch_size: int, max_rows: int)
         texts = [b'{"n":%d},' % (begin + index) for index in range(len(batch))]
         keys = pa.array([key for key, _ in batch])
         packer.add(begin + 1, keys, (known[:, 0], known[:, 1]), pa.array(texts, pa.binary()))
-    with SqliteLoader(folder, "20260101.1") as loader:
-        loader.write_metadata({"notice": "invented", "layout": str(MART_SCHEMA_VERSION)})
+    with SqliteLoader(folder, KEY) as loader:
         loader.load(f"{TABLE}_packs", PACK_COLUMNS, packer.packs(), PACK_INDEXES)
+    file = BuildFile("mart", TABLE, LABEL, *loader.written()[:1], KEY, "", len(rows), 0)
+    SqliteBuilds(folder).add(manifest_of("20260101.1", {"notice": "invented"}, [file]))
     switch_pointer(folder, "20260101.1")
     return Mart(folder)
 
@@ -82,13 +85,14 @@ def test_packs_return_the_same_rows_as_a_scan(
         if limit is None:
             page, truncated = latest_rows(build, TABLE, key, as_of, None)
         else:
-            page, truncated = latest_rows(build, TABLE, key, as_of, limit, after)
+            page, truncated = latest_rows(build, TABLE, key, as_of, limit, (LABEL, after))
         assert (list(page), len(page)) == (expected, len(expected))
         assert truncated == (len(matching) > len(expected))
         assert b"".join(page.runs()) == b",".join(expected)
-        assert rows_by_number(build, TABLE, row_numbers) == expected
+        (file,) = build.files(TABLE)
+        assert rows_by_number(build, file, TABLE, row_numbers) == expected
         if row_numbers:
-            assert (page.row_number(0), page.row_number(-1)) == (row_numbers[0], row_numbers[-1])
+            assert [page.place(at)[1] for at in (0, -1)] == [row_numbers[0], row_numbers[-1]]
         mart.close()
 
 
@@ -105,6 +109,6 @@ def test_a_page_may_begin_before_within_or_behind_the_rows_of_a_key(
         if row_key == key and index >= after
     ]
     for limit in (1, 2, None):
-        page, truncated = latest_rows(mart.build(), TABLE, key, None, limit, after)
+        page, truncated = latest_rows(mart.build(), TABLE, key, None, limit, (LABEL, after))
         assert list(page) == expected[:limit]
         assert truncated == (len(expected[:limit]) < len(expected))

@@ -20,6 +20,8 @@ from warehouse.errors import BadParameters, DatastoreUnavailable, NothingPublish
 from warehouse.mart.builds import builds_at
 from warehouse.mart.postgres_loader import PostgresLoader
 from warehouse.mart.snapshot import Snapshot
+from warehouse.mart.tables import Columns
+from warehouse.mart.write import manifest_of
 from warehouse.read.build_info import export_manifest, quality_metrics
 from warehouse.read.crosswalk import identifiers, lookup
 from warehouse.read.entities import entity, search
@@ -33,6 +35,7 @@ from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
 from warehouse.read.tenders import parties, releases
 from warehouse.record.tables import arrow_schema
+from warehouse.steps.files import BuildFile
 from warehouse.tables import Metric
 
 SEED = 7
@@ -214,14 +217,16 @@ def test_a_page_may_start_before_within_or_after_the_rows_of_a_key(
     assert len(keys) > 1
     for key in keys:
         rows, _ = latest_rows(build, table, key, None, None)
-        numbers = [rows.row_number(index) for index in range(len(rows))]
+        places = [rows.place(index) for index in range(len(rows))]
+        numbers = [number for _, number in places]
+        label = places[0][0].label if places else ""
         for after in {1, *(number + step for number in numbers[:2] for step in (-2, -1, 0, 1))}:
             later = [row for row, number in zip(rows, numbers, strict=True) if number > after]
-            page, truncated = latest_rows(build, table, key, None, 1, after)
+            page, truncated = latest_rows(build, table, key, None, 1, (label, after))
             assert (list(page), truncated) == (later[:1], len(later) > 1)
         last = numbers[-1] if numbers else 1
         for after in (last, last + 1, last + 1_000_000):
-            assert list(latest_rows(build, table, key, None, 1, after)[0]) == []
+            assert list(latest_rows(build, table, key, None, 1, (label, after))[0]) == []
 
 
 _PAIR: list[Mart] = []
@@ -551,22 +556,34 @@ def test_a_schema_that_is_not_in_the_list_is_no_build_and_is_dropped(
     mart.close()
 
 
-def test_a_schema_and_its_entry_in_the_list_are_written_in_one_transaction(server: Any) -> None:
-    marts = new_database(server)
+def test_a_file_and_a_build_are_seen_as_a_whole_or_not_at_all(server: Any) -> None:
+    marts, key = new_database(server), "0" * 32
     builds = builds_at(marts)
-    with (
-        pytest.raises(RuntimeError, match="killed"),
-        PostgresLoader(marts, "20260101.1") as loader,
-    ):
-        loader.write_metadata({"notice": "n"})
+    columns: Columns = {"country": "text"}
+    rows = pa.table({"country": ["ZA"]})
+    with pytest.raises(RuntimeError, match="killed"), PostgresLoader(marts, key) as loader:
+        loader.load("countries", columns, rows.to_reader(), ())
         raise RuntimeError("killed")
-    assert builds.names() == []
+    assert schemas_of(marts) == []
 
-    loader = PostgresLoader(marts, "20260101.1")
-    with loader:
-        loader.write_metadata({"notice": "n"})
-        with psycopg.connect(marts) as sql:
-            assert sql.execute("SELECT to_regclass('build_20260101_1.about')").fetchone() == (None,)
-            assert builds.names() == []
+    with PostgresLoader(marts, key) as loader:
+        loader.load("countries", columns, rows.to_reader(), ())
+        assert schemas_of(marts) == []
+    file = BuildFile("mart", "countries", "", *loader.written()[:1], key, "", 1, 0)
+    assert (schemas_of(marts), builds.names()) == ([f"file_{key}"], [])
+    builds.add(manifest_of("20260101.1", {"notice": "n"}, [file]))
 
-    assert builds.names() == ["20260101.1"] and builds.metadata("20260101.1") == {"notice": "n"}
+    assert builds.names() == ["20260101.1"]
+    assert builds.metadata("20260101.1")["notice"] == "n"
+    with psycopg.connect(marts) as sql:
+        seen = sql.execute("SELECT country FROM build_20260101_1.countries").fetchall()
+    assert seen == [("ZA",)]
+    builds.remove("20260101.1")
+    assert schemas_of(marts) == []
+
+
+def schemas_of(marts: str) -> list[str]:
+    """Return the schemas of files and builds."""
+    statement = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^(build|file)_' ORDER BY 1"
+    with psycopg.connect(marts) as sql:
+        return [str(name) for (name,) in sql.execute(statement).fetchall()]

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from datetime import date
@@ -16,6 +15,7 @@ import pytest
 from tests.helpers.facts import fact
 from tests.helpers.random_world import derived_of
 from tests.helpers.record_rows import entity_row, load, party_row, release_row, sighting
+from tests.helpers.stored_builds import as_one_file, change_metadata
 from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.build_info import quality_metrics
@@ -168,9 +168,9 @@ def test_a_build_made_before_ids_were_canonical_answers_as_it_did(
 ) -> None:
     folder = tmp_path / "mart"
     shutil.copytree(str(mart.url), folder)
-    with closing(sqlite3.connect(folder / f"{mart.build().data_version}.sqlite")) as database:
-        database.execute("UPDATE about SET value = '7' WHERE name = 'layout'")
-        database.commit()
+    version = mart.build().data_version
+    as_one_file(folder, version)
+    change_metadata(folder, version, layout="7")
 
     with closing(Mart(folder)) as old:
         crosswalks = [identifiers(each, WEAK, paid=True) for each in (mart, old)]

@@ -1,6 +1,8 @@
 """What an answer costs: every read finds its rows through an index."""
 
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -8,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.helpers.random_world import publish_world
-from warehouse.mart.build import publish
+from warehouse.mart.builds import builds_at
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.crosswalk import identifiers, lookup
-from warehouse.read.engines import SqlRows
+from warehouse.read.engines import FileReader, SqlRows
 from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import annual, series_known
@@ -20,7 +22,7 @@ from warehouse.read.metrics import metrics, screen
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
 from warehouse.read.tenders import parties, releases
-from warehouse.record.store import Record
+from warehouse.steps.files import BuildFile
 
 DAY = date(2020, 1, 1)
 
@@ -63,8 +65,7 @@ READS: dict[str, Callable[[Mart], object]] = {
 # These need no index: they read one row, or the first rows of the table.
 ENOUGH = (
     "SELECT 1 FROM identifiers LIMIT 1",
-    "SELECT row_number FROM fundamentals LIMIT 1",
-    "SELECT name, value FROM about",
+    "SELECT row_number FROM countries LIMIT 1",
     "SELECT DISTINCT organisation FROM fundamentals WHERE latest = 1 ORDER BY organisation LIMIT 5",
 )
 
@@ -74,17 +75,23 @@ class Watched(Mart):
 
     def __init__(self, url: str | Path) -> None:
         super().__init__(url)
-        self.queries: list[tuple[str, Sequence[object]]] = []
+        self.queries: list[tuple[str, str, Sequence[object]]] = []
 
     def build(self) -> Build:
-        """Return the build; every query is recorded."""
+        """Return the build; every query is recorded, with the file it was asked of."""
         build = super().build()
+        engine = self._thread.engine
 
-        def ask(statement: str, values: Sequence[object]) -> SqlRows:
-            self.queries.append((statement, values))
-            return build.run(statement, values)
+        def reader(version: str, file: BuildFile) -> FileReader:
+            inner: FileReader = engine.reader(version, file)
 
-        return Build(ask, build.data_version, build.metadata)
+            def ask(statement: str, values: Sequence[object]) -> SqlRows:
+                self.queries.append((file.table, statement, values))
+                return inner.query(statement, *values)
+
+            return FileReader(inner.label, inner.prefix, ask)
+
+        return Build(engine.manifest(build.data_version), reader)
 
 
 @pytest.fixture(scope="module")
@@ -98,16 +105,24 @@ def mart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
-    """Return a build without rows: for a few rows SQLite rightly prefers a full scan."""
+    """Return a build without its rows: for a few rows SQLite rightly prefers a full scan."""
     root = tmp_path_factory.mktemp("bare")
-    publish(Record(f"{root}/record"), root / "mart")
+    publish_world(root / "record", root / "mart", 7)
+    files = builds_at(root / "mart").files().values()
+    for file in files:
+        with closing(sqlite3.connect(root / "mart" / file.path)) as database:
+            tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            for (table,) in database.execute(tables).fetchall():
+                database.execute(f"DELETE FROM {table}")
+            database.commit()
     mart = Mart(root / "mart")
     yield mart
     mart.close()
 
 
-def plan(mart: Mart, statement: str, values: Sequence[Any]) -> list[str]:
-    steps = mart.build().query(f"EXPLAIN QUERY PLAN {statement}", *values)
+def plan(mart: Mart, table: str, statement: str, values: Sequence[Any]) -> list[str]:
+    (file,) = mart.build().files(table)
+    steps = file.query(f"EXPLAIN QUERY PLAN {statement}", *values)
     return [str(step[3]) for step in steps]
 
 
@@ -117,8 +132,8 @@ def test_a_read_finds_its_rows_through_an_index(name: str, mart: Watched, bare: 
     READS[name](mart)
 
     assert mart.queries
-    for statement, values in mart.queries:
-        steps = plan(bare, statement, values)
+    for table, statement, values in mart.queries:
+        steps = plan(bare, table, statement, values)
         scanned = [step for step in steps if step.startswith("SCAN") and "CONSTANT" not in step]
         assert not scanned or statement in ENOUGH, (statement, steps)
         if "ORDER BY row_number" in statement or "released_on DESC, row_number" in statement:

@@ -1,6 +1,5 @@
 """Rollback: only to a readable build, and the newer build can be removed."""
 
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -9,10 +8,10 @@ from pipelines.builds import roll_back
 from tests.helpers.installation import settings_of
 from tests.helpers.postgres_server import new_database, postgres
 from tests.helpers.record_rows import entity_row, load
+from tests.helpers.stored_builds import change_metadata
 from warehouse.errors import NothingPublished, UnknownVersion
 from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
-from warehouse.mart.sqlite_builds import build_file
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES
@@ -32,8 +31,7 @@ def here(tmp_path: Path) -> Settings:
 
 def test_readers_are_never_switched_to_a_build_that_they_cannot_read(here: Settings) -> None:
     older, newer = builds_at(here.marts).names()
-    with sqlite3.connect(build_file(Path(here.marts), older)) as database:
-        database.execute("UPDATE about SET value = '1' WHERE name = 'layout'")
+    change_metadata(Path(here.marts), older, layout="1")
     with pytest.raises(UnknownVersion, match="another version"):
         roll_back(here)
     assert builds_at(here.marts).current() == newer

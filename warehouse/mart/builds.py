@@ -1,7 +1,7 @@
 """The builds at a mart URL: list, switch, delete; and the licence notices they carry.
 
-A mart URL is a folder of SQLite files (a path or ``sqlite:///folder``) or a PostgreSQL database
-(``postgresql://…``).
+A mart URL is a folder of manifests and SQLite files (a path or ``sqlite:///folder``) or a
+PostgreSQL database (``postgresql://…``).
 """
 
 from contextlib import AbstractContextManager
@@ -10,6 +10,7 @@ from typing import Protocol
 
 from warehouse.errors import DatastoreUnavailable
 from warehouse.mart.sqlite_builds import SqliteBuilds
+from warehouse.steps.files import BuildFile, BuildManifest
 
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
@@ -40,8 +41,17 @@ class Builds(Protocol):
     def metadata(self, name: str) -> dict[str, str]:
         """Return the metadata of a build; empty if it cannot be read."""
 
+    def manifest(self, name: str) -> BuildManifest | None:
+        """Return the manifest of a build; None if it is not there or cannot be read."""
+
+    def files(self) -> dict[str, BuildFile]:
+        """Return the files of the mart that builds name, by key."""
+
+    def add(self, manifest: BuildManifest) -> None:
+        """Add a complete build; no reader sees it before ``switch``."""
+
     def remove(self, name: str) -> None:
-        """Delete a build."""
+        """Delete a build, and the files that no other names; take the publishing lock."""
 
     def withdraw(self, name: str, reason: str) -> None:
         """Delete a build if it is there, and tell whoever pins it the reason from now on.

@@ -1,12 +1,13 @@
 """Rows of a mart table in packs: many rows that are read together, as one BLOB.
 
-A pack holds neighbouring rows of one key (an issuer, a country, a series). Each row ends with a
-comma, so that any run of rows can be cut out and sent as it is. ``row_index`` has three numbers
-for each row: the day from which it was known, the day from which it was no longer the latest, and
-its offset in ``rows``.
+A pack holds neighbouring rows, mostly of one key (an issuer, a country, a series). It is an index
+and the rows, mostly compressed together with Zstandard. Each row ends with a comma, so that any run of
+rows can be cut out and sent as it is. The index has three numbers for each row: the day from which
+it was known, the day from which it was no longer the latest, and its offset; and then the end of
+the last row. In builds made before version 9 index and rows are two columns, not compressed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,39 +15,36 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import zstandard
 
-from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY
+from warehouse.mart.row_json import LATEST_DAY
 from warehouse.mart.tables import Columns
-
-_DAY_NUMBER = f"coalesce(date_diff('day', DATE '1970-01-01', {{}}), {NEVER_DAY})"
-# A withdrawn row is never an answer: it is known from after every day, until before every day.
-KNOWN_FROM = f"""CAST(CASE WHEN withdrawn THEN {LATEST_DAY}
-    ELSE {_DAY_NUMBER.format("available_at")} END AS INTEGER)"""
-KNOWN_UNTIL = f"""CAST(CASE WHEN latest THEN {LATEST_DAY} WHEN withdrawn THEN 0
-    ELSE {_DAY_NUMBER.format("superseded_at")} END AS INTEGER)"""
 
 PACK_COLUMNS: Columns = {
     "pack_key": "text",
     "has_next": "integer",
     "all_latest": "integer",
-    "row_index": "bytes",
-    "rows": "bytes",
+    "row_count": "integer",
+    "packed": "bytes",
 }
+# For packs of one key each; others are found by their first row.
 PACK_INDEXES = ("(pack_key, first_row)",)
+# The level costs time once, when a file is written; reading is as fast at every level.
+_LEVEL = 6
 _SCHEMA = pa.schema(
     [
         ("first_row", pa.int64()),
         ("pack_key", pa.string()),
         ("has_next", pa.int32()),
         ("all_latest", pa.int32()),
-        ("row_index", pa.binary()),
-        ("rows", pa.binary()),
+        ("row_count", pa.int32()),
+        ("packed", pa.binary()),
     ]
 )
 # Packs buffered before they are written to the file: one record batch.
 _PACKS_PER_BATCH = 32
 Days = npt.NDArray[np.int32]
-PackRow = tuple[int, str, int, int, bytes, bytes]
+PackRow = tuple[int, str, int, int, int, bytes]
 
 
 @dataclass
@@ -58,7 +56,7 @@ class _OpenPack:
     slices: list[tuple[Days, Days, Days, bytes]]
     count: int = 0
 
-    def finish(self, has_next: bool) -> PackRow:
+    def finish(self, has_next: bool, compress: Callable[[bytes], bytes]) -> PackRow:
         """Return the table row of the pack; ``has_next``: another pack of its key follows."""
         known_from, known_until, sizes = (
             np.concatenate([part[column] for part in self.slices]) for column in (0, 1, 2)
@@ -66,8 +64,8 @@ class _OpenPack:
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         row_index = np.concatenate([known_from, known_until, offsets]).astype("<i4").tobytes()
         all_latest = bool((known_until == LATEST_DAY).all())
-        rows = b"".join(part[3] for part in self.slices)
-        return self.first_row, self.key, int(has_next), int(all_latest), row_index, rows
+        packed = compress(b"".join([row_index, *(part[3] for part in self.slices)]))
+        return self.first_row, self.key, int(has_next), int(all_latest), self.count, packed
 
 
 class Packer:
@@ -77,11 +75,13 @@ class Packer:
     one connection.
     """
 
-    def __init__(self, path: Path, max_rows: int) -> None:
+    def __init__(self, path: Path, max_rows: int, compressed: bool = True) -> None:
         self._path, self._max_rows = path, max_rows
         self._writer = pa.ipc.new_file(
             str(path), _SCHEMA, options=pa.ipc.IpcWriteOptions(compression="lz4")
         )
+        compress = zstandard.ZstdCompressor(level=_LEVEL).compress
+        self._compress: Callable[[bytes], bytes] = compress if compressed else bytes
         self._open: _OpenPack | None = None
         self._finished: list[PackRow] = []
 
@@ -107,7 +107,7 @@ class Packer:
     def packs(self) -> pa.RecordBatchReader:
         """Return every pack; call it once, after the last row was added."""
         if self._open is not None:
-            self._finished.append(self._open.finish(has_next=False))
+            self._finished.append(self._open.finish(False, self._compress))
         self._write()
         self._writer.close()
 
@@ -125,7 +125,7 @@ class Packer:
         if pack is not None and pack.key == key and pack.count < self._max_rows:
             return pack
         if pack is not None:
-            self._finished.append(pack.finish(has_next=pack.key == key))
+            self._finished.append(pack.finish(pack.key == key, self._compress))
             if len(self._finished) >= _PACKS_PER_BATCH:
                 self._write()
         self._open = pack = _OpenPack(row_number, key, [])

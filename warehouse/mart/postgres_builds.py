@@ -1,17 +1,22 @@
-"""Builds in a PostgreSQL database: a schema each, and one row that names the current one.
+"""Builds in a PostgreSQL database: a schema for each file, and a row that names the current build.
 
-The schema ``sankofa`` has the list of complete builds and the pointer. A build is added to the
-list in the transaction that writes its schema, so that there is never one without the other.
+The schema ``sankofa`` has the manifests of complete builds and the pointer. The tables of a file
+lie in a schema named by its key, which builds share; a build has a schema of views over them, for
+people who look into the database. A build made before version 9 is one schema with all tables.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import msgspec
 import psycopg
 
 from warehouse.data_version import check_data_version, version_key
-from warehouse.errors import DatastoreUnavailable, UnknownVersion
+from warehouse.errors import BadTable, DatastoreUnavailable, UnknownVersion
+from warehouse.mart.sqlite_builds import one_file
+from warehouse.steps.files import BuildFile, BuildManifest
 
 # `current` has at most one row: its key can only be 1. Its foreign key lets the server refuse to
 # delete the current build.
@@ -20,6 +25,7 @@ CREATE SCHEMA IF NOT EXISTS sankofa;
 CREATE TABLE IF NOT EXISTS sankofa.builds (
     data_version TEXT PRIMARY KEY, completed_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
+ALTER TABLE sankofa.builds ADD COLUMN IF NOT EXISTS manifest TEXT;
 CREATE TABLE IF NOT EXISTS sankofa.current (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     data_version TEXT NOT NULL REFERENCES sankofa.builds
@@ -30,9 +36,16 @@ CREATE TABLE IF NOT EXISTS sankofa.withdrawn (
 """
 CURRENT_BUILD_SQL = "SELECT data_version FROM sankofa.current"
 BUILD_EXISTS_SQL = "SELECT 1 FROM sankofa.builds WHERE data_version = %s"
+# Through JSON: a database that an older version wrote has no column of manifests.
+MANIFEST_SQL = (
+    "SELECT to_jsonb(builds)->>'manifest' FROM sankofa.builds AS builds WHERE data_version = %s"
+)
 WITHDRAWN_SQL = "SELECT reason FROM sankofa.withdrawn WHERE data_version = %s"
-_SCHEMAS = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^build_[0-9]+_[0-9]+$'"
+_SCHEMAS = """
+SELECT nspname FROM pg_namespace WHERE nspname ~ '^(build_[0-9]+_[0-9]+|file_[0-9a-f]{32})$'
+"""
 # Keys of the advisory locks: any two numbers that no other user of the database takes.
+_KEY = re.compile("[0-9a-f]{32}")
 _PUBLISHING_LOCK = 7_265_632
 _PREPARING_LOCK = _PUBLISHING_LOCK + 1
 
@@ -42,10 +55,16 @@ def schema_of(data_version: str) -> str:
     return "build_" + check_data_version(data_version).replace(".", "_")
 
 
-def register_build_sql(data_version: str) -> str:
-    """Return the statement that adds a build to the list; run it with the build's transaction."""
-    insert = f"INSERT INTO sankofa.builds VALUES ('{check_data_version(data_version)}')"
-    return f"{insert} ON CONFLICT DO NOTHING"
+def schema_of_key(key: str) -> str:
+    """Return the name of the schema of a file."""
+    if not _KEY.fullmatch(key):
+        raise BadTable(f"{key!r} is not the key of a file")
+    return f"file_{key}"
+
+
+def manifest_of_schema(name: str, metadata: Mapping[str, str]) -> BuildManifest:
+    """Return the manifest of a build made before version 9: one schema with all tables."""
+    return BuildManifest(name, metadata, (one_file(schema_of(name)),))
 
 
 @dataclass(frozen=True)
@@ -90,22 +109,64 @@ class PostgresBuilds:
                 (name,),
             )
 
+    def manifest(self, name: str) -> BuildManifest | None:
+        """Return the manifest of a build; None if it is not there or cannot be read."""
+        with self._connected() as sql:
+            return _manifest(sql, name)
+
     def metadata(self, name: str) -> dict[str, str]:
         """Return the metadata of a build; empty if it cannot be read."""
+        manifest = self.manifest(name)
+        return {} if manifest is None else dict(manifest.metadata)
+
+    def files(self) -> dict[str, BuildFile]:
+        """Return the files of the mart that builds name, by key."""
+        names = self.names()
         with self._connected() as sql:
-            try:
-                # psycopg's types refuse text that is not a literal, against injections; bytes pass.
-                # The name of the schema has been checked.
-                rows = sql.execute(f"SELECT name, value FROM {schema_of(name)}.about".encode())
-                return {str(key): str(value) for key, value in rows.fetchall()}
-            except psycopg.errors.UndefinedTable:
-                return {}
+            manifests = [_manifest(sql, name) for name in names]
+        return {
+            file.key: file
+            for manifest in manifests
+            if manifest is not None
+            for file in manifest.files
+            if file.key
+        }
+
+    def add(self, manifest: BuildManifest) -> None:
+        """Add a complete build with its views; no reader sees it before ``switch``."""
+        self.prepare()
+        schema = schema_of(manifest.data_version)
+        with self._connected() as sql, sql.transaction():
+            sql.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
+            sql.execute(f"CREATE SCHEMA {schema}".encode())
+            for table in sorted({file.table for file in manifest.files if file.kind == "mart"}):
+                rows = " UNION ALL ".join(
+                    f"SELECT *, CAST({_text(file.partition)} AS TEXT) AS file "
+                    f"FROM {schema_of_key(file.key)}.{table}"
+                    for file in manifest.of("mart", table)
+                )
+                sql.execute(f"CREATE VIEW {schema}.{table} AS {rows}".encode())
+            sql.execute(
+                "INSERT INTO sankofa.builds (data_version, manifest) VALUES (%s, %s) "
+                "ON CONFLICT (data_version) DO UPDATE SET manifest = excluded.manifest",
+                (manifest.data_version, msgspec.json.encode(manifest).decode()),
+            )
 
     def remove(self, name: str) -> None:
-        """Delete a build."""
+        """Delete a build, and the files that no other names; take the publishing lock."""
         with self._connected() as sql, sql.transaction():
             sql.execute("DELETE FROM sankofa.builds WHERE data_version = %s", (name,))
             sql.execute(f"DROP SCHEMA IF EXISTS {schema_of(name)} CASCADE".encode())
+        self._drop_unnamed()
+
+    def _drop_unnamed(self) -> None:
+        """Drop the schemas of builds that are not in the list, and of files that none names."""
+        named = {schema_of(name) for name in self.names()}
+        named |= {schema_of_key(key) for key in self.files()}
+        with self._connected() as sql:
+            for (schema,) in sql.execute(_SCHEMAS).fetchall():
+                if schema not in named:
+                    sql.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
 
     def withdraw(self, name: str, reason: str) -> None:
         """Delete a build if it is there, and tell whoever pins it the reason from now on."""
@@ -122,15 +183,12 @@ class PostgresBuilds:
 
     @contextmanager
     def publishing_lock(self) -> Iterator[None]:
-        """Take the publishing lock, and drop schemas that are not in the list of builds."""
+        """Take the publishing lock, and drop the schemas that no build names."""
         with self._connected() as sql:
             # A session lock: the server releases it if this process dies.
             sql.execute("SELECT pg_advisory_lock(%s)", (_PUBLISHING_LOCK,))
-            # With the lock taken, a schema that is not in the list is what a killed publisher left.
-            complete = {schema_of(name) for name in self.names()}
-            for (schema,) in sql.execute(_SCHEMAS).fetchall():
-                if schema not in complete:
-                    sql.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
+            # With the lock taken, a schema that no build names is what a killed publisher left.
+            self._drop_unnamed()
             yield
 
     @contextmanager
@@ -145,3 +203,23 @@ class PostgresBuilds:
             yield connection
         finally:
             connection.close()
+
+
+def _manifest(sql: psycopg.Connection[tuple[object, ...]], name: str) -> BuildManifest | None:
+    try:
+        row = sql.execute(MANIFEST_SQL, (name,)).fetchone()
+        if row is None:
+            return None
+        if row[0] is not None:
+            return msgspec.json.decode(str(row[0]), type=BuildManifest)
+        # psycopg's types refuse text that is not a literal, against injections; bytes pass.
+        # The name of the schema has been checked.
+        about = sql.execute(f"SELECT name, value FROM {schema_of(name)}.about".encode())
+        metadata = {str(key): str(value) for key, value in about.fetchall()}
+    except psycopg.errors.UndefinedTable:
+        return None
+    return manifest_of_schema(name, metadata)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

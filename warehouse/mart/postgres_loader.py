@@ -1,29 +1,35 @@
-"""Write a build as one schema of a PostgreSQL database, in one transaction."""
+"""Write a file of the mart as one schema of a PostgreSQL database, in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 
-from warehouse.mart.postgres_builds import PostgresBuilds, register_build_sql, schema_of
+from warehouse.mart.postgres_builds import schema_of_key
 from warehouse.mart.tables import ROW_NUMBERS, Columns
 
 # Text in byte order, as in SQLite, whatever the locale of the database.
-_TYPES = {"text": 'TEXT COLLATE "C" NOT NULL', "integer": "INTEGER", "bytes": "BYTEA NOT NULL"}
+_TYPES = {
+    "text": 'TEXT COLLATE "C" NOT NULL',
+    "integer": "INTEGER",
+    "real": "DOUBLE PRECISION",
+    "bytes": "BYTEA NOT NULL",
+}
+_SIZE = """
+SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class
+WHERE relnamespace = '{schema}'::regnamespace AND relkind = 'r'
+"""
 
 
 class PostgresLoader:
-    """Writes the schema of one data_version; implements ``warehouse.mart.write.Loader``."""
+    """Writes the schema of one key; implements ``warehouse.mart.mart_files.Loader``."""
 
-    def __init__(self, url: str, data_version: str) -> None:
-        self._builds = PostgresBuilds(url)
-        self._data_version = data_version
-        self._schema = schema_of(data_version)
+    def __init__(self, url: str, key: str) -> None:
+        self._url, self._schema, self._size = url, schema_of_key(key), 0
 
     def __enter__(self) -> Self:
-        self._builds.prepare()
-        self._mart = dbapi.connect(self._builds.url)
+        self._mart = dbapi.connect(self._url)
         self._sql = self._mart.cursor()
         self._sql.execute(f"DROP SCHEMA IF EXISTS {self._schema} CASCADE")
         self._sql.execute(f"CREATE SCHEMA {self._schema}")
@@ -34,19 +40,15 @@ class PostgresLoader:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
             if error is None:
-                self._sql.execute(register_build_sql(self._data_version))
+                self._sql.execute(_SIZE.format(schema=self._schema))
+                row = self._sql.fetchone()
+                self._size = 0 if row is None else int(row[0])
                 self._mart.commit()
             else:
                 self._mart.rollback()
         finally:
             self._sql.close()
             self._mart.close()
-
-    def write_metadata(self, metadata: Mapping[str, str]) -> None:
-        """Write the metadata of the build."""
-        columns: Columns = {"name": "text", "value": "text"}
-        rows = pa.table({"name": list(metadata), "value": list(metadata.values())})
-        self.load("about", columns, rows.to_reader(), ())
 
     def load(
         self, table: str, columns: Columns, rows: pa.RecordBatchReader, indexes: Sequence[str]
@@ -58,11 +60,15 @@ class PostgresLoader:
         if first in ROW_NUMBERS:
             declared.insert(0, f"{first} BIGINT PRIMARY KEY")
         self._sql.execute(f"CREATE TABLE {qualified} ({', '.join(declared)})")
-        if "rows" in columns:
-            # A pack is read whole and often: decompressing it would take most of the read.
-            self._sql.execute(f"ALTER TABLE {qualified} ALTER COLUMN rows SET STORAGE EXTERNAL")
+        if "packed" in columns:
+            # It is compressed already.
+            self._sql.execute(f"ALTER TABLE {qualified} ALTER COLUMN packed SET STORAGE EXTERNAL")
         self._sql.adbc_ingest(table, rows, mode="append", db_schema_name=self._schema)
         for number, index in enumerate(indexes):
             self._sql.execute(f"CREATE INDEX {table}_{number} ON {qualified} {index}")
         # Autovacuum has not seen the table when the first query comes: give the planner statistics.
         self._sql.execute(f"ANALYZE {qualified}")
+
+    def written(self) -> tuple[str, str, int]:
+        """Return schema and size of the finished tables; what is in them has no SHA-256."""
+        return self._schema, "", self._size

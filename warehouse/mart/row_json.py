@@ -5,6 +5,7 @@ digits, dates and timestamps are ISO 8601, and JSON is taken as it is; null is `
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from warehouse.errors import BadTable
 from warehouse.tables import Sighting
@@ -50,17 +51,21 @@ def key_column_sql(types: ColumnTypes, name: str) -> str:
     kind, column = types[name], f'"{name}"'
     if name in _END_DATES:
         return f"coalesce(CAST({column} AS VARCHAR), '{NEVER}')"
-    if is_integer_column(types, name):
+    if key_column_kind(types, name) == "integer":
         return f"CAST({column} AS INTEGER)"
+    if kind == "DOUBLE":
+        return column
     if kind.startswith("DECIMAL"):
         return f"coalesce({_digits(column)}, '')"
     # PostgreSQL cannot store a NUL in text; U+2400 is its visible symbol.
     return f"coalesce(replace(CAST({column} AS VARCHAR), chr(0), chr(9216)), '')"
 
 
-def is_integer_column(types: ColumnTypes, name: str) -> bool:
-    """Return whether a key column is an integer; all others are text."""
-    return types[name] in _INTEGER_TYPES
+def key_column_kind(types: ColumnTypes, name: str) -> Literal["text", "integer", "real"]:
+    """Return how a key column is stored: an integer or a double as such, all others as text."""
+    if types[name] in _INTEGER_TYPES:
+        return "integer"
+    return "real" if types[name] == "DOUBLE" else "text"
 
 
 def _or_null(types: ColumnTypes, name: str) -> str:

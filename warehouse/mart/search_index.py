@@ -1,7 +1,7 @@
-"""The two search tables of a build: names of organisations, and words with the rows they occur in.
+"""The search tables: names of organisations, and words with the rows they occur in.
 
-A word's rows are stored as one list of row numbers, four bytes each; the same table serves both
-database engines.
+They lie in the file of the rows they speak of. A word's rows are stored as one list of row numbers,
+four bytes each; the same table serves both database engines.
 """
 
 from array import array
@@ -13,7 +13,6 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from warehouse.mart.served_rows import RELEASES_ORDER
 from warehouse.mart.words import folded, words
 
 NAMES, WORDS = "names", "words"
@@ -28,10 +27,10 @@ _BATCH = 50_000
 # Characters of a description that are indexed: its beginning says what is bought.
 _DESCRIPTION_LENGTH = 400
 
-# entity_row is the row number of the table `entities`, which is ordered by service_id.
+# entity_row is the row number of the table `entities`.
 _ENTITY_NAMES = """
 WITH numbered AS (
-    SELECT row_number() OVER (ORDER BY service_id) AS entity_row, * FROM ({entities})
+    SELECT row_number() OVER (ORDER BY {order}) AS entity_row, * FROM {rows}
 )
 SELECT entity_row, coalesce(country, '') AS country, legal_name AS name FROM numbered
 WHERE legal_name IS NOT NULL
@@ -43,10 +42,10 @@ FROM numbered
 # Row numbers are counted over every vintage, as in the table; only the latest are searchable.
 _RELEASE_TEXTS = f"""
 WITH numbered AS (
-    SELECT CAST(row_number() OVER (ORDER BY {RELEASES_ORDER}) AS INTEGER) AS row_number, latest,
+    SELECT CAST(row_number() OVER (ORDER BY {{order}}) AS INTEGER) AS row_number, latest,
         json_extract_string(release, ['$.buyer.name', '$.tender.title', '$.tender.description'])
             AS texts
-    FROM tender_releases
+    FROM {{rows}}
 )
 SELECT row_number, coalesce(texts[1], '') AS buyer,
     concat_ws(' ', texts[1], texts[2], left(texts[3], {_DESCRIPTION_LENGTH})) AS tender
@@ -54,32 +53,47 @@ FROM numbered WHERE latest AND texts IS NOT NULL
 """
 
 
-def names(sql: duckdb.DuckDBPyConnection, entities: str) -> pa.Table:
+def names(sql: duckdb.DuckDBPyConnection, rows: str, order: str) -> pa.Table:
     """Return every name of every organisation, normalised, with its row in ``entities``."""
-    rows = sql.sql(_ENTITY_NAMES.format(entities=entities)).to_arrow_table()
-    normalised = pa.array(folded(rows["name"].to_pylist()), pa.string())
+    found = sql.sql(_ENTITY_NAMES.format(rows=rows, order=order)).to_arrow_table()
+    normalised = pa.array(folded(found["name"].to_pylist()), pa.string())
     table = pa.Table.from_arrays(
-        [normalised, rows["country"].cast(pa.string()), rows["entity_row"].cast(pa.int32())],
+        [normalised, found["country"].cast(pa.string()), found["entity_row"].cast(pa.int32())],
         schema=NAMES_SCHEMA,
     )
-    return table.sort_by([("folded", "ascending"), ("entity_row", "ascending")])
+    # By country too: which of two equal names comes first must not be chance.
+    keys = ("folded", "entity_row", "country")
+    return table.sort_by([(key, "ascending") for key in keys])
 
 
-def postings(sql: duckdb.DuckDBPyConnection, names: pa.Table) -> Iterator[pa.RecordBatch]:
-    """Yield each word of each searchable field with its row numbers, sorted by word."""
-    fields = {name: Postings() for name in ("buyer", "entity", "tender")}
-    fields["entity"].add(names["entity_row"].to_numpy(), names["folded"].to_pylist())
-    for batch in sql.sql(_RELEASE_TEXTS).to_arrow_reader(_BATCH):
-        for field in ("buyer", "tender"):
-            fields[field].add(batch["row_number"].to_numpy(), batch[field].to_pylist())
+def words_of_names(names: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Yield each word of a name with its row numbers, sorted by word."""
+    index = Postings()
+    index.add(names["entity_row"].to_numpy(), names["folded"].to_pylist())
+    yield from _batches("entity", index)
+
+
+def words_of_releases(
+    sql: duckdb.DuckDBPyConnection, rows: str, order: str
+) -> Iterator[pa.RecordBatch]:
+    """Yield each word of buyers and of tenders with its row numbers, sorted by field and word."""
+    fields = {name: Postings() for name in ("buyer", "tender")}
+    statement = _RELEASE_TEXTS.format(rows=rows, order=order)
+    for batch in sql.sql(statement).to_arrow_reader(_BATCH):
+        for field, index in fields.items():
+            index.add(batch["row_number"].to_numpy(), batch[field].to_pylist())
     for field, index in fields.items():
-        for batch_words, row_numbers in index.packed(_BATCH):
-            columns = [
-                pa.repeat(field, len(batch_words)),
-                pa.array(batch_words, pa.string()),
-                row_numbers,
-            ]
-            yield pa.RecordBatch.from_arrays(columns, schema=WORDS_SCHEMA)
+        yield from _batches(field, index)
+
+
+def _batches(field: str, index: "Postings") -> Iterator[pa.RecordBatch]:
+    for batch_words, row_numbers in index.packed(_BATCH):
+        columns = [
+            pa.repeat(field, len(batch_words)),
+            pa.array(batch_words, pa.string()),
+            row_numbers,
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=WORDS_SCHEMA)
 
 
 _SEPARATORS = {ord(char): " " for char in punctuation + whitespace}

@@ -1,7 +1,9 @@
-"""Builds in a folder: one SQLite file each, and a pointer file that names the current one.
+"""Builds in a folder: a manifest each, the files they share, and a pointer to the current one.
 
-A file appears under its final name only when it is complete, and the pointer is replaced
-atomically: a reader sees the old build or the new one, never half of one.
+``<data_version>.json`` is the manifest of a build, ``files/<key>.sqlite`` a file that one or more
+of them name. A build made before version 9 is one file, ``<data_version>.sqlite``. A file appears
+under its final name only when it is complete, and the pointer is replaced atomically: a reader
+sees the old build or the new one, never half of one.
 """
 
 import json
@@ -12,13 +14,19 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from warehouse.data_version import DATA_VERSION, check_data_version, version_key
 from warehouse.errors import UnknownVersion
 from warehouse.locks import file_lock
+from warehouse.steps.files import BuildFile, BuildManifest
 
 _POINTER = "current"
 # Reasons of withdrawn builds by data_version, for whoever still pins one.
 _WITHDRAWN = "withdrawn.json"
+# The folder of the files that manifests name.
+FILES = "files"
+_decode = msgspec.json.Decoder(BuildManifest).decode
 
 
 @dataclass(frozen=True)
@@ -40,20 +48,55 @@ class SqliteBuilds:
         """Make a complete build the current one; readers follow with their next read."""
         switch_pointer(self.path, name)
 
+    def manifest(self, name: str) -> BuildManifest | None:
+        """Return the manifest of a build; None if it is not there, or has none that can be read."""
+        return read_manifest(self.path, name)
+
     def metadata(self, name: str) -> dict[str, str]:
         """Return the metadata of a build; empty if it cannot be read."""
-        # mode=ro: by default SQLite would create a file that is missing.
-        uri = f"{build_file(self.path, name).absolute().as_uri()}?mode=ro"
-        try:
-            with closing(sqlite3.connect(uri, uri=True)) as mart:
-                return dict(mart.execute("SELECT name, value FROM about"))
-        except sqlite3.Error:
-            return {}
+        manifest = self.manifest(name)
+        return {} if manifest is None else dict(manifest.metadata)
+
+    def files(self) -> dict[str, BuildFile]:
+        """Return the files of the mart that builds name, by key; those that are lost are not."""
+        return {
+            file.key: file
+            for name in self.names()
+            if (manifest := self.manifest(name)) is not None
+            for file in manifest.files
+            if file.key and (self.path / file.path).is_file()
+        }
+
+    def add(self, manifest: BuildManifest) -> None:
+        """Add a complete build; no reader sees it before ``switch``."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        known = self.files()
+        for file in manifest.files:
+            if file.kind == "mart" and file.key not in known:
+                _sync(self.path / file.path)
+        if (self.path / FILES).is_dir():
+            _sync(self.path / FILES)
+        target = manifest_file(self.path, manifest.data_version)
+        partial = target.with_suffix(".partial")
+        partial.write_bytes(msgspec.json.encode(manifest))
+        move_into_place(partial, target)
 
     def remove(self, name: str) -> None:
-        """Delete a build; a reader that has it open finishes its read."""
+        """Delete a build, and the files that no other names; take the publishing lock.
+
+        A reader that has one of them open finishes its read.
+        """
         # The system keeps a deleted file until the last process has closed it.
-        build_file(self.path, name).unlink(missing_ok=True)
+        manifest_file(self.path, name).unlink(missing_ok=True)
+        single_file(self.path, name).unlink(missing_ok=True)
+        self._delete_unnamed()
+
+    def _delete_unnamed(self) -> None:
+        """Delete the files that no manifest names, finished or not."""
+        named = {self.path / file.path for file in self.files().values()}
+        for path in (self.path / FILES).glob("*"):
+            if path not in named:
+                path.unlink()
 
     def withdraw(self, name: str, reason: str) -> None:
         """Delete a build if it is there, and tell whoever pins it the reason from now on."""
@@ -69,16 +112,17 @@ class SqliteBuilds:
 
     @contextmanager
     def publishing_lock(self) -> Iterator[None]:
-        """Take the publishing lock, and delete the partial files of a killed publisher."""
+        """Take the publishing lock, and delete the files of a killed publisher."""
         with file_lock(self.path / "publish.lock"):
             # Whoever has the lock is the only publisher: no partial file is still being written.
             for partial in self.path.glob("*.partial"):
                 partial.unlink()
+            self._delete_unnamed()
             yield
 
 
 def current_build_file(folder: Path) -> Path | None:
-    """Return the file of the current build; None before the first."""
+    """Return the manifest or the one file of the current build; None before the first."""
     try:
         name = pointer_file(folder).read_text("ascii").strip()
     except FileNotFoundError:
@@ -121,13 +165,57 @@ def _withdrawals(folder: Path) -> dict[str, str]:
 
 def build_names(folder: Path) -> list[str]:
     """Return the data_version of every complete build, oldest first."""
-    names = [path.stem for path in folder.glob("*.sqlite") if DATA_VERSION.fullmatch(path.stem)]
+    paths = (*folder.glob("*.json"), *folder.glob("*.sqlite"))
+    names = {path.stem for path in paths if DATA_VERSION.fullmatch(path.stem)}
     return sorted(names, key=version_key)
 
 
 def build_file(folder: Path, name: str) -> Path:
-    """Return the file of a build, by its data_version."""
+    """Return the manifest of a build, or the one file of a build made before version 9."""
+    single = single_file(folder, name)
+    return single if single.is_file() else manifest_file(folder, name)
+
+
+def manifest_file(folder: Path, name: str) -> Path:
+    """Return the file of a manifest, whether or not there is one."""
+    return folder / f"{check_data_version(name)}.json"
+
+
+def single_file(folder: Path, name: str) -> Path:
+    """Return the one file of a build made before version 9, whether or not there is one."""
     return folder / f"{check_data_version(name)}.sqlite"
+
+
+def file_of_key(folder: Path, key: str) -> Path:
+    """Return the file of a key."""
+    return folder / FILES / f"{key}.sqlite"
+
+
+def read_manifest(folder: Path, name: str) -> BuildManifest | None:
+    """Return the manifest of a build; None if it is not there, or cannot be read.
+
+    A build made before version 9 is a manifest of one file with all tables, under no name.
+    """
+    try:
+        return _decode(manifest_file(folder, name).read_bytes())
+    except FileNotFoundError:
+        pass
+    except msgspec.MsgspecError:
+        return None
+    path = single_file(folder, name)
+    # mode=ro: by default SQLite would create a file that is missing.
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as mart:
+            metadata = dict(mart.execute("SELECT name, value FROM about"))
+    except sqlite3.Error:
+        return None
+    return BuildManifest(name, metadata, (one_file(path.name, path.stat().st_size),))
+
+
+def one_file(path: str, size: int = 0) -> BuildFile:
+    """Return the one file of a build made before version 9: it has every table."""
+    return BuildFile("mart", "", "", path, "", "", 0, size)
 
 
 def move_into_place(partial: Path, target: Path) -> None:

@@ -1,20 +1,26 @@
-"""Write a build as one SQLite file, which gets its final name only when it is complete."""
+"""Write a file of the mart as SQLite; it gets its final name only when it is complete."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 import pyarrow as pa
 from adbc_driver_sqlite import dbapi
 
-from warehouse.mart.sqlite_builds import build_file, move_into_place
+from warehouse.mart.sqlite_builds import FILES, file_of_key
 from warehouse.mart.tables import ROW_NUMBERS, Columns
 
-_TYPES = {"text": "TEXT NOT NULL", "integer": "INTEGER", "bytes": "BLOB NOT NULL"}
+_TYPES = {
+    "text": "TEXT NOT NULL",
+    "integer": "INTEGER",
+    "real": "REAL",
+    "bytes": "BLOB NOT NULL",
+}
 # No journal and no fsync: nobody reads the partial file, and one left by a crash is deleted.
 # A negative cache_size counts KiB; with analysis_limit, ANALYZE reads only a sample of an index.
 _PRAGMAS = (
-    "page_size = 8192",
+    "page_size = 4096",
     "journal_mode = OFF",
     "synchronous = OFF",
     "locking_mode = EXCLUSIVE",
@@ -24,10 +30,11 @@ _PRAGMAS = (
 
 
 class SqliteLoader:
-    """Writes the file of one data_version; implements ``warehouse.mart.write.Loader``."""
+    """Writes the file of one key; implements ``warehouse.mart.mart_files.Loader``."""
 
-    def __init__(self, folder: Path, data_version: str) -> None:
-        self._target = build_file(folder, data_version)
+    def __init__(self, folder: Path, key: str) -> None:
+        self._key = key
+        self._target = file_of_key(folder, key)
         self._partial = self._target.with_suffix(".partial")
 
     def __enter__(self) -> Self:
@@ -46,15 +53,10 @@ class SqliteLoader:
         self._sql.close()
         self._mart.close()
         if error is None:
-            move_into_place(self._partial, self._target)
+            # It is synced to disk before a manifest names it; see ``SqliteBuilds.add``.
+            self._partial.replace(self._target)
         else:
             self._partial.unlink(missing_ok=True)
-
-    def write_metadata(self, metadata: Mapping[str, str]) -> None:
-        """Write the metadata of the build."""
-        self._sql.execute("CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-        rows = pa.table({"name": list(metadata), "value": list(metadata.values())})
-        self._sql.adbc_ingest("about", rows, mode="append")
 
     def load(
         self, table: str, columns: Columns, rows: pa.RecordBatchReader, indexes: Sequence[str]
@@ -69,3 +71,9 @@ class SqliteLoader:
         # After the rows: sorting them once is cheaper than updating an index row by row.
         for number, index in enumerate(indexes):
             self._sql.execute(f"CREATE INDEX {table}_{number} ON {table} {index}")
+
+    def written(self) -> tuple[str, str, int]:
+        """Return path, SHA-256 and size of the finished file."""
+        with self._target.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return f"{FILES}/{self._target.name}", digest, self._target.stat().st_size

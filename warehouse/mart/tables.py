@@ -1,9 +1,9 @@
-"""The tables of a build as data: key columns, order, indexes and the members of a served row.
+"""The tables of a build as data: key columns, order, files, indexes and members of a served row.
 
-Rows are stored in the order in which they are served, so that rows read together lie together;
-``row_number`` counts them from 1. ``write`` writes them; the SQL of the rows is in
-``served_rows``, ``award_facts`` and ``tender_facts``. Nothing here imports Arrow: the surfaces
-load this module.
+The rows of a table lie in files, by organisation, country or source (``Files``). In a file they
+have the order in which they are served, so that rows read together lie together; ``row_number``
+counts them from 1. ``write`` writes them; the SQL of the rows is in ``served_rows``,
+``award_facts`` and ``tender_facts``. Nothing here imports Arrow: the surfaces load this module.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from typing import Literal
 from sqlmodel import SQLModel
 
 from warehouse.mart.award_facts import AWARD_FACTS
-from warehouse.mart.row_json import PROVENANCE
+from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY, PROVENANCE
 from warehouse.mart.served_rows import (
     CURRENT_ENTITIES,
     CURRENT_IDENTIFIERS,
@@ -62,30 +62,65 @@ def _insert(members: tuple[str, ...], after: str, *new: str) -> tuple[str, ...]:
 
 # Mart schema version. Bump it if builds get tables, keys or packs that readers do not know yet. A
 # new member of a row is no reason: rows are served as they were written.
-MART_SCHEMA_VERSION = 8
+MART_SCHEMA_VERSION = 9
 # The versions that readers can read. Keep an older one as long as its builds can be answered: a
 # pin to a build of any other version is refused.
-READABLE_SCHEMA_VERSIONS = (7, 8)
+READABLE_SCHEMA_VERSIONS = (7, 8, 9)
 # From this version on, every row has the canonical id of its organisation.
 CANONICAL_IDS_SINCE = 8
+# From this version on, a build is a manifest of files, and packs are compressed. Builds made before
+# are one file, or one schema, with all tables.
+FILES_SINCE = 9
 
 # Column types of the mart tables, as both engines have them.
-ColumnKind = Literal["text", "integer", "bytes"]
+ColumnKind = Literal["text", "integer", "real", "bytes"]
 Columns = dict[str, ColumnKind]
 # Columns that number rows; the first column of a table with one of these names is its primary key.
 ROW_NUMBERS = ("row_number", "first_row")
 
 
+_DAY_NUMBER = f"coalesce(date_diff('day', DATE '1970-01-01', {{}}), {NEVER_DAY})"
+# A withdrawn row is never an answer: it is known from after every day, until before every day.
+_KNOWN_FROM = f"""CAST(CASE WHEN withdrawn THEN {LATEST_DAY}
+    ELSE {_DAY_NUMBER.format("available_at")} END AS INTEGER)"""
+_KNOWN_UNTIL = f"""CAST(CASE WHEN latest THEN {LATEST_DAY} WHEN withdrawn THEN 0
+    ELSE {_DAY_NUMBER.format("superseded_at")} END AS INTEGER)"""
+
+
 @dataclass(frozen=True)
 class Packing:
-    """Pack neighbouring rows with the same value of the column ``by``, at most so many.
+    """Pack neighbouring rows, at most so many; with ``by``, only those with one value of it.
 
     A pack is read whole. It should hold what one request mostly needs and not much more, so the
-    large rows of releases are packed in smaller numbers.
+    large rows of releases are packed in smaller numbers. The rows of a value of ``by`` that were
+    the latest known on a day are read from the packs alone, mostly all of them: such packs may be
+    left as they are, so that nothing but the rows is read. All others are ``compressed``.
+    """
+
+    max_rows: int
+    by: str = ""
+    compressed: bool = True
+
+    @property
+    def known(self) -> tuple[str, str]:
+        """SQL of the days from which a row was known, and was no longer the latest."""
+        if not self.by:
+            return "CAST(0 AS INTEGER)", "CAST(0 AS INTEGER)"
+        return _KNOWN_FROM, _KNOWN_UNTIL
+
+
+@dataclass(frozen=True)
+class Files:
+    """Which rows of a table lie in one file: the column that decides, and how.
+
+    ``hash``: by buckets of values, as many as keep a file below ``max_rows``. ``value``: each value
+    by itself; if it has more than ``max_rows`` rows, by years or months of the column ``day``.
     """
 
     by: str
+    how: Literal["hash", "value"]
     max_rows: int
+    day: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +129,11 @@ class MartTable:
 
     ``keys`` are columns to filter by. ``members`` are the members of a served row, in order;
     without them the table has keys only. ``inside`` are members taken over from the release JSON.
-    Packed rows are stored in a table of packs, and this table has their keys only.
+    Packed rows are stored in a table of packs, and this table has their keys only. A table without
+    ``files`` is one file. ``merged_by`` are key columns: rows of several files are merged in their
+    order, rows with equal ones in the order of the files. Without them, the files follow each
+    other. The objects of the member ``stored_once`` are stored once in a file, in packs of their
+    own, and a row has their numbers.
     """
 
     name: str
@@ -105,11 +144,19 @@ class MartTable:
     members: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
     packed: Packing | None = None
+    files: Files | None = None
+    merged_by: tuple[str, ...] = ()
+    stored_once: str = ""
 
     @property
     def packs(self) -> str:
         """The name of its table of packs."""
         return f"{self.name}_packs"
+
+    @property
+    def objects(self) -> str:
+        """The name of the packed table of objects that are stored once."""
+        return f"{self.name}_{self.stored_once}"
 
 
 MART_TABLES = (
@@ -121,7 +168,9 @@ MART_TABLES = (
         ("organisation", "service_id", "period_type", "period_end", "line_item", *_VINTAGE),
         ("(organisation, row_number)",),
         _dated(("fact_id", *members_of(FundamentalVintage, "own")), FundamentalVintage),
-        packed=Packing("organisation", 1_000),
+        packed=Packing(1_000, "organisation", compressed=False),
+        files=Files("organisation", "hash", 2_048),
+        merged_by=("organisation",),
     ),
     MartTable(
         "tender_releases",
@@ -136,7 +185,8 @@ MART_TABLES = (
         ),
         _dated(members_of(TenderRelease, "own"), TenderRelease),
         ("buyer", "tender", "awards", "contracts"),
-        packed=Packing("country", 100),
+        packed=Packing(32, "country"),
+        files=Files("country", "value", 4_096, "released_on"),
     ),
     MartTable(
         "tender_parties",
@@ -151,6 +201,8 @@ MART_TABLES = (
             *dict.fromkeys((*_PARTY, *members_of(TenderParty, "own"))),
             *PROVENANCE,
         ),
+        packed=Packing(16),
+        files=Files("country", "value", 1 << 62),
     ),
     MartTable(
         "award_facts",
@@ -159,6 +211,9 @@ MART_TABLES = (
         ("organisation", "service_id", "measure", *_VINTAGE),
         ("(organisation, row_number)",),
         (*members_of(SharedFact), "available_at", "vintage", *PROVENANCE),
+        packed=Packing(16),
+        files=Files("organisation", "hash", 2_048),
+        merged_by=("organisation",),
     ),
     MartTable(
         "tender_facts",
@@ -169,6 +224,8 @@ MART_TABLES = (
         ("country_iso3", "measure", *_VINTAGE),
         ("(country_iso3, row_number)",),
         (*members_of(SharedFact), "available_at", "vintage", *PROVENANCE),
+        packed=Packing(16),
+        files=Files("country_iso3", "value", 4_096, "released_on"),
     ),
     MartTable(
         "macro_annual",
@@ -180,6 +237,9 @@ MART_TABLES = (
             _insert(members_of(MacroAnnual, "own"), "indicator", "series_type", "frequency"),
             MacroAnnual,
         ),
+        packed=Packing(16),
+        files=Files("source", "value", 1 << 62),
+        merged_by=("indicator", "country_iso3"),
     ),
     MartTable(
         "macro_series",
@@ -194,7 +254,9 @@ MART_TABLES = (
             "(series_type, row_number)",
         ),
         _dated(members_of(MacroSeries, "own"), MacroSeries),
-        packed=Packing("series", 1_000),
+        packed=Packing(1_000, "series", compressed=False),
+        files=Files("source", "value", 1 << 62),
+        merged_by=("series", "country_iso3"),
     ),
     MartTable(
         "entities",
@@ -237,13 +299,25 @@ MART_TABLES = (
             "CAST(value AS JSON) AS value), CAST(value AS DOUBLE) AS size, legal_name, country "
             f"FROM metrics LEFT JOIN ({NAMED_ENTITIES}) AS entity USING (service_id)"
         ),
-        "metric, size DESC, service_id, period_end DESC, basis, currency",
-        ("metric", "organisation", "service_id", "country", "answers_from", "answers_until"),
-        ("(metric, row_number)", "(organisation, row_number)"),
+        # Of one organisation together; a screen is read by the index of the sizes.
+        "organisation, metric, size DESC, period_end DESC, basis, currency",
+        (
+            *("metric", "size", "organisation", "service_id", "country"),
+            *("answers_from", "answers_until"),
+        ),
+        (
+            # All that a screen filters by: it reads nothing but this index.
+            "(metric, size DESC, organisation, answers_from, answers_until, country)",
+            "(organisation, row_number)",
+        ),
         (
             *_insert(members_of(Metric, "own"), "service_id", "legal_name", "country"),
             *PROVENANCE,
         ),
+        packed=Packing(16),
+        files=Files("organisation", "hash", 2_048),
+        merged_by=("organisation",),
+        stored_once="inputs",
     ),
     MartTable(
         "metrics_absent",
@@ -252,6 +326,8 @@ MART_TABLES = (
         "metric, service_id, period_end DESC, reason",
         ("metric", "service_id", "country", "reason", "holds_from", "holds_until"),
         ("(metric, row_number)",),
+        files=Files("service_id", "hash", 8_192),
+        merged_by=("metric", "service_id"),
     ),
     MartTable(
         "signals",
@@ -265,6 +341,9 @@ MART_TABLES = (
         ),
         ("(signal_key, country, row_number)", "(signal_key, row_number)"),
         (*members_of(Signal, "own"), *PROVENANCE),
+        packed=Packing(16),
+        files=Files("country", "value", 8_192, "month"),
+        merged_by=("signal_key", "month DESC"),
     ),
     MartTable(
         "quality",

@@ -39,7 +39,8 @@ class Matches:
 
 def same_as_id(build: Build, service_id: str) -> str | None:
     """Return the canonical id of an alias; None if the id is no alias."""
-    rows = build.query("SELECT same_as FROM same_as WHERE service_id = ?", storable(service_id))
+    statement = "SELECT same_as FROM {table} WHERE service_id = ?"
+    rows = build.rows("same_as", statement, storable(service_id))
     return str(rows[0][0]) if rows else None
 
 
@@ -51,18 +52,19 @@ def organisation_id(build: Build, service_id: str) -> str:
 def organisation_ids(build: Build, service_id: str) -> list[str]:
     """Return every id of an organisation, the canonical one first."""
     owner = organisation_id(build, service_id)
-    statement = "SELECT service_id FROM same_as WHERE same_as = ? ORDER BY service_id"
-    return [owner, *(str(alias) for (alias,) in build.query(statement, storable(owner)))]
+    statement = "SELECT service_id FROM {table} WHERE same_as = ? ORDER BY service_id"
+    return [owner, *(str(alias) for (alias,) in build.rows("same_as", statement, storable(owner)))]
 
 
 def is_known_id(build: Build, service_id: str) -> bool:
     """Return whether a register describes an id, or it is an alias or has one."""
-    statement = (
-        "SELECT 1 FROM entities WHERE service_id = ? "
-        "UNION ALL SELECT 1 FROM same_as WHERE service_id = ? "
-        "UNION ALL SELECT 1 FROM same_as WHERE same_as = ? LIMIT 1"
+    of_alias = "SELECT 1 FROM {table} WHERE service_id = ? UNION ALL "
+    of_alias += "SELECT 1 FROM {table} WHERE same_as = ? LIMIT 1"
+    text = storable(service_id)
+    return bool(
+        build.rows("entities", "SELECT 1 FROM {table} WHERE service_id = ? LIMIT 1", text)
+        or build.rows("same_as", of_alias, text, text)
     )
-    return bool(build.query(statement, *[storable(service_id)] * 3))
 
 
 def identifiers(mart: Mart, service_id: str, paid: bool) -> Crosswalk | None:
@@ -83,7 +85,7 @@ def identifiers(mart: Mart, service_id: str, paid: bool) -> Crosswalk | None:
     return Crosswalk(
         service_id if build.schema_version < CANONICAL_IDS_SINCE else owner,
         None if name is None else name[0] or None,
-        bool(build.query("SELECT 1 FROM identifiers LIMIT 1")),
+        bool(build.rows("identifiers", "SELECT 1 FROM {table} LIMIT 1")),
         fetch_page(build, "identifiers", [*equal(organisation=owner), *of_types], None),
         [id_type for id_type in id_types if id_type not in served],
     )
@@ -125,13 +127,13 @@ def ids_with_identifier(build: Build, id_type: str, id_value: str) -> list[str]:
 
 
 def _id_types(build: Build, owner: str) -> list[tuple[str]]:
-    statement = "SELECT DISTINCT id_type FROM identifiers WHERE organisation = ? ORDER BY id_type"
-    return build.query(statement, owner)
+    statement = "SELECT DISTINCT id_type FROM {table} WHERE organisation = ? ORDER BY id_type"
+    return build.rows("identifiers", statement, owner)
 
 
 def _name_and_jurisdiction(build: Build, service_id: str) -> tuple[str, str] | None:
-    statement = "SELECT legal_name, jurisdiction FROM entities WHERE service_id = ?"
-    rows = build.query(statement, service_id)
+    statement = "SELECT legal_name, jurisdiction FROM {table} WHERE service_id = ?"
+    rows = build.rows("entities", statement, service_id)
     return (str(rows[0][0]), str(rows[0][1])) if rows else None
 
 

@@ -1,4 +1,4 @@
-"""SQL over a build, the same on both engines: ``?`` for a value, rows as tuples.
+"""The files of builds, the same on both engines: SQL with ``?`` for a value, rows as tuples.
 
 The SQLite engine is here, the PostgreSQL engine in ``postgres``; ``mart`` chooses.
 """
@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,12 +17,32 @@ from warehouse.mart.sqlite_builds import (
     current_build_file,
     not_available,
     pointer_file,
+    read_manifest,
 )
+from warehouse.read.open_files import OpenFiles
+from warehouse.steps.files import BuildFile, BuildManifest
 
 SqlRows = list[tuple[Any, ...]]
 RunQuery = Callable[[str, Sequence[object]], SqlRows]
 
 NOTHING_PUBLISHED = "nothing has been published yet; run `sankofa publish`"
+
+
+@dataclass(frozen=True, slots=True)
+class FileReader:
+    """One file of a build, open for queries.
+
+    ``prefix`` stands before the name of a table in a statement. ``label`` says which rows lie in
+    the file.
+    """
+
+    label: str
+    prefix: str
+    run: RunQuery
+
+    def query(self, statement: str, *values: object) -> SqlRows:
+        """Run an SQL statement with a ``?`` for each value."""
+        return self.run(statement, values)
 
 
 class Engine(Protocol):
@@ -30,29 +51,28 @@ class Engine(Protocol):
     def current(self) -> str:
         """Return the data_version of the current build."""
 
-    def open(self, data_version: str) -> RunQuery:
-        """Open a build for queries; returns the same function as long as it stays open."""
+    def check(self, data_version: str) -> None:
+        """Raise ``UnknownVersion`` if there is no such build, or no longer."""
+
+    def manifest(self, data_version: str) -> BuildManifest:
+        """Return the manifest of a build."""
+
+    def reader(self, data_version: str, file: BuildFile) -> FileReader:
+        """Return a reader of a file of a build."""
 
     def close(self) -> None:
         """Close what is open; the next read opens it again."""
 
 
-# The current build, and older ones that clients still page through by cursor.
-_MAX_OPEN = 4
-# The most that SQLite can map; what lies beyond is read page by page.
-_MMAP_SIZE = 0x7FFF0000
-
-
 class SqliteEngine:
-    """Builds in a folder; each file is opened read-only and immutable."""
+    """Builds in a folder; threads share the files that are open."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, open_files: OpenFiles) -> None:
+        self._folder, self._open_files = folder, open_files
         self._pointer = str(pointer_file(folder))
         self._pointer_seen: tuple[int, int] | None = None
         self._current = ""
         self._looked_up: str | None = None
-        self._open: dict[str, tuple[sqlite3.Connection, RunQuery]] = {}
 
     def current(self) -> str:
         """Return the data_version of the current build."""
@@ -71,53 +91,43 @@ class SqliteEngine:
         self._looked_up = self._current
         return self._current
 
-    def open(self, data_version: str) -> RunQuery:
-        """Open the file of a build, or return the query function of the one that is open."""
-        # Popped and put back: the dictionary is ordered by last use.
-        opened = self._open.pop(data_version, None)
+    def check(self, data_version: str) -> None:
+        """Raise ``UnknownVersion`` if there is no such build, or no longer."""
         # Without a look at the pointer just before, this is a pin; the build that was current when
         # the thread last looked can have been deleted as well.
         is_current, self._looked_up = data_version == self._looked_up, None
-        if opened is None or not is_current:
-            # A build may have been deleted since; SQLite could still read the open file.
-            path = build_file(self._folder, data_version)
-            if not path.is_file():
-                if opened is not None:
-                    opened[0].close()
+        # A build may have been deleted since; SQLite could still read the open files.
+        if not is_current and not build_file(self._folder, data_version).is_file():
+            raise not_available(self._folder, data_version)
+
+    def manifest(self, data_version: str) -> BuildManifest:
+        """Return the manifest of a build."""
+        manifest = read_manifest(self._folder, data_version)
+        if manifest is None:
+            if not build_file(self._folder, data_version).is_file():
                 raise not_available(self._folder, data_version)
-        if opened is None:
-            connection = _connect(path)
-            opened = connection, _query_function(connection)
-        self._open[data_version] = opened
-        while len(self._open) > _MAX_OPEN:
-            self._open.pop(next(iter(self._open)))[0].close()
-        return opened[1]
+            raise DatastoreUnavailable(f"the build cannot be read: {data_version} has no manifest")
+        return manifest
+
+    def reader(self, data_version: str, file: BuildFile) -> FileReader:
+        """Return a reader of a file of a build."""
+        path = str((self._folder / file.path).absolute())
+        run_in = self._open_files.query
+
+        def query(statement: str, values: Sequence[object]) -> SqlRows:
+            try:
+                return run_in(path, statement, values)
+            except sqlite3.Error as error:
+                # Deleted while it was read: a pin must be told so.
+                if not build_file(self._folder, data_version).is_file():
+                    raise not_available(self._folder, data_version) from error
+                raise _unreadable(error) from error
+
+        return FileReader(file.partition, "", query)
 
     def close(self) -> None:
         """Close every file that is open."""
-        while self._open:
-            self._open.popitem()[1][0].close()
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    # A published file never changes: immutable spares SQLite all locking and change detection.
-    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    with translate_errors(sqlite3.Error):
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-        connection.execute(f"PRAGMA mmap_size = {_MMAP_SIZE}")
-        return connection
-
-
-def _query_function(connection: sqlite3.Connection) -> RunQuery:
-    execute = connection.execute
-
-    def query(statement: str, values: Sequence[object]) -> SqlRows:
-        try:
-            return execute(statement, values).fetchall()
-        except sqlite3.Error as error:
-            raise _unreadable(error) from error
-
-    return query
+        self._open_files.close()
 
 
 @contextmanager

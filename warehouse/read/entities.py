@@ -12,7 +12,7 @@ from warehouse.read.word_index import rows_with_words
 _CHUNK = 500
 # A name may occur several times for an organisation; its best one decides the order.
 _ROWS_BY_NAME = (
-    "SELECT entity_row FROM names WHERE folded {condition} {in_country} "
+    "SELECT entity_row FROM {prefix}names WHERE folded {condition} {in_country} "
     "GROUP BY entity_row ORDER BY min(folded), entity_row {limit}"
 )
 # An organisation that an earlier step found is found again by later ones: each step reads this
@@ -53,8 +53,8 @@ def search(mart: Mart, query: str, country: str | None = None, limit: int | None
 
 
 def _record(build: Build, service_id: str) -> RowPage:
-    statement = "SELECT row FROM entities WHERE service_id = ?"
-    return make_page(build, build.query(statement, storable(service_id)), 1)
+    statement = "SELECT row FROM {table} WHERE service_id = ?"
+    return make_page(build, build.rows("entities", statement, storable(service_id)), 1)
 
 
 def _candidates(build: Build, query: str, country: str | None, limit: int | None) -> Iterator[int]:
@@ -69,15 +69,19 @@ def _candidates(build: Build, query: str, country: str | None, limit: int | None
     in_country = "" if country is None else "AND country = ?"
     country_values = () if country is None else (country,)
     limited = "" if limit is None else f"LIMIT {_REPEATS * limit + MAX_MATCHES:d}"
+    # Names and words lie in the file of the rows that they number.
+    (file,) = build.files("entities")
     for condition, name_values in (
         ("= ?", (name,)),
         # A range instead of LIKE, so that both engines use the index.
         ("> ? AND folded < ?", (name, name + PREFIX_END)),
     ):
-        statement = _ROWS_BY_NAME.format(condition=condition, in_country=in_country, limit=limited)
-        rows = build.query(statement, *name_values, *country_values)
+        statement = _ROWS_BY_NAME.format(
+            prefix=file.prefix, condition=condition, in_country=in_country, limit=limited
+        )
+        rows = file.query(statement, *name_values, *country_values)
         yield from (number for (number,) in rows)
-    yield from rows_with_words(build, "entity", query) or ()
+    yield from rows_with_words(file, "entity", query) or ()
 
 
 def _chunks(row_numbers: Iterable[int], first_size: int | None) -> Iterator[list[int]]:

@@ -8,6 +8,7 @@ from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import (
     Condition,
     RowPage,
+    distinct_values,
     equal,
     fetch_page,
     fetch_rows,
@@ -38,7 +39,7 @@ def facts_known(
     of_owner = equal(organisation=owner)
     if vintages == "latest" and period_type is None and not line_items:
         # The common case: whole runs from the packs, without looking at single rows.
-        page = latest_on(build, "fundamentals", owner, as_of, limit)
+        page = latest_on(build, "fundamentals", "organisation", owner, as_of, limit)
     else:
         where = [*of_owner, *known_on(as_of, vintages)]
         where += _of_periods(build, owner, period_type, as_of)
@@ -67,7 +68,7 @@ def _of_periods(
     return [
         Condition(
             "(period_type = ? OR (period_type = 'INSTANT' AND period_end IN "
-            f"(SELECT period_end FROM fundamentals WHERE {ends})))",
+            f"(SELECT period_end FROM {{prefix}}fundamentals WHERE {ends})))",
             (period_type, *(value for condition in of_type for value in condition.values)),
         )
     ]
@@ -75,8 +76,5 @@ def _of_periods(
 
 def issuers(mart: Mart, limit: int) -> list[str]:
     """Return organisations that have reported figures."""
-    rows = mart.build().query(
-        "SELECT DISTINCT organisation FROM fundamentals WHERE latest = 1 "
-        f"ORDER BY organisation LIMIT {limit:d}"
-    )
-    return [service_id for (service_id,) in rows]
+    latest = [Condition("latest = 1")]
+    return distinct_values(mart.build(), "organisation", "fundamentals", latest, limit)

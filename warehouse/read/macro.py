@@ -6,9 +6,9 @@ from warehouse.read.mart import Mart
 from warehouse.read.rows import (
     RowPage,
     between,
+    distinct_values,
     equal,
     fetch_page,
-    fetch_rows,
     in_country,
     known_on,
     latest_on,
@@ -33,7 +33,7 @@ def series_known(
     filters = (country, series_type, frequency, from_, to)
     if series is not None and all(value is None for value in filters):
         # The common case: whole runs from the packs, which are keyed by series.
-        return latest_on(mart.build(), "macro_series", series, as_of, limit)
+        return latest_on(mart.build(), "macro_series", "series", series, as_of, limit)
     where = [
         *in_country(country),
         *equal(series=series, series_type=series_type, frequency=frequency),
@@ -67,6 +67,4 @@ def annual(
 def series_names(mart: Mart, country: str | None, as_of: date, limit: int) -> list[str]:
     """Return series of which something was known on ``as_of``, by name, at most ``limit``."""
     where = [*in_country(country), *known_on(as_of)]
-    build = mart.build()
-    rows = fetch_rows(build, "DISTINCT series", "macro_series", where, "series", limit)
-    return [series for (series,) in rows]
+    return distinct_values(mart.build(), "series", "macro_series", where, limit)

@@ -1,45 +1,104 @@
 """The published build as a process reads it: read-only, and always a complete one.
 
-Each thread has its own connection. The current build is looked up once for each read, so that the
-next request sees a new one and no answer mixes two.
+The current build is looked up once for each read, so that the next request sees a new one and no
+answer mixes two. A build is a manifest of files; ``Build`` finds those that a question needs.
 """
 
 import copy
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.mart.builds import is_postgres_url, sqlite_folder
-from warehouse.mart.tables import READABLE_SCHEMA_VERSIONS
-from warehouse.read.engines import Engine, RunQuery, SqliteEngine, SqlRows
+from warehouse.mart.file_labels import bucket_label, cell_of, label_order, value_label
+from warehouse.mart.tables import MART_TABLES, READABLE_SCHEMA_VERSIONS
+from warehouse.read.engines import Engine, FileReader, SqliteEngine, SqlRows
+from warehouse.read.open_files import OpenFiles
+from warehouse.steps.files import BuildFile, BuildManifest
 
-_MAX_CACHED_METADATA = 16
+T = TypeVar("T")
+_MAX_OPEN_BUILDS = 16
 _READABLE = {str(version) for version in READABLE_SCHEMA_VERSIONS}
+_FILES = {table.name: table.files for table in MART_TABLES}
+_NONE: tuple[FileReader, ...] = ()
 
 
-@dataclass(frozen=True)
 class Build:
-    """One open build: its query function, its data_version and its metadata."""
+    """One build: its data_version, its metadata, and readers of its files."""
 
-    run: RunQuery
-    data_version: str
-    metadata: Mapping[str, str]
+    def __init__(
+        self, manifest: BuildManifest, reader: Callable[[str, BuildFile], FileReader]
+    ) -> None:
+        self.data_version, self.metadata = manifest.data_version, manifest.metadata
+        self._manifest, self._reader = manifest, reader
+        self._tables: dict[str, _Files] = {}
 
     @property
     def notice(self) -> str:
         """The licence notice that goes with every response."""
         return self.metadata["notice"]
 
-    @property
+    @cached_property
     def schema_version(self) -> int:
         """The schema version it was written with; what it answers stays as it was then."""
         return int(self.metadata["layout"])
 
+    def files(self, table: str) -> Sequence[FileReader]:
+        """Return all files of a table, in the order in which they follow each other."""
+        return self._of(table).all
+
+    def files_with(self, table: str, column: str, value: str) -> Sequence[FileReader] | None:
+        """Return the files in which rows with a value can lie; None if the column decides none."""
+        decides = _FILES.get(table)
+        if decides is None or decides.by != column:
+            return None
+        return self._of(table).of_value(value)
+
+    def rows(self, table: str, statement: str, *values: object) -> SqlRows:
+        """Run a statement on every file of a table, whose name is ``{table}`` in it."""
+        rows: SqlRows = []
+        for file in self._of(table).all:
+            rows += file.run(statement.replace("{table}", file.prefix + table), values)
+        return rows
+
     def query(self, statement: str, *values: object) -> SqlRows:
-        """Run an SQL statement with a ``?`` for each value."""
-        return self.run(statement, values)
+        """Run a statement over whole tables, for tests and commands; it reads them first."""
+        # Imported here: requests never need it.
+        from warehouse.read.whole_tables import query_whole_tables
+
+        return query_whole_tables(self, statement, values)
+
+    def _of(self, table: str) -> "_Files":
+        files = self._tables.get(table)
+        if files is None:
+            named = self._manifest.of("mart", table)
+            # A build made before version 9 is one file with every table.
+            listed = named or self._manifest.of("mart", "")
+            decides = _FILES.get(table) if named else None
+            readers = [self._reader(self.data_version, file) for file in listed]
+            self._tables[table] = files = _Files(readers, decides.how if decides else "")
+        return files
+
+
+class _Files:
+    """The files of a table, by what decides which rows lie in them."""
+
+    def __init__(self, readers: Sequence[FileReader], how: str) -> None:
+        self.all = tuple(sorted(readers, key=lambda file: label_order(file.label)))
+        self._how, self._by_value = how, dict[str, tuple[FileReader, ...]]()
+        for file in self.all:
+            value = file.label.partition("/")[0] if how == "value" else file.label
+            self._by_value[value] = (*self._by_value.get(value, ()), file)
+        self._buckets = int(self.all[0].label.partition("-")[0]) if how == "hash" else 0
+
+    def of_value(self, value: str) -> tuple[FileReader, ...]:
+        """Return the files with rows of a value."""
+        if self._how == "hash":
+            return self._by_value.get(bucket_label(cell_of(value), self._buckets), _NONE)
+        return self._by_value.get(value_label(value), _NONE) if self._how else self.all
 
 
 class Mart:
@@ -52,45 +111,53 @@ class Mart:
         self.url = url
         self._new_engine = _engine_factory(url)
         self._pinned: str | None = None
-        # Per thread: its engine, and the build it read last.
+        # Per thread: its engine, and the builds that it has read last.
         self._thread = threading.local()
-        self._metadata: dict[str, Mapping[str, str]] = {}
+        self._manifests: dict[str, BuildManifest] = {}
 
     def at(self, data_version: str) -> "Mart":
         """Return the same mart, pinned to one data_version whatever is published."""
-        # A shallow copy: it shares the connections and the metadata cache.
+        # A shallow copy: it shares the connections and the manifests.
         pinned = copy.copy(self)
         pinned._pinned = data_version
         return pinned
 
     def close(self) -> None:
-        """Close what this thread has open; its next read opens it again."""
+        """Close what is open; the next read opens it again."""
         engine: Engine | None = self._thread.__dict__.get("engine")
         if engine is not None:
             engine.close()
 
     def build(self) -> Build:
-        """Return the build to read now, open for this thread."""
-        engine: Engine | None = self._thread.__dict__.get("engine")
+        """Return the build to read now, for this thread."""
+        thread = self._thread.__dict__
+        engine: Engine | None = thread.get("engine")
         if engine is None:
             self._thread.engine = engine = self._new_engine()
+            self._thread.builds = {}
         data_version = engine.current() if self._pinned is None else self._pinned
-        run = engine.open(data_version)
-        last: Build | None = self._thread.__dict__.get("build")
-        # The engine returns the same function for as long as it has the build open.
-        if last is not None and last.run is run:
-            return last
-        # Metadata never changes: one copy serves all threads.
-        metadata = self._metadata.get(data_version)
-        if metadata is None:
-            metadata = dict(run("SELECT name, value FROM about", ()))
-            if metadata.get("layout") not in _READABLE:
-                raise self._wrong_schema(data_version)
-            while len(self._metadata) >= _MAX_CACHED_METADATA:
-                self._metadata.pop(next(iter(self._metadata)), None)
-            self._metadata[data_version] = metadata
-        self._thread.build = build = Build(run, data_version, metadata)
+        builds: dict[str, Build] = thread["builds"]
+        build = builds.get(data_version)
+        try:
+            engine.check(data_version)
+        except UnknownVersion:
+            builds.pop(data_version, None)
+            self._manifests.pop(data_version, None)
+            raise
+        if build is None:
+            build = Build(self._manifest(engine, data_version), engine.reader)
+            _put(builds, data_version, build)
         return build
+
+    def _manifest(self, engine: Engine, data_version: str) -> BuildManifest:
+        # Manifests never change: one copy serves all threads.
+        manifest = self._manifests.get(data_version)
+        if manifest is None:
+            manifest = engine.manifest(data_version)
+            if manifest.metadata.get("layout") not in _READABLE:
+                raise self._wrong_schema(data_version)
+            _put(self._manifests, data_version, manifest)
+        return manifest
 
     def _wrong_schema(self, data_version: str) -> SankofaError:
         reason = f"{data_version} was written by another version of the service"
@@ -99,10 +166,17 @@ class Mart:
         return UnknownVersion(f"{reason} and cannot be read any more")
 
 
+def _put(kept: dict[str, T], data_version: str, value: T) -> None:
+    while len(kept) >= _MAX_OPEN_BUILDS:
+        kept.pop(next(iter(kept)), None)
+    kept[data_version] = value
+
+
 def check_readable(mart: Mart) -> str:
     """Read a row of the current build and return its data_version."""
     build = mart.build()
-    build.query("SELECT row_number FROM fundamentals LIMIT 1")
+    for file in build.files("countries"):
+        file.query(f"SELECT row_number FROM {file.prefix}countries LIMIT 1")
     return build.data_version
 
 
@@ -113,4 +187,5 @@ def _engine_factory(url: str | Path) -> Callable[[], Engine]:
         from warehouse.read.postgres import PostgresEngine
 
         return lambda: PostgresEngine(str(url))
-    return lambda: SqliteEngine(sqlite_folder(url))
+    folder, open_files = sqlite_folder(url), OpenFiles()
+    return lambda: SqliteEngine(folder, open_files)

@@ -6,10 +6,21 @@ from typing import Any, Literal, get_args
 
 from warehouse.json_encoding import encode
 from warehouse.mart.row_json import NEVER
+from warehouse.mart.tables import FILES_SINCE
 from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
 from warehouse.read.crosswalk import organisation_id
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import Condition, RowPage, cap_at_today, equal, fetch_page
+from warehouse.read.rows import (
+    Condition,
+    RowPage,
+    cap_at_today,
+    equal,
+    fetch_page,
+    make_page,
+    select,
+    with_bodies,
+)
+from warehouse.read.rows import Order as RowOrder
 
 Order = Literal["asc", "desc"]
 REASONS: tuple[str, ...] = get_args(AbsentReason)
@@ -50,15 +61,47 @@ def screen(
     build = mart.build()
     universe = equal(metric=metric, country=None if country is None else country.upper())
     where = [*universe, *_current_on(as_of)]
-    # Rows are stored in descending order of the value.
-    by_value = "row_number" if order == "desc" else "row_number DESC"
-    page = fetch_page(build, "metrics", where, limit, by_value)
+    if build.schema_version < FILES_SINCE:
+        # Rows are stored in descending order of the value.
+        by_value = RowOrder("row_number" if order == "desc" else "row_number DESC")
+        page = fetch_page(build, "metrics", where, limit, by_value)
+        count = _count_issuers(build, "1", "metrics", where).get(1, 0)
+    else:
+        page, count = _ranked(build, where, order, limit)
     ranked = [_with_as_of(row, as_of, rank) for rank, row in enumerate(page.rows, 1)]
-    return Screen(page.with_rows(ranked), _universe(build, universe, as_of))
+    return Screen(page.with_rows(ranked), _universe(build, universe, as_of, count))
 
 
-def _universe(build: Build, universe: list[Condition], as_of: date | None) -> dict[str, Any]:
-    ranked = _count_issuers(build, "1", "metrics", [*universe, *_current_on(as_of)]).get(1, 0)
+def _ranked(
+    build: Build, where: list[Condition], order: Order, limit: int | None
+) -> tuple[RowPage, int]:
+    """Return the first rows by value, and how many issuers have one.
+
+    An issuer has one row a day at most. All are counted anyway, so that each file is asked once,
+    for keys; rows of one value are ranked by their organisation.
+    """
+    by_index = RowOrder("size DESC, organisation")
+    ranked = sorted(
+        (
+            (-size, organisation, number, file)
+            for file in build.files("metrics")
+            for size, organisation, number in select(
+                file, "size, organisation, row_number", "metrics", where, by_index
+            )
+        ),
+        # Not by file: files cannot be compared, and an organisation lies in one.
+        key=lambda row: row[:3],
+        reverse=order == "asc",
+    )
+    one_more = None if limit is None else limit + 1
+    found = [(file, (number,)) for _, _, number, file in ranked[:one_more]]
+    rows = with_bodies(build, "metrics", found)
+    return make_page(build, rows, limit), len({organisation for _, organisation, *_ in ranked})
+
+
+def _universe(
+    build: Build, universe: list[Condition], as_of: date | None, ranked: int
+) -> dict[str, Any]:
     absent = [*universe, *_absent_on(as_of)]
     by_reason = _count_issuers(build, "reason", "metrics_absent", absent)
     # An answer pinned to an older build has the bytes that it always had.
@@ -77,9 +120,13 @@ def _count_issuers(
     conditions = " AND ".join(condition.sql for condition in where)
     values = [value for condition in where for value in condition.values]
     statement = (
-        f"SELECT {group}, count(DISTINCT service_id) FROM {table} WHERE {conditions} GROUP BY 1"
+        f"SELECT {group}, count(DISTINCT service_id) FROM {{table}} WHERE {conditions} GROUP BY 1"
     )
-    return dict(build.query(statement, *values))
+    counts: dict[object, int] = {}
+    # All rows of an issuer lie in one file, so that counts of files add up.
+    for value, count in build.rows(table, statement, *values):
+        counts[value] = counts.get(value, 0) + int(count)
+    return counts
 
 
 def _current_on(as_of: date | None) -> list[Condition]:

@@ -1,20 +1,25 @@
-"""Read builds from PostgreSQL: one connection per thread, the build's schema as search path."""
+"""Read builds from PostgreSQL: one connection per thread, a schema for each file of a build."""
 
 import time
 from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
 
+import msgspec
 import psycopg
 
 from warehouse.errors import NothingPublished, UnknownVersion
 from warehouse.mart.postgres_builds import (
     BUILD_EXISTS_SQL,
     CURRENT_BUILD_SQL,
+    MANIFEST_SQL,
     WITHDRAWN_SQL,
+    manifest_of_schema,
     schema_of,
+    schema_of_key,
 )
 from warehouse.mart.sqlite_builds import unavailable
-from warehouse.read.engines import NOTHING_PUBLISHED, RunQuery, SqlRows, translate_errors
+from warehouse.read.engines import NOTHING_PUBLISHED, FileReader, SqlRows, translate_errors
+from warehouse.steps.files import BuildFile, BuildManifest
 
 # Seconds to connect and to answer: a server that hangs would otherwise block every thread.
 _CONNECT_TIMEOUT = 2
@@ -49,54 +54,68 @@ class PostgresEngine:
     def __init__(self, url: str) -> None:
         self._url = url
         self._connection: psycopg.Connection[tuple[object, ...]] | None = None
-        self._schema: str | None = None
+        self._looked_up: str | None = None
 
     def current(self) -> str:
         """Return the data_version of the current build."""
-        with translate_errors(psycopg.Error):
-            try:
-                rows = self._first_query(CURRENT_BUILD_SQL, ())
-            except psycopg.errors.UndefinedTable:
-                rows = []
+        rows = self._rows_or_none(CURRENT_BUILD_SQL, ())
         if not rows:
             raise NothingPublished(NOTHING_PUBLISHED)
-        return str(rows[0][0])
+        self._looked_up = str(rows[0][0])
+        return self._looked_up
 
-    def open(self, data_version: str) -> RunQuery:
-        """Return a function that runs queries in the schema of a build."""
-        schema = schema_of(data_version)
+    def check(self, data_version: str) -> None:
+        """Raise ``UnknownVersion`` if there is no such build, or no longer."""
+        # The pointer refers to a build that exists: after a look at it there is nothing to ask.
+        is_current, self._looked_up = data_version == self._looked_up, None
+        if not is_current and not self._rows_or_none(BUILD_EXISTS_SQL, (data_version,)):
+            raise self._not_available(data_version)
+
+    def manifest(self, data_version: str) -> BuildManifest:
+        """Return the manifest of a build."""
+        rows = self._rows_or_none(MANIFEST_SQL, (data_version,))
+        if not rows:
+            raise self._not_available(data_version)
+        if rows[0][0] is not None:
+            return msgspec.json.decode(str(rows[0][0]), type=BuildManifest)
+        with translate_errors(psycopg.Error):
+            about = self._query(f"SELECT name, value FROM {schema_of(data_version)}.about", ())
+        return manifest_of_schema(data_version, dict(about))
+
+    def reader(self, data_version: str, file: BuildFile) -> FileReader:
+        """Return a reader of the tables of a file."""
 
         def query(statement: str, values: Sequence[object]) -> SqlRows:
             with translate_errors(psycopg.Error):
-                self._set_schema(schema)
-                return self._query(statement.replace("?", "%s"), values)
+                try:
+                    return self._query(statement.replace("?", "%s"), values)
+                except psycopg.errors.UndefinedTable:
+                    # Deleted while it was read: a pin must be told so.
+                    self.check(data_version)
+                    raise
 
+        schema = schema_of_key(file.key) if file.key else schema_of(data_version)
+        return FileReader(file.partition, f"{schema}.", query)
+
+    def _not_available(self, data_version: str) -> UnknownVersion:
+        return UnknownVersion(unavailable(data_version, self._withdrawal(data_version)))
+
+    def _rows_or_none(self, statement: str, values: Sequence[object]) -> SqlRows:
+        """Run the first query of a request; no rows if its table was never made."""
         with translate_errors(psycopg.Error):
             try:
-                rows = self._first_query(BUILD_EXISTS_SQL, (data_version,))
+                return self._first_query(statement, values)
             except psycopg.errors.UndefinedTable:
-                rows = []
-        if not rows:
-            raise UnknownVersion(unavailable(data_version, self._withdrawal(data_version)))
-        return query
+                return []
 
     def _withdrawal(self, data_version: str) -> str | None:
-        with translate_errors(psycopg.Error):
-            try:
-                rows = self._first_query(WITHDRAWN_SQL, (data_version,))
-            except psycopg.errors.UndefinedTable:
-                return None
+        rows = self._rows_or_none(WITHDRAWN_SQL, (data_version,))
         return str(rows[0][0]) if rows else None
 
     def close(self) -> None:
         """Close the connection."""
         if self._connection is not None:
             self._connection.close()
-
-    def _set_schema(self, schema: str) -> None:
-        if self._schema != schema or self._connection is None or self._connection.closed:
-            self._query(f"SET search_path TO {schema}", ())
-            self._schema = schema
 
     def _first_query(self, statement: str, values: Sequence[object]) -> SqlRows:
         """Run the first query of a request; retry once if a server restart cut the connection."""
@@ -118,7 +137,7 @@ class PostgresEngine:
                 connection = _Connection.connect(
                     self._url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT
                 )
-            self._connection, self._schema = connection, None
+            self._connection = connection
         try:
             # Binary: a pack would otherwise be sent as hexadecimal text, twice as long.
             with connection.cursor(binary=True) as cursor:

@@ -12,7 +12,15 @@ from warehouse.mart.row_json import PROVENANCE
 from warehouse.read.crosswalk import organisation_id
 from warehouse.read.engines import SqlRows
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import Condition, RowPage, equal, fetch_rows, known_on, make_page
+from warehouse.read.rows import (
+    Condition,
+    Order,
+    RowPage,
+    equal,
+    fetch_rows,
+    known_on,
+    make_page,
+)
 
 Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]
 # The members of a reported figure that become the measure and the value of a fact.
@@ -88,8 +96,9 @@ def _financials(
 
 def _issuer_members(build: Build, service_id: str, owner: str) -> Members:
     """Return an issuer's name and country, from its own record or that of its organisation."""
-    statement = "SELECT legal_name, country_iso3 FROM entities WHERE service_id = ?"
-    rows = build.query(statement, service_id) or build.query(statement, owner) or [(None, None)]
+    statement = "SELECT legal_name, country_iso3 FROM {table} WHERE service_id = ?"
+    own = build.rows("entities", statement, service_id)
+    rows = own or build.rows("entities", statement, owner) or [(None, None)]
     name, country = (encode(value or None) for value in rows[0])
     return {"entity_id": encode(service_id), "entity_name": name, "country_iso3": country}
 
@@ -115,12 +124,13 @@ def _values_of_releases(
     build: Build, country: str, as_of: date | None, measure: str | None, limit: int | None
 ) -> SqlRows:
     """Read the tender values of a build that has them by release, as it answered then."""
-    codes = build.query("SELECT country FROM countries WHERE country_iso3 = ?", country.upper())
+    statement = "SELECT country FROM {table} WHERE country_iso3 = ?"
+    codes = build.rows("countries", statement, country.upper())
     if not codes or measure not in (None, "tender_value"):
         return []
     where = [*equal(country=codes[0][0]), Condition("tender_value <> ''"), *known_on(as_of)]
     columns = "row, row_id, tender_value, tender_currency, buyer_id"
-    order = "released_on DESC, row_number"
+    order = Order("released_on DESC, row_number")
     rows = fetch_rows(build, columns, "tender_releases", where, order, limit)
     return [(_value_of_release(country.upper(), *row),) for row in rows]
 
@@ -144,7 +154,7 @@ def _macro(
 
 
 def _country_name(build: Build, country: str) -> bytes:
-    rows = build.query("SELECT name FROM countries WHERE country_iso3 = ?", country)
+    rows = build.rows("countries", "SELECT name FROM {table} WHERE country_iso3 = ?", country)
     return encode(rows[0][0]) if rows else _NULL
 
 

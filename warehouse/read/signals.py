@@ -72,5 +72,5 @@ def _closed_by(as_of: date | None) -> list[Condition]:
 
 def _exists(build: Build, signal_key: str) -> bool:
     announced = msgspec.json.decode(build.metadata.get("signal_keys", "[]"), type=list[str])
-    statement = "SELECT 1 FROM signals WHERE signal_key = ? LIMIT 1"
-    return signal_key in announced or bool(build.query(statement, signal_key))
+    statement = "SELECT 1 FROM {table} WHERE signal_key = ? LIMIT 1"
+    return signal_key in announced or bool(build.rows("signals", statement, signal_key))

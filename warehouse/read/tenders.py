@@ -7,11 +7,13 @@ from datetime import date
 from typing import Any
 
 from warehouse.read.crosswalk import is_known_id, organisation_id
-from warehouse.read.engines import SqlRows
+from warehouse.read.engines import FileReader, SqlRows
 from warehouse.read.mart import Build, Mart
 from warehouse.read.packs import PackedRows
 from warehouse.read.rows import (
+    IN_ORDER,
     Condition,
+    Order,
     RowPage,
     between,
     equal,
@@ -25,10 +27,11 @@ from warehouse.read.word_index import rows_with_words
 
 # The columns behind the row are the key of a cursor.
 _COLUMNS = "row, released_on, row_number"
-_NEWEST_FIRST = "released_on DESC, row_number"
+# The files of a country follow each other, newest first.
+_NEWEST_FIRST = Order("released_on DESC, row_number")
 # Rows per query: SQLite allows a limited number of placeholders.
 _CHUNK = 500
-_RELEASES_OF_COUNTRY = "SELECT row_number FROM tender_releases WHERE country = ?"
+_TABLE = "tender_releases"
 
 
 def releases(
@@ -51,34 +54,69 @@ def releases(
     last word may be a prefix.
     """
     build, country = mart.build(), country.upper()
-    after_row = 0 if after is None else int(after[1])
+    files = list(build.files_with(_TABLE, "country", country) or ())
+    if after is not None:
+        # Where the last page ended: its file, and those that follow.
+        files = files[_position(files, after[0]) :]
     if all(value is None for value in (from_, to, category, buyer, query)):
-        return _unfiltered_page(build, country, limit, after_row)
+        return _unfiltered_page(build, country, limit, files, after)
     where = [*equal(category=category), *between("released_on", from_, to)]
     # A release without a date has '', which sorts before every day.
     where += [Condition("released_on <> ''")] if to is not None else []
-    # The row number alone decides; the date lets the planner begin in the index.
-    if after is not None:
-        where.append(Condition("released_on <= ? AND row_number > ?", (after[0], after_row)))
-    with_buyer = None
     if buyer is not None and is_known_id(build, buyer):
         # The first condition lets the planner use the partial index on buyer_id.
         buyer_id = equal(buyer_id=organisation_id(build, buyer))
-        where += [Condition("buyer_id <> ''"), *buyer_id]
-    elif buyer is not None:
-        with_buyer = rows_with_words(build, "buyer", buyer)
-    with_query = None if query is None else rows_with_words(build, "tender", query)
+        where, buyer = [*where, Condition("buyer_id <> ''"), *buyer_id], None
     one_more = None if limit is None else limit + 1
-    candidates = _intersection(with_buyer, with_query)
-    if candidates is None:
-        where += [Condition("latest = 1"), *equal(country=country)]
-        rows = fetch_rows(build, _COLUMNS, "tender_releases", where, _NEWEST_FIRST, one_more)
-    else:
-        in_country = _in_country(build, country, candidates)
-        remaining = [number for number in in_country if number > after_row]
-        # The unary + keeps SQLite from using an index on latest: the row numbers are selective.
-        rows = _fetch_by_number(build, remaining, [Condition("+latest = 1"), *where], one_more)
+    rows: SqlRows = []
+    for file in files:
+        remaining = None if one_more is None else one_more - len(rows)
+        if remaining == 0:
+            break
+        rows += _matching(build, file, country, where, after, (buyer, query), remaining)
+        # The key is of the first file; what follows comes after it as a whole.
+        after = None
     return make_page(build, rows, limit, keys=True)
+
+
+def _matching(
+    build: Build,
+    file: FileReader,
+    country: str,
+    where: list[Condition],
+    after: tuple[str, ...] | None,
+    searched: tuple[str | None, str | None],
+    limit: int | None,
+) -> SqlRows:
+    """Return the releases of a file that match and come after a key, at most ``limit``."""
+    after_row = 0 if after is None else int(after[1])
+    # The row number alone decides; the date lets the planner begin in the index.
+    if after is not None:
+        following = Condition("released_on <= ? AND row_number > ?", (after[0], after_row))
+        where = [*where, following]
+    candidates = _intersection(
+        *(
+            None if text is None else rows_with_words(file, field, text)
+            for field, text in zip(("buyer", "tender"), searched, strict=True)
+        )
+    )
+    if candidates is None:
+        where = [*where, Condition("latest = 1"), *equal(country=country)]
+        return fetch_rows(build, _COLUMNS, _TABLE, where, _NEWEST_FIRST, limit, [file])
+    in_country = _in_country(file, country, candidates)
+    remaining = [number for number in in_country if number > after_row]
+    # The unary + keeps SQLite from using an index on latest: the row numbers are selective.
+    where = [Condition("+latest = 1"), *where]
+    return _fetch_by_number(build, file, remaining, where, limit)
+
+
+def _position(files: Sequence[FileReader], released_on: str) -> int:
+    """Return the position of the file in which releases of a day lie."""
+    for position, file in enumerate(files):
+        _, is_part, time = file.label.partition("/")
+        if not is_part or (released_on.startswith(time) if time else not released_on):
+            return position
+    return len(files)
 
 
 def parties(
@@ -96,12 +134,19 @@ def parties(
     return fetch_page(build, "tender_parties", where, limit)
 
 
-def _unfiltered_page(build: Build, country: str, limit: int | None, after: int) -> RowPage:
+def _unfiltered_page(
+    build: Build,
+    country: str,
+    limit: int | None,
+    files: Sequence[FileReader],
+    after: tuple[str, ...] | None,
+) -> RowPage:
     """Return a page from the packs of a country; without a filter, whole runs can be sent."""
-    page = latest_on(build, "tender_releases", country, None, limit, after)
+    begin = (files[0].label, int(after[1])) if after is not None and files else None
+    page = latest_on(build, _TABLE, "country", country, None, limit, begin)
     if not isinstance(page.rows, PackedRows) or not page.rows:
         return page
-    row_keys = _LazyKeys(build, page.rows)
+    row_keys = _LazyKeys(page.rows)
     _, released_on, row_number = row_keys[-1] if page.truncated else (b"", "", 0)
     last_key = (released_on, str(row_number)) if page.truncated else None
     return replace(page, row_keys=row_keys, last_key=last_key)
@@ -111,16 +156,15 @@ def _unfiltered_page(build: Build, country: str, limit: int | None, after: int) 
 class _LazyKeys(Sequence[tuple[Any, ...]]):
     """Cursor keys of rows, each read when it is needed: mostly only that of the last row is."""
 
-    build: Build
     rows: PackedRows
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, index: Any) -> Any:
-        row_number = self.rows.row_number(index)
-        statement = "SELECT released_on FROM tender_releases WHERE row_number = ?"
-        return b"", str(self.build.query(statement, row_number)[0][0]), row_number
+        file, row_number = self.rows.place(index)
+        statement = f"SELECT released_on FROM {file.prefix}{_TABLE} WHERE row_number = ?"
+        return b"", str(file.query(statement, row_number)[0][0]), row_number
 
 
 def _intersection(first: list[int] | None, second: list[int] | None) -> list[int] | None:
@@ -130,13 +174,14 @@ def _intersection(first: list[int] | None, second: list[int] | None) -> list[int
     return sorted(set(first) & set(second))
 
 
-def _in_country(build: Build, country: str, candidates: list[int]) -> list[int]:
+def _in_country(file: FileReader, country: str, candidates: list[int]) -> list[int]:
     """Return those of the sorted row numbers that belong to a country.
 
     The rows of a country are contiguous, newest first: its first and last row bound them.
     """
+    statement = f"SELECT row_number FROM {file.prefix}{_TABLE} WHERE country = ?"
     ends = [
-        build.query(f"{_RELEASES_OF_COUNTRY} ORDER BY {order} LIMIT 1", country)
+        file.query(f"{statement} ORDER BY {order} LIMIT 1", country)
         for order in ("released_on DESC, row_number ASC", "released_on ASC, row_number DESC")
     ]
     if not all(ends):
@@ -146,13 +191,18 @@ def _in_country(build: Build, country: str, candidates: list[int]) -> list[int]:
 
 
 def _fetch_by_number(
-    build: Build, numbers: list[int], where: list[Condition], limit: int | None
+    build: Build,
+    file: FileReader,
+    numbers: list[int],
+    where: list[Condition],
+    limit: int | None,
 ) -> SqlRows:
     """Read rows by sorted numbers, in chunks, until there are enough."""
     rows: SqlRows = []
     for begin in range(0, len(numbers), _CHUNK):
         chunk = one_of("row_number", numbers[begin : begin + _CHUNK])
-        rows += fetch_rows(build, _COLUMNS, "tender_releases", [chunk, *where], "row_number", limit)
+        matching = [chunk, *where]
+        rows += fetch_rows(build, _COLUMNS, _TABLE, matching, Order(IN_ORDER), limit, [file])
         if limit is not None and len(rows) >= limit:
             break
     return rows

@@ -4,7 +4,7 @@ import sys
 from array import array
 
 from warehouse.mart.words import PREFIX_END, words
-from warehouse.read.mart import Build
+from warehouse.read.engines import FileReader
 
 # The most words that the surfaces accept in a search.
 MAX_SEARCH_WORDS = 16
@@ -12,13 +12,13 @@ MAX_SEARCH_WORDS = 16
 _MIN_PREFIX = 3
 
 
-def rows_with_words(build: Build, field: str, text: str) -> list[int]:
-    """Return the sorted numbers of the rows with every word; the last one may be a prefix."""
+def rows_with_words(file: FileReader, field: str, text: str) -> list[int]:
+    """Return the sorted numbers of a file's rows with every word; the last may be a prefix."""
     search_words = distinct_words(text)
     matches: set[int] | None = None
     for index, word in enumerate(search_words):
         is_prefix = index == len(search_words) - 1 and len(word) >= _MIN_PREFIX
-        rows = _rows_with_word(build, field, word, is_prefix)
+        rows = _rows_with_word(file, field, word, is_prefix)
         matches = rows if matches is None else matches & rows
         if not matches:
             return []
@@ -30,12 +30,13 @@ def distinct_words(text: str) -> list[str]:
     return list(dict.fromkeys(words(text)))
 
 
-def _rows_with_word(build: Build, field: str, word: str, is_prefix: bool) -> set[int]:
+def _rows_with_word(file: FileReader, field: str, word: str, is_prefix: bool) -> set[int]:
     statement = (
-        "SELECT row_numbers FROM words WHERE field = ? AND word >= ? AND word <= ? ORDER BY word"
+        f"SELECT row_numbers FROM {file.prefix}words "
+        "WHERE field = ? AND word >= ? AND word <= ? ORDER BY word"
     )
     last = word + PREFIX_END if is_prefix else word
-    rows = build.query(statement, field, word, last)
+    rows = file.query(statement, field, word, last)
     return {number for (packed,) in rows for number in _unpack(packed)}
 
 

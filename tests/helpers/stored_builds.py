@@ -1,0 +1,110 @@
+"""Builds as they lie in a folder: their metadata changed, or in the form that they had before."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from zipfile import ZipFile
+
+import msgspec
+import numpy as np
+
+from tests.helpers.paths import ROOT
+from warehouse.mart.file_labels import label_order
+from warehouse.mart.row_json import LATEST_DAY
+from warehouse.mart.sqlite_builds import manifest_file, read_manifest, single_file
+from warehouse.mart.tables import MART_TABLES, MartTable
+from warehouse.read.mart import Build, Mart
+from warehouse.steps.files import BuildManifest
+
+_PACKED_BEFORE = ("fundamentals", "tender_releases", "macro_series")
+# The world of tests/helpers/random_world.py with this seed, as commit 82a7ebb published it.
+SEED_OF_ONE_FILE = 7
+_ONE_FILE = ROOT / "tests" / "data" / "build_of_one_file.zip"
+
+
+def build_of_one_file(folder: Path) -> Path:
+    """Unpack a build that was published before builds were manifests; return its folder."""
+    with ZipFile(_ONE_FILE) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def change_metadata(folder: Path, name: str, **values: str) -> None:
+    """Change the metadata of a build of any form."""
+    if single_file(folder, name).is_file():
+        with closing(sqlite3.connect(single_file(folder, name))) as database:
+            for key, value in values.items():
+                database.execute("UPDATE about SET value = ? WHERE name = ?", (value, key))
+            database.commit()
+        return
+    manifest = read_manifest(folder, name)
+    assert manifest is not None
+    changed = BuildManifest(name, {**manifest.metadata, **values}, manifest.files)
+    manifest_file(folder, name).write_bytes(msgspec.json.encode(changed))
+
+
+def as_one_file(folder: Path, name: str) -> Path:
+    """Write a build as version 8 had it, in one file, and return that; the manifest is deleted."""
+    with closing(Mart(folder)) as mart, closing(sqlite3.connect(single_file(folder, name))) as into:
+        build = mart.at(name).build()
+        into.execute("CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        about = {**build.metadata, "layout": "8"}
+        into.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+        for table in MART_TABLES:
+            _copy(build, table, into)
+        _insert(into, "names", build.query("SELECT * FROM names"), "folded, country, entity_row")
+        _insert(into, "words", _words(build), "field, word, row_numbers")
+        into.commit()
+    manifest_file(folder, name).unlink()
+    return single_file(folder, name)
+
+
+def _copy(build: Build, table: MartTable, into: sqlite3.Connection) -> None:
+    columns = [*table.keys, *(["row"] if table.members else [])]
+    rows = build.query(f"SELECT {', '.join(columns)} FROM {table.name} ORDER BY row_number")
+    if table.name == "metrics":
+        at = [table.keys.index(name) for name in ("metric", "size", "service_id")]
+        rows.sort(key=lambda row: (row[at[0]], -row[at[1]], row[at[2]]))
+    numbered = [(number, *row) for number, row in enumerate(rows, 1)]
+    if table.name in _PACKED_BEFORE:
+        packs = _packs(table, numbered)
+        names = "first_row, pack_key, has_next, all_latest, row_index, rows"
+        _insert(into, table.packs, packs, names)
+        columns, numbered = columns[:-1], [row[:-1] for row in numbered]
+    _insert(into, table.name, numbered, ", ".join(["row_number", *columns]))
+
+
+def _packs(table: MartTable, rows: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Return a pack for each row, known for ever if it is the latest, and never if it is not."""
+    assert table.packed is not None
+    key, latest = (1 + table.keys.index(name) for name in (table.packed.by, "latest"))
+    packs = []
+    for position, row in enumerate(rows):
+        has_next = position + 1 < len(rows) and rows[position + 1][key] == row[key]
+        known = (0, LATEST_DAY) if row[latest] else (LATEST_DAY, 0)
+        body = bytes(row[-1]) + b","  # type: ignore[call-overload]
+        index = np.array([*known, 0, len(body)], "<i4").tobytes()
+        packs.append((row[0], row[key], int(has_next), row[latest], index, body))
+    return packs
+
+
+def _words(build: Build) -> list[tuple[object, ...]]:
+    """Return the words with the numbers that rows have in one table."""
+    words: dict[tuple[str, str], list[int]] = {}
+    for table in ("entities", "tender_releases"):
+        before = 0
+        for file in sorted(build.files(table), key=lambda file: label_order(file.label)):
+            for field, word, numbers in file.query("SELECT field, word, row_numbers FROM words"):
+                found = np.frombuffer(numbers, "<i4") + before
+                words.setdefault((field, word), []).extend(found.tolist())
+            before += file.query(f"SELECT count(*) FROM {table}")[0][0]
+    return [(*key, np.array(sorted(numbers), "<i4").tobytes()) for key, numbers in words.items()]
+
+
+def _insert(
+    into: sqlite3.Connection, name: str, rows: Sequence[tuple[object, ...]], columns: str
+) -> None:
+    places = ", ".join("?" * len(columns.split(", ")))
+    into.execute(f"CREATE TABLE {name} ({columns})")
+    into.executemany(f"INSERT INTO {name} VALUES ({places})", rows)

@@ -1,0 +1,72 @@
+"""Any statement over whole tables of a build: they are read into memory first.
+
+For tests, commands and people who look into a build. Requests read the files that they need.
+"""
+
+import re
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+from warehouse.mart.tables import FILES_SINCE, MART_TABLES, MartTable
+from warehouse.read.engines import SqlRows, translate_errors
+from warehouse.read.mart import Build
+from warehouse.read.rows import fetch_rows
+
+_TABLES = {table.name: table for table in MART_TABLES}
+_NAMED = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)", re.IGNORECASE)
+# Tables that lie in the file of another one.
+_BESIDE = {"names": ("entities",), "words": ("entities", "tender_releases")}
+
+
+def query_whole_tables(build: Build, statement: str, values: Sequence[object]) -> SqlRows:
+    """Run a statement; tables have their columns and, if rows are served, ``row``.
+
+    In a build of one file it runs there.
+    """
+    if build.schema_version < FILES_SINCE:
+        (file,) = build.files("countries")
+        return file.run(_NAMED.sub(rf"FROM {file.prefix}\1", statement), values)
+    with translate_errors(sqlite3.Error), closing(sqlite3.connect(":memory:")) as memory:
+        for name in dict.fromkeys(_NAMED.findall(statement)):
+            if name in _TABLES:
+                _copy(build, _TABLES[name], memory)
+            elif name in _BESIDE or name.removesuffix("_packs") in _TABLES:
+                _copy_beside(build, name, memory)
+        return memory.execute(statement, values).fetchall()
+
+
+def _copy(build: Build, table: MartTable, memory: sqlite3.Connection) -> None:
+    columns = ["row_number", *table.keys]
+    rows = fetch_rows(build, ", ".join(columns), table.name, [])
+    # In one table, rows are numbered through.
+    numbered = [(number, *row[1:]) for number, row in enumerate(rows, 1)]
+    if table.members:
+        bodies = fetch_rows(build, "row", table.name, [])
+        columns.append("row")
+        numbered = [(*row, body) for row, (body,) in zip(numbered, bodies, strict=True)]
+    _insert(memory, table.name, columns, numbered)
+
+
+def _copy_beside(build: Build, name: str, memory: sqlite3.Connection) -> None:
+    owners = _BESIDE.get(name, (name.removesuffix("_packs"),))
+    for file in (file for owner in owners for file in build.files(owner)):
+        columns = _columns(name)
+        rows = file.query(f"SELECT {', '.join(columns)} FROM {file.prefix}{name}")
+        _insert(memory, name, columns, rows)
+
+
+def _columns(name: str) -> list[str]:
+    if name == "names":
+        return ["folded", "country", "entity_row"]
+    if name == "words":
+        return ["field", "word", "row_numbers"]
+    return ["first_row", "pack_key", "has_next", "all_latest", "row_count", "packed"]
+
+
+def _insert(
+    memory: sqlite3.Connection, name: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+) -> None:
+    memory.execute(f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})")
+    memory.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", rows)
