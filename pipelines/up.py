@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from warehouse.read.mart import Mart
+from warehouse.read.rows import Condition, fetch_rows
 from warehouse.record.landing import Landing
 from warehouse.settings import Settings
 
@@ -113,10 +114,8 @@ def greeting(settings: Settings, urls: ServerUrls) -> str:
 def first_questions(mart: Mart) -> list[tuple[str, str]]:
     """Return three questions that this build can answer, each in words and as a path."""
     build = mart.build()
-    restated = build.query(
-        "SELECT service_id, available_at FROM fundamentals "
-        "WHERE vintage = 1 AND latest = 0 AND available_at > '' ORDER BY row_number LIMIT 1"
-    )
+    where = [Condition("vintage = 1 AND latest = 0 AND available_at > ''")]
+    restated = fetch_rows(build, "service_id, available_at", "fundamentals", where, limit=1)
     questions = [("Status of the service", "/status")]
     for service_id, day in restated:
         path = f"/fundamentals/{service_id}"
@@ -124,9 +123,8 @@ def first_questions(mart: Mart) -> list[tuple[str, str]]:
             (f"What was known of an issuer on {day}, before it restated", f"{path}?as_of={day}"),
             ("Every vintage of its figures", f"{path}?vintages=all"),
         ]
-    series = build.query(
-        "SELECT series, frequency FROM macro_series WHERE latest = 1 ORDER BY row_number LIMIT 1"
-    )
+    latest = [Condition("latest = 1")]
+    series = fetch_rows(build, "series, frequency", "macro_series", latest, limit=1)
     questions += [
         ("A macroeconomic series", f"/macro?series={name}&frequency={frequency}&limit=5")
         for name, frequency in series

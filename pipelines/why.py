@@ -42,6 +42,7 @@ from warehouse.read.crosswalk import (
     organisation_ids,
 )
 from warehouse.read.mart import Build, Mart
+from warehouse.read.rows import equal, fetch_rows
 from warehouse.record.erase import erasures
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record, sql_text
@@ -286,19 +287,21 @@ class _Inquiry:
         build, metric = self._build, self._subject.metric
         owner = organisation_id(build, self._subject.text)
         day = "9999-12-30" if self._as_of is None else self._as_of.isoformat()
-        values = build.query(
-            "SELECT row, answers_from, answers_until FROM metrics "
-            "WHERE metric = ? AND organisation = ? ORDER BY row_number",
-            *(metric, owner),
+        values = fetch_rows(
+            build,
+            "row, answers_from, answers_until",
+            "metrics",
+            equal(metric=metric, organisation=owner),
         )
         for row, begins, ends in values:
             body = msgspec.json.decode(row)
             state = _interval_state(begins, ends, day, self._as_of)
             yield f"year to {body['period_end']}: {body['value']}, {state}"
-        absences = build.query(
-            "SELECT reason, holds_from, holds_until FROM metrics_absent "
-            "WHERE metric = ? AND service_id = ? ORDER BY row_number",
-            *(metric, owner),
+        absences = fetch_rows(
+            build,
+            "reason, holds_from, holds_until",
+            "metrics_absent",
+            equal(metric=metric, service_id=owner),
         )
         for reason, begins, ends in absences:
             if begins <= day < ends or (self._as_of is None and ends == NEVER):

@@ -23,6 +23,7 @@ from warehouse.mart.served_rows import PARTY_ID
 from warehouse.names import plain_name
 from warehouse.read.crosswalk import organisation_ids
 from warehouse.read.mart import Mart
+from warehouse.read.rows import fetch_rows
 from warehouse.record.landing import Landing
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
@@ -335,13 +336,13 @@ class Finder:
 
     def _served(self, table: str, member: str, value: str) -> Iterator[dict[str, object]]:
         """Yield the rows with an id, from the newest build that has any to the oldest."""
-        statement = f"SELECT row FROM {table} WHERE CAST(row AS TEXT) LIKE ?"
+        stated = f'"{member}":"{value}"'.encode()
         with closing(Mart(self._marts)) as mart:
             for name in reversed(builds_at(self._marts).names()):
                 # A build of another schema version cannot be searched.
                 with suppress(SankofaError):
-                    rows = mart.at(name).build().query(statement, f'%"{member}":"{value}"%')
-                    yield from (msgspec.json.decode(row) for (row,) in rows)
+                    rows = fetch_rows(mart.at(name).build(), "row", table, [])
+                    yield from (msgspec.json.decode(row) for (row,) in rows if stated in row)
 
     def _match(
         self, meaning: str, subjects: Sequence[Subject], conditions: Mapping[RecordTable, str]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import zstandard
 
 
 def files_with(folder: Path, text: str) -> list[str]:
@@ -33,7 +34,15 @@ def _contents(path: Path) -> Iterator[bytes]:
             tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             for (table,) in tables.fetchall():
                 yield from (
-                    value if isinstance(value, bytes) else str(value).encode()
+                    _uncompressed(value) if isinstance(value, bytes) else str(value).encode()
                     for row in database.execute(f'SELECT * FROM "{table}"')
                     for value in row
                 )
+
+
+def _uncompressed(value: bytes) -> bytes:
+    """Return what is in a pack of rows; other values as they are."""
+    if value[: len(zstandard.FRAME_HEADER)] != zstandard.FRAME_HEADER:
+        return value
+    content: bytes = zstandard.ZstdDecompressor().decompress(value)
+    return content

@@ -160,8 +160,8 @@ def test_what_few_rows_have_is_what_the_index_begins_with(
 def test_a_search_that_has_enough_looks_no_further(mart: Watched) -> None:
     mart.queries.clear()
     assert len(search(mart, "2138002QX8KZTPLXS721", limit=0).rows) == 0
-    assert not [sql for sql, _ in mart.queries if "FROM names" in sql or "FROM words" in sql]
+    assert not [sql for _, sql, _ in mart.queries if "FROM names" in sql or "FROM words" in sql]
 
     mart.queries.clear()
     assert len(search(mart, "2138002QX8KZTPLXS721").rows) == 1
-    assert [sql for sql, _ in mart.queries if "FROM words" in sql]
+    assert [sql for _, sql, _ in mart.queries if "FROM words" in sql]

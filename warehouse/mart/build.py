@@ -73,7 +73,7 @@ def publish(
     6. Run ``audit``, which returns tables of measurements, and the checks of ``audit.py``. On
        ``AuditFailed`` the snapshot moves to ``work/failed`` with the reason in ``why.txt``.
     7. Run ``export``, which writes the bulk files and returns metadata for the build.
-    8. Write the mart: a SQLite file or a PostgreSQL schema that no reader sees yet.
+    8. Write the mart: the files whose rows changed, and a manifest that no reader sees yet.
     9. Switch the pointer: from their next read on, readers see the new build.
     10. Delete the files of steps that this build was not made from.
 
@@ -108,7 +108,7 @@ def publish(
                 snapshot.add(audit(snapshot, before))
                 refuse_unservable_rows(snapshot.sql)
                 metadata = {"notice": notice, "made_from": plan.made_from}
-                write_mart(snapshot, mart_url, {**metadata, **export(snapshot, before)})
+                write_mart(snapshot, mart_url, {**metadata, **export(snapshot, before)}, compute)
         write_manifest(work, plan, nodes.files())
         builds.switch(plan.data_version)
         delete_old_steps(work, {plan.data_version})

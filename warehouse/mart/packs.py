@@ -1,10 +1,10 @@
 """Rows of a mart table in packs: many rows that are read together, as one BLOB.
 
 A pack holds neighbouring rows, mostly of one key (an issuer, a country, a series). It is an index
-and the rows, mostly compressed together with Zstandard. Each row ends with a comma, so that any run of
-rows can be cut out and sent as it is. The index has three numbers for each row: the day from which
-it was known, the day from which it was no longer the latest, and its offset; and then the end of
-the last row. In builds made before version 9 index and rows are two columns, not compressed.
+and the rows, mostly compressed together with Zstandard. Each row ends with a comma, so that any run
+of rows can be cut out and sent as it is. The index has three numbers for each row: the day from
+which it was known, the day from which it was no longer the latest, and its offset; and then the end
+of the last row. In builds made before version 9 index and rows are two columns.
 """
 
 from collections.abc import Callable, Iterator

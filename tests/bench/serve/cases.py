@@ -1,7 +1,6 @@
 """The four benchmark queries with random keys, as each contender expects them."""
 
 import random
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -10,6 +9,7 @@ from urllib.parse import quote
 from tests.bench.serve.data import VERSION, Data
 from warehouse.contract import pagination
 from warehouse.keys.store import KeyStore, signing_secret
+from warehouse.read.mart import Mart
 
 ASKED = 20_000
 
@@ -59,12 +59,14 @@ def _macro(data: Data, chance: random.Random) -> Iterator[Question]:
 
 def _tenders(data: Data, chance: random.Random) -> Iterator[Question]:
     secret = signing_secret(KeyStore(data.keys), "cursor")
-    build = sqlite3.connect(data.build)
+    files = Mart(data.marts).build().files("tender_releases")
+    counts = [file.query("SELECT count(*) FROM tender_releases")[0][0] for file in files]
     statement = "SELECT country, released_on FROM tender_releases WHERE row_number = ?"
     while True:
-        position = chance.randrange(1, data.size.releases)
-        country, newest = build.execute(statement, (position,)).fetchone()
-        after = pagination.CursorPosition((newest, str(position)), VERSION)
+        file, count = chance.choice(list(zip(files, counts, strict=True)))
+        number, position = chance.randrange(1, count + 1), chance.randrange(1, data.size.releases)
+        country, newest = file.query(statement, number)[0]
+        after = pagination.CursorPosition((newest, str(number)), VERSION)
         sent = quote(pagination.encode_cursor(secret, after, f"{country}|None"))
         yield Question(
             f"/v1/tenders?country={country}&limit=100&cursor={sent}",

@@ -139,10 +139,6 @@ class Data:
         return (self.folder / "key").read_text()
 
     @property
-    def build(self) -> Path:
-        return self.marts / f"{VERSION}.sqlite"
-
-    @property
     def plain(self) -> Path:
         return self.folder / "plain.db"
 
