@@ -13,7 +13,7 @@ import msgspec
 from pydantic import TypeAdapter
 
 from assets.entities import derive as entities
-from assets.exports.export import export, switch_latest
+from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
 from assets.metrics import derive as metrics
 from assets.pages.site import PAGE_FILES, write_site
@@ -45,7 +45,7 @@ from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 from warehouse.tables import LeftOut, QualityMetric
 
-CONFIRMED = "confirmed_losses"
+CONFIRMED, EXPORT_KEYS = "confirmed_losses", "export_keys"
 _MEASUREMENTS = TypeAdapter(list[QualityMetric])
 _LEFT_OUT = TypeAdapter(list[LeftOut])
 _SHARES = TypeAdapter(dict[str, Decimal])
@@ -219,6 +219,7 @@ class Publication:
         assert self.report is not None
         self.derived = derived_counts(snapshot)
         clear_unpublished(self.marts, self.exports, self.docs)
+        metadata = {} if before is None else builds_at(self.marts).metadata(before)
         exported = PublishedExports(self.exports).versions()
         self.manifest = export(
             snapshot,
@@ -227,6 +228,7 @@ class Publication:
             signing_key=SigningKey.at(self.signing_key),
             previous=before if before in exported else None,
             notice=self.notice,
+            made_before=msgspec.json.decode(metadata.get(EXPORT_KEYS, "{}")),
         )
         pages = self.docs / snapshot.data_version
         write_site(
@@ -235,6 +237,7 @@ class Publication:
         write_docs(self.report, pages / "quality" / "data-docs", board="../index.html")
         return {
             EXPORT_MANIFEST_KEY: encode_manifest(self.manifest).decode(),
+            EXPORT_KEYS: msgspec.json.encode(file_keys(snapshot, self.notice)).decode(),
             COUNTS: msgspec.json.encode(self.report.counts).decode(),
             MEASURED: _MEASUREMENTS.dump_json(list(self.report.measurements)).decode(),
             LEFT_OUT: _LEFT_OUT.dump_json(list(self.report.left_out)).decode(),

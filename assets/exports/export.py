@@ -5,7 +5,7 @@ a version without one, which the next export deletes.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -17,7 +17,8 @@ import msgspec
 from assets.exports import describe
 from assets.exports.artifacts import EXPORT_FILES, ExportFile
 from assets.exports.signing import SigningKey
-from assets.exports.write_artifact import failed_artifact, write_artifact
+from assets.exports.write_artifact import failed_artifact, take_over_artifact, write_artifact
+from warehouse.code_version import code_version
 from warehouse.data_version import DATA_VERSION
 from warehouse.errors import SankofaError, UnknownVersion
 from warehouse.exports.file_store import FileStore
@@ -35,6 +36,7 @@ from warehouse.exports.published import (
     schema_name,
 )
 from warehouse.mart.snapshot import Snapshot
+from warehouse.steps.files import step_key
 
 # Memory limit of DuckDB while files are written; larger sorts spill to disk.
 _MEMORY_LIMIT = "3GB"
@@ -55,16 +57,18 @@ def export(
     previous: str | None,
     notice: str,
     now: datetime | None = None,
+    made_before: Mapping[str, str] | None = None,
 ) -> Manifest:
     """Write every file of a build and return its manifest; ``latest`` is switched separately.
 
     ``destination`` is a folder or an fsspec URL, ``base_url`` where readers find it, ``previous``
-    the version that deltas are computed against.
+    the version that deltas are computed against. ``made_before`` are the keys (``file_keys``) of
+    its files: a file with the same key is taken over from it, byte for byte.
     """
     store, version = FileStore.of(destination), snapshot.data_version
     _prepare(store, version)
     version_url = f"{base_url.rstrip('/')}/{version}"
-    previous_keys = _keys(destination, previous)
+    artifacts_before = _artifacts(destination, previous)
     tables = _table_names(snapshot)
     missing = {
         export_file.key: [name for name in export_file.needs if name not in tables]
@@ -72,10 +76,20 @@ def export(
     }
     possible = [export_file for export_file in EXPORT_FILES if not missing[export_file.key]]
     _register_store(snapshot.sql, store)
+    taken_over = _unchanged(
+        possible, file_keys(snapshot, notice), made_before or {}, set(artifacts_before)
+    )
     write = partial(write_artifact, snapshot, store, version_url, notice)
+
+    def write_or_take_over(export_file: ExportFile, against: str | None) -> Artifact:
+        if export_file.key not in taken_over or against is None:
+            return write(export_file, against)
+        before = artifacts_before[export_file.key]
+        return take_over_artifact(store, version_url, version, export_file, before, against)
+
     with _memory_limit(snapshot.sql), ThreadPoolExecutor(_THREADS) as threads:
         against = {
-            export_file.key: previous if export_file.key in previous_keys else None
+            export_file.key: previous if export_file.key in artifacts_before else None
             for export_file in possible
         }
         written: dict[str, Artifact] = {}
@@ -87,7 +101,9 @@ def export(
                 if (export_file.after is not None) is second_round
             ]
             artifacts_written = threads.map(
-                write, export_files, [against[export_file.key] for export_file in export_files]
+                write_or_take_over,
+                export_files,
+                [against[export_file.key] for export_file in export_files],
             )
             written.update((artifact.key, artifact) for artifact in artifacts_written)
     artifacts = [written[export_file.key] for export_file in possible]
@@ -134,16 +150,47 @@ def _prepare(store: FileStore, version: str) -> None:
         )
 
 
-def _keys(destination: str, previous: str | None) -> set[str]:
-    """Return the keys of the files of the version before; none if it was not exported."""
+def _artifacts(destination: str, previous: str | None) -> dict[str, Artifact]:
+    """Return the files of the version before; none if it was not exported."""
     if previous is None:
-        return set()
+        return {}
     try:
-        return {
-            artifact.key for artifact in PublishedExports(destination).manifest(previous).artifacts
-        }
+        artifacts = PublishedExports(destination).manifest(previous).artifacts
     except UnknownVersion:
-        return set()
+        return {}
+    return {artifact.key: artifact for artifact in artifacts}
+
+
+def file_keys(snapshot: Snapshot, notice: str) -> dict[str, str]:
+    """Return for each file a key of what it is made from: tables by content, code and notice."""
+    version, contents = code_version("files", __name__), dict[str, str]()
+    keys = {}
+    for export_file in EXPORT_FILES:
+        for table in export_file.needs:
+            if table not in contents:
+                contents[table] = snapshot.content(table)
+        inputs = {table: contents[table] for table in export_file.needs}
+        keys[export_file.key] = step_key(
+            "export", version, export_file.key, inputs, {"notice": notice}
+        )
+    return keys
+
+
+def _unchanged(
+    export_files: Sequence[ExportFile],
+    keys: Mapping[str, str],
+    before: Mapping[str, str],
+    exported: Collection[str],
+) -> set[str]:
+    """Return which files are those of the version before."""
+    same = {
+        file.key
+        for file in export_files
+        if file.key in exported and before.get(file.key) == keys[file.key]
+    }
+    # What another file is made from is collected while the first is written.
+    needed = {file.after for file in export_files if file.after and file.key not in same}
+    return same - needed
 
 
 def _table_names(snapshot: Snapshot) -> set[str]:

@@ -5,6 +5,7 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 
 import duckdb
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -72,6 +73,39 @@ def write_artifact(
         methodology_ref=export_file.methodology_ref,
         delta=delta,
         sql_as_of=export_file.sql_as_of,
+    )
+
+
+def take_over_artifact(
+    store: FileStore,
+    base_url: str,
+    version: str,
+    export_file: ExportFile,
+    before: Artifact,
+    previous: str,
+) -> Artifact:
+    """Take a file over from the version before, in which it has the same rows; return its entry.
+
+    Its metadata names the version in which its bytes were first published.
+    """
+    name = file_name(export_file.key)
+    store.take_over((previous, name), (version, name))
+    with store.open(version, name) as file:
+        schema = pq.read_schema(file)
+    changes = write_parquet(
+        (),
+        delta_schema(export_file, schema),
+        export_file.sort,
+        export_file.period,
+        store,
+        version,
+        delta_name(export_file.key),
+    )
+    return msgspec.structs.replace(
+        before,
+        url=f"{base_url}/{name}",
+        schema_url=f"{base_url}/{schema_name(export_file.key)}",
+        delta=_delta(export_file, changes, previous, base_url),
     )
 
 

@@ -4,6 +4,8 @@ Files of a version are written once. A file that readers already see is replaced
 rename in a folder, by a single upload in an object store.
 """
 
+import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Self, cast
@@ -85,6 +87,19 @@ class FileStore:
         partial = Path(f"{path}.partial")
         partial.write_bytes(body)
         move_into_place(partial, Path(path))
+
+    def take_over(self, source: Sequence[str], target: Sequence[str]) -> None:
+        """Give a file that never changes a second name: a hard link, or a copy by the store."""
+        old, new = self.path(*source), self.path(*target)
+        self.files.makedirs(new.rsplit("/", 1)[0], exist_ok=True)
+        if not self.is_local:
+            self.files.cp_file(old, new)
+            return
+        try:
+            Path(new).hardlink_to(old)
+        except OSError:
+            # Not every file system has links.
+            shutil.copyfile(old, new)
 
     def remove(self, folder: str) -> None:
         """Delete a folder at the root with everything in it."""
