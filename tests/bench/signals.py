@@ -31,6 +31,7 @@ on_day AS available_at, release_id AS publication,
 TIMESTAMPTZ '2026-01-10 06:00:00+00' AS observed_at,
 'co-secop' AS source, 'd#/1' AS source_ref, 'd' AS document, 'public-domain' AS license_class,
 FALSE AS withdrawn, ocid, release_id, 'CO' AS country, on_day AS released_on,
+'api' AS method, CAST(NULL AS DECIMAL(38, 18)) AS extraction_confidence,
 """
 _TENDER_RELEASES = f"""
 SELECT {_SHARED}
@@ -42,6 +43,7 @@ SELECT {_SHARED}
     CAST(1000 + x % 100000000 AS DECIMAL(38, 18)) AS tender_value, 'COP' AS tender_currency,
     opened AS tender_start, opened + CAST(5 + y % 60 AS INTEGER) AS tender_end,
     CASE WHEN stage = 1 THEN 1 + y % 7 END AS number_of_tenderers,
+    CAST(NULL AS BIGINT) AS joint_bids,
     concat(CASE WHEN stage = 1 THEN concat('{{"awards":[{{"date":"', on_day, '","id":"', i,
         '","status":"active","suppliers":[{{"id":"1","name":"Firm ', supplier, ' Ltd"}}],"title":"',
         repeat('Road works ', 20), '","value":{{"amount":', 900 + x % 99999999,
