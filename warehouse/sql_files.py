@@ -82,15 +82,37 @@ class SqlFile:
         ``fill`` are fragments for this statement only. ``parameters`` are added to those of the
         file; a statement gets those that it names.
         """
-        statement = self.statement(name, **fill)
-        (parsed,) = connection.extract_statements(statement)
+        return connection.execute(*self._ready(connection, name, fill, parameters))
+
+    def query(
+        self,
+        connection: Any,
+        name: str,
+        /,
+        *,
+        fill: Mapping[str, str] = _NOTHING,
+        **parameters: Any,
+    ) -> Any:
+        """Return a statement as a relation of DuckDB, from which Arrow is read without a copy."""
+        statement, given = self._ready(connection, name, fill, parameters)
+        return connection.sql(statement, params=given)
+
+    def _ready(
+        self,
+        connection: Any,
+        name: str,
+        fragments: Mapping[str, str],
+        parameters: Mapping[str, Any],
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return a parsed statement and the parameters that it names."""
+        (parsed,) = connection.extract_statements(self.statement(name, **fragments))
         named: set[str] = parsed.named_parameters
         given = {**self.parameters, **parameters}
         if missing := sorted(named - given.keys()):
             raise BadSqlFile(f"{self.path}: no value for ${', $'.join(missing)} of {name}")
         if unused := sorted(parameters.keys() - named):
             raise BadSqlFile(f"{self.path}: {name} has no ${', $'.join(unused)}")
-        return connection.execute(parsed, {name: given[name] for name in sorted(named)})
+        return parsed, {name: given[name] for name in sorted(named)}
 
     def run_all(self, connection: Any) -> None:
         """Run all statements in the order of the file."""

@@ -1,17 +1,17 @@
 """Measures before division, as whole numbers per row and closing, and their exact division.
 
-Panels add their rows to the table ``raw`` with ``add_measure``; ``create_quotients`` divides them
-in Python, since a value is rounded once, to ten digits.
+Panels add their rows to the table ``raw``; ``create_quotients`` divides them outside DuckDB: a
+value is rounded once, to ten digits, and operands are larger than the numbers of DuckDB.
 """
 
-from decimal import ROUND_HALF_EVEN, Context, Decimal
-from fractions import Fraction
+from collections.abc import Iterable
 
 import duckdb
 import pyarrow as pa
 
 from assets.signals.calendar import EVALUATIONS
-from warehouse.methodology.signals import SIGNAL_DIGITS
+from assets.signals.exact_division import quotients, whole_numbers
+from warehouse.methodology.signals import PANELS
 from warehouse.record.tables import DECIMAL
 
 # A square of a large sum does not fit into 128 bits: it is summed as three products of the
@@ -25,12 +25,25 @@ HALF = 100_000_000_000
 # A denominator of 0 means that nothing was observed: there is no value.
 _RAW = """
 CREATE TEMP TABLE raw (
-    panel VARCHAR, country_no INTEGER, month_no INTEGER, dimension VARCHAR,
-    dimension_value VARCHAR, party_no INTEGER, measure VARCHAR, currency INTEGER,
-    closing_no INTEGER, kind VARCHAR,
+    panel {panels}, country_no INTEGER, month_no INTEGER, dimension {dimensions},
+    dimension_value VARCHAR, party_no INTEGER, measure {measures}, currency INTEGER,
+    closing_no INTEGER, kind ENUM ('ratio', 'hhi', 'pair'),
     term1 HUGEINT, term2 HUGEINT, term3 HUGEINT, denominator HUGEINT,
-    n_eligible BIGINT, n_observed BIGINT, n_withheld BIGINT
+    n_eligible BIGINT, n_observed BIGINT, n_withheld BIGINT,
+    -- no other closing of the month has a row of this key
+    is_only BOOLEAN DEFAULT FALSE
 )"""
+
+
+def _enum(names: Iterable[str]) -> str:
+    """Return a type of DuckDB for a few texts: compared as numbers, in the order of the texts."""
+    listed = ", ".join(f"'{name}'" for name in sorted(set(names)))
+    return f"ENUM ({listed})"
+
+
+PANEL_TYPE = _enum(panel.key for panel in PANELS)
+MEASURE_TYPE = _enum(measure.key for panel in PANELS for measure in panel.measures)
+_DIMENSION_TYPE = _enum(dimension for panel in PANELS for dimension in panel.dimensions)
 _COUNTS = ("n_eligible", "n_observed", "n_withheld")
 _NUMBERS = ("term1", "term2", "term3", "denominator", *_COUNTS)
 _COLUMNS = (
@@ -49,15 +62,12 @@ _DEFAULTS = {
     "n_withheld": "0",
 }
 
-_TEN_DIGITS = Context(prec=SIGNAL_DIGITS, rounding=ROUND_HALF_EVEN)
-_MANY_DIGITS = Context(prec=80)
-_LAST_DECIMAL = Decimal(1).scaleb(-18)
 _BATCH = 100_000
 
 
 def create_raw(sql: duckdb.DuckDBPyConnection) -> None:
     """Create the empty table ``raw``."""
-    sql.execute(_RAW)
+    sql.execute(_RAW.format(panels=PANEL_TYPE, measures=MEASURE_TYPE, dimensions=_DIMENSION_TYPE))
 
 
 def add_measure(
@@ -123,13 +133,11 @@ CREATE TEMP TABLE divisions AS
 SELECT row_number() OVER () AS division_no, {operands}
 -- most rows repeat the division of another row or closing
 FROM (SELECT DISTINCT {operands} FROM raw WHERE denominator > 0 AND n_observed > 0)""")
-    values = []
-    divisions = sql.execute(f"SELECT {operands} FROM divisions ORDER BY division_no")
-    while batch := divisions.fetchmany(_BATCH):
-        values.append(pa.array([quotient(*row) for row in batch], DECIMAL))
-    column = pa.chunked_array(values, DECIMAL)
-    numbers = pa.array(range(1, len(column) + 1))
-    sql.register("divided", pa.table({"division_no": numbers, "value": column}))
+    divisions = sql.sql(
+        "SELECT * REPLACE (CAST(kind AS VARCHAR) AS kind) FROM divisions"
+    ).to_arrow_table()
+    values = pa.table({"division_no": divisions["division_no"], "value": _values(divisions)})
+    sql.register("divided", values)
     sql.execute("CREATE TEMP TABLE quotients AS FROM divisions JOIN divided USING (division_no)")
     sql.unregister("divided")
     sql.execute("DROP TABLE divisions")
@@ -137,40 +145,31 @@ FROM (SELECT DISTINCT {operands} FROM raw WHERE denominator > 0 AND n_observed >
 
 def create_coverages(sql: duckdb.DuckDBPyConnection) -> None:
     """Create ``coverages``: the share of each distinct pair of counts in ``valued``."""
-    pairs = sql.execute(
+    pairs = sql.sql(
         "SELECT DISTINCT n_observed, n_eligible FROM valued WHERE n_eligible > 0"
-    ).fetchall()
-    observed, eligible = zip(*pairs, strict=True) if pairs else ((), ())
-    rows = pa.table(
-        {
-            "n_observed": pa.array(observed, pa.int64()),
-            "n_eligible": pa.array(eligible, pa.int64()),
-            "coverage": pa.array([divide(*pair) for pair in pairs], DECIMAL),
-        }
-    )
-    sql.register("coverage_rows", rows)
+    ).to_arrow_table()
+    observed, eligible = (column.to_numpy().astype(object) for column in pairs.columns)
+    sql.register("coverage_rows", pairs.append_column("coverage", quotients(observed, eligible)))
     sql.execute("CREATE TEMP TABLE coverages AS FROM coverage_rows")
     sql.unregister("coverage_rows")
 
 
-def quotient(kind: str, term1: int, term2: int, term3: int, denominator: int) -> Decimal | None:
-    """Divide as the kind says; None if the value does not fit into a DECIMAL(38, 18)."""
-    if kind == "ratio":
-        return divide(term1, denominator)
-    if kind == "hhi":
-        squares = term1 * HALF * HALF + 2 * term2 * HALF + term3
-        return divide(squares, denominator * denominator)
-    mean = (Fraction(term1, term2) + Fraction(term3, denominator)) / 2
-    return divide(mean.numerator, mean.denominator)
+def _values(divisions: pa.Table) -> pa.ChunkedArray:
+    """Return the value of each division, a batch at a time."""
+    return pa.chunked_array(
+        [_batch_values(batch) for batch in divisions.to_batches(_BATCH)], DECIMAL
+    )
 
 
-def divide(dividend: int, divisor: int) -> Decimal | None:
-    """Divide two whole numbers, rounded once to ten digits and at most 18 decimals."""
-    result = _TEN_DIGITS.divide(Decimal(dividend), Decimal(divisor))
-    exponent = result.as_tuple().exponent
-    if isinstance(exponent, int) and exponent < -18:
-        # Divided anew: rounding the rounded result could be off by one.
-        exact = _MANY_DIGITS.divide(Decimal(dividend), Decimal(divisor))
-        result = exact.quantize(_LAST_DECIMAL, ROUND_HALF_EVEN)
-    # DECIMAL(38, 18) has 20 digits before the point.
-    return result if result.adjusted() < 20 else None
+def _batch_values(divisions: pa.RecordBatch) -> pa.Array:
+    kinds = divisions.column("kind").to_numpy(zero_copy_only=False)
+    term1, term2, term3, denominator = (
+        whole_numbers(divisions.column(name)) for name in ("term1", "term2", "term3", "denominator")
+    )
+    hhi, pair = kinds == "hhi", kinds == "pair"
+    dividends, divisors = term1.copy(), denominator.copy()
+    dividends[hhi] = term1[hhi] * HALF * HALF + term2[hhi] * (2 * HALF) + term3[hhi]
+    divisors[hhi] = denominator[hhi] * denominator[hhi]
+    dividends[pair] = term1[pair] * denominator[pair] + term3[pair] * term2[pair]
+    divisors[pair] = 2 * term2[pair] * denominator[pair]
+    return quotients(dividends, divisors)
