@@ -41,11 +41,12 @@ SELECT
     lead(closing_no) OVER in_order AS next_closing
 FROM compared
 WHERE is_first OR numbers IS DISTINCT FROM numbers_before
-WINDOW in_order AS (
-    PARTITION BY
-        panel, country_no, month_no, dimension, dimension_value, party_no, measure, currency
-    ORDER BY closing_no
-)
+WINDOW
+    in_order AS (
+        PARTITION BY
+            panel, country_no, month_no, dimension, dimension_value, party_no, measure, currency
+        ORDER BY closing_no
+    )
 UNION ALL
 -- most rows have a single closing: there is nothing to compare them with
 SELECT
@@ -76,7 +77,7 @@ FROM (
 ) AS texts;
 
 -- name: provenances
--- What all rows of a panel, month, closing and vintage have in common: the month, when it was known,
+-- What all rows of a panel, month, closing and vintage share: the month, when it was known,
 -- and one provenance for all that came from the same sources.
 CREATE TEMP TABLE provenances AS
 WITH used AS (
