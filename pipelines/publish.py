@@ -4,6 +4,7 @@ They are one step: what is derived, measured, exported and served follows from t
 that are published, and none of it stays if the audit fails.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from assets.tenders.sources import portal_source
 from pipelines.builds import delete_old_versions, refuse_empty
 from pipelines.publication import Publication
 from quality.checks import check_results, check_specs
+from warehouse.compute.choose import compute_of
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.record.tables import (
@@ -34,7 +36,7 @@ from warehouse.record.tables import (
     RecordTable,
 )
 from warehouse.record.worlds import world_of
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, read_settings
 from warehouse.tables import DERIVED
 
 BUILD = "published_build"
@@ -178,7 +180,9 @@ def published_build(
     notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
     publication = publishing.publication(notice, config.confirm_loss)
     try:
-        data_version = publication.run(storage.record())
+        # Where it is computed is a matter of the machine that runs this.
+        with compute_of(read_settings(os.environ)) as publication.compute:
+            data_version = publication.run(storage.record())
     except AuditFailed:
         if publication.report is not None:
             yield from check_results(publication.report, _BUILD)

@@ -225,7 +225,7 @@ def _keep_failed(nodes: Nodes, reason: str) -> None:
         shutil.rmtree(folder / private, ignore_errors=True)
     for file in nodes.files():
         if file.kind != "work":
-            # A table of one file keeps its name; one of many is a folder of them.
+            # A folder for each table, with a file for each partition.
             path = folder / file.table / f"{file.partition}.parquet"
             path.parent.mkdir(exist_ok=True)
             path.hardlink_to(nodes.path(file))
