@@ -1,19 +1,16 @@
 """Tasks in processes of this machine, each with its own DuckDB and its share of the memory."""
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Self
 
-from warehouse.compute.tables import TableFiles
-from warehouse.compute.task import Outcome, Share, Task, TaskFailed, connect, result_of, run_task
+from warehouse.compute.tables import Scatter
+from warehouse.compute.task import Outcome, Share, Task, TaskFailed, result_of, run_task
 from warehouse.machine import cores, usable_memory_mb
-from warehouse.record.store import parquet_relation, sql_text
 
 # Below this a process costs more than it saves: it imports for a second or two before it begins.
 WORTH_A_POOL = 16 << 20
@@ -50,20 +47,13 @@ class ProcessPool:
             results[number] = result_of(tasks[number], outcome)
         return [results[number] for number in range(len(tasks))]
 
-    def scatter(self, statement: str, tables: Mapping[str, TableFiles], folder: str) -> None:
-        """Write the rows of a statement to Parquet files, by their column ``partition``."""
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        with (
-            tempfile.TemporaryDirectory(prefix="sankofa-spill-", dir=self.spill) as spill,
-            closing(connect(self._share(1), spill)) as sql,
-        ):
-            for name, table in tables.items():
-                relation = parquet_relation(table.schema, table.paths, uniform=False)
-                sql.execute(f"CREATE VIEW {name} AS SELECT * FROM {relation}")
-            sql.execute(
-                f"COPY ({statement}) TO {sql_text(folder)} (FORMAT parquet, COMPRESSION lz4_raw, "
-                "PARTITION_BY (partition), OVERWRITE_OR_IGNORE)"
-            )
+    def scatter(self, rows: Scatter) -> None:
+        """Write the rows of a statement, by partition, with the DuckDB of this process."""
+        folder = rows.folder.replace("'", "''")
+        rows.sql.execute(
+            f"COPY ({rows.statement}) TO '{folder}' (FORMAT parquet, COMPRESSION lz4_raw, "
+            "PARTITION_BY (partition), OVERWRITE_OR_IGNORE)"
+        )
 
     def close(self) -> None:
         """Stop the processes once they have finished what they run."""

@@ -13,7 +13,7 @@ import shutil
 import socket
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from warehouse.code_version import PACKAGES, ROOT
 from warehouse.compute.spark_sql import spark_rows, write_partitions
-from warehouse.compute.tables import TableFiles
+from warehouse.compute.tables import Scatter
 from warehouse.compute.task import Outcome, Share, Task, TaskFailed, result_of, run_task
 from warehouse.errors import SankofaError
 
@@ -96,10 +96,11 @@ class Spark:
         ended = {row["number"]: pickle.loads(row["outcome"]) for row in found}  # noqa: S301
         return [result_of(task, ended[number]) for number, task in enumerate(tasks)]
 
-    def scatter(self, statement: str, tables: Mapping[str, TableFiles], folder: str) -> None:
-        """Write the rows of a statement, run as Spark SQL, by their column ``partition``."""
+    def scatter(self, rows: Scatter) -> None:
+        """Write the rows of a statement, run as Spark SQL, by partition."""
         with _without_warnings():
-            write_partitions(spark_rows(self.session, statement, tables), folder)
+            found = spark_rows(self.session, rows.statement, rows.tables())
+            write_partitions(found, rows.folder)
 
     def close(self) -> None:
         """Stop the session."""

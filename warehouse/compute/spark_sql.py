@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from warehouse.compute.tables import TableFiles
+from warehouse.errors import SankofaError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,6 +41,11 @@ def _table(session: "SparkSession", table: TableFiles) -> "DataFrame":
     empty = session.createDataFrame(pa.Table.from_batches([], table.schema))
     if not table.paths:
         return empty
+    if away := [path for path in table.paths if "://" in path]:
+        raise SankofaError(
+            f"Spark cannot read {away[0]}: it needs the record in a folder that all workers share; "
+            "move it there, or set SANKOFA_COMPUTE to local"
+        )
     # A column that a file lacks is null, as in a file from before the column was added.
     return session.read.schema(empty.schema).parquet(*table.paths)
 

@@ -1,8 +1,9 @@
 """Tables as Parquet files, for statements that read a whole table of the record."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import duckdb
 import pyarrow as pa
 
 
@@ -12,3 +13,17 @@ class TableFiles:
 
     schema: pa.Schema
     paths: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Rows to be written to Parquet files in ``folder/partition=<name>/``, by that column.
+
+    ``statement`` is SQL of DuckDB. It can be run on ``sql``; elsewhere it needs the files that
+    ``tables`` returns for the tables it names.
+    """
+
+    statement: str
+    folder: str
+    sql: duckdb.DuckDBPyConnection
+    tables: Callable[[], Mapping[str, TableFiles]]

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 
 import duckdb
 
-from warehouse.compute.tables import TableFiles
+from warehouse.compute.tables import Scatter
 from warehouse.errors import SankofaError
 
 
@@ -55,12 +55,8 @@ class Compute(Protocol):
         """
         ...
 
-    def scatter(self, statement: str, tables: Mapping[str, TableFiles], folder: str) -> None:
-        """Write the rows of a statement to Parquet files, by their column ``partition``.
-
-        ``statement`` is SQL of DuckDB over ``tables``. The rows of a partition are in the files of
-        ``folder/partition=<name>/``, without that column.
-        """
+    def scatter(self, rows: Scatter) -> None:
+        """Write the rows of a statement, by partition, in one pass over whole tables."""
         ...
 
     def close(self) -> None:

@@ -158,7 +158,7 @@ class Nodes:
                 for partition in sorted(found) or [WHOLE]
             }
             step = Step(name, version, function)
-            return run_step(step, inputs, self.store, self.compute, _writing(splits.values()))
+            return run_step(step, inputs, self.store, self.compute, self._writing(splits.values()))
 
     def _partitions(self) -> Partitions:
         same_as = self.paths(SAME_AS)[0] if self._is_done(SAME_AS) else ""
@@ -232,7 +232,14 @@ class Nodes:
             }
             for partition in partitions
         }
-        return run_step(step, inputs, self.store, self.compute, _writing(splits.values()))
+        return run_step(step, inputs, self.store, self.compute, self._writing(splits.values()))
+
+    def _writing(self, splits: Collection[Split]) -> Callable[[Collection[str]], None]:
+        def write(partitions: Collection[str]) -> None:
+            for split in splits:
+                split.write(partitions, self.compute)
+
+        return write
 
     def _create_tender_partitions(self, snapshot: Snapshot) -> None:
         """Create the table by which extracts find the partition of a source of tenders."""
@@ -301,14 +308,6 @@ class Nodes:
 
 def _is_whole(table: str) -> bool:
     return table in (ENTITIES.name, IDENTIFIERS.name, SAME_AS)
-
-
-def _writing(splits: Collection[Split]) -> Callable[[Collection[str]], None]:
-    def write(partitions: Collection[str]) -> None:
-        for split in splits:
-            split.write(partitions)
-
-    return write
 
 
 def _no_joins(_: Snapshot) -> dict[str, object]:

@@ -14,13 +14,16 @@ reading of a figure is in the same.
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 import duckdb
+import pyarrow.parquet as pq
 
+from warehouse.compute.tables import Scatter, TableFiles
+from warehouse.compute.task import Compute
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
@@ -86,6 +89,8 @@ class Split:
     relation: str
     folder: Path
     hashed: Sequence[str]
+    # The tables that the relation names, if another engine can write its rows.
+    tables: Callable[[], Mapping[str, TableFiles]] | None = None
     contents: dict[str, str] = field(init=False)
     rows: dict[str, int] = field(init=False)
     _written: set[str] = field(init=False, default_factory=set)
@@ -108,7 +113,7 @@ class Split:
         files = str(self.folder / f"partition={partition}" / "*.parquet")
         return Input((files,), self.contents[partition])
 
-    def write(self, partitions: Collection[str]) -> None:
+    def write(self, partitions: Collection[str], compute: Compute) -> None:
         """Write the rows of partitions, in one pass over all rows."""
         self.folder.mkdir(parents=True, exist_ok=True)
         no_rows = self.folder / _NO_ROWS
@@ -119,7 +124,10 @@ class Split:
             return
         chosen = ", ".join(map(sql_text, missing))
         rows = f"SELECT * FROM {self.relation} WHERE partition IN ({chosen})"
-        self._copy(rows, self.folder, ", PARTITION_BY (partition), OVERWRITE_OR_IGNORE")
+        if self.tables is None:
+            self._copy(rows, self.folder, ", PARTITION_BY (partition), OVERWRITE_OR_IGNORE")
+        else:
+            compute.scatter(Scatter(rows, str(self.folder), self.sql, self.tables))
         self._written.update(missing)
 
     def _copy(self, rows: str, path: Path, options: str = "") -> None:
@@ -155,11 +163,27 @@ class Partitions:
         """Return the stored rows of a table by partition."""
         self._create_names(table)
         column = "service_id" if table in SUBJECTS[ISSUERS] else "source"
+        name, names = f"stored_{table.name}", f"partition_of_{table.name}"
+        stored = self.record.relation(table.name)
+        self.sql.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM {stored}")
         relation = (
-            f"(SELECT stored.*, named.partition FROM {self._loaded(table)} AS stored "
-            f"JOIN partition_of_{table.name} AS named ON named.key = stored.{column})"
+            f"(SELECT stored.*, named.partition FROM {name} AS stored "
+            f"JOIN {names} AS named ON named.key = stored.{column} "
+            f"WHERE stored.load_seq <= {self._last_load(table)})"
         )
-        return Split(self.sql, relation, self.folder / table.name, hashed_columns(table))
+
+        def tables() -> Mapping[str, TableFiles]:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path = self.folder / f"{names}.parquet"
+            pq.write_table(self.sql.sql(f"FROM {names}").to_arrow_table(), path)
+            files = [file.path for file in self.record.files(table.name)]
+            return {
+                name: TableFiles(self.record.schemas[table.name], files),
+                names: TableFiles(pq.read_schema(path), [str(path)]),
+            }
+
+        columns = hashed_columns(table)
+        return Split(self.sql, relation, self.folder / table.name, columns, tables)
 
     def joined_ids(self) -> Split:
         """Return ``same_as`` by the bucket of its canonical ids."""
@@ -182,8 +206,11 @@ class Partitions:
         return _components(sorted(pairs))
 
     def _loaded(self, table: RecordTable) -> str:
-        seq = int(self.loads.get(table.name, 0))
-        return f"(FROM {self.record.relation(table.name)} WHERE load_seq <= {seq})"
+        relation = self.record.relation(table.name)
+        return f"(FROM {relation} WHERE load_seq <= {self._last_load(table)})"
+
+    def _last_load(self, table: RecordTable) -> int:
+        return int(self.loads.get(table.name, 0))
 
     @property
     def _same_as(self) -> str:

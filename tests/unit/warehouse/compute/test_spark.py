@@ -2,6 +2,8 @@
 
 import pickle
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -19,7 +21,7 @@ from tests.helpers.tasks import counting, task
 from warehouse.compute.pool import ProcessPool
 from warehouse.compute.spark import Spark, code_fingerprint, run_here
 from warehouse.compute.spark_sql import spark_rows
-from warehouse.compute.tables import TableFiles
+from warehouse.compute.tables import Scatter, TableFiles
 from warehouse.compute.task import Share, TaskFailed
 from warehouse.mart.snapshot import all_statements, all_vintages
 from warehouse.record.as_of import Vintages, standing_rows, vintages_query
@@ -115,8 +117,11 @@ def test_stored_rows_fall_into_the_same_partitions(
     statement = f"""
 SELECT {names}, concat('p', CAST(figure_check % 2 = 0 AS VARCHAR)) AS partition
 FROM ({standing_rows("sightings", record_schema(table).names)}) AS standing"""
-    ProcessPool(processes=1).scatter(statement, stored(world, table), str(tmp_path / "here"))
-    spark.scatter(statement, stored(world, table), str(tmp_path / "there"))
+    with closing(world.connection.cursor()) as sql:
+        sql.execute(f"CREATE TEMP VIEW sightings AS FROM {world.relation(table.name)}")
+        rows = Scatter(statement, str(tmp_path / "here"), sql, lambda: stored(world, table))
+        ProcessPool(processes=1).scatter(rows)
+        spark.scatter(replace(rows, folder=str(tmp_path / "there")))
 
     partitions = sorted(path.name for path in (tmp_path / "here").glob("partition=*"))
     assert partitions == ["partition=pfalse", "partition=ptrue"]
