@@ -79,7 +79,7 @@ def _packs(table: MartTable, rows: Sequence[tuple[object, ...]]) -> list[tuple[o
     """Return a pack for each row, known for ever if it is the latest, and never if it is not."""
     assert table.packed is not None
     key, latest = (1 + table.keys.index(name) for name in (table.packed.by, "latest"))
-    packs = []
+    packs: list[tuple[object, ...]] = []
     for position, row in enumerate(rows):
         has_next = position + 1 < len(rows) and rows[position + 1][key] == row[key]
         known = (0, LATEST_DAY) if row[latest] else (LATEST_DAY, 0)

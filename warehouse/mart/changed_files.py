@@ -44,7 +44,7 @@ class TableFile:
 
 
 def files_of(
-    sql: duckdb.DuckDBPyConnection, table: MartTable, larger: int = 1
+    sql: duckdb.DuckDBPyConnection, table: MartTable, larger: float = 1
 ) -> tuple[TableFile, ...]:
     """Return the files of a table; ``larger`` is how many times as many rows a file may have."""
     value, part = _cell_sql(table.files)
@@ -117,12 +117,12 @@ def _cell_sql(files: Files | None) -> tuple[str, str]:
 
 
 def _labels(
-    files: Files | None, rows: Mapping[tuple[str, str], int], larger: int
+    files: Files | None, rows: Mapping[tuple[str, str], int], larger: float
 ) -> dict[tuple[str, str], str]:
     """Return the label of the file of each cell."""
     if files is None:
         return dict.fromkeys(rows, "")
-    max_rows = files.max_rows * larger
+    max_rows = max(1, int(files.max_rows * larger))
     if files.how == "hash":
         buckets = bucket_count(sum(rows.values()), max_rows)
         return {cell: bucket_label(int(cell[0]), buckets) for cell in rows}

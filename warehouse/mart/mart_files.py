@@ -54,11 +54,12 @@ FROM (
     FROM placed WHERE CAST({member} AS VARCHAR) <> '[]'
 );
 CREATE TEMP TABLE objects AS
-SELECT object, row_number() OVER (ORDER BY organisation, newest DESC, object) AS number
+SELECT organisation, object,
+    row_number() OVER (ORDER BY organisation, newest DESC, object) AS number
 FROM (SELECT organisation, object, max(period_end) AS newest FROM pieces GROUP BY ALL);
 CREATE TEMP TABLE numbers AS
 SELECT place, '[' || string_agg(number, ',' ORDER BY position) || ']' AS numbers
-FROM pieces JOIN objects USING (object) GROUP BY place;
+FROM pieces JOIN objects USING (organisation, object) GROUP BY place;
 CREATE TEMP VIEW referring AS
 SELECT placed.* EXCLUDE (place) REPLACE (CAST(coalesce(numbers, '[]') AS JSON) AS {member})
 FROM placed LEFT JOIN numbers USING (place);

@@ -11,7 +11,7 @@ import pycountry
 from warehouse.compute.task import Compute, Task
 from warehouse.json_encoding import encode
 from warehouse.mart.awards import add_tender_facts
-from warehouse.mart.builds import builds_at, is_postgres_url
+from warehouse.mart.builds import builds_at, is_postgres_url, sqlite_folder
 from warehouse.mart.changed_files import TableFile, files_of, write_rows
 from warehouse.mart.mart_files import write_task
 from warehouse.mart.snapshot import Snapshot
@@ -66,6 +66,11 @@ def write_mart_files(
         sql.close()
 
 
+def times_as_large(url: str | Path) -> float:
+    """Return how many times as many rows as declared a file of an engine may have."""
+    return _LARGER_IN_POSTGRES if is_postgres_url(url) else 1
+
+
 def _files_of_table(
     sql: duckdb.DuckDBPyConnection,
     table: MartTable,
@@ -74,7 +79,7 @@ def _files_of_table(
     folder: Path,
     compute: Compute | None,
 ) -> list[BuildFile]:
-    files = files_of(sql, table, _LARGER_IN_POSTGRES if is_postgres_url(url) else 1)
+    files = files_of(sql, table, times_as_large(url))
     missing = [file for file in files if file.key not in existing]
     rows_folder = folder / f"mart-{table.name}"
     try:
@@ -100,7 +105,8 @@ def _write(
             {file.key: paths[file.key] for file in group},
             settings={
                 "table": table.name,
-                "url": str(url),
+                # Another process may be in another folder.
+                "url": url if is_postgres_url(url) else str(sqlite_folder(url).absolute()),
                 "labels": {file.key: file.label for file in group},
             },
         )

@@ -16,6 +16,8 @@ from warehouse.read.rows import fetch_rows
 
 _TABLES = {table.name: table for table in MART_TABLES}
 _NAMED = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)", re.IGNORECASE)
+# The JSON of rows is read only if a statement needs it.
+_ROW = re.compile(r"\brow\b|\*")
 # Tables that lie in the file of another one.
 _BESIDE = {"names": ("entities",), "words": ("entities", "tender_releases")}
 
@@ -31,18 +33,18 @@ def query_whole_tables(build: Build, statement: str, values: Sequence[object]) -
     with translate_errors(sqlite3.Error), closing(sqlite3.connect(":memory:")) as memory:
         for name in dict.fromkeys(_NAMED.findall(statement)):
             if name in _TABLES:
-                _copy(build, _TABLES[name], memory)
+                _copy(build, _TABLES[name], memory, _ROW.search(statement) is not None)
             elif name in _BESIDE or name.removesuffix("_packs") in _TABLES:
                 _copy_beside(build, name, memory)
         return memory.execute(statement, values).fetchall()
 
 
-def _copy(build: Build, table: MartTable, memory: sqlite3.Connection) -> None:
+def _copy(build: Build, table: MartTable, memory: sqlite3.Connection, with_row: bool) -> None:
     columns = ["row_number", *table.keys]
     rows = fetch_rows(build, ", ".join(columns), table.name, [])
     # In one table, rows are numbered through.
     numbered = [(number, *row[1:]) for number, row in enumerate(rows, 1)]
-    if table.members:
+    if table.members and with_row:
         bodies = fetch_rows(build, "row", table.name, [])
         columns.append("row")
         numbered = [(*row, body) for row, (body,) in zip(numbered, bodies, strict=True)]

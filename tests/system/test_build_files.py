@@ -1,0 +1,259 @@
+"""A build is a manifest of files: however rows are spread over them, answers are the same bytes."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import date, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.helpers.postgres_server import new_database, postgres
+from tests.helpers.random_world import derived_of, publish_world
+from tests.helpers.record_rows import load, release_row, series_row
+from tests.helpers.stored_builds import SEED_OF_ONE_FILE, build_of_one_file
+from warehouse.errors import UnknownVersion
+from warehouse.mart import write
+from warehouse.mart.build import delete_old_builds
+from warehouse.mart.builds import builds_at
+from warehouse.mart.file_labels import bucket_count, bucket_label, cell_of, label_order, time_labels
+from warehouse.mart.snapshot import Snapshot
+from warehouse.read.build_info import quality_metrics
+from warehouse.read.crosswalk import identifiers, lookup
+from warehouse.read.entities import entity, search
+from warehouse.read.fundamentals import facts_known, issuers
+from warehouse.read.macro import annual, series_known, series_names
+from warehouse.read.mart import Mart
+from warehouse.read.metrics import metrics, screen
+from warehouse.read.rows import RowPage
+from warehouse.read.shared_facts import shared_facts
+from warehouse.read.signals import panel
+from warehouse.read.tenders import parties, releases
+from warehouse.record.store import Record
+from warehouse.record.tables import MACRO_SERIES, TENDER_RELEASES, arrow_schema
+from warehouse.tables import Metric, Signal
+
+DAYS = (None, date(2019, 3, 1), date(2021, 6, 1))
+ASKED: dict[str, Callable[[Mart, date | None], Any]] = {
+    "facts": lambda mart, day: facts_known(mart, "DCA1", day),
+    "all facts": lambda mart, day: facts_known(mart, "DCB2", day, "FY", "all", 7),
+    "issuers": lambda mart, _: issuers(mart, 2),
+    "series": lambda mart, day: series_known(mart, as_of=day, limit=30),
+    "one series": lambda mart, day: series_known(mart, series="FX.EUR.ZAR", as_of=day),
+    "names of series": lambda mart, _: series_names(mart, None, date(2021, 1, 1), 3),
+    "annual": lambda mart, _: annual(mart),
+    "parties": lambda mart, _: parties(mart),
+    "parties of a role": lambda mart, _: parties(mart, role="supplier", limit=3),
+    "parties of an organisation": lambda mart, _: parties(mart, service_id="DCA1"),
+    "releases of a category": lambda mart, _: releases(mart, "ZA", category="works", limit=9),
+    "releases until": lambda mart, day: releases(mart, "ZA", to=day, limit=9),
+    "releases of words": lambda mart, _: releases(mart, "ZA", query="roads", limit=9),
+    "entity": lambda mart, _: entity(mart, "DCX9"),
+    "search": lambda mart, _: search(mart, "fictional"),
+    "identifiers": lambda mart, _: identifiers(mart, "DCA1", paid=True),
+    "lookup": lambda mart, _: lookup(mart, "lei", "2138002QX8KZTPLXS721").rows,
+    "metrics": lambda mart, day: metrics(mart, "DCA1", as_of=day),
+    "screen": lambda mart, day: screen(mart, "net_margin", "desc", day, limit=2),
+    "screen ascending": lambda mart, day: screen(mart, "net_margin", "asc", day),
+    "panel": lambda mart, day: panel(mart, "procurement-demand", as_of=day, limit=11),
+    "panel of a country": lambda mart, day: panel(mart, "procurement-demand", "KE", as_of=day),
+    "financials": lambda mart, day: shared_facts(mart, "DCA1", as_of=day),
+    "awards": lambda mart, day: shared_facts(mart, "DCA1", None, "AF-TENDER", day),
+    "tenders": lambda mart, day: shared_facts(mart, None, "ZAF", "AF-TENDER", day, limit=9),
+    "macro": lambda mart, day: shared_facts(mart, "ZAF", as_of=day, limit=20),
+    "pages": lambda mart, _: pages(mart, "ZA"),
+    "pages of words": lambda mart, _: pages(mart, "ZA", query="roads"),
+}
+
+
+def pages(mart: Mart, country: str, **filters: Any) -> list[bytes]:
+    """Return the releases of a country, three at a time, each page from the cursor before."""
+    rows: list[bytes] = []
+    after = None
+    while True:
+        page = releases(mart, country, limit=3, after=after, **filters)
+        rows += [bytes(row) for row in page.rows]
+        if not page.truncated:
+            return rows
+        after = page.last_key
+
+
+def answer(asked: Any) -> Any:
+    """Return what is served of an answer, without its data_version."""
+    if isinstance(asked, RowPage):
+        rows = [bytes(row) for row in asked.rows]
+        assert b"".join(asked.json_chunks()) == b",".join(rows)
+        return rows, asked.truncated
+    if hasattr(asked, "universe"):
+        return answer(asked.rows), asked.universe
+    return answer(asked.identifiers) if hasattr(asked, "identifiers") else asked
+
+
+def more_countries_and_sources(root: Path) -> None:
+    """Load releases of another country, and one series from two sources."""
+    record, first = Record(str(root)), date(2018, 1, 1)
+    days = [first + timedelta(37 * number) for number in range(12)]
+    kenyan = [
+        release_row(n, country="KE", ocid=f"ke-{n}", released_on=day, available_at=day)
+        for n, day in enumerate(days)
+    ]
+    load(record, TENDER_RELEASES, *kenyan)
+    for source in ("other", "test"):
+        rows = [
+            series_row(
+                str(n), day, source=source, country_iso3=country, available_at=day, unit=source
+            )
+            for n, day in enumerate(days)
+            for country in ("KEN", None, "ZAF")
+        ]
+        load(record, MACRO_SERIES, *rows)
+
+
+def more_derived(snapshot: Snapshot) -> dict[str, pa.Table]:
+    """Return metrics that share inputs and values, and signals of two countries."""
+    tables = derived_of(Random(1), snapshot.data_version)
+    rows = tables["metrics"].to_pylist()
+    pair = '{"fact_id":"a","value":1},{"fact_id":"b","source_ref":"},{\\"fact_id\\":","value":2.50}'
+    rows = [row | {"inputs": f"[{pair}]", "value": "0.5"} for row in rows[:4]] + rows[4:]
+    signals = tables["signals"].to_pylist()
+    signals += [row | {"country": "KE"} for row in signals]
+    return {
+        **tables,
+        "metrics": pa.Table.from_pylist(rows, arrow_schema(Metric)),
+        "signals": pa.Table.from_pylist(signals, arrow_schema(Signal)),
+    }
+
+
+def publish_split(root: Path, marts: str | Path, larger: float) -> Mart:
+    """Publish the larger world in files of another size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(write, "times_as_large", lambda _: larger)
+        more_countries_and_sources(root / "record")
+        publish_world(root / "record", marts, 7, None, more_derived)
+    return Mart(marts)
+
+
+@pytest.fixture(scope="module")
+def in_few_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
+    root = tmp_path_factory.mktemp("few")
+    with closing(publish_split(root, root / "marts", 1)) as mart:
+        yield mart
+
+
+@pytest.fixture(scope="module")
+def in_many_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
+    root = tmp_path_factory.mktemp("many")
+    with closing(publish_split(root, root / "marts", 1 / 4096)) as mart:
+        assert len(mart.build().files("fundamentals")) == 3
+        assert len(mart.build().files("tender_releases")) > 10
+        yield mart
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_answers_do_not_depend_on_how_rows_are_spread_over_files(
+    name: str, in_few_files: Mart, in_many_files: Mart
+) -> None:
+    for day in DAYS:
+        few, many = (answer(ASKED[name](mart, day)) for mart in (in_few_files, in_many_files))
+        assert few == many
+    assert answer(ASKED[name](in_many_files, None))
+
+
+def test_postgres_gives_the_same_bytes_from_many_files(
+    in_few_files: Mart, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.mktemp("postgres")
+    with postgres() as server:
+        mart = publish_split(root, new_database(server), 1 / 4096)
+        with closing(mart):
+            assert len(mart.build().files("tender_releases")) > 10
+            for name, ask in ASKED.items():
+                for day in DAYS:
+                    assert answer(ask(mart, day)) == answer(ask(in_few_files, day)), name
+
+
+def test_a_build_of_one_file_answers_as_the_code_that_wrote_it(tmp_path: Path) -> None:
+    marts = build_of_one_file(tmp_path / "before")
+    publish_world(tmp_path / "record", tmp_path / "marts", SEED_OF_ONE_FILE)
+    with closing(Mart(marts)) as old, closing(Mart(tmp_path / "marts")) as new:
+        assert (old.build().schema_version, new.build().schema_version) == (8, 9)
+        for name, ask in ASKED.items():
+            for day in DAYS:
+                assert answer(ask(old, day)) == answer(ask(new, day)), name
+        assert [page and len(page.rows) for page in map(_quality, (old, new))] == [2, 2]
+
+
+def _quality(mart: Mart) -> RowPage | None:
+    return quality_metrics(mart, "AF-FUND")
+
+
+def test_a_build_takes_over_the_files_whose_rows_did_not_change(tmp_path: Path) -> None:
+    marts, record = tmp_path / "marts", Record(str(tmp_path / "record"))
+    mart = publish_split(tmp_path, marts, 1 / 4096)
+    before = builds_at(marts).files()
+    load(record, TENDER_RELEASES, release_row(1, country="KE", ocid="ke-new"))
+    version = publish_split(tmp_path, marts, 1 / 4096).build().data_version
+
+    manifest = builds_at(marts).manifest(version)
+    assert manifest is not None
+    written = {(file.table, file.partition) for file in manifest.files if file.key not in before}
+    assert {table for table, _ in written} <= {"tender_releases", "tender_facts", "quality"}
+    assert len(written) <= 5
+    assert all((marts / file.path).is_file() for file in manifest.files)
+    delete_old_builds(marts, 1)
+    assert {path.stem for path in (marts / "files").iterdir()} == {f.key for f in manifest.files}
+    mart.close()
+
+
+def test_a_reader_meets_whole_builds_while_they_are_published_and_deleted(tmp_path: Path) -> None:
+    marts, record = tmp_path / "marts", Record(str(tmp_path / "record"))
+    first = publish_split(tmp_path, marts, 1 / 4096).build().data_version
+    done, found = threading.Event(), list[object]()
+
+    def read() -> None:
+        with closing(Mart(marts)) as mart:
+            while not done.is_set():
+                try:
+                    found.append(len(pages(mart, "KE")))
+                    pages(mart.at(first), "KE")
+                except UnknownVersion as gone:
+                    found.append(str(gone))
+                except Exception as error:
+                    found.append(error)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for number in range(3):
+            row = release_row(number, country="KE", ocid=f"ke-{number}-new")
+            load(record, TENDER_RELEASES, row)
+            publish_split(tmp_path, marts, 1 / 4096)
+            delete_old_builds(marts, 2)
+    finally:
+        done.set()
+        reader.join()
+    gone = f"{first!r} is no longer available"
+    assert {*found} <= {12, 13, 14, 15, gone}, {*found}
+    assert len(pages(Mart(marts), "KE")) == 15
+
+
+@given(st.text(max_size=12), st.integers(1, 10**7), st.integers(1, 10**5))
+def test_every_value_has_one_bucket_of_a_power_of_two(text: str, rows: int, most: int) -> None:
+    buckets = bucket_count(rows, most)
+    assert buckets.bit_count() == 1
+    assert bucket_label(cell_of(text), buckets) in {f"{buckets}-{n}" for n in range(buckets)}
+
+
+@given(
+    st.dictionaries(st.dates(date(1999, 1, 1)).map(lambda day: f"{day:%Y-%m}"), st.integers(1, 9))
+)
+def test_files_of_a_value_follow_each_other_newest_first(months: dict[str, int]) -> None:
+    labels = time_labels("ZA", {**months, "": 1}, 6)
+    newest_first = sorted(labels, reverse=True)
+    ordered = sorted(labels.values(), key=label_order)
+    assert [labels[month] for month in newest_first] == ordered
