@@ -17,10 +17,16 @@ NEVER = 1_000_000
 EVALUATIONS = REEVALUATED + 1
 
 
+def _closing_days() -> dict[str, object]:
+    """Return the days to a closing as a parameter; a map, as DuckDB takes it."""
+    return {"closes_after": {"key": list(CLOSES_AFTER), "value": list(CLOSES_AFTER.values())}}
+
+
 _SQL = sql_file(
     __name__,
     "calendar",
     parameters={
+        **_closing_days(),
         "closes_after_default": CLOSES_AFTER_DEFAULT,
         "licences": list(LICENSE_CLASSES),
         "never": NEVER,
@@ -32,11 +38,6 @@ def number_countries(sql: duckdb.DuckDBPyConnection) -> None:
     """Create ``countries``, ``closings``, ``closing_sources`` and ``continued``."""
     for name in _SQL.names:
         _SQL.run(sql, name, **(_closing_days() if name == "countries" else {}))
-
-
-def _closing_days() -> dict[str, object]:
-    """Return the days to a closing as parameters; a map, as DuckDB takes it."""
-    return {"closes_after": {"key": list(CLOSES_AFTER), "value": list(CLOSES_AFTER.values())}}
 
 
 def at_closing(day: str) -> str:

@@ -1,0 +1,28 @@
+"""The benchmarks run: each is called at a small size, so that it cannot fall behind the product."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.bench import metrics, signals
+from tests.bench.__main__ import BENCHMARKS
+
+
+def test_every_benchmark_is_in_the_list_of_make_bench() -> None:
+    folder = Path(signals.__file__).parent
+    helpers = {"__init__", "__main__", "measure", "world"}
+    modules = {path.stem for path in folder.glob("*.py")} - helpers
+    packages = {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert set(BENCHMARKS) == modules | packages
+
+
+def test_the_benchmark_of_signals_runs(tmp_path: Path) -> None:
+    signals.write(tmp_path, 200)
+    assert int(str(signals.panels(str(tmp_path))())) > 1_000
+
+
+def test_the_benchmark_of_metrics_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "FACTS", 400)
+    metrics.fill(tmp_path)
+    assert "values" in str(metrics.sankofa(str(tmp_path))())
+    assert "ratios" in str(metrics.bare_pivot(str(tmp_path))())
