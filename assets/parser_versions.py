@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from assets.parsing.pieces import InPieces
 from assets.source import Parser
 from warehouse import code_version
 from warehouse.code_version import code_hash, imported_modules
@@ -109,9 +110,9 @@ def lock_text(locked: Locked) -> str:
 
 
 def _function(function: Any) -> Any:
-    """Return the function itself of one whose first arguments are bound."""
-    while isinstance(function, partial):
-        function = function.func
+    """Return the function itself of one whose first arguments are bound, or that is in two."""
+    while isinstance(function, partial | InPieces):
+        function = function.read if isinstance(function, InPieces) else function.func
     return function
 
 

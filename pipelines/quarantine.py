@@ -63,5 +63,6 @@ def retry_each(
                 sources[key].with_withheld_key(settings.withheld_key),
                 list(refusals),
                 lambda done, total, step=step: bar.update(step, completed=done, total=total),  # type: ignore[misc]
+                settings.processes,
             )
         yield key, rows

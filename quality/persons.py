@@ -96,6 +96,7 @@ def _judge(
     return verdict
 
 
+@lru_cache(maxsize=1 << 16)
 def party_names(name: str, country: str | None) -> tuple[str, ...]:
     """Return the names that a cell with a party's name holds, each to be judged by itself.
 

@@ -168,7 +168,9 @@ def loaded_assets(
             documents, documents_new = land_sample(landing, Path(storage.documents), source)
             progress = reporter(f"{source.key}: loading")
             try:
-                entries = load_source(record, landing, source, progress)
+                entries = load_source(
+                    record, landing, source, progress, processes=settings.processes
+                )
             except ParserFailed as failure:
                 failed, entries = failure, list(failure.entries)
         for table in source.tables:

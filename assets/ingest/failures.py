@@ -3,6 +3,7 @@
 import logging
 import traceback
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from warehouse.record.tables import TABLES_WITHOUT_PEOPLE
 from warehouse.tables import FailureEntry, LoadEntry, RetryEntry
 
 _LONGEST_MESSAGE = 300
+# The name of a failure that was no exception: the process ended, for lack of memory or by a signal.
+KILLED = "ProcessKilled"
 _MOST_NAMED = 5
 
 _log = logging.getLogger(__name__)
@@ -38,34 +41,57 @@ class ParserFailed(SankofaError):
         self.entries, self.failures = entries, failures
 
 
+@dataclass(frozen=True)
+class Raised:
+    """An exception that was raised in any process: its name, what it says, and where it was."""
+
+    error: str
+    message: str
+    location: str
+    trace: str = ""
+
+    @classmethod
+    def of(cls, error: Exception) -> "Raised":
+        """Describe an exception."""
+        trace = "".join(traceback.format_exception(error))
+        return cls(type(error).__name__, str(error), _location(error), trace)
+
+    @classmethod
+    def killed(cls, exit_code: int | None) -> "Raised":
+        """Describe the end of a process that was reading a document."""
+        how = f"signal {-exit_code}" if exit_code and exit_code < 0 else f"exit code {exit_code}"
+        return cls(KILLED, f"the process that read it ended ({how})", "in a process of its own")
+
+
 def may_name_people(source: Source | None) -> bool:
     """Return whether documents of a source can contain personal data; True if unknown."""
     return source is None or not set(source.tables) <= set(TABLES_WITHOUT_PEOPLE)
 
 
 def failure_of(
-    source: Source, document: Document, version: str, error: Exception, appended: int = 0
+    source: Source, document: Document, version: str, raised: Raised, appended: int = 0
 ) -> FailureEntry:
     """Describe an exception that a parser raised, without values that may be personal data."""
-    message = " ".join(str(error).split())[:_LONGEST_MESSAGE]
+    message = " ".join(raised.message.split())[:_LONGEST_MESSAGE]
+    is_hidden = may_name_people(source) and raised.error != KILLED
     return FailureEntry(
         document=document.key,
         source=source.key,
         url=document.url,
         parser_version=version,
-        error=type(error).__name__,
-        message=None if may_name_people(source) else message or None,
-        location=_location(error),
+        error=raised.error,
+        message=None if is_hidden else message or None,
+        location=raised.location,
         appended=appended,
         code_version=release(),
         failed_at=datetime.now(UTC),
     )
 
 
-def log_failure(source: Source, failure: FailureEntry, error: Exception) -> None:
+def log_failure(source: Source, failure: FailureEntry, raised: Raised) -> None:
     """Log a failure with its traceback, unless that may end with personal data."""
-    traced = None if may_name_people(source) else error
-    _log.error("%s: the parser failed: %s", failure.url, in_words(failure), exc_info=traced)
+    trace = "" if may_name_people(source) or not raised.trace else f"\n{raised.trace}"
+    _log.error("%s: the parser failed: %s%s", failure.url, in_words(failure), trace)
 
 
 def settle_old_failures(record: Record, source: Source, entries: Iterable[LoadEntry]) -> None:
@@ -96,12 +122,22 @@ def describe_failures(source: str, failures: Sequence[FailureEntry]) -> str:
     lines = [f"  {failure.url}: {in_words(failure)}" for failure in failures[:_MOST_NAMED]]
     if len(failures) > _MOST_NAMED:
         lines.append(f"  … and {len(failures) - _MOST_NAMED} more")
+    killed = [failure for failure in failures if failure.error == KILLED]
+    advice = []
+    if len(killed) < len(failures):
+        advice.append(
+            "This is a bug in Sankofa, not in the documents: report it, or correct the parser."
+        )
+    if killed:
+        advice.append(
+            "A process that was killed may have run out of memory: set SANKOFA_PROCESSES to less."
+        )
+    advice.append(f"They stay unread, and the next `sankofa ingest {source}` reads them by itself.")
     return "\n".join(
         (
             f"the parser of {source} failed on {number}; the rest of the source was loaded.",
             *lines,
-            "  This is a bug in Sankofa, not in the documents: report it, or correct the parser. "
-            f"They stay unread, and the next `sankofa ingest {source}` reads them by itself.",
+            f"  {' '.join(advice)}",
         )
     )
 

@@ -1,4 +1,7 @@
-"""From landed documents to the record: parse, append, and report the counts.
+"""From landed documents to the record: read, append, and report the counts.
+
+Documents are parsed, checked and hashed in ``reading.py``, in this process or in several
+(``workers.py``); only this one compares with the record and appends.
 
 Documents are read in the order in which they were observed. When one turns up late, everything
 observed after it is read again, which appends nothing unless the late one made a difference.
@@ -9,27 +12,27 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-import pyarrow as pa
-
 from assets.ingest.failures import (
+    KILLED,
     ParserFailed,
+    Raised,
     describe_failures,
     failure_of,
     log_failure,
     settle_old_failures,
 )
+from assets.ingest.reading import Job, Outcome, Reader, ReadTable
 from assets.ingest.unread import ReadState, documents_to_read, read_state
-from assets.parsing.parsed import Parsed, to_table
-from assets.source import Source, Stream
+from assets.ingest.workers import readers
+from assets.parsing.pieces import InPieces
+from assets.source import Source
 from warehouse.errors import LandingError
-from warehouse.record.append import Load, append
+from warehouse.record.append import Load, append_prepared
 from warehouse.record.failures import add_failures
-from warehouse.record.incoming import RejectedRow
 from warehouse.record.landing import Document, Landing
 from warehouse.record.merge import CompleteScope
 from warehouse.record.retractions import Rereading
 from warehouse.record.store import Record
-from warehouse.record.tables import RecordTable
 from warehouse.tables import FailureEntry, LoadEntry
 
 # Documents per append: each append is one Delta commit, which costs more than parsing a page.
@@ -44,7 +47,6 @@ MOST_FAILED_AGAIN = 64
 _LARGE_AGAIN_AFTER = timedelta(days=1)
 
 Progress = Callable[[int, int], None]
-TypedRows = list[tuple[RecordTable, pa.Table, list[RejectedRow]]]
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,12 @@ def load_source(
     source: Source,
     progress: Progress | None = None,
     reread: Reread | None = None,
+    processes: int = 1,
 ) -> list[LoadEntry]:
     """Load the documents of a source that this version of its parser has not read yet.
+
+    With several ``processes`` documents are read in so many, if they are long enough to be worth
+    it, and appended in this one: the record is the same.
 
     A document at which the parser raises is recorded as failed and the others go on; at the end,
     ParserFailed names all that are unread because of that.
@@ -72,16 +78,18 @@ def load_source(
         return []
     reread = reread or Reread()
     state = read_state(record, source).with_reread(reread.documents)
-    loading = _Loading(record, landing, source, state, landed)
+    loading = _Loading(record, landing, source, state, landed, reread.refused)
     readable = loading.try_failed_again()
     pending = documents_to_read(landed, state.with_reread(readable))
     entries: list[LoadEntry] = []
     done = 0
-    for batch in loading.batches(pending):
-        entries += loading.load(batch, reread.refused)
-        done += len(batch)
-        if progress is not None:
-            progress(done, len(pending))
+    with readers(loading.reader, pending, processes) as pool:
+        for job, outcome in pool.run(loading.jobs(pending)):
+            entries += loading.load(job, outcome)
+            if job.is_last:
+                done += len(job.documents)
+                if progress is not None:
+                    progress(done, len(pending))
     if entries:
         settle_old_failures(record, source, entries)
     if loading.failed:
@@ -107,6 +115,19 @@ def failed_documents(record: Record, landing: Landing, source: Source) -> list[F
     ]
 
 
+@dataclass
+class _Streaming:
+    """A large document on its way: its load, what is read again, and the entries so far.
+
+    ``is_failed``: the parser raised at a part of it, and nothing more of it is appended.
+    """
+
+    load: Load
+    rereading: Rereading | None
+    appended: int = 0
+    is_failed: bool = False
+
+
 class _Loading:
     """One load of a source; ``failed`` has the last failure of each document it leaves unread."""
 
@@ -117,10 +138,14 @@ class _Loading:
         source: Source,
         state: ReadState,
         landed: list[Document],
+        refused: set[str],
     ) -> None:
+        self._refused = refused
         self._record, self._landing, self._source, self._state = record, landing, source, state
+        self.reader = Reader(landing, replace(source.parser, bind_key=None), source.tables)
         self._is_logged = False
         self._unwritten: list[FailureEntry] = []
+        self._streaming: dict[str, _Streaming] = {}
         self._landed = {document.key: document for document in landed}
         # Reversed, so that the first document of a URL wins.
         self._first_read = {document.url: document.observed_at for document in reversed(landed)}
@@ -140,28 +165,53 @@ class _Loading:
         for failure in sorted(self.failed.values(), key=lambda failure: failure.failed_at):
             document = self._landed[failure.document]
             recent = datetime.now(UTC) - failure.failed_at < _LARGE_AGAIN_AFTER
-            if failed_again == MOST_FAILED_AGAIN or (self._stream(document) and recent):
+            if failed_again == MOST_FAILED_AGAIN or (self._is_large(document) and recent):
                 continue
-            try:
-                for part in self._parts(document):
-                    self._typed([part])
-            except LandingError:
-                raise
-            except Exception as error:
-                self._fail(document, error)
+            # One at which a process died may end this one, too.
+            with readers(self.reader, [document], 1, apart=failure.error == KILLED) as pool:
+                ((_, outcome),) = pool.run(
+                    iter([Job("check", (document,), self._is_large(document))])
+                )
+            outcome = _require(outcome)
+            for _, raised in outcome.failed:
+                self._fail(document, raised)
                 failed_again += 1
-            else:
+            if not outcome.failed:
                 readable.add(document.key)
                 del self.failed[document.key]
         self._write_failures()
         return readable
 
-    def batches(self, pending: list[Document]) -> Iterator[list[Document]]:
+    def jobs(self, pending: list[Document]) -> Iterator[Job]:
+        """Yield what is to be read, in order: batches of documents, and large ones in pieces."""
+        for batch in self._batches(pending):
+            if not self._is_large(batch[0]):
+                yield Job("documents", tuple(batch))
+            elif isinstance(self._source.parser.stream, InPieces):
+                yield from self._pieces(batch[0], self._source.parser.stream)
+            else:
+                yield Job("stream", (batch[0],))
+
+    def _pieces(self, document: Document, stream: InPieces) -> Iterator[Job]:
+        streaming = self._stream_of(document)
+        raised: Exception | None = None
+        try:
+            with self._landing.open(document) as body:
+                for piece in stream.cut(body):
+                    if streaming.is_failed:
+                        break
+                    yield Job("piece", (document,), piece)
+        except Exception as error:
+            raised = error
+        # Raised here it would come before what is still to be appended: it waits for its turn.
+        yield Job("end", (document,), raised)
+
+    def _batches(self, pending: list[Document]) -> Iterator[list[Document]]:
         """Group documents; one that is large or may withdraw something gets its own batch."""
         batch: list[Document] = []
         size = 0
         for document in pending:
-            own_batch = self._stream(document) is not None or self._may_withdraw(document)
+            own_batch = self._is_large(document) or self._may_withdraw(document)
             full = len(batch) == BATCH or size + document.size > BATCH_BYTES
             if batch and (own_batch or full):
                 yield batch
@@ -174,111 +224,124 @@ class _Loading:
         if batch:
             yield batch
 
-    def load(self, batch: list[Document], refused: set[str]) -> list[LoadEntry]:
-        """Read a batch and append it; documents that fail are left out."""
+    def load(self, job: Job, outcome: Outcome | None) -> list[LoadEntry]:
+        """Append what was read; documents that failed are left out."""
         try:
-            return self._load(batch, refused)
+            if job.kind == "documents":
+                return self._load_documents(job, _require(outcome))
+            (document,) = job.documents
+            streaming = self._stream_of(document)
+            if job.kind == "stream":
+                return self._load_stream(document, streaming)
+            if job.kind == "piece":
+                return self._load_piece(document, streaming, _require(outcome))
+            return self._end_stream(document, streaming, job.piece)
         finally:
             self._write_failures()
 
-    def _load(self, batch: list[Document], refused: set[str]) -> list[LoadEntry]:
-        load = Load(
+    def _new_load(self, documents: Iterable[str]) -> Load:
+        return Load(
             self._source.key,
-            tuple(document.key for document in batch),
-            quarantine_ids=refused,
+            tuple(documents),
+            quarantine_ids=self._refused,
             parser_version=self._state.version,
         )
-        if self._stream(batch[0]) is not None:
-            return self._load_stream(batch[0], load)
-        read = {document.key: parsed for document in batch for parsed in self._parsed(document)}
-        rows = self._typed_batch(read)
-        if not read:
+
+    def _load_documents(self, job: Job, outcome: Outcome) -> list[LoadEntry]:
+        for key, raised in outcome.failed:
+            self._fail(self._landed[key], raised)
+        if not outcome.read:
             return []
-        complete = self._complete_address(batch[0]) if self._may_withdraw(batch[0]) else None
-        load = replace(load, documents=tuple(read))
-        return self._append(rows, load, self._rereading(read), complete)
+        first = job.documents[0]
+        complete = self._complete_address(first) if self._may_withdraw(first) else None
+        load = self._new_load(outcome.read)
+        return self._append(outcome.tables, load, self._rereading(outcome.read), complete)
 
-    def _load_stream(self, document: Document, load: Load) -> list[LoadEntry]:
-        """Load a large document part by part; the last append marks it as read.
+    def _stream_of(self, document: Document) -> _Streaming:
+        """Return the state of a large document that is loaded part by part.
 
-        A load that dies or fails half-way is repeated: its parts are appended without the document
-        key, and once more they are found to be stored.
+        Its last append marks it as read. A load that dies or fails half-way is repeated: its
+        parts are appended without the document key, and once more they are found to be stored.
         """
-        partial_load = replace(load, documents=())
+        if document.key not in self._streaming:
+            load = self._new_load([document.key])
+            self._streaming[document.key] = _Streaming(load, self._rereading([document.key]))
+        return self._streaming[document.key]
+
+    def _load_piece(
+        self, document: Document, streaming: _Streaming, outcome: Outcome
+    ) -> list[LoadEntry]:
+        if streaming.is_failed:
+            return []
+        for _, raised in outcome.failed:
+            return self._fail_stream(document, streaming, raised)
+        return self._append_part(streaming, outcome.tables)
+
+    def _load_stream(self, document: Document, streaming: _Streaming) -> list[LoadEntry]:
+        """Read a large document that is not cut into pieces, part by part, in this process."""
         entries: list[LoadEntry] = []
-        rereading = self._rereading([document.key])
-        parts = self._parts(document)
+        parts = self.reader.parts(document)
         while True:
             try:
                 part = next(parts, None)
-                rows = self._typed([] if part is None else [part])
+                typed = self.reader.typed([] if part is None else [part])
             except LandingError:
                 raise
             except Exception as error:
-                self._fail(document, error, sum(entry.appended for entry in entries))
-                return entries
-            if rereading is not None:
-                rereading.finished = part is None
+                return entries + self._fail_stream(document, streaming, Raised.of(error))
             if part is None:
-                return entries + self._append(rows, load, rereading)
-            entries += self._append(rows, partial_load, rereading)
+                return entries + self._end_stream(document, streaming, None)
+            entries += self._append_part(streaming, self.reader.prepared(typed))
 
-    def _parsed(self, document: Document) -> list[Parsed]:
-        """Return what the parser reads in a document; nothing if it raises."""
-        body = self._landing.read(document)
-        try:
-            return [self._source.parser.parse(document, body)]
-        except Exception as error:
-            self._fail(document, error)
+    def _append_part(self, streaming: _Streaming, rows: list[ReadTable]) -> list[LoadEntry]:
+        if streaming.rereading is not None:
+            streaming.rereading.finished = False
+        entries = self._append(rows, replace(streaming.load, documents=()), streaming.rereading)
+        streaming.appended += sum(entry.appended for entry in entries)
+        return entries
+
+    def _end_stream(
+        self, document: Document, streaming: _Streaming, raised: Exception | None
+    ) -> list[LoadEntry]:
+        if streaming.is_failed:
             return []
+        if isinstance(raised, LandingError):
+            raise raised
+        if raised is not None:
+            return self._fail_stream(document, streaming, Raised.of(raised))
+        if streaming.rereading is not None:
+            streaming.rereading.finished = True
+        return self._append(self.reader.nothing(), streaming.load, streaming.rereading)
 
-    def _parts(self, document: Document) -> Iterator[Parsed]:
-        """Yield a document as it is read: a large one part by part."""
-        stream = self._stream(document)
-        if stream is None:
-            yield self._source.parser.parse(document, self._landing.read(document))
-            return
-        with self._landing.open(document) as body:
-            yield from stream(document, body)
-
-    def _typed(self, parsed: list[Parsed]) -> TypedRows:
-        return [(table, *to_table(table, parsed)) for table in self._source.tables]
-
-    def _typed_batch(self, read: dict[str, Parsed]) -> TypedRows:
-        """Return the rows of a batch; a document whose rows are none fails and is taken out."""
-        try:
-            return self._typed(list(read.values()))
-        except Exception:
-            for key, parsed in list(read.items()):
-                try:
-                    self._typed([parsed])
-                except Exception as error:
-                    self._fail(self._landed[key], error)
-                    del read[key]
-            return self._typed(list(read.values()))
+    def _fail_stream(
+        self, document: Document, streaming: _Streaming, raised: Raised
+    ) -> list[LoadEntry]:
+        streaming.is_failed = True
+        self._fail(document, raised, streaming.appended)
+        return []
 
     def _append(
         self,
-        rows: TypedRows,
+        rows: list[ReadTable],
         load: Load,
         rereading: Rereading | None,
         complete: CompleteScope | None = None,
     ) -> list[LoadEntry]:
         """Append to every table; if anything was unreadable, nothing is withdrawn."""
         # What is unreadable may be the very release that seems to be missing.
-        if any(not row.partial for _, _, rejected in rows for row in rejected):
+        if any(not row.partial for table in rows for row in table.rejected):
             complete = None
         return [
-            append(
+            append_prepared(
                 self._record,
                 table,
-                accepted,
+                read.prepared,
                 load,
-                rejected=rejected,
+                rejected=read.rejected,
                 complete=complete,
                 reread=rereading,
             )
-            for table, accepted, rejected in rows
+            for table, read in zip(self._source.tables, rows, strict=True)
         ]
 
     def _rereading(self, keys: Iterable[str]) -> Rereading | None:
@@ -286,10 +349,10 @@ class _Loading:
         reread = [self._landed[key] for key in keys if self._state.is_reread(key)]
         return Rereading(reread) if reread else None
 
-    def _fail(self, document: Document, error: Exception, appended: int = 0) -> None:
-        failure = failure_of(self._source, document, self._state.version, error, appended)
+    def _fail(self, document: Document, raised: Raised, appended: int = 0) -> None:
+        failure = failure_of(self._source, document, self._state.version, raised, appended)
         if not self._is_logged:
-            log_failure(self._source, failure, error)
+            log_failure(self._source, failure, raised)
             self._is_logged = True
         self._unwritten.append(failure)
         self.failed[document.key] = failure
@@ -299,9 +362,9 @@ class _Loading:
         failures, self._unwritten = self._unwritten, []
         add_failures(self._record, failures)
 
-    def _stream(self, document: Document) -> Stream | None:
-        """Return the function that reads a document part by part; None if it is read whole."""
-        return self._source.parser.stream if document.size > LARGE else None
+    def _is_large(self, document: Document) -> bool:
+        """Return whether a document is read part by part."""
+        return document.size > LARGE and self._source.parser.stream is not None
 
     def _may_withdraw(self, document: Document) -> bool:
         return self._source.complete and document.observed_at > self._first_read[document.url]
@@ -323,3 +386,12 @@ class _Loading:
             document.url,
             address=document.url,
         )
+
+
+def _require(outcome: Outcome | None) -> Outcome:
+    """Return an outcome; raise what ends the whole load."""
+    if outcome is None:
+        raise RuntimeError("a job that should have been read was not")
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome

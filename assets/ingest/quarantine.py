@@ -53,6 +53,7 @@ def retry(
     source: Source,
     chosen: Sequence[QuarantinedRow],
     progress: Progress | None = None,
+    processes: int = 1,
 ) -> list[RetryEntry]:
     """Read the documents of refusals again with the current code; return each outcome.
 
@@ -66,7 +67,7 @@ def retry(
     failed: set[str] = set()
     if landed:
         try:
-            load_source(record, landing, source, progress, reread)
+            load_source(record, landing, source, progress, reread, processes)
         except ParserFailed as failure:
             failed = {entry.document.partition("-")[0] for entry in failure.failures}
     refused_now = [

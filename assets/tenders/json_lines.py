@@ -6,6 +6,8 @@ are read together. A value that is too long is rejected, so that memory stays fl
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
 
 from assets.tenders.json_values import (
     DECODE_ERRORS,
@@ -19,6 +21,9 @@ from assets.tenders.releases import decode_release_or_value
 
 # A longer value is refused: it is not a release, or it is a bomb.
 LONGEST = 64 << 20
+
+# How a line that could begin a value begins, after the end of the line before it.
+_BEGINNINGS = (b"\n{", b"\n[")
 
 Line = tuple[int, bytes | None]
 
@@ -36,10 +41,79 @@ def first_value_is_complete(start: bytes) -> bool:
     return True
 
 
-def values(chunks: Iterable[bytes], longest: int = LONGEST) -> Iterator[JsonValue | Unreadable]:
-    """Yield the values of a body of any length."""
-    reader = _ValueReader()
-    for number, line in _lines(chunks, longest):
+@dataclass(frozen=True)
+class Lines:
+    """Consecutive whole lines of a body; ``utf8`` if a line before them proved it to be UTF-8."""
+
+    content: bytes
+    first_line: int
+    utf8: bool
+
+
+def cut_lines(
+    chunks: Iterable[bytes], size: int, longest: int = LONGEST
+) -> Iterator[Lines | JsonValue | Unreadable]:
+    """Cut a body into parts of some ``size`` bytes, each before a line that could begin a value.
+
+    Where there is none for too long, the rest is read here, value by value.
+    """
+    # Bytes that can be added to: a body of gigabytes comes in chunks of one megabyte.
+    rest, first_line, utf8 = bytearray(), 1, False
+    pending = iter(chunks)
+    while True:
+        try:
+            chunk = next(pending, None)
+        except Exception:
+            # The body is damaged from here on: its whole lines are kept.
+            if at := rest.rfind(b"\n") + 1:
+                yield Lines(bytes(rest[:at]), first_line, utf8)
+            raise
+        if chunk is None:
+            break
+        rest += chunk
+        while len(rest) > size and (at := _boundary(rest, size)):
+            content = bytes(rest[:at])
+            del rest[:at]
+            yield Lines(content, first_line, utf8)
+            first_line += content.count(b"\n")
+            utf8 = utf8 or _proves_utf8(content)
+        if len(rest) > max(size, longest):
+            yield from values(chain([bytes(rest)], pending), longest, first_line, utf8)
+            return
+    if rest:
+        yield Lines(bytes(rest), first_line, utf8)
+
+
+def _boundary(lines: bytearray, size: int) -> int:
+    """Return where the last line within ``size`` that could begin a value begins, or the next."""
+    if before := max(lines.rfind(mark, 0, size + 2) for mark in _BEGINNINGS) + 1:
+        return before
+    return min((at + 1 for mark in _BEGINNINGS if (at := lines.find(mark, size)) >= 0), default=0)
+
+
+def _proves_utf8(content: bytes) -> bool:
+    """Return whether a reader of these lines would know that the body is UTF-8."""
+    if content.isascii():
+        return False
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        reader = _ValueReader()
+        for number, line in _lines([content], len(content)):
+            for _ in reader.read(number, line or b""):
+                pass
+        for _ in reader.rest():
+            pass
+        return reader.utf8
+    return True
+
+
+def values(
+    chunks: Iterable[bytes], longest: int = LONGEST, first_line: int = 1, utf8: bool = False
+) -> Iterator[JsonValue | Unreadable]:
+    """Yield the values of a body of any length, or of its lines from ``first_line`` on."""
+    reader = _ValueReader(utf8)
+    for number, line in _lines(chunks, longest, first_line):
         if line is None:
             yield from reader.rest()
             yield Unreadable(f"line {number}", f"longer than {longest} bytes")
@@ -53,11 +127,11 @@ def values(chunks: Iterable[bytes], longest: int = LONGEST) -> Iterator[JsonValu
 class _ValueReader:
     """Collects lines until one begins a new value."""
 
-    def __init__(self) -> None:
+    def __init__(self, utf8: bool = False) -> None:
         self._pending: list[bytes] = []
         self._first = 1
         # Once a line was UTF-8 beyond ASCII, wrong bytes are damage and not Latin-1.
-        self._utf8 = False
+        self.utf8 = utf8
         self.size = 0
 
     def read(self, number: int, line: bytes) -> Iterator[JsonValue | Unreadable]:
@@ -68,7 +142,7 @@ class _ValueReader:
         yield from self.rest()
         # The usual line is a release: decode it straight to its struct, without a text first.
         if release := decode_release(line):
-            self._utf8 = self._utf8 or not line.isascii()
+            self.utf8 = self.utf8 or not line.isascii()
             yield JsonValue(f"line {number}", release)
         elif line.strip():
             self._first = number
@@ -100,17 +174,17 @@ class _ValueReader:
             text = line.decode()
         except UnicodeDecodeError:
             return None
-        self._utf8 = self._utf8 or not text.isascii()
+        self.utf8 = self.utf8 or not text.isascii()
         return text
 
     def _marked(self, pending: bytes) -> str:
         """Decode what is not UTF-8; in a UTF-8 body the wrong bytes become surrogates."""
-        return pending.decode("utf-8", "surrogateescape") if self._utf8 else decode_text(pending)
+        return pending.decode("utf-8", "surrogateescape") if self.utf8 else decode_text(pending)
 
 
-def _lines(chunks: Iterable[bytes], longest: int) -> Iterator[Line]:
+def _lines(chunks: Iterable[bytes], longest: int, first_line: int = 1) -> Iterator[Line]:
     """Yield numbered lines; None instead of one that is too long, which is not kept in memory."""
-    number, rest, too_long = 1, b"", False
+    number, rest, too_long = first_line, b"", False
     for chunk in chunks:
         first, *following = chunk.split(b"\n")
         too_long = too_long or len(rest) + len(first) > longest

@@ -9,7 +9,7 @@ from assets.parsing.parsed import Parsed, provenance, source_ref
 from assets.tenders.columns import ReleaseColumns
 from assets.tenders.json_values import Unreadable
 from assets.tenders.ocds import OcdsMoney, OcdsPeriod, OcdsTender, PublicRelease
-from assets.tenders.parties import Parties, PartyChecker
+from assets.tenders.parties import Parties, party_checker
 from assets.tenders.portals import Portal, license_of
 from assets.tenders.redact import Redactor
 from assets.tenders.releases import LocatedRelease, releases_in
@@ -41,7 +41,7 @@ class ReleaseReader:
         self._document = document
         self._portal = portal
         self._observed_on = document.observed_at.date()
-        self._party_checker = PartyChecker(portal, key)
+        self._party_checker = party_checker(portal, key)
         self._redactor = Redactor(portal, self._observed_on)
         self._columns = ReleaseColumns(
             provenance(document, "", portal.method) | {"country": portal.country}

@@ -156,6 +156,15 @@ class PartyChecker:
         return Party(key, None, None, None, None)
 
 
+@lru_cache(maxsize=1)
+def party_checker(portal: Portal, key: bytes) -> PartyChecker:
+    """Return the checker of a portal: the same for all its documents, which name the same firms.
+
+    Only the last one is kept: sources are read one after the other.
+    """
+    return PartyChecker(portal, key)
+
+
 def _base(written: WrittenParty, other: bool) -> str:
     """Return what identifies the party: its register number, its own id, or its name."""
     if other:
@@ -192,6 +201,8 @@ class Parties:
         self._checker = checker
         self._by_id: dict[str, WrittenParty] = {}
         self._shared: set[str] = set()
+        # Whether a name lists several firms: few do, and only then parties have members.
+        self._has_lists = False
         listed = self._written([(party, "") for party in release.parties or ()])
         acting = self._written(_acting(release))
         self.roles: dict[tuple[Party, str], None] = {}
@@ -205,7 +216,7 @@ class Parties:
             self.roles |= {(party, "unspecified"): None for party in idle if party not in busy}
         buyers = self.references[0][1] if release.buyer else ()
         self.buyer = buyers[0] if buyers else None
-        self.joint_bids = self._count_bids([*listed, *acting])
+        self.joint_bids = self._count_bids([*listed, *acting]) if self._has_lists else None
 
     def withheld(self) -> int:
         """Return the number of parties that are not proven to be organisations."""
@@ -219,6 +230,8 @@ class Parties:
         for organisation, role in organisations:
             written = self._checker.read(organisation)
             parsed.append((organisation, written, role))
+            if written and written.members:
+                self._has_lists = True
             if written and written.id and written.name:
                 first = owners.setdefault(written.id, written)
                 if first is not written and first.plain != written.plain:
@@ -235,10 +248,10 @@ class Parties:
                 bids.add(self._parties(written))
         return len(bids) if any(len(parties) > 1 for parties in bids) else None
 
-    def _roles_of(self, organisation: OcdsOrganisation) -> list[str]:
+    def _roles_of(self, organisation: OcdsOrganisation) -> tuple[str, ...]:
         roles = role_codes(organisation.roles)
-        if self._checker.portal.supplier_means_bidder:
-            return ["tenderer" if role == "supplier" else role for role in roles]
+        if self._checker.portal.supplier_means_bidder and "supplier" in roles:
+            return tuple("tenderer" if role == "supplier" else role for role in roles)
         return roles
 
     def _list(self, listed: list[tuple[OcdsOrganisation, WrittenParty | None, str]]) -> list[Party]:
@@ -247,18 +260,23 @@ class Parties:
         for organisation, written, _ in listed:
             if written:
                 parties, roles = self._parties(written), self._roles_of(organisation)
-                self.roles |= {(party, role): None for party in parties for role in roles}
+                for party in parties:
+                    for role in roles:
+                        self.roles[party, role] = None
                 if not roles:
                     idle += parties
         return idle
 
     def _act(self, written: WrittenParty, role: str) -> tuple[Party, ...]:
         parties = self._parties(written)
-        self.roles |= {(party, role): None for party in parties}
+        for party in parties:
+            self.roles[party, role] = None
         return parties
 
     def _parties(self, written: WrittenParty) -> tuple[Party, ...]:
         """Return the party, or those that its name lists."""
+        if not self._has_lists:
+            return (self._party(written),)
         # The party that it refers to may have a number, under which nothing is split.
         members = self._resolved(written).members
         return tuple(map(self._party, members)) or (self._party(written),)

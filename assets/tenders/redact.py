@@ -11,7 +11,8 @@ from the kinds declared in ``ocds``.
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
+from types import CodeType
 from typing import Any
 
 import msgspec
@@ -37,6 +38,8 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _SHORT, _MOST = 40, 1 << 14
 
 Redact = Callable[[Any], Any]
+Change = tuple[Any, str, str]
+CleanTexts = Callable[[Any, list[Change]], bool]
 
 # Code templates: how a value of each kind becomes ``redacted``, the part that may be published.
 # ``type(value) is int`` rather than isinstance: true and false are not numbers.
@@ -75,6 +78,25 @@ _MEMBER = """
             result = struct"""
 _FUNCTION = "def redact_{struct}(struct):\n    result = None{members}\n    return result\n"
 
+# Looks only at the free texts of what is redacted already, most of which need no change.
+_CLEANED_TEXT = """
+    value = struct.{name}
+    if value is not None:
+        cleaned = clean(value)
+        if cleaned is None:
+            return False
+        if cleaned != value:
+            changes.append((struct, '{name}', cleaned))"""
+_CLEANED_STRUCT = """
+    value = struct.{name}
+    if value is not None and not clean_{struct}(value, changes):
+        return False"""
+_CLEANED_LIST = """
+    for value in struct.{name} or ():
+        if not clean_{struct}(value, changes):
+            return False"""
+_CLEANER = "def clean_{struct}(struct, changes):{members}\n    return True\n"
+
 
 def _build_redactor(
     codes: Mapping[str, str | None],
@@ -102,10 +124,39 @@ def _build_redactor(
         "redact_OcdsMoney": money,
         "redact_OcdsOrganisation": _if_named,
     }
-    for struct in _structs_in(PublicRelease):
-        # The source is made of the templates and of field names in ``ocds``, never of data.
-        exec(_source(struct, _KINDS | {"text": text}), namespace)  # noqa: S102
+    exec(_compiled(text), namespace)  # noqa: S102
     return namespace["redact_PublicRelease"]  # type: ignore[no-any-return]
+
+
+@cache
+def _compiled(text: str) -> CodeType:
+    """Return the code that redacts every struct, with free texts as in a template."""
+    # The source is made of the templates and of field names in ``ocds``, never of data.
+    templates = _KINDS | {"text": text}
+    structs = _structs_in(PublicRelease)
+    return compile("\n".join(_source(struct, templates) for struct in structs), __name__, "exec")
+
+
+def _build_text_cleaner() -> CleanTexts:
+    """Return a function that adds every free text that cleaning changes to a list of changes.
+
+    It returns False if a text is to be removed, which may empty the struct that it is in.
+    """
+    namespace: dict[str, Any] = {"clean": _cleaned}
+    sources = []
+    for struct in _structs_in(PublicRelease):
+        lines = [
+            _CLEANED_TEXT.format(name=name)
+            for name, kind in value_kinds(struct).items()
+            if kind == "text"
+        ]
+        for name, (inner, is_list) in nested_structs(struct).items():
+            if inner not in (OcdsMoney, OcdsOrganisation):
+                template = _CLEANED_LIST if is_list else _CLEANED_STRUCT
+                lines.append(template.format(name=name, struct=inner.__name__))
+        sources.append(_CLEANER.format(struct=struct.__name__, members="".join(lines)))
+    exec(compile("\n".join(sources), __name__, "exec"), namespace)  # noqa: S102
+    return namespace["clean_PublicRelease"]  # type: ignore[no-any-return]
 
 
 def _structs_in(struct: type) -> list[type]:
@@ -198,8 +249,16 @@ class Redactor:
     def encode(self, bodies: Sequence[PublicRelease], texts: list[str]) -> list[bytes]:
         """Remove contacts from the texts; return canonical JSON with every digit as published."""
         for number in texts_with_contact(texts):
-            self._redact_cleaned(bodies[number])
+            self._clean(bodies[number])
         return [_ENCODER.encode(body) for body in bodies]
+
+    def _clean(self, body: PublicRelease) -> None:
+        changes: list[Change] = []
+        if not _CLEAN_TEXTS(body, changes):
+            self._redact_cleaned(body)
+            return
+        for struct, name, cleaned in changes:
+            setattr(struct, name, cleaned)
 
     def _day(self, value: str) -> str | None:
         return text(value) if parse_day(value, self._portal, self._latest) else None
@@ -218,6 +277,9 @@ class Redactor:
 
 def _cleaned(value: str) -> str | None:
     return text(remove_contacts(value.strip()))
+
+
+_CLEAN_TEXTS = _build_text_cleaner()
 
 
 def _replace_lists(release: OcdsRelease, listed: Mapping[int, list[OcdsOrganisation]]) -> None:

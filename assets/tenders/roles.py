@@ -1,5 +1,6 @@
 """The roles of parties as OCDS codes, however a portal writes them."""
 
+from functools import lru_cache
 from typing import Any
 
 from assets.tenders.values import text
@@ -41,8 +42,20 @@ _WORDS = {
 _BY_WORD = _WORDS | {plain_name(code): code for code in _CODES}
 
 
-def role_codes(value: Any) -> list[str]:
+def role_codes(value: Any) -> tuple[str, ...]:
     """Return the roles of a party; a word that is no known role stays as it is written."""
-    values = value if isinstance(value, list) else [value]
+    values = tuple(value) if isinstance(value, list) else (value,)
+    try:
+        return _cached_codes(values)
+    except TypeError:
+        # An array or an object among them, which is no role and cannot be looked up.
+        return _codes(values)
+
+
+def _codes(values: tuple[Any, ...]) -> tuple[str, ...]:
     roles = (role for item in values if (role := text(item)))
-    return list(dict.fromkeys(_BY_WORD.get(plain_name(role), role) for role in roles))
+    return tuple(dict.fromkeys(_BY_WORD.get(plain_name(role), role) for role in roles))
+
+
+# Portals write a handful of roles, millions of times.
+_cached_codes = lru_cache(maxsize=1 << 10)(_codes)

@@ -13,7 +13,7 @@ from assets.tenders.parse import parse_portal
 from assets.tenders.portal_files import ENTRIES, PortalEntry, portal_of
 from assets.tenders.portals import Portal
 from assets.tenders.requests.declared import Index, Links
-from assets.tenders.stream import stream_portal
+from assets.tenders.stream import in_pieces
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 
@@ -58,7 +58,7 @@ def _parser(portal: Portal) -> Parser:
     def bind_key(withheld_key: bytes) -> tuple[Parse, Stream]:
         return (
             partial(parse_portal, portal=portal, key=withheld_key),
-            partial(stream_portal, portal=portal, key=withheld_key),
+            in_pieces(portal, withheld_key),
         )
 
     return Parser(

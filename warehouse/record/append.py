@@ -51,6 +51,25 @@ class Load:
     quarantine_ids: set[str] = field(default_factory=set, compare=False)
 
 
+@dataclass(frozen=True)
+class PreparedRows:
+    """Rows on their way to a table: checked by the rule book, hashed, compared with nothing yet.
+
+    ``shown`` are rejected rows of which it is known which figure they are about.
+    """
+
+    rows: pa.Table
+    shown: pa.Table
+    rejected: list[RejectedRow]
+
+
+def prepare(table: RecordTable, incoming: pa.Table) -> PreparedRows:
+    """Check and hash the rows of a load: all that does not depend on what is stored."""
+    checked = check_rows(table, incoming)
+    rows, shown = (add_row_hashes(table, part) for part in (checked.accepted, checked.shown))
+    return PreparedRows(rows, shown, checked.rejected)
+
+
 def append(
     record: Record,
     table: RecordTable,
@@ -61,7 +80,24 @@ def append(
     complete: CompleteScope | None = None,
     reread: Rereading | None = None,
 ) -> LoadEntry:
-    """Append the new rows of ``incoming``; return the ledger entry with the counts.
+    """Append the new rows of ``incoming``, as ``append_prepared`` does."""
+    prepared = prepare(table, incoming)
+    return append_prepared(
+        record, table, prepared, load, rejected=rejected, complete=complete, reread=reread
+    )
+
+
+def append_prepared(
+    record: Record,
+    table: RecordTable,
+    prepared: PreparedRows,
+    load: Load,
+    *,
+    rejected: Sequence[RejectedRow] = (),
+    complete: CompleteScope | None = None,
+    reread: Rereading | None = None,
+) -> LoadEntry:
+    """Append the rows that are new; return the ledger entry with the counts.
 
     In the entry, read = appended + held + quarantined. ``rejected`` are rows the parser could not
     read; they are quarantined and counted. ``complete`` means that the publisher showed all it
@@ -70,14 +106,12 @@ def append(
     code has read these documents before: rows that now differ in any column are replaced, and
     rows that are no longer read are retracted.
     """
-    # Neither checks nor hashes depend on what is stored: a retry need not repeat them.
-    checked = check_rows(table, incoming)
-    rows, shown = (add_row_hashes(table, part) for part in (checked.accepted, checked.shown))
+    rows, shown = prepared.rows, prepared.shown
     # A row we could not read may be one of the figures that seem to be missing.
     unread = any(not row.partial for row in rejected)
-    if unread or len(shown) < len(checked.rejected):
+    if unread or len(shown) < len(prepared.rejected):
         complete = None
-    refused = [*rejected, *checked.rejected]
+    refused = [*rejected, *prepared.rejected]
     if reread is not None:
         reread.add(table, rows)
     for attempt in range(COMMIT_ATTEMPTS):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assets.ingest import load
 from assets.ingest.assets import FAILED_DOCUMENTS, loaded_assets
-from assets.ingest.failures import ParserFailed, failure_of
+from assets.ingest.failures import ParserFailed, Raised, failure_of
 from assets.ingest.load import failed_documents, has_unread, load_source
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import SOURCES
@@ -332,7 +332,7 @@ def test_values_of_a_document_that_can_name_people_are_not_recorded(key: str, ke
     try:
         raise ValueError("A. Person is not\na number" + "!" * 1000)
     except ValueError as error:
-        failure = failure_of(source, document, "1", error)
+        failure = failure_of(source, document, "1", Raised.of(error))
     assert failure.error == "ValueError" and "test_failed_documents.py:" in failure.location
     if kept:
         assert failure.message is not None and len(failure.message) == 300

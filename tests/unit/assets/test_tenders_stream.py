@@ -17,7 +17,7 @@ from assets.tenders.json_lines import values
 from assets.tenders.parse import parse_portal
 from assets.tenders.portal_files import PORTALS
 from assets.tenders.portals import Portal
-from assets.tenders.stream import stream_portal
+from assets.tenders.stream import in_pieces
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.paths import REAL
 from warehouse.record.landing import Document
@@ -35,7 +35,7 @@ def document(source: str = "ke-ppip") -> Document:
 
 
 def parts(body: bytes, portal: Portal = KENYA, **sizes: int) -> list[Parsed]:
-    streamed = stream_portal(document(), io.BytesIO(body), portal, KEY, **sizes)
+    streamed = in_pieces(portal, KEY, **sizes)(document(), io.BytesIO(body))
     return [untyped(part) for part in streamed]
 
 
@@ -60,7 +60,7 @@ def rejections(parsed: Parsed) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 def test_lines_are_parsed_in_parts(compress: Any) -> None:
-    parsed_parts = parts(compress(b"\n".join([LINE] * 25)), part=10, head=200)
+    parsed_parts = parts(compress(b"\n".join([LINE] * 25)), size=10 * (len(LINE) + 1), head=200)
 
     assert [len(part.rows["tender_releases"]) for part in parsed_parts] == [10, 10, 5]
     assert accepted(parsed_parts[2])[-1] == "line 25"
@@ -197,7 +197,7 @@ def test_memory_is_flat_however_long_the_body_is() -> None:
 
     body = EndlessBody(line * 500 for _ in range(200))
     count = 0
-    for part in stream_portal(document(), body, KENYA, KEY, part=2000):  # type: ignore[arg-type]
+    for part in in_pieces(KENYA, KEY, size=4 << 20)(document(), body):  # type: ignore[arg-type]
         count += sum(len(release) for release in part.typed["tender_releases"])
 
     assert count == 100_000

@@ -10,7 +10,7 @@ import pytest
 
 from assets.parsing.parsed import Parsed, join_parts
 from assets.tenders.parse import parse_portal
-from assets.tenders.stream import stream_portal
+from assets.tenders.stream import in_pieces
 from tests.helpers.parsed_rows import untyped
 from tests.helpers.tenders import KEY, PORTUGAL, document
 
@@ -32,7 +32,7 @@ def parsed(body: bytes, way: str) -> Parsed:
     if way == "whole":
         return untyped(parse_portal(document(), body, PORTUGAL, KEY))
     # What cannot seek, as a body of the landing.
-    parts = stream_portal(document(), NoSeek(body), PORTUGAL, KEY, part=1, head=100)
+    parts = in_pieces(PORTUGAL, KEY, size=1, head=100)(document(), NoSeek(body))
     return join_parts([untyped(part) for part in parts])
 
 

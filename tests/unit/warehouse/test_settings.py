@@ -98,5 +98,5 @@ def test_parsers_hash_withheld_parties_under_the_key_they_are_bound_to() -> None
     bound = source.with_withheld_key("hunter2")
 
     assert bound.parser.parse.keywords["key"] == b"hunter2"  # type: ignore[attr-defined]
-    assert bound.parser.stream.keywords["key"] == b"hunter2"  # type: ignore[union-attr]
+    assert bound.parser.stream.read.keywords["key"] == b"hunter2"  # type: ignore[union-attr]
     assert source.parser.parse.keywords["key"] == b"sankofa development"  # type: ignore[attr-defined]

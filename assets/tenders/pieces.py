@@ -1,0 +1,157 @@
+"""Cut a long body of releases into pieces that can be read by themselves, in any process.
+
+JSON Lines and concatenated values are cut between lines; of one huge value (a package or an array)
+the members are taken out one by one. Cutting is cheap beside reading: nothing here looks into a
+release.
+"""
+
+import pickle
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import IO, Any, Literal
+
+from assets.parsing.zips import UNREADABLE, open_zip, zip_members
+from assets.tenders.chunks import CHUNK, Chunks, chunks
+from assets.tenders.json_lines import Lines, cut_lines, first_value_is_complete, values
+from assets.tenders.json_values import JsonValue, Unreadable
+from assets.tenders.packages import members
+from assets.tenders.releases import ZIP, LocatedRelease, releases_in_json, releases_in_value
+
+# Bytes of JSON in a piece: enough to be worth a commit, few enough to stay small in memory.
+SIZE = 24 << 20
+# Bytes inspected to decide how to read a body; a shorter one is read as a whole.
+HEAD = 16 << 20
+# Members of a huge value that are packed together.
+_PACKED = 64
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some releases of a body, as bytes.
+
+    ``whole``: a body by itself. ``lines``: whole lines, of which ``first_line`` is the number of
+    the first; ``utf8`` if a line before them proved the body to be UTF-8. ``values``: pickled
+    values with their locations and licences. ``within`` is the member of a zip they are in.
+    """
+
+    kind: Literal["whole", "lines", "values"]
+    content: bytes
+    first_line: int = 1
+    utf8: bool = False
+    within: str | None = None
+
+
+def cut(body: IO[bytes], *, size: int = SIZE, head: int = HEAD) -> Iterator[list[Part]]:
+    """Yield the pieces of a body, each of some ``size`` bytes."""
+    piece: list[Part] = []
+    length = 0
+    for part in _parts(body, size, head):
+        if piece and length + len(part.content) > size:
+            yield piece
+            piece, length = [], 0
+        piece.append(part)
+        length += len(part.content)
+    if piece:
+        yield piece
+
+
+def releases_in_part(part: Part) -> Iterator[LocatedRelease | Unreadable]:
+    """Yield every release of a part, located in the document."""
+    for item in _releases(part):
+        if part.within is None:
+            yield item
+        else:
+            location = f"{part.within}#{item.location}" if item.location else part.within
+            yield replace(item, location=location)
+
+
+def _releases(part: Part) -> Iterator[LocatedRelease | Unreadable]:
+    if part.kind == "whole":
+        yield from releases_in_json(part.content)
+        return
+    if part.kind == "lines":
+        found: Iterable[Any] = values([part.content], first_line=part.first_line, utf8=part.utf8)
+    else:
+        # Our own bytes, from this run.
+        found = pickle.loads(part.content)  # noqa: S301
+    for item in found:
+        if isinstance(item, Unreadable):
+            yield item
+        elif isinstance(item, JsonValue):
+            yield from releases_in_value(item)
+        else:
+            yield from releases_in_value(*item)
+
+
+def _parts(body: IO[bytes], size: int, head: int) -> Iterator[Part]:
+    first = body.read(CHUNK)
+    if not first.startswith(ZIP):
+        yield from _json_parts(body, size, head, first)
+        return
+    # The directory of a zip is at its end.
+    with tempfile.TemporaryFile() as spooled:
+        spooled.write(first)
+        shutil.copyfileobj(body, spooled, CHUNK)
+        spooled.seek(0)
+        yield from _zip_parts(spooled, size, head)
+
+
+def _zip_parts(body: IO[bytes], size: int, head: int) -> Iterator[Part]:
+    is_empty = True
+    try:
+        with open_zip(body) as archive:
+            for info in zip_members(archive):
+                is_empty = False
+                yield from _member_parts(archive, info, size, head)
+    except zipfile.BadZipFile as error:
+        yield _packed([Unreadable("", f"not a zip: {error}")])
+        return
+    if is_empty:
+        yield _packed([Unreadable("", "the zip holds no release")])
+
+
+def _member_parts(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int, head: int
+) -> Iterator[Part]:
+    try:
+        with archive.open(info) as member:
+            for part in _json_parts(member, size, head):
+                yield replace(part, within=info.filename)
+    except UNREADABLE as error:
+        yield _packed([Unreadable(info.filename, f"damaged from here on: {type(error).__name__}")])
+
+
+def _json_parts(body: IO[bytes], size: int, head: int, first: bytes = b"") -> Iterator[Part]:
+    body_chunks = Chunks(chunks(body, first))
+    start = body_chunks.head(head)
+    if body_chunks.ended and not body_chunks.broken:
+        yield Part("whole", start)
+    elif first_value_is_complete(start):
+        for lines in cut_lines(chain([start], body_chunks), size):
+            if isinstance(lines, Lines):
+                yield Part("lines", lines.content, lines.first_line, lines.utf8)
+            else:
+                yield _packed([lines])
+    else:
+        yield from _in_packs(members(chain([start], body_chunks)))
+    if body_chunks.broken:
+        yield _packed([Unreadable("", f"the body cannot be opened: {body_chunks.broken}")])
+
+
+def _in_packs(items: Iterator[Any]) -> Iterator[Part]:
+    pack: list[Any] = []
+    for item in items:
+        pack.append(item)
+        if len(pack) == _PACKED:
+            yield _packed(pack)
+            pack = []
+    if pack:
+        yield _packed(pack)
+
+
+def _packed(items: list[Any]) -> Part:
+    return Part("values", pickle.dumps(items, pickle.HIGHEST_PROTOCOL))
