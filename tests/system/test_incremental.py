@@ -18,7 +18,6 @@ from pipelines.publication import checks, derivations
 from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, party_row, release_row, series_row, sighting
 from warehouse.compute.pool import ProcessPool
-from warehouse.mart import nodes as nodes_module
 from warehouse.mart.awards import add_tender_facts
 from warehouse.mart.canonical_ids import use_canonical_ids
 from warehouse.mart.nodes import Nodes, Plan
@@ -46,6 +45,7 @@ from warehouse.record.withheld import (
     withheld_now,
     withhold,
 )
+from warehouse.steps.run import run_step
 from warehouse.tables import DERIVED
 
 SECRET = b"a secret of this test"
@@ -138,7 +138,9 @@ def _macro(draw: st.DrawFn) -> Change:
 def _registers(draw: st.DrawFn) -> Change:
     """An organisation, or the evidence that joins two ids."""
     service_id, day = draw(st.sampled_from(ISSUERS)), draw(_days)
-    times = {"available_at": day, "publication": str(day), "observed_at": _moment(day)}
+    times: dict[str, Any] = {
+        **{"available_at": day, "publication": str(day), "observed_at": _moment(day)}
+    }
     if draw(st.booleans()):
         name = draw(st.sampled_from(SUPPLIERS))
         row = entity_row(service_id=service_id, legal_name=name, country="ZA", **times)
@@ -255,8 +257,6 @@ def test_incremental_equals_full_table_by_table(batches: list[list[Change]]) -> 
 
 
 def test_a_key_that_leaves_out_an_input_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    run_step = nodes_module.run_step
-
     def careless(step: Any, partitions: Any, *others: Any) -> Any:
         # The stored rows no longer count in the key of what is made from them.
         for inputs in partitions.values():
@@ -265,7 +265,7 @@ def test_a_key_that_leaves_out_an_input_would_be_noticed(monkeypatch: pytest.Mon
                     inputs[name] = type(given_input)(given_input.paths, "always the same")
         return run_step(step, partitions, *others)
 
-    monkeypatch.setattr(nodes_module, "run_step", careless)
+    monkeypatch.setattr("warehouse.mart.nodes.run_step", careless)
 
     def filed(value: str, day: date) -> Change:
         row = fact(value, available_at=day, publication=str(day), observed_at=_moment(day))

@@ -31,7 +31,7 @@ from warehouse.mart.partitions import (
     Partitions,
     Split,
 )
-from warehouse.mart.snapshot import SAME_AS, Derivation, RowCheck, Snapshot
+from warehouse.mart.snapshot import SAME_AS, Derivation, DerivedTables, RowCheck, Snapshot
 from warehouse.mart.snapshot_steps import (
     STORED,
     copy_rows,
@@ -310,7 +310,7 @@ def _is_whole(table: str) -> bool:
     return table in (ENTITIES.name, IDENTIFIERS.name, SAME_AS)
 
 
-def _no_joins(_: Snapshot) -> dict[str, object]:
+def _no_joins(_: Snapshot) -> DerivedTables:
     return {SAME_AS: arrow_schema(DERIVED[SAME_AS]).empty_table()}
 
 

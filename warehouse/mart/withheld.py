@@ -78,7 +78,10 @@ def find_withheld(snapshot: Snapshot, secret: bytes) -> WithheldTables:
     _create_organisations(snapshot, subjects)
     _create_party_keys(snapshot, secret)
     given = [(by, subject) for by in sorted(subjects) for subject in sorted(subjects[by])]
-    columns = {"by": [by for by, _ in given], "subject": [subject for _, subject in given]}
+    columns: dict[str, list[str]] = {
+        "by": [by for by, _ in given],
+        "subject": [subject for _, subject in given],
+    }
     return {
         "withheld_subjects": _texts(columns),
         **{name: snapshot.read(f"FROM {name} ORDER BY ALL") for name in _FOUND},
