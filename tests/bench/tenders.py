@@ -227,7 +227,7 @@ DOCUMENT = Document(
     "ke-ppip",
     "https://bench.example/releases.jsonl",
     "open-attribution",
-    datetime(2027, 1, 1, tzinfo=UTC),
+    datetime(2026, 6, 1, tzinfo=UTC),
     200,
     {},
     0,
