@@ -16,6 +16,7 @@ from assets.entities import derive as entities
 from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
 from assets.metrics import derive as metrics
+from assets.pages.same_files import link_same_files
 from assets.pages.site import PAGE_FILES, write_site
 from assets.signals import derive as signals
 from assets.signals.listed_issuers import EXTRACTS
@@ -235,6 +236,8 @@ class Publication:
             snapshot, self.manifest, PublishedExports(self.exports), pages, self._api, self.notice
         )
         write_docs(self.report, pages / "quality" / "data-docs", board="../index.html")
+        if before is not None:
+            link_same_files(pages, self.docs / before)
         return {
             EXPORT_MANIFEST_KEY: encode_manifest(self.manifest).decode(),
             EXPORT_KEYS: msgspec.json.encode(file_keys(snapshot, self.notice)).decode(),
