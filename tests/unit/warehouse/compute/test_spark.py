@@ -145,7 +145,7 @@ def compare(
     found = spark_rows(spark.session, statement("sightings"), stored(record, table)).toArrow()
     assert found.column_names == expected.column_names
     assert ordered(found.cast(expected.schema)).equals(ordered(expected))
-    return expected.num_rows
+    return int(expected.num_rows)
 
 
 def ordered(rows: pa.Table) -> pa.Table:
