@@ -5,6 +5,8 @@ closing has the number of the month that it closes (``closing_no``). A release c
 first closing that is not before the day it became available: no closing sees anything later.
 """
 
+from typing import Any
+
 import duckdb
 
 from warehouse.methodology.signals import CLOSES_AFTER, CLOSES_AFTER_DEFAULT, REEVALUATED
@@ -17,7 +19,7 @@ NEVER = 1_000_000
 EVALUATIONS = REEVALUATED + 1
 
 
-def _closing_days() -> dict[str, object]:
+def _closing_days() -> dict[str, Any]:
     """Return the days to a closing as a parameter; a map, as DuckDB takes it."""
     return {"closes_after": {"key": list(CLOSES_AFTER), "value": list(CLOSES_AFTER.values())}}
 

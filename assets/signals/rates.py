@@ -6,7 +6,8 @@ closing then grows with the months and not with the processes.
 
 import duckdb
 
-from assets.signals.raw_measures import add_measure, at_each_closing, in_both_dimensions, with_ends
+from assets.signals.calendar import EVALUATIONS
+from assets.signals.raw_measures import add_measure, in_both_dimensions, with_ends
 from warehouse.methodology.signals import METHODS, SHORT_WINDOW
 
 _KEYS = "country_no, month_no, dimension, dimension_value"
@@ -21,6 +22,8 @@ def add_rates(sql: duckdb.DuckDBPyConnection) -> None:
     A value is null for a process that does not state what it needs: it is eligible then, but not
     observed.
     """
+    for table in ("states", "awarded"):
+        _create_change_closings(sql, table)
     # A process that states no tenderers is not a process with none: the comparison is null then.
     _add_rate(sql, "single-bid-rate", "single_bid_rate", "states", "tenderers = 1")
     _add_spread(
@@ -78,7 +81,7 @@ SELECT {_KEYS}, closing_no, sum(processes) FILTER (value) AS term1,
     sum(processes) FILTER (value IS NOT NULL) AS denominator,
     sum(processes) AS n_eligible, sum(processes) FILTER (value IS NOT NULL) AS n_observed
 FROM ({in_both_dimensions("histogram")}) GROUP BY {_KEYS}, closing_no"""
-    add_measure(sql, panel, measure, with_ends(rows, _KEYS), **_DIMENSIONS)
+    add_measure(sql, panel, measure, with_ends(rows, _KEYS, f"{table}_closings"), **_DIMENSIONS)
 
 
 # Numerator and denominator of each statistic, over the distinct values of a histogram in order.
@@ -129,20 +132,35 @@ FROM ranked GROUP BY {_KEYS}, closing_no""")
             f"SELECT {_KEYS}, closing_no, {name}_numerator AS term1, "
             f"{name}_denominator AS denominator, n_eligible, n_observed FROM spread"
         )
-        add_measure(sql, panel, f"{name}_{unit}", with_ends(rows, _KEYS), **_DIMENSIONS)
+        rows = with_ends(rows, _KEYS, f"{table}_closings")
+        add_measure(sql, panel, f"{name}_{unit}", rows, **_DIMENSIONS)
+
+
+def _create_change_closings(sql: duckdb.DuckDBPyConnection, table: str) -> None:
+    """Create ``<table>_closings``: when anything of a month begins or ends."""
+    sql.execute(f"""
+CREATE OR REPLACE TEMP TABLE {table}_closings AS
+SELECT country_no, month_no, closing_no,
+    lead(closing_no) OVER (PARTITION BY country_no, month_no ORDER BY closing_no) AS next_change
+FROM (
+    SELECT DISTINCT country_no, month_no, unnest([greatest(known_from_closing, month_no),
+        known_until_closing]) AS closing_no, least(month_no + {EVALUATIONS}, closing_count) AS ends
+    FROM {table} WHERE month_no >= 0
+) WHERE closing_no >= month_no AND closing_no < ends""")
 
 
 def _create_histogram(sql: duckdb.DuckDBPyConnection, table: str, value: str) -> None:
-    """Create ``histogram``: how many processes of a month have a value, at each closing."""
+    """Create ``histogram``: how many processes of a month have a value, where that changes."""
     sql.execute(f"""
 CREATE OR REPLACE TEMP TABLE histogram AS
-SELECT country_no, month_no, category, value, closing_no, sum(processes) AS processes FROM (
-    SELECT country_no, month_no, category, value, processes, {at_each_closing()} FROM (
-        SELECT country_no, month_no, category, known_from_closing, known_until_closing,
-            closing_count, {value} AS value, count(*) AS processes
-        FROM {table} WHERE month_no >= 0 GROUP BY ALL
-    )
-) GROUP BY ALL""")
+SELECT country_no, month_no, category, value, closing_no, sum(processes) AS processes
+FROM (
+    SELECT country_no, month_no, category, known_from_closing, known_until_closing,
+        {value} AS value, count(*) AS processes
+    FROM {table} WHERE month_no >= 0 GROUP BY ALL
+) JOIN {table}_closings USING (country_no, month_no)
+WHERE closing_no >= known_from_closing AND closing_no < known_until_closing
+GROUP BY country_no, month_no, category, value, closing_no""")
 
 
 def _add_method_shares(sql: duckdb.DuckDBPyConnection) -> None:
@@ -156,9 +174,8 @@ SELECT country_no, month_no, closing_no, 'procurement_method' AS dimension, dime
     sum(processes) AS n_eligible, sum(processes) FILTER (value IS NOT NULL) AS n_observed
 FROM histogram, (VALUES {methods}) AS methods(method_no, dimension_value)
 GROUP BY {_KEYS}, closing_no"""
-    add_measure(
-        sql, "procurement-method-mix", "method_share", with_ends(rows, _KEYS), **_DIMENSIONS
-    )
+    rows = with_ends(rows, _KEYS, "states_closings")
+    add_measure(sql, "procurement-method-mix", "method_share", rows, **_DIMENSIONS)
 
 
 def add_award_to_estimate(sql: duckdb.DuckDBPyConnection) -> None:
@@ -182,15 +199,17 @@ SELECT {_KEYS}, closing_no, quantile_disc(ratio_rank, [0.25, 0.5, 0.75]) AS lowe
     -quantile_disc(-ratio_rank, 0.5) AS upper_median_rank,
     count(*) FILTER (ratio_rank IS NOT NULL AND units > tender_units) AS above_estimate,
     count(*) AS n_eligible, count(ratio_rank) AS n_observed
-FROM (
-    SELECT *, {at_each_closing()} FROM ({in_both_dimensions("ranked_ratios")})
-) GROUP BY {_KEYS}, closing_no""")
+FROM ({in_both_dimensions("ranked_ratios")}) JOIN awarded_closings USING (country_no, month_no)
+WHERE closing_no >= known_from_closing AND closing_no < known_until_closing
+GROUP BY {_KEYS}, closing_no""")
     panel = "award-to-estimate"
     rows = f"""
 SELECT {_KEYS}, closing_no, above_estimate AS term1, n_observed AS denominator, n_eligible,
     n_observed
 FROM quantiles"""
-    add_measure(sql, panel, "share_above_1", with_ends(rows, _KEYS), **_DIMENSIONS)
+    add_measure(
+        sql, panel, "share_above_1", with_ends(rows, _KEYS, "awarded_closings"), **_DIMENSIONS
+    )
     qualified_keys = ", ".join(f"quantiles.{key}" for key in _KEYS.split(", "))
     for measure, lower_rank, upper_rank in (
         ("ratio_p25", "lower_ranks[1]", "lower_ranks[1]"),
@@ -206,4 +225,6 @@ LEFT JOIN (FROM ranked_ratios WHERE ratio_rank IS NOT NULL) AS low
 LEFT JOIN (FROM ranked_ratios WHERE ratio_rank IS NOT NULL) AS high
     ON high.ratio_rank = {upper_rank}"""
         pair = {"kind": "'pair'", "term2": "term2", "term3": "term3"}
-        add_measure(sql, panel, measure, with_ends(rows, _KEYS), **_DIMENSIONS, **pair)
+        add_measure(
+            sql, panel, measure, with_ends(rows, _KEYS, "awarded_closings"), **_DIMENSIONS, **pair
+        )

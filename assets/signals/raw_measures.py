@@ -105,24 +105,32 @@ def in_both_dimensions(relation: str) -> str:
     )
 
 
-def with_ends(rows: str, keys: str) -> str:
+def with_ends(rows: str, keys: str, closings: str | None = None) -> str:
     """Return SQL that adds a row of zeros after each run of closings that have a row.
 
-    Without it, a row whose processes all moved to another month would hold for ever.
+    Without it, a row whose processes all moved to another month would hold for ever. ``rows`` has
+    every closing, or those of the table ``closings``, which has the ``next_change`` of each.
     """
+    if closings is None:
+        changes = "JOIN (SELECT country_no, closing_count FROM countries) USING (country_no)"
+        next_change = f"""CASE WHEN closing_no + 1 < least(month_no + {EVALUATIONS}, closing_count)
+            THEN closing_no + 1 END"""
+    else:
+        changes = f"JOIN {closings} USING (country_no, month_no, closing_no)"
+        next_change = "next_change"
     return f"""
 WITH dense AS MATERIALIZED ({rows}),
 followed AS (
-    SELECT {keys}, closing_count, closing_no AS last_closing,
+    SELECT {keys}, {next_change} AS next_change,
         lead(closing_no, 1, -1) OVER (PARTITION BY {keys} ORDER BY closing_no) AS next_closing
-    FROM dense JOIN (SELECT country_no, closing_count FROM countries) USING (country_no)
+    FROM dense {changes}
 )
 SELECT * FROM dense
 UNION ALL BY NAME
-SELECT {keys}, last_closing + 1 AS closing_no, 0 AS denominator, 0 AS n_eligible, 0 AS n_observed
+SELECT {keys}, next_change AS closing_no, 0 AS denominator, 0 AS n_eligible, 0 AS n_observed
 FROM followed
-WHERE next_closing <> last_closing + 1
-  AND last_closing + 1 < least(month_no + {EVALUATIONS}, closing_count)""".strip()
+-- null after the last closing at which the month is evaluated
+WHERE next_closing <> next_change""".strip()
 
 
 def create_quotients(sql: duckdb.DuckDBPyConnection) -> None:

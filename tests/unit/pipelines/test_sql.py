@@ -49,7 +49,8 @@ def test_what_does_not_exist_is_named(tmp_path: Path) -> None:
 
 def test_parameters_are_written_as_sql() -> None:
     values = [None, True, 3, "it's", date(2024, 2, 1), [1, 2], {"a": 1}]
-    for value in values:
-        assert duckdb.sql(f"SELECT {literal(value)}").fetchall() == [(value,)]
     as_map = literal({"key": ["KE"], "value": [5]})
-    assert duckdb.sql(f"SELECT {as_map}['KE']").fetchall() == [(5,)]
+    with duckdb.connect() as sql:
+        for value in values:
+            assert sql.execute(f"SELECT {literal(value)}").fetchall() == [(value,)]
+        assert sql.execute(f"SELECT {as_map}['KE']").fetchall() == [(5,)]
