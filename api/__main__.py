@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-from pathlib import Path
 
 from api.app import UPGRADE_URL
 from api.serve import ServeOptions, serve
@@ -51,7 +50,8 @@ def _parser(settings: Settings) -> argparse.ArgumentParser:
         "--exports", help="folder or URL of the exports; without it, none are served"
     )
     parser.add_argument(
-        "--docs", type=Path, help="folder of the HTML pages; without it, none are served"
+        "--docs",
+        help="HTML pages: a folder or an object store such as s3://…; without it, none are served",
     )
     parser.add_argument(
         "--mcp-url",

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 
 import falcon
 
@@ -30,6 +29,7 @@ from api.resources.organisations import CrosswalkResource, EntityResource, Looku
 from api.resources.pages import page_routes, site_routes
 from api.resources.reported import FundamentalsResource, MacroResource, SharedFactsResource
 from api.resources.service import HealthResource, OpenApiResource, StatusResource
+from api.resources.site_files import SiteFiles
 from api.resources.tenders import TenderPartiesResource, TendersResource
 from warehouse.contract.problems import UPGRADE_URL as UPGRADE_URL
 from warehouse.exports.published import PublishedExports
@@ -67,7 +67,7 @@ def create_app(
     exports: PublishedExports | None = None,
     base_urls: Sequence[str] = (),
     usage: Usage | None = None,
-    docs: Path | None = None,
+    docs: str | None = None,
     mcp_url: str = "",
 ) -> falcon.App[falcon.Request, falcon.Response]:
     """Return the WSGI app over a mart and a key store."""
@@ -116,7 +116,7 @@ def create_app(
         **{resource.endpoint.path: resource for resource in declared_resources},
         **page_routes(sandbox_key, site=docs is not None),
         **({} if exports is None else file_routes(exports)),
-        **({} if docs is None else site_routes(docs, mart, sandbox_key, mcp_url)),
+        **({} if docs is None else site_routes(SiteFiles(docs), mart, sandbox_key, mcp_url)),
     }
     for path, resource in routes.items():
         app.add_route(path, resource)

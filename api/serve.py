@@ -29,7 +29,7 @@ class ServeOptions:
     """Options of a server; see ``python -m api --help``."""
 
     exports: str | None = None
-    docs: Path | None = None
+    docs: str | None = None
     mcp_url: str = ""
     usage: str | None = None
     base_urls: tuple[str, ...] = ()

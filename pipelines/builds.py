@@ -1,10 +1,8 @@
 """The builds of an installation: list them, roll back, delete old ones."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 
@@ -12,10 +10,11 @@ from assets.exports.export import switch_latest
 from warehouse.data_version import DATA_VERSION, version_key
 from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.exports.published import PublishedExports
+from warehouse.file_store import FileStore
 from warehouse.mart.build import delete_old_builds
 from warehouse.mart.builds import builds_at
 from warehouse.read.mart import Mart
-from warehouse.record.store import Record
+from warehouse.record.store import Record, open_record
 from warehouse.record.tables import RECORD_TABLES
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.settings import Settings
@@ -37,12 +36,12 @@ def refuse_empty(record: Record) -> None:
 
 def begin_with(settings: Settings) -> str:
     """Return what to do in a home in which nothing is published."""
-    return "run `sankofa publish`" if is_loaded(Record(settings.record)) else BEGIN
+    return "run `sankofa publish`" if is_loaded(open_record(settings)) else BEGIN
 
 
 def builds_before_withheld(settings: Settings) -> list[str]:
     """Return the builds made before the last change of what is withheld or erased."""
-    fingerprint = withheld_fingerprint(Record(settings.record))
+    fingerprint = withheld_fingerprint(open_record(settings))
     builds = builds_at(settings.marts)
     return [
         name
@@ -137,7 +136,7 @@ def _withdraw(settings: Settings, name: str, reason: str) -> None:
     published = PublishedExports(settings.exports)
     if name in published.versions():
         published.remove(name)
-    shutil.rmtree(settings.docs / name, ignore_errors=True)
+    FileStore.of(settings.pages).remove(name)
 
 
 def _before(names: list[str], current: str | None) -> str:
@@ -149,7 +148,7 @@ def _before(names: list[str], current: str | None) -> str:
     return older[-1]
 
 
-def clear_unpublished(marts: str, exports: str, docs: Path) -> None:
+def clear_unpublished(marts: str, exports: str, pages: str) -> None:
     """Delete the exports of a publisher that died before its build was published."""
     published, build_names = PublishedExports(exports), builds_at(marts).names()
     try:
@@ -159,10 +158,10 @@ def clear_unpublished(marts: str, exports: str, docs: Path) -> None:
     for name in published.versions():
         if name not in build_names and _order(name) > last:
             published.remove(name)
-    _clear_docs(docs, {*build_names, *published.versions()})
+    _clear_pages(pages, {*build_names, *published.versions()})
 
 
-def delete_old_versions(marts: str, exports: str, docs: Path, keep: int) -> list[str]:
+def delete_old_versions(marts: str, exports: str, pages: str, keep: int) -> list[str]:
     """Delete all but the newest builds and the current one, with exports and pages; return which.
 
     Also deletes what an earlier, killed call left behind.
@@ -173,14 +172,15 @@ def delete_old_versions(marts: str, exports: str, docs: Path, keep: int) -> list
     for name in versions:
         if name in deleted or (name in versions[:-keep] and name not in build_names):
             published.remove(name)
-    _clear_docs(docs, {*build_names, *published.versions()})
+    _clear_pages(pages, {*build_names, *published.versions()})
     return deleted
 
 
-def _clear_docs(docs: Path, build_names: set[str]) -> None:
-    for folder in docs.glob("*"):
-        if DATA_VERSION.fullmatch(folder.name) and folder.name not in build_names:
-            shutil.rmtree(folder, ignore_errors=True)
+def _clear_pages(pages: str, build_names: set[str]) -> None:
+    store = FileStore.of(pages)
+    for name in store.folders():
+        if DATA_VERSION.fullmatch(name) and name not in build_names:
+            store.remove(name)
 
 
 def _order(data_version: str) -> tuple[int, ...]:

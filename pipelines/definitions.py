@@ -35,7 +35,7 @@ def _publish_definitions(settings: Settings) -> dg.Definitions:
                 exports=settings.exports,
                 exports_url=settings.exports_url,
                 signing_key=str(settings.signing_key),
-                docs=str(settings.docs),
+                pages=settings.pages,
                 keep=settings.keep_builds,
                 portal_files=list(map(str, settings.portal_files)),
                 # By name: Dagster's page shows the values of resources, but not of variables.

@@ -22,8 +22,8 @@ from warehouse.record.erase import (
     stored_rows,
     versions_with,
 )
-from warehouse.record.landing import Landing
-from warehouse.record.store import Record
+from warehouse.record.landing import Landing, open_landing
+from warehouse.record.store import Record, open_record
 from warehouse.settings import Settings
 from warehouse.tables import ErasedEntry
 
@@ -47,7 +47,7 @@ class Erasure:
 
 def find_documents(settings: Settings, text: str) -> list[Erasure]:
     """Return what erasing a document, by its SHA-256 or its address, would remove."""
-    landing, record = Landing(settings.landing), Record(settings.record)
+    landing, record = open_landing(settings), open_record(settings)
     document_found = document_id(landing, record, text)
     if document_found is not None:
         documents = [document_found]
@@ -97,7 +97,7 @@ def erase_documents(
     fails, the current build stays until this is run again; with ``unpublish`` it goes at once, and
     nothing is served until the next publication.
     """
-    record, landing = Record(settings.record), Landing(settings.landing)
+    record, landing = open_record(settings), open_landing(settings)
     builds = builds_at(settings.marts)
     affected: set[str] = set()
     # Nobody publishes or loads meanwhile: neither could see half of an erasure.

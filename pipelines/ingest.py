@@ -17,7 +17,7 @@ from pipelines.jobs import INGEST, Run, Runner, StepFailure, open_runner
 from pipelines.progress_display import ProgressDisplay
 from pipelines.schedules import fetch_job, partition_range
 from warehouse.errors import LicenceError, SankofaError
-from warehouse.record.landing import Landing
+from warehouse.record.landing import Landing, open_landing
 from warehouse.settings import Settings
 
 _NO_LIVE_URL = "it has no live URL: read a recording of it with `sankofa ingest {key} PATH`"
@@ -66,7 +66,7 @@ def ingest_each(
         raise SankofaError(f"{from_} is in the future: give an earlier day")
     if live:
         # Once, and not by every source.
-        Landing(settings.landing).refuse_other_world("real")
+        open_landing(settings).refuse_other_world("real")
     for source in _selected_sources(settings, keys):
         try:
             refuse_restricted(source)
@@ -84,7 +84,7 @@ def ingest_each(
             runnable.append(source)
     if not runnable:
         return
-    landing = Landing(settings.landing)
+    landing = open_landing(settings)
     with open_runner(settings) as runner, ProgressDisplay() as display, listening(display.show):
         outcomes = (
             _live(runner, landing, runnable, window, display)
@@ -99,7 +99,7 @@ def ingest_each(
 def has_documents(settings: Settings, source: Source) -> bool:
     """Return whether there is anything to load; a run for nothing would take its time, too."""
     sample = settings.sample / source.key
-    return sample.is_dir() or bool(Landing(settings.landing).keys(source.key))
+    return sample.is_dir() or bool(open_landing(settings).keys(source.key))
 
 
 def _selected_sources(settings: Settings, keys: tuple[str, ...]) -> list[Source]:

@@ -31,6 +31,7 @@ def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Defini
         documents=str(settings.sample),
         landing_url=settings.landing,
         record_url=settings.record,
+        caches=str(settings.caches),
     )
     return dg.Definitions(
         assets=assets,

@@ -16,6 +16,7 @@ from assets.entities import derive as entities
 from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
 from assets.metrics import derive as metrics
+from assets.pages.place import written_pages
 from assets.pages.same_files import link_same_files
 from assets.pages.site import PAGE_FILES, write_site
 from assets.signals import derive as signals
@@ -33,6 +34,7 @@ from quality.report import Counts, Report
 from warehouse.code_version import code_version
 from warehouse.compute.task import Compute
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
+from warehouse.file_store import is_object_store
 from warehouse.mart.audit import AuditFailed
 from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
@@ -157,7 +159,7 @@ class Publication:
     exports: str
     exports_url: str
     signing_key: Path
-    docs: Path
+    pages: str
     notice: str
     confirm_loss: str | None = None
     portals: tuple[Portal, ...] = tuple(PORTALS.values())
@@ -219,7 +221,7 @@ class Publication:
     def _export(self, snapshot: Snapshot, before: str | None) -> Mapping[str, str]:
         assert self.report is not None
         self.derived = derived_counts(snapshot)
-        clear_unpublished(self.marts, self.exports, self.docs)
+        clear_unpublished(self.marts, self.exports, self.pages)
         metadata = {} if before is None else builds_at(self.marts).metadata(before)
         exported = PublishedExports(self.exports).versions()
         self.manifest = export(
@@ -231,13 +233,12 @@ class Publication:
             notice=self.notice,
             made_before=msgspec.json.decode(metadata.get(EXPORT_KEYS, "{}")),
         )
-        pages = self.docs / snapshot.data_version
-        write_site(
-            snapshot, self.manifest, PublishedExports(self.exports), pages, self._api, self.notice
-        )
-        write_docs(self.report, pages / "quality" / "data-docs", board="../index.html")
-        if before is not None:
-            link_same_files(pages, self.docs / before)
+        with written_pages(self.pages, snapshot.data_version, self.work) as pages:
+            published = PublishedExports(self.exports)
+            write_site(snapshot, self.manifest, published, pages, self._api, self.notice)
+            write_docs(self.report, pages / "quality" / "data-docs", board="../index.html")
+        if before is not None and not is_object_store(self.pages):
+            link_same_files(pages, Path(self.pages) / before)
         return {
             EXPORT_MANIFEST_KEY: encode_manifest(self.manifest).decode(),
             EXPORT_KEYS: msgspec.json.encode(file_keys(snapshot, self.notice)).decode(),

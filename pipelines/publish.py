@@ -62,7 +62,7 @@ class Publishing(dg.ConfigurableResource[Any]):
     exports: str
     exports_url: str
     signing_key: str
-    docs: str
+    pages: str
     keep: int
     portal_files: list[str] = Field(default_factory=list)
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
@@ -77,7 +77,7 @@ class Publishing(dg.ConfigurableResource[Any]):
             self.exports,
             self.exports_url,
             Path(self.signing_key),
-            Path(self.docs),
+            self.pages,
             notice,
             confirm_loss or None,
             portals_of(files),
@@ -188,7 +188,7 @@ def published_build(
             yield from check_results(publication.report, _BUILD)
         raise
     deleted = delete_old_versions(
-        publishing.marts, publishing.exports, Path(publishing.docs), publishing.keep
+        publishing.marts, publishing.exports, publishing.pages, publishing.keep
     )
     for name, metadata in _metadata_by_asset(publication).items():
         yield dg.MaterializeResult(asset_key=name, metadata=metadata)
@@ -200,7 +200,7 @@ def published_build(
             "manifest": dg.MetadataValue.url(
                 f"{publication.exports_url}/{data_version}/manifest.json"
             ),
-            "pages": dg.MetadataValue.path(publication.docs / data_version),
+            "pages": dg.MetadataValue.path(f"{publication.pages}/{data_version}"),
         },
     )
     yield from _checked(publication)

@@ -36,9 +36,9 @@ def _current_metadata(settings: Settings) -> Mapping[str, str]:
 def quality_history(settings: Settings, builds: int) -> list[QualityMetric]:
     """Return the quality metrics of the newest publications, oldest first."""
     from quality.history import history
-    from warehouse.record.store import Record
+    from warehouse.record.store import open_record
 
-    rows = _ROWS.validate_python(history(Record(settings.record)).to_pylist())
+    rows = _ROWS.validate_python(history(open_record(settings)).to_pylist())
     if not rows:
         raise NothingPublished("nothing has been published yet; run `sankofa publish`")
     moments = {row.data_version: row.measured_at for row in rows}

@@ -8,7 +8,7 @@ from assets.ingest.quarantine import document_of, excerpt, retry
 from assets.ingest.sources import sources_of
 from pipelines.progress_display import progress_bar
 from warehouse.errors import SankofaError
-from warehouse.record.landing import Landing
+from warehouse.record.landing import open_landing
 from warehouse.record.quarantine import QuarantinedRow
 from warehouse.record.store import Record
 from warehouse.settings import Settings
@@ -19,7 +19,7 @@ _HIDDEN = "not shown: a document of this source can hold personal data"
 
 def describe_row(settings: Settings, refusal: QuarantinedRow) -> dict[str, object]:
     """Return all details of a quarantined row, its document and its location there."""
-    landing = Landing(settings.landing)
+    landing = open_landing(settings)
     sources = {source.key: source for source in sources_of(settings)}
     document = document_of(landing, refusal)
     if document is None:
@@ -49,7 +49,7 @@ def retry_each(
     settings: Settings, record: Record, chosen: Sequence[QuarantinedRow]
 ) -> Iterator[tuple[str, list[RetryEntry]]]:
     """Retry rows source by source; yield each source with the outcomes of its rows."""
-    landing = Landing(settings.landing)
+    landing = open_landing(settings)
     sources = {source.key: source for source in sources_of(settings)}
     in_order = sorted(chosen, key=lambda row: row.source)
     for key, refusals in groupby(in_order, key=lambda row: row.source):

@@ -16,7 +16,7 @@ from pipelines.ingest import Outcome, load
 from pipelines.jobs import open_runner
 from pipelines.progress_display import ProgressDisplay
 from warehouse.errors import SankofaError
-from warehouse.record.landing import FetchedResponse, Landing
+from warehouse.record.landing import FetchedResponse, Landing, open_landing
 from warehouse.settings import Settings
 
 
@@ -34,7 +34,7 @@ class RecordingOptions:
 def ingest_recordings(settings: Settings, options: RecordingOptions) -> Iterator[Outcome]:
     """Land and load recordings, source by source; what could not be read is in the outcome."""
     by_source = [(source_of(settings, key), found) for key, found in _entries(options).items()]
-    landing = Landing(settings.landing)
+    landing = open_landing(settings)
     # Before anything is landed: a manifest is checked as a whole.
     for source, _ in by_source:
         refuse_restricted(source)

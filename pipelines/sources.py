@@ -8,8 +8,8 @@ from typing import Literal
 
 from assets.source import Source, asked_url_of
 from warehouse.record.failures import sources_with_failures
-from warehouse.record.landing import Landing, observed_at_of
-from warehouse.record.store import Record
+from warehouse.record.landing import Landing, observed_at_of, open_landing
+from warehouse.record.store import Record, open_record
 from warehouse.settings import Settings
 
 # "working": fetched with success, here or by whoever declared it. "untried": by nobody yet.
@@ -78,7 +78,7 @@ def state_of(source: Source, fetched: bool = False) -> State:
 
 def source_statuses(settings: Settings, sources: Sequence[Source]) -> list[SourceStatus]:
     """Return what an installation has of each source; nothing is fetched."""
-    landing, record = Landing(settings.landing), Record(settings.record)
+    landing, record = open_landing(settings), open_record(settings)
     rows, failed_sources = _rows_by_source(record, sources), sources_with_failures(record)
     statuses = []
     for source in sources:

@@ -8,7 +8,7 @@ from typing import Any
 
 from warehouse.read.mart import Mart
 from warehouse.read.rows import Condition, fetch_rows
-from warehouse.record.landing import Landing
+from warehouse.record.landing import open_landing
 from warehouse.settings import Settings
 
 Say = Callable[[str], object]
@@ -30,7 +30,7 @@ def is_ready(settings: Settings) -> bool:
     from warehouse.mart.build import versions_of_rules
     from warehouse.mart.builds import builds_at
     from warehouse.mart.tables import MART_SCHEMA_VERSION
-    from warehouse.record.store import Record
+    from warehouse.record.store import open_record
 
     builds = builds_at(settings.marts)
     current = builds.current()
@@ -38,7 +38,7 @@ def is_ready(settings: Settings) -> bool:
         return False
     made_from = json.loads(builds.metadata(current).get("made_from", "{}"))
     derived = derivations(portals_of(settings.portal_files))
-    rules = versions_of_rules(Record(settings.record), checks(), derived)
+    rules = versions_of_rules(open_record(settings), checks(), derived)
     ours = MART_SCHEMA_VERSION, rules
     return (made_from.get("layout"), made_from.get("rules")) == ours
 
@@ -50,7 +50,7 @@ def prepare(settings: Settings, say: Say) -> None:
     from pipelines.jobs import PUBLISH, run_job
 
     # An object store may be reached by others who are about to land something.
-    if "://" not in settings.landing and Landing(settings.landing).world() is None:
+    if "://" not in settings.landing and open_landing(settings).world() is None:
         written = world_in(settings.sample)
         if written is None or written.generator != GENERATOR:
             say("Writing sample data: fictional issuers, portals, series and registers")

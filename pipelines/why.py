@@ -44,8 +44,8 @@ from warehouse.read.crosswalk import (
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import equal, fetch_rows
 from warehouse.record.erase import erasures
-from warehouse.record.landing import Landing
-from warehouse.record.store import Record, sql_text
+from warehouse.record.landing import Landing, open_landing
+from warehouse.record.store import Record, open_record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
     FUNDAMENTALS,
@@ -125,7 +125,7 @@ def explain(
     """Say why a value is or is not served; raise NothingPublished before the first build."""
     with closing(Mart(settings.marts)) as mart:
         build = mart.build()
-        record, landing = Record(settings.record), Landing(settings.landing)
+        record, landing = open_record(settings), open_landing(settings)
         subject = find_subject(record, text, field_name, organisation_ids(build, text))
         if subject is None:
             return _explain_absent(record, landing, build, text, as_of)

@@ -24,8 +24,8 @@ from warehouse.names import plain_name
 from warehouse.read.crosswalk import organisation_ids
 from warehouse.read.mart import Mart
 from warehouse.read.rows import fetch_rows
-from warehouse.record.landing import Landing
-from warehouse.record.store import Record, sql_text
+from warehouse.record.landing import open_landing
+from warehouse.record.store import open_record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
     FUNDAMENTALS,
@@ -148,7 +148,7 @@ def release_text(settings: Settings, text: str, why: str, *, dry_run: bool = Fal
 
 def list_withheld(settings: Settings) -> list[WithheldEntry]:
     """Return everything ever withheld with its last entry, the newest last."""
-    return tombstones(Record(settings.record))
+    return tombstones(open_record(settings))
 
 
 def _refuse_names(why: str, text: str, found: Match) -> None:
@@ -162,9 +162,9 @@ class Finder:
     """Looks texts up in the record and the published build of an installation."""
 
     def __init__(self, settings: Settings) -> None:
-        self.record = Record(settings.record)
+        self.record = open_record(settings)
         self.secret = settings.withheld_key.encode()
-        self._landing = Landing(settings.landing)
+        self._landing = open_landing(settings)
         self._marts = settings.marts
 
     def name(self, text: str) -> Subject:

@@ -36,7 +36,6 @@ def append_history(record: Record, rows: Sequence[QualityMetric]) -> None:
         # Another publication was stored in between: read again what is there, and try once more.
         except CommitFailedError:
             continue
-        record.compact_if_fragmented(_NAME)
         return
     raise WriteConflict("the quality history: other writers always came first; publish again")
 

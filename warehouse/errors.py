@@ -20,6 +20,10 @@ class LicenceError(SankofaError):
     """The licence of a source forbids redistribution."""
 
 
+class BadStore(SankofaError):
+    """A folder or an object store cannot be used as what it is set to be."""
+
+
 class BadTable(SankofaError):
     """An Arrow table does not have the columns or the types of the record."""
 
@@ -30,6 +34,10 @@ class ColumnsChanged(SankofaError):
 
 class WriteConflict(SankofaError):
     """Other writers kept committing first; nothing of this load was written."""
+
+
+class LeaseLost(SankofaError):
+    """Another machine may have taken over what only one may do at a time."""
 
 
 class UnknownVersion(SankofaError):

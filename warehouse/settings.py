@@ -158,6 +158,7 @@ def _parse_contact(text: str) -> str:
 _SECRET = Kind(str)
 _TEXT = Kind(str.strip)
 _TOKEN = Kind(str.strip)
+_PLACE = Kind(lambda text: text.strip().rstrip("/") or "/")
 _FOLDER = Kind(lambda text: Path(text).resolve(), "a folder")
 _PATH = Kind(Path, "a path")
 _FILE = Kind(lambda text: Path(text) if text else None, "a file")
@@ -209,13 +210,20 @@ class Settings:
         str,
         Setting(
             "SANKOFA_LANDING_URL",
-            _TEXT,
-            "Documents as fetched: a folder or the URL of an object store.",
+            _PLACE,
+            "Documents as fetched: a folder or an object store such as `s3://…`.",
             **_in_home("landing"),
         ),
     ]
     record: Annotated[
-        str, Setting("SANKOFA_RECORD_URL", _TEXT, "Folder of the record.", **_in_home("record"))
+        str,
+        Setting(
+            "SANKOFA_RECORD_URL",
+            _PLACE,
+            "The record: a folder or [an object store](scaling.md#on-an-object-store) such as "
+            "`s3://…`.",
+            **_in_home("record"),
+        ),
     ]
     marts: Annotated[
         str,
@@ -227,9 +235,18 @@ class Settings:
         str,
         Setting(
             "SANKOFA_EXPORTS",
-            _TEXT,
+            _PLACE,
             "Bulk files: a folder or an object store such as `s3://…`.",
             **_in_home("exports"),
+        ),
+    ]
+    pages: Annotated[
+        str,
+        Setting(
+            "SANKOFA_PAGES",
+            _PLACE,
+            "HTML pages of each build: a folder or an object store such as `s3://…`.",
+            **_in_home("docs"),
         ),
     ]
     keys: Annotated[
@@ -298,6 +315,16 @@ class Settings:
             _whole_number(1),
             "Number of builds to keep; requests can pin them.",
             "30",
+        ),
+    ]
+    vacuum_hours: Annotated[
+        int,
+        Setting(
+            "SANKOFA_VACUUM_HOURS",
+            _whole_number(1),
+            "Age at which `sankofa compact` deletes files that the record no longer consists of: "
+            "longer than any load or publication takes.",
+            "24",
         ),
     ]
     compute: Annotated[
@@ -534,9 +561,9 @@ class Settings:
         return self.home / "stage"
 
     @property
-    def docs(self) -> Path:
-        """Folder of the HTML pages of each build."""
-        return self.home / "docs"
+    def caches(self) -> Path:
+        """Folder of what can be made again from stores that are not in the home."""
+        return self.home / "cache"
 
     @property
     def signing_key(self) -> Path:

@@ -3,13 +3,14 @@
 import html
 import re
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import falcon
 
 from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
 from api.resources.html import markdown_page, navigation_html, set_security_headers
+from api.resources.site_files import SiteFiles
 from warehouse.contract.problems import PROBLEMS, Problem
 from warehouse.json_encoding import encode
 from warehouse.methodology.pages import REFS, SLUGS, methodology_page
@@ -60,15 +61,15 @@ def page_routes(sandbox_key: Callable[[], str], site: bool = False) -> dict[str,
 
 
 def site_routes(
-    folder: Path, mart: Mart, sandbox_key: Callable[[], str], mcp_url: str
+    files: SiteFiles, mart: Mart, sandbox_key: Callable[[], str], mcp_url: str
 ) -> dict[str, object]:
-    """Return the routes of the site; ``folder`` has a subfolder for each data_version."""
+    """Return the routes of the site."""
     return {
-        "/": SitePageResource(folder, mart, ""),
+        "/": SitePageResource(files, mart, ""),
         "/config.json": SiteConfigResource(sandbox_key, mcp_url),
-        **{f"/{name}": SitePageResource(folder, mart, name) for name in _SITE_FOLDERS},
+        **{f"/{name}": SitePageResource(files, mart, name) for name in _SITE_FOLDERS},
         **{
-            f"/{name}/{{path:path}}": SitePageResource(folder, mart, f"{name}/")
+            f"/{name}/{{path:path}}": SitePageResource(files, mart, f"{name}/")
             for name in _SITE_FOLDERS
         },
     }
@@ -177,29 +178,32 @@ class SitePageResource:
 
     open = True
 
-    def __init__(self, folder: Path, mart: Mart, prefix: str) -> None:
-        self._folder, self._mart, self._prefix = folder, mart, prefix
+    def __init__(self, files: SiteFiles, mart: Mart, prefix: str) -> None:
+        self._files, self._mart, self._prefix = files, mart, prefix
 
     def on_get(self, req: falcon.Request, resp: falcon.Response, path: str = "") -> None:
         """Send the file; redirect a folder without its trailing slash."""
         site_path = f"{self._prefix}{path}"
-        file = self._find(site_path)
-        if file is None:
+        found = self._find(site_path)
+        if found is None:
             raise self._redirect_or_not_found(site_path)
-        resp.data, resp.content_type = file.read_bytes(), _SITE_TYPES[file.suffix]
+        resp.data, resp.content_type = found
         set_security_headers(resp)
 
     on_head = on_get
 
-    def _find(self, site_path: str) -> Path | None:
-        """Return the file of a path, the index for a folder; None if there is none."""
+    def _find(self, site_path: str) -> tuple[bytes, str] | None:
+        """Return the body and type of a path, the index for a folder; None if there is none."""
         *folders, name = site_path.split("/")
         parts = (*folders, name or "index.html")
         if not all(map(_SAFE_PATH_PART.fullmatch, parts)):
             return None
         # The pages of the build that the API reads now: both switch together.
-        file = self._folder.joinpath(self._mart.build().data_version, *parts)
-        return file if file.suffix in _SITE_TYPES and file.is_file() else None
+        content_type = _SITE_TYPES.get(PurePosixPath(parts[-1]).suffix)
+        if content_type is None:
+            return None
+        body = self._files.read(self._mart.build().data_version, *parts)
+        return None if body is None else (body, content_type)
 
     def _redirect_or_not_found(self, site_path: str) -> Exception:
         # Redirects are relative: the site may be served below another path.

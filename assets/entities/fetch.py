@@ -13,7 +13,7 @@ from assets.fetching import fetchers
 from assets.fetching.client import FetchError
 from assets.fetching.fetchers import FetchTask
 from warehouse.record.landing import FetchedResponse
-from warehouse.record.store import Record
+from warehouse.record.store import open_record
 
 COUNTRIES = ("ZA", "NG", "KE", "EG", "GH", "MA", "MU", "TN", "CI", "ZM", "BW", "NA", "TZ", "UG")
 ISINS = ("ZAE000018123", "ZAE000042164", "KE1000001402", "NGDANGCEM008")
@@ -99,7 +99,7 @@ def _isin_job(isin: str) -> dict[str, str]:
 
 def _without_figi(task: FetchTask) -> list[dict[str, str]]:
     """Return jobs for listed shares in the record without a FIGI: by ISIN, else by listing."""
-    record = Record(task.settings.record)
+    record = open_record(task.settings)
     delta = record.stored_table("identifiers")
     if delta is None:
         return []

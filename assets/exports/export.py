@@ -21,7 +21,6 @@ from assets.exports.write_artifact import failed_artifact, take_over_artifact, w
 from warehouse.code_version import code_version
 from warehouse.data_version import DATA_VERSION
 from warehouse.errors import SankofaError, UnknownVersion
-from warehouse.exports.file_store import FileStore
 from warehouse.exports.published import (
     CROISSANT,
     DATAPACKAGE,
@@ -35,8 +34,10 @@ from warehouse.exports.published import (
     encode_manifest,
     schema_name,
 )
+from warehouse.file_store import FileStore
 from warehouse.mart.snapshot import Snapshot
 from warehouse.steps.files import step_key
+from warehouse.record.store import register_store
 
 # Memory limit of DuckDB while files are written; larger sorts spill to disk.
 _MEMORY_LIMIT = "3GB"
@@ -75,7 +76,7 @@ def export(
         for export_file in EXPORT_FILES
     }
     possible = [export_file for export_file in EXPORT_FILES if not missing[export_file.key]]
-    _register_store(snapshot.sql, store)
+    register_store(snapshot.sql, store)
     taken_over = _unchanged(
         possible, file_keys(snapshot, notice), made_before or {}, set(artifacts_before)
     )
@@ -196,13 +197,6 @@ def _unchanged(
 def _table_names(snapshot: Snapshot) -> set[str]:
     # The tables of a snapshot are views over its Parquet files.
     return set(snapshot.read("SELECT view_name FROM duckdb_views()")["view_name"].to_pylist())
-
-
-def _register_store(sql: duckdb.DuckDBPyConnection, store: FileStore) -> None:
-    """Register a store with DuckDB unless it can read that protocol itself."""
-    protocol = store.url().split("://")[0]
-    if not store.is_local and protocol not in sql.list_filesystems():
-        sql.register_filesystem(store.files)
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from warehouse.errors import SankofaError
-from warehouse.exports.file_store import FileStore
 from warehouse.exports.published import (
     MANIFEST_FILE,
     PUBLIC_KEY,
@@ -27,6 +26,7 @@ from warehouse.exports.published import (
     delta_name,
     file_name,
 )
+from warehouse.file_store import FileStore
 
 
 class BadSigningKey(SankofaError):

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 
 from assets.exports.artifacts import LICENCES, TIERS, ExportFile
 from assets.exports.parquet import BATCH, WrittenFile, file_schema, write_parquet
-from warehouse.exports.file_store import FileStore
 from warehouse.exports.published import (
     Artifact,
     ColumnType,
@@ -21,6 +20,7 @@ from warehouse.exports.published import (
     file_name,
     schema_name,
 )
+from warehouse.file_store import FileStore
 from warehouse.mart.snapshot import Snapshot
 
 

@@ -22,10 +22,10 @@ def publish(confirm_loss: str, as_json: bool) -> None:
     from pipelines.builds import refuse_empty
     from pipelines.jobs import PUBLISH, run_job
     from pipelines.quality_report import current_left_out
-    from warehouse.record.store import Record
+    from warehouse.record.store import open_record
 
     settings = read_settings(os.environ)
-    refuse_empty(Record(settings.record))
+    refuse_empty(open_record(settings))
     config = {"ops": {"published_build": {"config": {"confirm_loss": confirm_loss}}}}
     with progress_console().status("Deriving, auditing, exporting"):
         metadata = run_job(settings, PUBLISH, config=config)

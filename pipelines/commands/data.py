@@ -181,9 +181,9 @@ def _refuse_another_sample(
     settings: Settings, before: "SampleWorld | None", world: "SampleWorld"
 ) -> None:
     """Raise SankofaError if another sample world is landed: two would contradict each other."""
-    from warehouse.record.landing import Landing
+    from warehouse.record.landing import open_landing
 
-    if before is None or before == world or Landing(settings.landing).world() is None:
+    if before is None or before == world or open_landing(settings).world() is None:
         return
     raise SankofaError(
         f"this home holds another sample world ({before}), and two cannot be mixed; nothing was "
@@ -192,6 +192,6 @@ def _refuse_another_sample(
 
 
 def _refuse_sample_in_real_home(settings: Settings) -> None:
-    from warehouse.record.landing import Landing
+    from warehouse.record.landing import open_landing
 
-    Landing(settings.landing).refuse_other_world("fictional")
+    open_landing(settings).refuse_other_world("fictional")

@@ -29,9 +29,9 @@ def quarantine() -> None:
 def list_refusals(source: str | None, reason: str | None, limit: int, as_json: bool) -> None:
     """Count quarantined rows by source, table and reason, with one example id each."""
     from warehouse.record.quarantine import quarantine_groups
-    from warehouse.record.store import Record
+    from warehouse.record.store import open_record
 
-    groups = quarantine_groups(Record(read_settings(os.environ).record), source, reason)
+    groups = quarantine_groups(open_record(read_settings(os.environ)), source, reason)
     listed = groups[:limit]
     if as_json:
         print_json(listed)
@@ -65,10 +65,10 @@ def show_refusal(name: str, as_json: bool) -> None:
     """
     from pipelines.quarantine import describe_row
     from warehouse.record.quarantine import quarantined_row
-    from warehouse.record.store import Record
+    from warehouse.record.store import open_record
 
     settings = read_settings(os.environ)
-    facts = describe_row(settings, quarantined_row(Record(settings.record), name))
+    facts = describe_row(settings, quarantined_row(open_record(settings), name))
     if as_json:
         print_json(facts)
         return
@@ -99,11 +99,11 @@ def retry_refusals(
 
     from pipelines.quarantine import retry_each
     from warehouse.record.quarantine import quarantined_row, quarantined_rows
-    from warehouse.record.store import Record
+    from warehouse.record.store import open_record
 
     if not (names or source or reason or everything):
         raise click.UsageError("choose rows: ids, --source, --reason or --all")
-    record = Record(read_settings(os.environ).record)
+    record = open_record(read_settings(os.environ))
     chosen: list[QuarantinedRow] = [quarantined_row(record, name) for name in names]
     if not names:
         chosen = [

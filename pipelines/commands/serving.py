@@ -50,7 +50,7 @@ def serve(host: str, port: int, base_url: tuple[str, ...], **options: object) ->
         base_url = (*own_url, settings.base_url)
     _become(
         settings,
-        ["api", "--exports", settings.exports, "--docs", str(settings.docs)],
+        ["api", "--exports", settings.exports, "--docs", settings.pages],
         {"host": host, "port": port, "base_url": base_url, **options},
     )
 

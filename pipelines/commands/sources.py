@@ -135,9 +135,9 @@ def _moment(moment: datetime | None) -> str:
 
 
 def _say_if_fictional(settings: Settings) -> None:
-    from warehouse.record.landing import Landing
+    from warehouse.record.landing import open_landing
 
-    if Landing(settings.landing).world() == "fictional":
+    if open_landing(settings).world() == "fictional":
         click.echo("documents and rows are those of the sample world, which is fictional")
 
 

@@ -10,7 +10,7 @@ from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from pipelines.quality_report import current_quality
 from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
 from warehouse.record.erase import erasures, stored_rows
-from warehouse.record.store import Record
+from warehouse.record.store import open_record
 
 
 def build(context: CheckContext) -> Iterator[Finding]:
@@ -18,7 +18,7 @@ def build(context: CheckContext) -> Iterator[Finding]:
     builds = list_builds(context.settings)
     current = next((build_info for build_info in builds if build_info.current), None)
     if current is None:
-        if is_loaded(Record(context.settings.record)):
+        if is_loaded(open_record(context.settings)):
             yield fault("build", "what is loaded is not published", "`sankofa publish`")
         else:
             yield note("build", "nothing here yet", BEGIN)
@@ -74,7 +74,7 @@ def freshness(context: CheckContext) -> Iterator[Finding]:
 
 def held_back(context: CheckContext) -> Iterator[Finding]:
     """Check that what is withheld or erased is in nothing that is served."""
-    record, builds = Record(context.settings.record), builds_at(context.settings.marts)
+    record, builds = open_record(context.settings), builds_at(context.settings.marts)
     names = builds.names()
     # The entries of a document, one for each source, differ in nothing that is checked here.
     for entry in {entry.document: entry for entry in erasures(record)}.values():
@@ -101,7 +101,7 @@ def _not_published(context: CheckContext, metadata: dict[str, str]) -> Iterator[
 
     if not Path(context.settings.record, "loads").is_dir():
         return
-    record, made_from = Record(context.settings.record), json.loads(metadata.get("made_from", "{}"))
+    record, made_from = open_record(context.settings), json.loads(metadata.get("made_from", "{}"))
     published_loads = made_from.get("loads", {})
     unpublished = [
         table.name

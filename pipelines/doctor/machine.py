@@ -172,6 +172,7 @@ def _folders(settings: Settings) -> dict[str, Path]:
         "record": settings.record,
         "builds": settings.marts.removeprefix("sqlite:///"),
         "exports": settings.exports.removeprefix("file://"),
+        "pages": settings.pages,
     }
     local = {name: Path(url) for name, url in urls.items() if "://" not in url}
     stores = {"keys": settings.keys, "usage": settings.usage}
@@ -180,7 +181,6 @@ def _folders(settings: Settings) -> dict[str, Path]:
         "home": settings.home,
         "staging": settings.work,
         "Dagster": settings.dagster,
-        "pages": settings.docs,
     }
     return {**ours, **local, **beside, "temporary files": Path(tempfile.gettempdir())}
 

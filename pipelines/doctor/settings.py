@@ -6,7 +6,7 @@ from pathlib import Path
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import builds_at
-from warehouse.record.landing import Landing
+from warehouse.record.landing import open_landing
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
 
 
@@ -45,7 +45,7 @@ def contact(context: CheckContext) -> Iterator[Finding]:
 
 def withheld_key(context: CheckContext) -> Iterator[Finding]:
     """Check that withheld parties of real sources are hashed under a secret."""
-    real = Landing(context.settings.landing).world() == "real"
+    real = open_landing(context.settings).world() == "real"
     if real and context.settings.withheld_key == DEVELOPMENT_WITHHELD_KEY:
         yield fault(
             "withheld parties",

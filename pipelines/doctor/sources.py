@@ -16,8 +16,8 @@ from assets.source import Source, asked_url_of, fetch_task
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.errors import SankofaError
 from warehouse.record.failures import sources_with_failures
-from warehouse.record.landing import Landing, observed_at_of
-from warehouse.record.store import Record
+from warehouse.record.landing import observed_at_of, open_landing
+from warehouse.record.store import open_record
 
 _BLOCKED = frozenset({401, 403, 407, 429, 451})
 _MAX_THREADS = 8
@@ -36,7 +36,7 @@ def sources(context: CheckContext) -> Iterator[Finding]:
 
 def failed_parsers(context: CheckContext) -> Iterator[Finding]:
     """Report documents that are unread because a parser failed on them."""
-    record, landing = Record(context.settings.record), Landing(context.settings.landing)
+    record, landing = open_record(context.settings), open_landing(context.settings)
     suspects = sources_with_failures(record)
     for source in sources_of(context.settings):
         failures = failed_documents(record, landing, source) if source.key in suspects else []
@@ -91,7 +91,7 @@ def _probe_source(context: CheckContext, client: Prober, source: Source, landed:
 
 
 def _landed(context: CheckContext, source: Source) -> str:
-    keys = Landing(context.settings.landing).keys(source.key)
+    keys = open_landing(context.settings).keys(source.key)
     if not keys:
         return "nothing landed yet"
     newest = max(map(observed_at_of, keys))

@@ -4,16 +4,18 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
-from warehouse.errors import NothingPublished
+from warehouse.data_version import version_key
+from warehouse.errors import BadStore, NothingPublished
 
 _LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(:|//)")
 _SECRET = re.compile(r"(?<=//).*@|\?.*")
 _REDIS = ("redis://", "rediss://", "unix://")
 _DATABASES = ("postgresql://", "postgres://", "sqlite:///")
-_OBJECTS = ("s3://", "gs://", "az://", "abfs://", "file://")
+_OBJECTS = ("s3://", "gs://", "az://", "abfs://")
 _EXTRAS = {"psycopg": "postgres", "redis": "redis", "s3fs": "s3"}
 _CONNECT_SECONDS = "3"
 
@@ -53,8 +55,16 @@ def stores(context: CheckContext) -> Iterator[Finding]:
         _Store("datastore", "SANKOFA_MARTS", settings.marts, _DATABASES, "a folder", _datastore),
         _Store("key store", "SANKOFA_KEYS", settings.keys, _REDIS, "a file", _key_store),
         _Store("usage store", "SANKOFA_USAGE", settings.usage, _REDIS, "a file", _usage_store),
-        _Store("record", "SANKOFA_RECORD_URL", settings.record, (), "a folder", _record),
+        _Store(
+            "record",
+            "SANKOFA_RECORD_URL",
+            settings.record,
+            _OBJECTS,
+            "a folder",
+            partial(_record, settings.caches),
+        ),
         _Store("exports", "SANKOFA_EXPORTS", settings.exports, _OBJECTS, "a folder", _exports),
+        _Store("pages", "SANKOFA_PAGES", settings.pages, _OBJECTS, "a folder", _pages),
     ):
         yield _check(store)
 
@@ -75,6 +85,8 @@ def _check(store: _Store) -> Finding:
         return note(store.name, f"answers, but {nothing}")
     except _Absent as absent:
         return note(store.name, f"{store.shown} does not exist yet", str(absent))
+    except BadStore as error:
+        return fault(store.name, str(error), f"correct {store.setting}")
     except ImportError as error:
         extra = next((extra for name, extra in _EXTRAS.items() if name in str(error)), "dev")
         return fault(store.name, f"its driver is missing ({error})", f"install the extra `{extra}`")
@@ -128,16 +140,26 @@ def _usage_store(location: str) -> str:
     return "answers"
 
 
-def _record(location: str) -> str:
+def _record(caches: Path, location: str) -> str:
     from warehouse.record.store import Record
 
-    if not Path(location, "loads").is_dir():
+    record = Record(location, caches=caches)
+    if record.stored_table("loads") is None:
         raise _Absent("`sankofa ingest` creates it")
-    record = Record(location)
     (counted,) = record.query(
         f"SELECT count(*) AS loads FROM {record.relation('loads')}"
     ).to_pylist()
     return f"answers; {counted['loads']:,} loads"
+
+
+def _pages(location: str) -> str:
+    from warehouse.file_store import FileStore, require_known_store
+
+    require_known_store(location, "SANKOFA_PAGES")
+    builds = FileStore.of(location).folders()
+    if not builds:
+        raise _Absent("`sankofa publish` creates it")
+    return f"answers; the latest is {max(builds, key=version_key)}"
 
 
 def _exports(location: str) -> str:

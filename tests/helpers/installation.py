@@ -20,8 +20,8 @@ from quality.report import Report
 from warehouse.locks import file_lock
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.mart.snapshot import DerivedTables, Snapshot
-from warehouse.record.landing import Landing
-from warehouse.record.store import Record
+from warehouse.record.landing import open_landing
+from warehouse.record.store import Record, open_record
 from warehouse.settings import Settings, read_settings
 
 # Few tenders, and a day that stays: what tests expect of it stays, too.
@@ -48,7 +48,7 @@ def publication(
         urls["exports"],
         settings.exports_url,
         settings.signing_key,
-        settings.docs,
+        settings.pages,
         SAMPLE_NOTICE,
     )
 
@@ -74,7 +74,7 @@ def write_sample(home: Path, world: SampleWorld = SMALL_WORLD) -> None:
 def load_sample(home: Path, *keys: str) -> Record:
     """Load the sample world, or some sources of it."""
     settings = settings_of(home)
-    landing, record = Landing(settings.landing), Record(settings.record)
+    landing, record = open_landing(settings), open_record(settings)
     for source in SOURCES:
         if source.permitted and (not keys or source.key in keys):
             land_sample(landing, settings.sample, source)

@@ -11,7 +11,7 @@ from api.app import create_app
 from warehouse.exports.published import PublishedExports
 from warehouse.keys.store import KeyStore, create_key
 from warehouse.read.mart import Mart
-from warehouse.record.store import Record
+from warehouse.record.store import open_record
 from warehouse.settings import Settings
 
 # A path of this machine, a host of a local network, an address that is not the web's.
@@ -26,14 +26,14 @@ def traces(settings: Settings, *more: str) -> list[str]:
         *_in_record(settings, pattern),
         *_in_files(Path(settings.landing, "documents"), pattern),
         *_in_files(Path(settings.exports), pattern),
-        *_in_files(settings.docs, pattern),
+        *_in_files(Path(settings.pages), pattern),
         *_in_api(settings, pattern),
     ]
 
 
 def source_refs(settings: Settings) -> set[tuple[str, str]]:
     """Return source and document address of every row of the record, with the quarantined."""
-    record = Record(settings.record)
+    record = open_record(settings)
     found: set[tuple[str, str]] = set()
     for name, schema in record.schemas.items():
         if {"source", "source_ref"} <= set(schema.names) and record.files(name):
@@ -46,7 +46,7 @@ def source_refs(settings: Settings) -> set[tuple[str, str]]:
 
 
 def _in_record(settings: Settings, pattern: str) -> Iterator[str]:
-    record = Record(settings.record)
+    record = open_record(settings)
     for name in record.schemas:
         if record.files(name):
             rows = record.query(
@@ -80,7 +80,7 @@ def _in_api(settings: Settings, pattern: str) -> Iterator[str]:
         keys,
         exports=PublishedExports(settings.exports),
         base_urls=[settings.base_url],
-        docs=settings.docs,
+        docs=settings.pages,
     )
     client = testing.TestClient(app)
     for path in _paths(mart):

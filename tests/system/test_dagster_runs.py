@@ -24,8 +24,8 @@ from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from tests.helpers.waiting import wait_until
 from warehouse.errors import SankofaError
-from warehouse.record.landing import Landing
-from warehouse.record.store import Record
+from warehouse.record.landing import open_landing
+from warehouse.record.store import open_record
 from warehouse.settings import Settings, read_settings
 
 RATES = b"""KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS
@@ -258,7 +258,7 @@ def test_a_source_that_fails_live_leaves_the_others_running(
     failed = [event for event in result.all_events if event.is_step_failure]
     assert [event.step_key for event in failed] == ["h10_landed"]
     assert "it answers 410" in str(failed[0].step_failure_data.user_failure_data)
-    record = Record(settings.record)
+    record = open_record(settings)
     assert len(record.query(f"SELECT * FROM {record.relation('macro_series')}")) == 1
     with pytest.raises(SankofaError, match="failed in h10_landed"):
         run_job(settings, "fetch_h10_landed")
@@ -362,7 +362,7 @@ def test_a_landed_document_is_the_bytes_that_were_received(
 ) -> None:
     server.on("/service/data/EXR/D.ZAR.EUR.SP00.A", Reply(RATES))
     run_job(settings, "fetch_ecb_landed", span("2024-01-01", "2024-02-01"))
-    landing = Landing(settings.landing)
+    landing = open_landing(settings)
     [document] = landing.documents("ecb")
     assert landing.read(document) == RATES
     assert server.requests[0].query["updatedAfter"].startswith("2024-01-01")

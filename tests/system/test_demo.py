@@ -37,7 +37,7 @@ from warehouse.read.fundamentals import facts_known
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics
 from warehouse.read.signals import panel
-from warehouse.record.store import Record
+from warehouse.record.store import open_record
 from warehouse.settings import Settings, read_settings
 from warehouse.tables.derived import JoinMethod
 from warehouse.tables.entities import IdType
@@ -59,7 +59,7 @@ def at_home(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_count_of_the_ledger_adds_up(settings: Settings) -> None:
-    record = Record(settings.record)
+    record = open_record(settings)
     wrong = record.query(
         f"SELECT * FROM {record.relation('loads')} WHERE read <> appended + held + quarantined"
     )
@@ -67,7 +67,7 @@ def test_every_count_of_the_ledger_adds_up(settings: Settings) -> None:
 
 
 def test_everything_quarantined_says_why_and_where(settings: Settings) -> None:
-    record = Record(settings.record)
+    record = open_record(settings)
     quarantined = record.query(f"SELECT * FROM {record.relation('quarantine')}").to_pylist()
     assert quarantined
     for row in quarantined:
@@ -85,7 +85,7 @@ def test_starting_again_reads_nothing_and_keeps_the_build(settings: Settings) ->
 
 
 def test_the_restatements_of_the_sample_world_are_vintages(settings: Settings) -> None:
-    record = Record(settings.record)
+    record = open_record(settings)
     traps = json.loads((settings.sample / "traps.json").read_text())
     several = record.query(
         f"SELECT figure FROM {record.relation('fundamentals')} "
@@ -95,7 +95,7 @@ def test_the_restatements_of_the_sample_world_are_vintages(settings: Settings) -
 
 
 def test_no_withheld_name_of_the_sample_world_is_in_the_record(settings: Settings) -> None:
-    record = Record(settings.record)
+    record = open_record(settings)
     withheld = record.query(
         f"SELECT name, identifier_id FROM {record.relation('tender_parties')} "
         "WHERE org_evidence IS NULL"

@@ -264,7 +264,7 @@ def test_the_metadata_counts_resolved_parties_and_the_reasons_of_the_others(
             exports=paths["exports"],
             exports_url="http://127.0.0.1:8321/exports",
             signing_key=paths["key"],
-            docs=paths["docs"],
+            pages=paths["docs"],
             keep=3,
         )
         result = dg.materialize(

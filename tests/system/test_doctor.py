@@ -29,7 +29,7 @@ from warehouse.mart.build import publish
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.mart.sqlite_builds import build_names
 from warehouse.record.landing import Landing
-from warehouse.record.store import Record
+from warehouse.record.store import Record, open_record
 from warehouse.record.tables import FUNDAMENTALS
 from warehouse.settings import Settings, read_settings, variable_of
 from warehouse.tables import QualityMetric
@@ -63,7 +63,7 @@ def healthy(home: Path, healthy_home: Path) -> Path:
 
 def published(settings: Settings, moment: datetime, notice: str = NOTICE, age: int = 10) -> None:
     """Publish one fact as if at a moment, and create a key."""
-    record = Record(settings.record)
+    record = open_record(settings)
     load(record, FUNDAMENTALS, fact("1"))
     fresh = QualityMetric(
         sku="AF-FUND",
@@ -344,7 +344,7 @@ def test_a_home_that_was_never_used_has_no_fault_and_stays_unmade(home: Path) ->
 
 def test_what_is_loaded_and_not_published_is_a_fault(home: Path) -> None:
     settings = read_settings(os.environ)
-    load(Record(settings.record), FUNDAMENTALS, fact())
+    load(open_record(settings), FUNDAMENTALS, fact())
     assert "what is loaded is not published -> `sankofa publish`" in faults()["build"]
 
 

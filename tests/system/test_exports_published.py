@@ -24,8 +24,8 @@ from tests.helpers.exports import NOW, fact_row, load, release_row, signals, sta
 from tests.helpers.paths import ROOT
 from tests.helpers.waiting import wait_until
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.exports.file_store import FileStore
 from warehouse.exports.published import Manifest, PublishedExports
+from warehouse.file_store import FileStore
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_RELEASES

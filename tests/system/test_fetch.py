@@ -29,7 +29,7 @@ from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from warehouse.errors import SankofaError
 from warehouse.record.as_of import vintages_query
 from warehouse.record.landing import FetchedResponse, Landing
-from warehouse.record.store import Record
+from warehouse.record.store import Record, open_record
 from warehouse.record.tables import IDENTIFIERS, MACRO_SERIES
 from warehouse.settings import Settings, read_settings
 
@@ -663,7 +663,7 @@ def test_openfigi_is_asked_for_listings_of_the_record_that_have_no_figi(
             ("DC5", "isin", "US4592001014", None),
         )
     ]
-    load(Record(settings.record), IDENTIFIERS, *identifiers)
+    load(open_record(settings), IDENTIFIERS, *identifiers)
     server.answer(
         "/v3/mapping", lambda request: reply([{"warning": "none"}] * len(json.loads(request.body)))
     )

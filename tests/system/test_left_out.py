@@ -160,7 +160,7 @@ def test_every_rule_that_old_rows_fail_is_counted_and_the_rest_is_published(home
 def test_no_surface_contains_what_was_left_out(home: Home) -> None:
     settings = settings_of(home.home)
     version = home.published["data_version"]
-    folders = (settings.docs / version, Path(settings.exports, version))
+    folders = (Path(settings.pages) / version, Path(settings.exports, version))
     tables = [path for folder in folders for path in folder.rglob("*.parquet")]
     assert tables
     for path in tables:
@@ -179,7 +179,7 @@ def test_what_was_left_out_is_shown_by_the_command_and_on_the_page(home: Home) -
     version = home.published["data_version"]
     metadata = builds_at(settings_of(home.home).marts).metadata(version)
     assert json.loads(metadata[LEFT_OUT]) == home.published["left_out"]
-    page = (settings_of(home.home).docs / version / "quality" / "index.html").read_text()
+    page = (Path(settings_of(home.home).pages) / version / "quality" / "index.html").read_text()
     assert "an LEI has 18 letters or digits" in page
     # Examples would lead to the people who are left out.
     assert "d0#/" not in page

@@ -24,7 +24,7 @@ from pipelines.commands.main import sankofa
 from pipelines.jobs import INGEST, instance, open_runner
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from warehouse.locks import file_lock
-from warehouse.record.landing import Document, Landing
+from warehouse.record.landing import Document, open_landing
 from warehouse.settings import Settings, read_settings
 
 RATES = b"""KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE,OBS_STATUS
@@ -324,11 +324,11 @@ def test_a_source_is_listed_with_what_is_requested_and_what_the_home_has_of_it(
 def test_a_fetch_without_changes_is_a_success_too(settings: Settings, server: Replay) -> None:
     server.on(RATES_PATH, Reply(RATES, headers={"ETag": '"1"'}), Reply(b"", 304))
     run("ingest", "ecb", "--live")
-    first = Landing(settings.landing).last_fetched("ecb")
+    first = open_landing(settings).last_fetched("ecb")
 
     assert "0 documents, 0 new" in run("ingest", "ecb", "--live").stdout
 
-    second = Landing(settings.landing).last_fetched("ecb")
+    second = open_landing(settings).last_fetched("ecb")
     assert first is not None and second is not None and second > first
 
 
@@ -366,7 +366,7 @@ def test_a_run_that_cannot_begin_is_reported_for_each_of_its_sources(
 
 
 def test_a_live_ingest_into_the_sample_world_is_refused_once(settings: Settings) -> None:
-    Landing(settings.landing).enter("fictional")
+    open_landing(settings).enter("fictional")
     done = run("ingest", "--live")
     assert done.exit_code == Exit.FAILED
     assert "this home holds the sample world" in done.stderr

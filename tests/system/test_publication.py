@@ -35,7 +35,7 @@ from warehouse.read.macro import series_known
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import screen
 from warehouse.read.signals import procurement_demand
-from warehouse.record.store import Record
+from warehouse.record.store import Record, open_record
 from warehouse.record.tables import FUNDAMENTALS, TENDER_PARTIES
 
 PERSON = "Thandiwe Nomsa Mokoena"
@@ -64,7 +64,7 @@ def seen(home: Path) -> ReaderView:
         Path(settings.exports, "latest").read_text(),
         builds_at(settings.marts).names(),
         sorted(path.name for path in Path(settings.exports).iterdir() if path.is_dir()),
-        sorted(path.name for path in settings.docs.iterdir()),
+        sorted(path.name for path in Path(settings.pages).iterdir()),
     )
 
 
@@ -123,7 +123,7 @@ def test_rows_the_writer_refuses_are_reported_with_the_snapshot(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     settings = settings_of(sample_home(tmp_path_factory))
-    record = Record(settings.record)
+    record = open_record(settings)
     making = publication(settings)
     with Snapshot(tmp_path / "stage", record, current_loads(record), "20991231.1") as snapshot:
         snapshot.copy_record()

@@ -15,7 +15,7 @@ from tests.helpers.paths import REAL, ROOT
 from tests.helpers.real_recordings import write_manifest
 from warehouse.mart.builds import NOTICE
 from warehouse.read.mart import Mart
-from warehouse.record.landing import Landing
+from warehouse.record.landing import open_landing
 from warehouse.settings import read_settings
 
 # All 483 files take two minutes: enough of every source for each of its formats.
@@ -58,10 +58,10 @@ def test_real_files_are_published_with_the_addresses_of_their_publishers(
     published = CliRunner().invoke(sankofa, ["publish"])
     assert published.exit_code == 0, published.output
 
-    assert Landing(settings.landing).world() == "real"
+    assert open_landing(settings).world() == "real"
     assert Mart(settings.marts).build().notice == NOTICE
     keys = {source.key: source for source in sources_of(settings)}
-    landed = [document for key in keys for document in Landing(settings.landing).documents(key)]
+    landed = [document for key in keys for document in open_landing(settings).documents(key)]
     assert len(landed) == number
     references = source_refs(settings)
     assert len({source for source, _ in references}) > 20

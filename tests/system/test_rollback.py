@@ -25,7 +25,7 @@ def here(tmp_path: Path) -> Settings:
     for number in (1, 2):
         load(record, ENTITIES, entity_row(service_id=f"DC{number}"))
         version = publish(record, home.marts, "notice")
-        (home.docs / version).mkdir(parents=True)
+        (Path(home.pages) / version).mkdir(parents=True)
     return home
 
 
@@ -41,7 +41,7 @@ def test_a_build_that_was_rolled_back_can_be_removed(here: Settings) -> None:
     older, newer = builds_at(here.marts).names()
     assert roll_back(here, drop=True) == older
     assert builds_at(here.marts).names() == [older]
-    assert [folder.name for folder in here.docs.iterdir()] == [older]
+    assert [folder.name for folder in Path(here.pages).iterdir()] == [older]
     with pytest.raises(UnknownVersion):
         Mart(here.marts).at(newer).build()
 

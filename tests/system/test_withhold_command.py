@@ -21,7 +21,7 @@ from warehouse.read.mart import Mart
 from warehouse.read.tenders import releases
 from warehouse.record.erase import enter_erasure
 from warehouse.record.landing import FetchedResponse, Landing
-from warehouse.record.store import Record
+from warehouse.record.store import Record, open_record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.settings import Settings
 
@@ -69,7 +69,7 @@ def served_id(settings: Settings, table: str, member: str) -> str:
 
 
 def row_id(settings: Settings) -> str:
-    record = Record(settings.record)
+    record = open_record(settings)
     rows = record.query(
         "SELECT md5(concat_ws('/', figure, figure_check, sighting, available_at)) AS row_id "
         f"FROM {record.relation('tender_releases')} WHERE ocid = 'ocds-0001'"
@@ -173,7 +173,7 @@ def test_dropped_builds_are_gone_with_files_and_pages_and_pins_say_so(here: Sett
     older = str(builds_at(here.marts).current())
     run("withhold", PERSON, "--why", "reported")
     newer = publish(Record(here.record), here.marts, "notice")
-    for folder in (here.docs, Path(here.exports)):
+    for folder in (Path(here.pages), Path(here.exports)):
         (folder / older).mkdir(parents=True)
         (folder / older / "manifest.json").write_text("{}")
     assert run("builds", "drop", "--json", "--all-others") == (
@@ -181,7 +181,7 @@ def test_dropped_builds_are_gone_with_files_and_pages_and_pins_say_so(here: Sett
         json.dumps({"dropped": [older]}, indent=2) + "\n",
     )
     assert builds_at(here.marts).names() == [newer]
-    assert not list(here.docs.iterdir()) and not list(Path(here.exports).iterdir())
+    assert not list(Path(here.pages).iterdir()) and not list(Path(here.exports).iterdir())
     with pytest.raises(UnknownVersion, match="was withdrawn: its publisher removed it on 2"):
         Mart(here.marts).at(older).build()
     assert run("builds", "drop", "--all-others")[1].strip() == "there is no other build"

@@ -17,6 +17,7 @@ from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS
+from warehouse.record.upkeep import keep_up
 
 LOAD_MANY = """
 import sys
@@ -44,8 +45,7 @@ def counts(record: Record) -> list[object]:
     return [int(column[0].as_py()) for column in record.query(statement).columns]
 
 
-def test_concurrent_writers_that_compact_duplicate_nothing(tmp_path: Path) -> None:
-    """Each writer makes more files than a table may have before it is compacted."""
+def test_writers_and_compactions_at_once_duplicate_nothing(tmp_path: Path) -> None:
     writers = [
         subprocess.Popen(
             [sys.executable, "-c", LOAD_MANY, str(tmp_path), item],
@@ -55,10 +55,14 @@ def test_concurrent_writers_that_compact_duplicate_nothing(tmp_path: Path) -> No
         )
         for item in ("revenue", "profit")
     ]
+    record = Record(str(tmp_path))
+    compactions = 0
+    while any(writer.poll() is None for writer in writers):
+        compactions += len(list(keep_up(record, 1, max_small_files=4)))
     for writer in writers:
         _, stderr = writer.communicate()
         assert writer.returncode == 0, stderr
-    record = Record(str(tmp_path))
+    assert compactions
     assert counts(record) == [72, 72, 72, 72, 72]
     assert len(record.files("fundamentals")) < 72
 

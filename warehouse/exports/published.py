@@ -11,7 +11,7 @@ import msgspec
 
 from warehouse.data_version import DATA_VERSION, version_key
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.exports.file_store import FileStore
+from warehouse.file_store import FileStore
 from warehouse.tiers import TierName
 
 LATEST = "latest"

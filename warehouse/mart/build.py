@@ -82,7 +82,7 @@ def publish(
     """
     builds = builds_at(mart_url)
     work = work or _default_work(mart_url)
-    with builds.publishing_lock():
+    with builds.publishing_lock(), record.publishing():
         rules = versions_of_rules(record, checks, [*([joins] if joins else []), *derivations])
         before = builds.current()
         if before is not None and _unchanged(record, builds.metadata(before), notice, rules):

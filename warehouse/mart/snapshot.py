@@ -95,6 +95,7 @@ class Snapshot:
         spill = str(self.folder / "spill")
         self.sql = self.connection or duckdb.connect(config={"temp_directory": spill})
         self.sql.execute("SET GLOBAL TimeZone = 'UTC'")
+        self.record.let_read(self.sql)
         version = self.data_version.replace("'", "''")
         # For the SQL in ``tables.py``, which is written before there is a data_version.
         self.sql.execute(f"CREATE MACRO this_version() AS '{version}'")

@@ -7,7 +7,6 @@ sees the old build or the new one, never half of one.
 """
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from warehouse.atomic_files import move_into_place as move_into_place
 from warehouse.data_version import DATA_VERSION, check_data_version, version_key
 from warehouse.errors import UnknownVersion
 from warehouse.locks import file_lock
@@ -216,19 +216,3 @@ def read_manifest(folder: Path, name: str) -> BuildManifest | None:
 def one_file(path: str, size: int = 0) -> BuildFile:
     """Return the one file of a build made before version 9: it has every table."""
     return BuildFile("mart", "", "", path, "", "", 0, size)
-
-
-def move_into_place(partial: Path, target: Path) -> None:
-    """Rename a finished file to its final name; it is on disk before it can be seen."""
-    _sync(partial)
-    partial.replace(target)
-    # The rename itself is durable only once the folder is synced too.
-    _sync(target.parent)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

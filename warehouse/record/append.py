@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from warehouse.code_version import release
@@ -117,11 +118,14 @@ def append_prepared(
     for attempt in range(COMMIT_ATTEMPTS):
         # The lock orders the threads of this process. Another process is noticed at the commit.
         with record.shared(), record.write_lock:
+            # The table first: an erasure that is entered later makes the commit to it fail.
+            delta = record.table(table.name)
             kept, all_rejected = _not_erased(record, rows, refused)
-            entry = _try_append(record, table, kept, shown, load, all_rejected, complete, reread)
+            entry = _try_append(
+                record, table, delta, kept, shown, load, all_rejected, complete, reread
+            )
             if entry is not None:
                 ledger.add_entry(record, table, entry)
-                record.compact_if_fragmented(table.name)
                 return entry
         # Writers that lost to each other must not try again in step.
         time.sleep(random.uniform(0, 0.02 * (attempt + 1)))  # noqa: S311
@@ -147,6 +151,7 @@ def _not_erased(
 def _try_append(
     record: Record,
     table: RecordTable,
+    delta: DeltaTable,
     rows: pa.Table,
     shown: pa.Table,
     load: Load,
@@ -155,7 +160,6 @@ def _try_append(
     reread: Rereading | None,
 ) -> LoadEntry | None:
     """Compare with the current table and commit; None if another writer committed first."""
-    delta = record.table(table.name)
     load_seq = last_transaction(delta)
     # First: what is taken back is no earlier reading of what is read in another document.
     retracted = retractions(record, table, delta, reread)

@@ -5,25 +5,33 @@ the writer accepts no row of the document. Then its rows are deleted, and with t
 that contained one: data files, commits and checkpoints with their column statistics, indexes.
 Each step can be repeated: an erasure that was killed is finished by running it again.
 
+In a folder nobody appends meanwhile. In an object store others may: lifting and restoring the
+protection of a table are changes of its metadata, with which every commit fails that began before
+them, and is tried again without the document.
+
 The landing erases bodies, ``pipelines`` builds, files and pages.
 """
 
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 
 from deltalake import DeltaTable, PostCommitHookProperties
+from deltalake.exceptions import CommitFailedError
 
+from warehouse.errors import WriteConflict
 from warehouse.record import ledger
 from warehouse.record.index import delete_stale_indexes
-from warehouse.record.store import WRITER, Record, commit_entries, sql_text
+from warehouse.record.store import COMMIT_ATTEMPTS, WRITER, Record, commit_entries, sql_text
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.tables import ErasedEntry
 
 _APPEND_ONLY = "delta.appendOnly"
 # Sightings in one statement: Delta parses a longer list slowly.
 _CHUNK = 2_000
+# Object stores date files to the second.
+_CLOCK_TICK = 1.1
 # Nothing is cleaned up behind our back: we delete exactly what the erasure is about.
 _NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 
@@ -122,12 +130,8 @@ def erase_rows(record: Record, document: str) -> None:
     for table in RECORD_TABLES:
         _delete_withdrawals(record, table, document)
     for name in _tables_with_documents(record):
-        delta = record.table(name)
-        with _deletions_allowed(delta):
-            delta.delete(_of(document), WRITER, post_commithook_properties=_NO_HOOKS)
-        record.forget(name)
-    for name in _tables_with_documents(record):
-        _delete_old_files(record, name)
+        lifted = _delete(record, name, _of(document))
+        _delete_old_files(record, name, lifted)
 
 
 def _tables_with_documents(record: Record) -> list[str]:
@@ -161,19 +165,29 @@ def _delete_withdrawals(record: Record, table: RecordTable, document: str) -> No
         WHERE withdrawal.withdrawn
     """)["sighting"].to_pylist()
     for chunk in _chunks(sightings):
-        delta = record.table(table.name)
         chosen = ", ".join(str(int(sighting)) for sighting in chunk)
-        with _deletions_allowed(delta):
-            delta.delete(
-                f"withdrawn AND sighting IN ({chosen})",
-                WRITER,
-                post_commithook_properties=_NO_HOOKS,
-            )
-        record.forget(table.name)
+        _delete(record, table.name, f"withdrawn AND sighting IN ({chosen})")
 
 
 def _chunks(values: list[int]) -> Iterable[list[int]]:
     return (values[start : start + _CHUNK] for start in range(0, len(values), _CHUNK))
+
+
+def _delete(record: Record, name: str, predicate: str) -> int:
+    """Delete rows; return the version in which the protection of the table was lifted for it."""
+    for _ in range(COMMIT_ATTEMPTS):
+        delta = record.table(name)
+        # Others may append to a table in an object store, and a deletion has to see their rows.
+        with suppress(CommitFailedError), _deletions_allowed(delta):
+            lifted = delta.version()
+            delta.delete(predicate, WRITER, post_commithook_properties=_NO_HOOKS)
+            if record.is_shared:
+                # So that the two changes of the metadata have different seconds: see below.
+                time.sleep(_CLOCK_TICK)
+            record.forget(name)
+            return lifted
+        record.forget(name)
+    raise WriteConflict(f"{name}: other writers kept committing first; erase again")
 
 
 @contextmanager
@@ -188,29 +202,57 @@ def _deletions_allowed(delta: DeltaTable) -> Iterator[None]:
     delta.alter.set_table_properties({_APPEND_ONLY: "true"})
 
 
-def _delete_old_files(record: Record, name: str) -> None:
-    """Delete all files of a table but those that it consists of now, commits included."""
+def _delete_old_files(record: Record, name: str, lifted: int) -> None:
+    """Delete all files of a table but those that it consists of now, commits included.
+
+    ``lifted`` is the version in which the protection of the table was lifted.
+    """
     delta = record.table(name)
     if delta.metadata().configuration.get(_APPEND_ONLY) != "true":
         delta.alter.set_table_properties({_APPEND_ONLY: "true"})
-    delta.vacuum(
-        retention_hours=0,
-        dry_run=False,
-        enforce_retention_duration=False,
-        post_commithook_properties=_NO_HOOKS,
-        full=True,
-    )
+    if record.is_shared:
+        _delete_replaced(record, name, lifted)
+    else:
+        delta.vacuum(
+            retention_hours=0,
+            dry_run=False,
+            enforce_retention_duration=False,
+            post_commithook_properties=_NO_HOOKS,
+            full=True,
+        )
     delta.create_checkpoint()
     # Commits before the checkpoint have the least and the greatest value of each column of files
     # that are gone. The checkpoint has everything that is still needed, transactions included.
-    log = Path(record.root, name, "_delta_log")
-    newest = max(_version(path) for path in log.glob("*.checkpoint*.parquet"))
-    for path in log.iterdir():
-        if path.name[:1].isdigit() and _version(path) < newest:
-            path.unlink(missing_ok=True)
+    log = [file.path for file in record.store.listing(name, "_delta_log")]
+    newest = max(_version(path) for path in log if ".checkpoint" in path and "parquet" in path)
+    for path in log:
+        if _name(path)[:1].isdigit() and _version(path) < newest:
+            record.store.delete(path)
     record.forget(name)
     delete_stale_indexes(record.index_folder(name), [file.path for file in record.files(name)])
 
 
-def _version(path: Path) -> int:
-    return int(path.name.split(".", 1)[0])
+def _delete_replaced(record: Record, name: str, lifted: int) -> None:
+    """Delete the files of a table in an object store that were there before the protection was.
+
+    A file that another machine has uploaded since then may still be committed. One that it
+    uploaded before cannot: its commit fails. The store's own clock dates files and commits, to
+    the second.
+    """
+    current = {file.path for file in record.files(name)}
+    commit = f"{name}/_delta_log/{lifted:020}.json"
+    files = record.store.listing(name)
+    lifted_at = next(file.modified_at for file in files if file.path == commit)
+    for file in files:
+        is_data = not file.path.startswith(f"{name}/_delta_log/")
+        is_current = f"{record.root}/{file.path}" in current
+        if is_data and not is_current and file.modified_at <= lifted_at:
+            record.store.delete(file.path)
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
+
+
+def _version(path: str) -> int:
+    return int(_name(path).split(".", 1)[0])

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from warehouse.errors import WriteConflict
 from warehouse.record.erase import erasures
-from warehouse.record.store import Record, commit_entries, sql_text
+from warehouse.record.store import COMMIT_ATTEMPTS, Record, sql_text, try_commit_entries
 from warehouse.tables import FailureEntry
 
 
@@ -12,13 +13,17 @@ def add_failures(record: Record, failures: Sequence[FailureEntry]) -> None:
     if not failures:
         return
     # An erasure deletes every file that no commit names: also one whose commit is still to come.
-    with record.shared():
-        erased = {entry.document for entry in erasures(record)}
-        not_erased = [
-            failure for failure in failures if failure.document.partition("-")[0] not in erased
-        ]
-        if not_erased:
-            commit_entries(record, "failures", not_erased)
+    for _ in range(COMMIT_ATTEMPTS):
+        with record.shared():
+            # Before each attempt: one that fails may have failed because of an erasure.
+            delta = record.table("failures")
+            erased = {entry.document for entry in erasures(record)}
+            not_erased = [
+                failure for failure in failures if failure.document.partition("-")[0] not in erased
+            ]
+            if not not_erased or try_commit_entries(delta, not_erased, {}):
+                return
+    raise WriteConflict("failures: other writers kept committing first; run the load again")
 
 
 def sources_with_failures(record: Record) -> set[str]:

@@ -7,17 +7,28 @@ import hashlib
 import io
 import json
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import IO, Literal, cast
 from uuid import uuid4
 
 import pyarrow as pa
 from pyarrow import fs
 
-from warehouse.errors import LandingError, LicenceError, MixedWorlds
+from warehouse.errors import BadStore, LandingError, LicenceError, MixedWorlds
+from warehouse.file_store import is_object_store
 from warehouse.public_urls import is_fictional, why_not_public
+from warehouse.record.documents import Document as Document
+from warehouse.record.documents import (
+    MetadataCache,
+    compact_moment,
+    document_key,
+    url_hash,
+)
+from warehouse.settings import SETTINGS, Settings
 from warehouse.tables import LICENSE_CLASSES, LicenseClass
 
 # Fictional sources have the same keys and parsers as the real ones; a home has one or the other.
@@ -26,6 +37,8 @@ World = Literal["real", "fictional"]
 # The clock of whoever read a document may be ahead of ours.
 _CLOCK_TOLERANCE = timedelta(days=1)
 _CHUNK = 1 << 20
+# Metadata files read at the same time from an object store.
+_REQUESTS = 16
 _WORLDS: dict[str, World] = {"real": "real", "fictional": "fictional"}
 
 
@@ -46,33 +59,17 @@ class FetchedResponse:
     world: World = "real"
 
 
-@dataclass(frozen=True)
-class Document:
-    """A landed body and how it was fetched; the bytes are read from the landing."""
-
-    sha256: str
-    source: str
-    url: str
-    license_class: LicenseClass
-    observed_at: datetime
-    status: int
-    headers: dict[str, str]
-    size: int
-
-    @property
-    def key(self) -> str:
-        """Identify these bytes, from this URL, at this moment."""
-        return _document_key(_url_hash(self.url), f"{_compact(self.observed_at)}-{self.sha256}")
-
-
 class Landing:
-    """A folder or an object store of bodies, with a metadata file for each reading of a URL."""
+    """A folder or an object store of bodies, with a metadata file for each reading of a URL.
 
-    def __init__(self, url: str) -> None:
-        if "://" in url:
-            self._files, self._root = fs.FileSystem.from_uri(url)
-        else:
-            self._files, self._root = fs.LocalFileSystem(), url
+    ``caches`` is a local folder in which copies of the metadata are kept, so that each file of it
+    is read once; it may be deleted at any time.
+    """
+
+    def __init__(self, url: str, caches: Path | None = None) -> None:
+        self._is_folder = not is_object_store(url)
+        self._files, self._root = _open(url)
+        self._caches = None if caches is None else caches / "landing" / url_hash(url)
         self._entered: World | None = None
 
     def world(self) -> World | None:
@@ -124,10 +121,12 @@ class Landing:
             self._write(self._body_path(digest), _chunks(body), "zstd")
         observed_at = response.observed_at.astimezone(UTC)
         folder = self._metadata_folder(response)
-        # Documents can be landed out of order: compare with the one observed before this one.
-        earlier = [old for old in self._read_metadata(folder) if old.observed_at <= observed_at]
-        if earlier and earlier[-1].sha256 == digest:
-            return earlier[-1], False
+        # Documents can be landed out of order: compare with the one observed before this one. The
+        # name of a file says when its document was observed, in a form that sorts.
+        until = f"{folder}/{compact_moment(observed_at)}-~"
+        earlier = sorted(path for path in self._metadata_paths(folder) if path <= until)
+        if earlier and earlier[-1].endswith(f"-{digest}.json"):
+            return self._document(earlier[-1]), False
         document = Document(
             digest,
             response.source,
@@ -141,18 +140,22 @@ class Landing:
         if is_erased:
             return document, False
         metadata = asdict(document) | {"observed_at": observed_at.isoformat()}
-        path = f"{folder}/{_compact(observed_at)}-{digest}.json"
+        path = f"{folder}/{compact_moment(observed_at)}-{digest}.json"
         self._write(path, [json.dumps(metadata, indent=1, ensure_ascii=False).encode()])
         return document, True
 
     def documents(self, source: str) -> list[Document]:
         """Return every document of a source, in the order in which they were observed."""
-        return self._read_metadata(f"{self._root}/documents/{source}")
+        paths = self._metadata_paths(f"{self._root}/documents/{source}")
+        return sorted(
+            self._read_metadata(source, paths),
+            key=lambda document: (document.observed_at, document.url, document.sha256),
+        )
 
     def keys(self, source: str) -> set[str]:
         """Return the key of every document of a source, from file names alone."""
         paths = self._metadata_paths(f"{self._root}/documents/{source}")
-        return {_document_key(*path.removesuffix(".json").split("/")[-2:]) for path in paths}
+        return {document_key(*path.removesuffix(".json").split("/")[-2:]) for path in paths}
 
     def mark_fetched(self, source: str, fetched_at: datetime) -> None:
         """Note when a source was last fetched with success, also if nothing had changed."""
@@ -191,17 +194,24 @@ class Landing:
         paths = [
             path
             for path in self._metadata_paths(f"{self._root}/documents")
-            if (url is None or path.split("/")[-2] == _url_hash(url))
+            if (url is None or path.split("/")[-2] == url_hash(url))
             and (sha256 is None or path.rsplit("-", 1)[-1].startswith(sha256))
         ]
         found = [self._document(path) for path in paths]
         return sorted(found, key=lambda document: (document.observed_at, document.url))
 
-    def _read_metadata(self, folder: str) -> list[Document]:
-        documents = [self._document(path) for path in self._metadata_paths(folder)]
-        return sorted(
-            documents, key=lambda document: (document.observed_at, document.url, document.sha256)
-        )
+    def _read_metadata(self, source: str, paths: list[str]) -> list[Document]:
+        """Return the documents of metadata files, reading each file once if there are caches."""
+        if self._caches is None:
+            return [self._document(path) for path in paths]
+        cache = MetadataCache(self._caches / f"{source}.jsonl")
+        # Files never change, and what was erased is not listed.
+        return cache.documents([path[len(self._root) + 1 :] for path in paths], self._of)
+
+    def _of(self, paths: list[str]) -> list[Document]:
+        # In an object store each is a request: most of the time goes to waiting.
+        with ThreadPoolExecutor(1 if self._is_folder else _REQUESTS) as threads:
+            return list(threads.map(lambda path: self._document(f"{self._root}/{path}"), paths))
 
     def _metadata_paths(self, folder: str) -> list[str]:
         # A writer that was killed can leave a temporary file behind.
@@ -281,7 +291,7 @@ class Landing:
         return f"{self._root}/erased/{digest}"
 
     def _metadata_folder(self, response: FetchedResponse) -> str:
-        return f"{self._root}/documents/{response.source}/{_url_hash(response.url)}"
+        return f"{self._root}/documents/{response.source}/{url_hash(response.url)}"
 
     def _document(self, path: str) -> Document:
         try:
@@ -299,12 +309,41 @@ class Landing:
 
     def _write(self, path: str, chunks: Iterable[bytes], compression: str | None = None) -> None:
         """Write to a temporary file, then rename: a reader never sees half a file."""
+        if not self._is_folder:
+            # An object appears when its upload is complete, and needs no folder.
+            with self._files.open_output_stream(path, compression=compression) as stream:
+                for chunk in chunks:
+                    stream.write(chunk)
+            return
         self._files.create_dir(path.rsplit("/", 1)[0], recursive=True)
         temporary = f"{path}.{uuid4().hex}.part"
         with self._files.open_output_stream(temporary, compression=compression) as stream:
             for chunk in chunks:
                 stream.write(chunk)
         self._files.move(temporary, path)
+
+
+def open_landing(settings: Settings) -> Landing:
+    """Open the landing of an installation, with its caches in the home."""
+    return Landing(settings.landing, settings.caches)
+
+
+def _open(url: str) -> tuple[fs.FileSystem, str]:
+    if not is_object_store(url):
+        return fs.LocalFileSystem(), url
+    if url.startswith("s3://") and "allow_delayed_open" not in url:
+        # Without it every file, however small, is a multipart upload: three requests, which some
+        # stores refuse.
+        url += ("&" if "?" in url else "?") + "allow_delayed_open=true"
+    try:
+        files, root = fs.FileSystem.from_uri(url)
+    except pa.ArrowException as error:
+        scheme = url.partition("://")[0]
+        raise BadStore(
+            f"{SETTINGS['landing'].name} cannot be opened as {scheme}://… ({error}); give a "
+            "folder, or the URL of an object store such as s3://BUCKET/FOLDER"
+        ) from error
+    return files, root
 
 
 def require_past(url: str, observed_at: datetime) -> None:
@@ -330,25 +369,10 @@ def _chunks(body: IO[bytes]) -> Iterator[bytes]:
     return iter(lambda: body.read(_CHUNK), b"")
 
 
-def _document_key(url_hash: str, file_name: str) -> str:
-    """Build a document's key from the folder and the name of its metadata file."""
-    # Neither part contains a hyphen: see ``_compact``.
-    observed_at, digest = file_name.split("-")
-    return f"{digest}-{url_hash}-{observed_at}"
-
-
 def observed_at_of(key: str) -> datetime:
     """Return when a document was observed, which its key says to the second."""
     moment = key.rpartition("-")[2]
     return datetime.strptime(moment[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
-
-
-def _compact(observed_at: datetime) -> str:
-    return f"{observed_at:%Y%m%dT%H%M%S%f}"
-
-
-def _url_hash(url: str) -> str:
-    return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
 def _require_redistributable(response: FetchedResponse) -> None:

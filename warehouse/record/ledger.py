@@ -35,7 +35,6 @@ def add_entry(record: Record, table: RecordTable, entry: LoadEntry) -> None:
     # A load that appended has just been entered from its own commit; one that did not has none.
     if not entry.appended + entry.withdrawn + (entry.retracted or 0):
         commit_entries(record, "loads", [entry])
-    record.compact_if_fragmented("loads")
 
 
 def write_missing_entries(record: Record, table: RecordTable) -> None:

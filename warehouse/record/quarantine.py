@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from warehouse.errors import SankofaError, WriteConflict
+from warehouse.record.erase import erasures
 from warehouse.record.incoming import RejectedRow
 from warehouse.record.store import (
     COMMIT_ATTEMPTS,
@@ -69,12 +70,17 @@ def add_to_quarantine(
     for _ in range(COMMIT_ATTEMPTS):
         delta = record.table("quarantine")
         stored = _stored_ids(delta, entries)
-        new = [entry for entry in entries.values() if entry.quarantine_id not in stored]
+        # Before each attempt: one that fails may have failed because of an erasure.
+        erased = {entry.document for entry in erasures(record)}
+        new = [
+            entry
+            for entry in entries.values()
+            if entry.quarantine_id not in stored and entry.document not in erased
+        ]
         # The number makes two loads that quarantine at once conflict. The second compares again,
         # so that no id is stored twice.
         transactions = {"quarantine": last_transaction(delta, "quarantine") + 1}
         if not new or try_commit_entries(delta, new, transactions):
-            record.compact_if_fragmented("quarantine")
             return ids
     raise WriteConflict("the quarantine: other writers kept committing first; run the load again")
 

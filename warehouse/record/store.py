@@ -1,14 +1,20 @@
-"""The Delta tables of the record: opening, querying, committing and compacting them.
+"""The Delta tables of the record: opening, querying and committing to them.
 
-Every table is created with ``delta.appendOnly``: the storage format itself rejects updates,
-deletes and overwrites; ``erase`` has the one exception. Deciding which rows to write belongs to
-``append``, ``ledger``, ``quarantine`` and ``versions``.
+They are in a folder, or in an object store where several machines may write to them. Every table
+is created with ``delta.appendOnly``: the storage format itself rejects updates, deletes and
+overwrites; ``erase`` has the one exception. Deciding which rows to write belongs to ``append``,
+``ledger``, ``quarantine`` and ``versions``; merging and deleting files to ``compaction`` and
+``vacuum``.
 """
 
+import hashlib
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -28,7 +34,14 @@ from deltalake.exceptions import CommitFailedError
 from sqlmodel import SQLModel
 
 from warehouse.errors import SankofaError, WriteConflict
-from warehouse.locks import file_lock, shared_file_lock, try_file_lock
+from warehouse.file_store import (
+    FileStore,
+    is_object_store,
+    require_known_store,
+    require_refusals,
+)
+from warehouse.lease import hold_lease
+from warehouse.locks import file_lock, shared_file_lock
 from warehouse.record.evolution import (
     add_columns,
     added_columns,
@@ -36,8 +49,8 @@ from warehouse.record.evolution import (
     require_same_types,
     stored_columns,
 )
-from warehouse.record.index import delete_stale_indexes
 from warehouse.record.tables import RECORD_TABLES, RecordTable, arrow_schema, stored_schema
+from warehouse.settings import SETTINGS, Settings
 from warehouse.tables import (
     ErasedEntry,
     FailureEntry,
@@ -61,6 +74,7 @@ _OPERATIONS: dict[str, type[SQLModel]] = {
     "withheld": WithheldEntry,
     "erased": ErasedEntry,
 }
+_SETTING = SETTINGS["record"].name
 # The row class of every table.
 ROWS: Mapping[str, type[SQLModel]] = {
     **{table.name: table.row for table in RECORD_TABLES},
@@ -73,20 +87,22 @@ _CONFIGURATION = {
     # below deletes none).
     "delta.logRetentionDuration": "interval 36500 days",
 }
+# Each use of a table reads the commits since its last checkpoint, and each is a request.
+_REMOTE = {"delta.checkpointInterval": "10"}
 # Row groups of this size let a point read skip most of a file. Hashes are random numbers: the
 # writer would build a dictionary of them only to throw it away.
+ROW_GROUP = 131_072
+HASH_COLUMNS = ("figure", "figure_check", "sighting", "content")
 WRITER = WriterProperties(
     compression="ZSTD",
     compression_level=1,
-    max_row_group_size=131_072,
-    column_properties={
-        name: ColumnProperties(dictionary_enabled=False)
-        for name in ("figure", "figure_check", "sighting", "content")
-    },
+    max_row_group_size=ROW_GROUP,
+    column_properties={name: ColumnProperties(dictionary_enabled=False) for name in HASH_COLUMNS},
 )
-_FILE_SIZE = 64 << 20
 # How often a writer tries again after another one has committed first.
 COMMIT_ATTEMPTS = 50
+# Leases on a record in an object store: who rewrites and deletes files, and who publishes.
+UPKEEP, PUBLISHING = "upkeep", "publish"
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 
@@ -102,19 +118,22 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Record:
-    """The append-only record in one folder.
+    """The append-only record in a folder or in an object store (``s3://bucket/record``).
 
-    ``rows`` is the row class of each table. A writer adds the columns that the stored table has
-    not; a reader never writes, and reads them as null. Open a record in spawned processes, not in
-    forked ones: deltalake refuses to run after a fork.
+    ``caches`` is a local folder for what is made from a record in an object store to find rows
+    quickly; it may be deleted at any time. ``rows`` is the row class of each table. A writer adds
+    the columns that the stored table has not; a reader never writes, and reads them as null. Open
+    a record in spawned processes, not in forked ones: deltalake refuses to run after a fork.
     """
 
     root: str
     rows: Mapping[str, type[SQLModel]] = field(
         default_factory=lambda: ROWS, repr=False, compare=False
     )
+    caches: Path | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        require_known_store(self.root, _SETTING)
         # DuckDB would read some of these as wildcards, Delta others as parts of a URL.
         unusable = [character for character in "[]%\\#?" if character in self.root]
         if unusable:
@@ -123,6 +142,25 @@ class Record:
                 "set SANKOFA_HOME to another folder"
             )
 
+    @property
+    def is_shared(self) -> bool:
+        """True if it is in an object store, where other machines may write to it."""
+        return is_object_store(self.root)
+
+    @cached_property
+    def store(self) -> FileStore:
+        """The files of the record; Delta reads and writes its tables by itself."""
+        return FileStore.of(self.root)
+
+    @cached_property
+    def local(self) -> Path:
+        """The local folder of indexes and locks: the record itself, or the caches."""
+        if not self.is_shared:
+            return Path(self.root)
+        caches = self.caches or Path(tempfile.gettempdir(), f"sankofa-record-{os.getuid()}")
+        # Two records never share an index: the names of their files are no more than random.
+        return caches / hashlib.sha256(self.root.rstrip("/").encode()).hexdigest()[:16]
+
     @cached_property
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The DuckDB connection that reads; it spills to disk rather than take all memory."""
@@ -130,7 +168,13 @@ class Record:
         connection = duckdb.connect(config={"preserve_insertion_order": False})
         # vintages_query casts timestamps to days, and those are days in UTC.
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        self.let_read(connection)
         return connection
+
+    def let_read(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Let a DuckDB connection read the files of the record, wherever they are."""
+        if self.is_shared:
+            register_store(connection, self.store)
 
     @cached_property
     def schemas(self) -> Mapping[str, pa.Schema]:
@@ -145,19 +189,49 @@ class Record:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Append to tables of sightings, at the same time as others but not during an erasure."""
+        """Append to tables of sightings, at the same time as others but not during an erasure.
+
+        No lock reaches another machine: there an erasure makes commits fail that began before it
+        (see ``erase``).
+        """
+        if self.is_shared:
+            yield
+            return
         with shared_file_lock(self._erasure_lock):
             yield
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Wait until nobody appends, and let nobody append: for an erasure."""
-        with file_lock(self._erasure_lock), self.write_lock:
+        """Wait until nobody else erases or compacts, nor appends on this machine; let nobody."""
+        with self.upkeep(), file_lock(self._erasure_lock), self.write_lock:
+            yield
+
+    @contextmanager
+    def upkeep(self) -> Iterator[Callable[[], None]]:
+        """Wait to be the only one that rewrites or deletes files.
+
+        Call what is yielded before each change: it raises LeaseLost if another machine may have
+        taken over.
+        """
+        if not self.is_shared:
+            with file_lock(self.local / ".locks" / UPKEEP):
+                yield _still_held
+            return
+        with hold_lease(self.store, UPKEEP) as lease:
+            yield lease.check
+
+    @contextmanager
+    def publishing(self) -> Iterator[None]:
+        """Wait to be the only machine that publishes this record; see also ``publishing_lock``."""
+        if not self.is_shared:
+            yield
+            return
+        with hold_lease(self.store, PUBLISHING):
             yield
 
     @property
     def _erasure_lock(self) -> Path:
-        return Path(self.root, ".locks", "erasure")
+        return self.local / ".locks" / "erasure"
 
     def forget(self, name: str) -> None:
         """Open a table anew at its next use, because its history was rewritten."""
@@ -187,19 +261,41 @@ class Record:
         with self.write_lock:
             if name in self._tables:
                 self._tables[name].update_incremental()
-            elif DeltaTable.is_deltatable(path):
-                self._tables[name] = DeltaTable(path)
+            elif DeltaTable.is_deltatable(path, self._options):
+                self._tables[name] = DeltaTable(path, storage_options=self._options)
             return self._tables.get(name)
+
+    def table_at(self, name: str, moment: datetime) -> DeltaTable:
+        """Return a table as it was at a moment; raise DeltaError if that is not known."""
+        delta = DeltaTable(f"{self.root}/{name}", storage_options=self._options)
+        delta.load_as_version(moment)
+        return delta
+
+    @property
+    def _options(self) -> dict[str, str] | None:
+        # Credentials and endpoint come from the environment; Delta would refuse an endpoint of
+        # http://, which only its owner can have set.
+        return {"aws_allow_http": "true"} if self.root.startswith("s3://") else None
 
     def _create(self, name: str) -> DeltaTable:
         path = f"{self.root}/{name}"
-        Path(path).mkdir(parents=True, exist_ok=True)
+        if self.is_shared:
+            # Before the first byte: a table in a store that does not refuse the second of two
+            # commits would lose rows.
+            require_refusals(self.store, _SETTING)
+        else:
+            Path(path).mkdir(parents=True, exist_ok=True)
         # Of several processes that create it at once one wins; the others open its table.
         with suppress(CommitFailedError):
             DeltaTable.create(
-                path, self.schemas[name], mode="ignore", name=name, configuration=_CONFIGURATION
+                path,
+                self.schemas[name],
+                mode="ignore",
+                name=name,
+                configuration={**_CONFIGURATION, **(_REMOTE if self.is_shared else {})},
+                storage_options=self._options,
             )
-        return DeltaTable(path)
+        return DeltaTable(path, storage_options=self._options)
 
     def _add_columns(self, name: str, delta: DeltaTable) -> None:
         for _ in range(COMMIT_ATTEMPTS):
@@ -263,29 +359,24 @@ class Record:
 
     def index_folder(self, name: str) -> Path:
         """Return the folder of the indexes of a table's files."""
-        return Path(self.root, ".index", name)
+        return self.local / ".index" / name
 
-    def compact_if_fragmented(self, name: str, max_small_files: int = 32) -> None:
-        """Merge the small files of a table once there are many; no row changes."""
-        small = [file for file in self.files(name) if file.size < _FILE_SIZE // 2]
-        if len(small) > max_small_files:
-            self._rewrite(name, lambda delta: delta.optimize.compact)
 
-    def cluster(self, table: RecordTable) -> None:
-        """Rewrite a table sorted by its cluster column; no row changes."""
-        self._rewrite(table.name, lambda delta: partial(delta.optimize.z_order, [table.cluster]))
+def _still_held() -> None:
+    """A file lock is never lost."""
 
-    def _rewrite(self, name: str, rewriter: Callable[[DeltaTable], Callable[..., Any]]) -> None:
-        """Rewrite files, unless another process is doing it."""
-        # Delta does not notice that two rewrites replace the same files, and every row would be
-        # there twice: hence the lock. A process that does not get it leaves the work to the other.
-        with self.write_lock, try_file_lock(Path(self.root, ".locks", name)) as locked:
-            if locked:
-                delta = self.table(name)
-                rewriter(delta)(target_size=_FILE_SIZE, writer_properties=WRITER)
-                delete_stale_indexes(
-                    self.index_folder(name), [file.path for file in self.files(name)]
-                )
+
+def open_record(settings: Settings) -> Record:
+    """Open the record of an installation, with its caches in the home."""
+    return Record(settings.record, caches=settings.caches)
+
+
+def register_store(connection: duckdb.DuckDBPyConnection, store: FileStore) -> None:
+    """Let a DuckDB connection read and write a store through fsspec."""
+    # DuckDB's own extension for object stores is not to be had for this version.
+    protocol = store.url().split("://")[0]
+    if not store.is_local and protocol not in connection.list_filesystems():
+        connection.register_filesystem(store.files)
 
 
 def parquet_relation(schema: pa.Schema, paths: Sequence[str], *, uniform: bool) -> str:
@@ -357,7 +448,6 @@ def commit_entries(record: Record, name: str, entries: Sequence[SQLModel]) -> No
     """Append entries that need no transaction number: only a change of columns can conflict."""
     for _ in range(COMMIT_ATTEMPTS):
         if try_commit_entries(record.table(name), entries, {}):
-            record.compact_if_fragmented(name)
             return
     raise WriteConflict(f"{name}: other writers kept committing first; nothing was written")
 

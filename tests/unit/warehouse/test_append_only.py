@@ -7,6 +7,7 @@ from deltalake.exceptions import CommitFailedError
 from tests.helpers.facts import fact, facts
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
+from warehouse.record.compaction import compact
 from warehouse.record.store import Record
 from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES, record_schema
 
@@ -51,9 +52,8 @@ def test_a_merge_that_updates_is_refused(filled: Record) -> None:
 
 def test_compaction_is_allowed_and_changes_no_row(filled: Record) -> None:
     before, files = all_vintages(filled), len(filled.table("fundamentals").file_uris())
-    filled.compact_if_fragmented("fundamentals", max_small_files=1)
+    compact(filled, "fundamentals", max_small_files=1)
     assert len(filled.table("fundamentals").file_uris()) == 1 < files
-    filled.cluster(FUNDAMENTALS)
     assert all_vintages(filled) == before
     entry = append(filled, FUNDAMENTALS, facts(fact("1", year=2010)), Load("test", ("2010",)))
     assert (entry.appended, entry.held) == (0, 1)

@@ -16,6 +16,7 @@ from tests.helpers.facts import fact
 from tests.helpers.thoroughness import times
 from warehouse.record.append import Load, append
 from warehouse.record.as_of import vintages_query
+from warehouse.record.compaction import compact
 from warehouse.record.incoming import to_arrow
 from warehouse.record.merge import CompleteScope
 from warehouse.record.retractions import Rereading
@@ -45,7 +46,7 @@ LOADS = st.tuples(
     ),
     st.sampled_from(["first", "again", "complete"]),
 )
-OTHERS = st.sampled_from([("pin",), ("compact",), ("cluster",), ("open",)])
+OTHERS = st.sampled_from([("pin",), ("compact",), ("open",)])
 STEPS = st.lists(st.one_of(ADDITIONS, LOADS, LOADS, OTHERS), min_size=3, max_size=10)
 
 
@@ -114,10 +115,7 @@ class World:
         self.pinned[version] = (columns, self.answer(version, columns))
 
     def compact(self) -> None:
-        self.record.compact_if_fragmented("fundamentals", max_small_files=1)
-
-    def cluster(self) -> None:
-        self.record.cluster(self.table)
+        compact(self.record, "fundamentals", max_small_files=1)
 
     def answer(self, version: str, columns: tuple[str, ...]) -> list[dict[str, Any]]:
         load_seq = load_seqs_of(self.record, version)["fundamentals"]

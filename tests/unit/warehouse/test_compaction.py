@@ -1,0 +1,138 @@
+"""Merging and deleting files: no row twice, none lost, nothing deleted that somebody needs."""
+
+import os
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.facts import fact, facts
+from warehouse.errors import WriteConflict
+from warehouse.record import compaction
+from warehouse.record.append import Load, append
+from warehouse.record.as_of import vintages_query
+from warehouse.record.compaction import compact
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS
+from warehouse.record.vacuum import vacuum
+from warehouse.record.versions import load_seqs_of, name_version
+
+LOADS = 6
+
+
+def rows(record: Record) -> int:
+    counted = record.query(f"SELECT count(*) AS n FROM {record.relation('fundamentals')}")
+    return int(counted["n"][0].as_py())
+
+
+def load(record: Record, *years: int) -> None:
+    for year in years:
+        append(record, FUNDAMENTALS, facts(fact("1", year=year)), Load("test", (str(year),)))
+
+
+@pytest.fixture
+def filled(record: Record) -> Record:
+    load(record, *range(2000, 2000 + LOADS))
+    return record
+
+
+def test_two_compactions_of_one_version_do_not_double_a_row(
+    filled: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Delta's own compaction doubles every row here."""
+    other = Record(filled.root)
+    write = compaction._write
+
+    def write_after_the_other(record: Record, *others: object) -> int:
+        monkeypatch.setattr(compaction, "_write", write)
+        assert compact(other, "fundamentals", max_small_files=1)
+        return write(record, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compaction, "_write", write_after_the_other)
+    with pytest.raises(WriteConflict, match="replaced by somebody else"):
+        compact(filled, "fundamentals", max_small_files=1)
+    assert (rows(filled), len(filled.files("fundamentals"))) == (LOADS, 1)
+    assert len(list(Path(filled.root, "fundamentals").glob("*merged.parquet"))) == 1
+
+
+def test_rows_appended_while_files_are_merged_are_kept(
+    filled: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that are appended while files are merged are kept, and found again."""
+    write = compaction._write
+
+    def write_after_an_append(record: Record, *others: object) -> int:
+        load(Record(filled.root), 2050, 2051)
+        return write(record, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compaction, "_write", write_after_an_append)
+    done = compact(filled, "fundamentals", max_small_files=1)
+    assert done is not None and (done.files_before, done.files_after) == (LOADS, 3)
+    assert rows(filled) == done.rows == LOADS + 2
+    again = append(filled, FUNDAMENTALS, facts(fact("1", year=2050)), Load("test", ("d",)))
+    assert (again.appended, again.held) == (0, 1)
+
+
+def test_a_compaction_that_lost_its_lease_changes_nothing(filled: Record) -> None:
+    def lost() -> None:
+        raise WriteConflict("another machine is at it")
+
+    before = {file.path for file in filled.files("fundamentals")}
+    with pytest.raises(WriteConflict):
+        compact(filled, "fundamentals", lost, max_small_files=1)
+    assert {file.path for file in filled.files("fundamentals")} == before
+
+
+def test_a_merged_file_has_the_bounds_of_its_files(filled: Record) -> None:
+    before = [file.log_entry for file in filled.files("fundamentals")]
+    compact(filled, "fundamentals", max_small_files=1)
+    (after,) = [file.log_entry for file in filled.files("fundamentals")]
+    for column in ("service_id", "period_end", "observed_at", "figure"):
+        assert after[f"min.{column}"] == min(entry[f"min.{column}"] for entry in before)
+        assert after[f"max.{column}"] == max(entry[f"max.{column}"] for entry in before)
+
+
+def test_published_versions_stay_as_they_are(filled: Record) -> None:
+    version = name_version(filled)
+    load(filled, 2060)
+
+    def published() -> list[object]:
+        statement = vintages_query(
+            FUNDAMENTALS,
+            filled.relation("fundamentals"),
+            vintages="all",
+            load_seq=load_seqs_of(filled, version)["fundamentals"],
+        )
+        return sorted(map(str, filled.query(statement).to_pylist()))
+
+    before = published()
+    compact(filled, "fundamentals", max_small_files=1)
+    in_a_week = datetime.now(UTC) + timedelta(days=7)
+    deleted = vacuum(filled, "fundamentals", 24, now=in_a_week)
+    assert deleted is not None and deleted.files == LOADS + 1
+    assert published() == before and len(before) == LOADS
+    assert rows(Record(filled.root)) == LOADS + 1
+
+
+def test_files_that_somebody_may_be_reading_stay(filled: Record) -> None:
+    reader = filled.table_at("fundamentals", datetime.now(UTC))
+    relation = filled.relation("fundamentals", reader)
+    compact(filled, "fundamentals", max_small_files=1)
+    # Written long ago, and part of the table until just now.
+    for path in Path(filled.root, "fundamentals").glob("*.parquet"):
+        os.utime(path, (time.time() - 90_000,) * 2)
+    assert vacuum(filled, "fundamentals", 24) is None
+    in_two_hours = datetime.now(UTC) + timedelta(hours=2)
+    assert vacuum(filled, "fundamentals", 24, now=in_two_hours) is None
+    assert len(filled.query(f"SELECT * FROM {relation}")) == LOADS
+
+
+def test_what_a_killed_writer_left_is_deleted_when_it_is_old(filled: Record) -> None:
+    left = Path(filled.root, "fundamentals", "part-killed.parquet")
+    left.write_bytes(b"half a file")
+    in_a_day = datetime.now(UTC) + timedelta(hours=25)
+    assert vacuum(filled, "fundamentals", 25, now=in_a_day) is None and left.exists()
+    deleted = vacuum(filled, "fundamentals", 24, now=in_a_day + timedelta(hours=1))
+    assert deleted is not None and deleted.files == 1 and not left.exists()
+    assert rows(filled) == LOADS
