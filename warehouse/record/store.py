@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -265,11 +264,9 @@ class Record:
                 self._tables[name] = DeltaTable(path, storage_options=self._options)
             return self._tables.get(name)
 
-    def table_at(self, name: str, moment: datetime) -> DeltaTable:
-        """Return a table as it was at a moment; raise DeltaError if that is not known."""
-        delta = DeltaTable(f"{self.root}/{name}", storage_options=self._options)
-        delta.load_as_version(moment)
-        return delta
+    def table_at(self, name: str, version: int) -> DeltaTable:
+        """Return an older version of a table; raise DeltaError if its commits are gone."""
+        return DeltaTable(f"{self.root}/{name}", version, storage_options=self._options)
 
     @property
     def _options(self) -> dict[str, str] | None:

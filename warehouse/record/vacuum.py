@@ -5,13 +5,15 @@ that. So nobody who opened the table in that time misses one. No published versi
 data_version is made from the rows that the table has now, up to a load.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from warehouse.file_store import StoredFile
 from warehouse.record.index import delete_stale_indexes
 from warehouse.record.store import Record
 
@@ -44,12 +46,13 @@ def vacuum(
     delta = record.stored_table(name)
     if delta is None:
         return None
-    then = _as_of(record, name, cutoff)
+    files = record.store.listing(name)
+    then = _state_at(record, name, files, cutoff)
     if then is None:
         return None
     kept = {file.path for state in (delta, then) for file in record.files(name, state)}
     deleted = size = 0
-    for file in record.store.listing(name):
+    for file in files:
         is_data = "/_delta_log/" not in f"/{file.path}"
         if (
             is_data
@@ -63,10 +66,22 @@ def vacuum(
     return Vacuum(name, deleted, size) if deleted else None
 
 
-def _as_of(record: Record, name: str, moment: datetime) -> DeltaTable | None:
-    """Return a table as it was at a moment; None if it was not there, or that is not known."""
+def _state_at(
+    record: Record, name: str, files: Sequence[StoredFile], moment: datetime
+) -> DeltaTable | None:
+    """Return a table as it was at a moment; None if it is younger, or that is not known."""
+    commits = [
+        int(path.stem)
+        for file in files
+        if (path := PurePosixPath(file.path)).suffix == ".json"
+        and path.parent.name == "_delta_log"
+        and path.stem.isdecimal()
+        and file.modified_at <= moment
+    ]
+    if not commits:
+        return None
     try:
-        return record.table_at(name, moment)
-    # It is younger, or an erasure has deleted its commits up to then.
-    except (DeltaError, ValueError):
+        return record.table_at(name, max(commits))
+    except DeltaError:
+        # An erasure has deleted the commits before it.
         return None

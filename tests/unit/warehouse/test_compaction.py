@@ -97,7 +97,7 @@ def test_published_versions_stay_as_they_are(filled: Record) -> None:
     version = name_version(filled)
     load(filled, 2060)
 
-    def published() -> list[object]:
+    def published() -> list[str]:
         statement = vintages_query(
             FUNDAMENTALS,
             filled.relation("fundamentals"),
@@ -116,12 +116,12 @@ def test_published_versions_stay_as_they_are(filled: Record) -> None:
 
 
 def test_files_that_somebody_may_be_reading_stay(filled: Record) -> None:
-    reader = filled.table_at("fundamentals", datetime.now(UTC))
+    reader = filled.table_at("fundamentals", LOADS)
     relation = filled.relation("fundamentals", reader)
-    compact(filled, "fundamentals", max_small_files=1)
     # Written long ago, and part of the table until just now.
-    for path in Path(filled.root, "fundamentals").glob("*.parquet"):
-        os.utime(path, (time.time() - 90_000,) * 2)
+    for path in Path(filled.root, "fundamentals").rglob("*.*"):
+        os.utime(path, (time.time() - 200_000,) * 2)
+    compact(filled, "fundamentals", max_small_files=1)
     assert vacuum(filled, "fundamentals", 24) is None
     in_two_hours = datetime.now(UTC) + timedelta(hours=2)
     assert vacuum(filled, "fundamentals", 24, now=in_two_hours) is None
