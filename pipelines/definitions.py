@@ -9,12 +9,15 @@ from pipelines.ingest_definitions import ingest_definitions
 from pipelines.jobs import PUBLISH
 from pipelines.publish import Publishing, published_assets
 from pipelines.schedules import publish_schedule
+from pipelines.upkeep import upkeep_definitions
 from warehouse.settings import SETTINGS, Settings, read_settings
 
 
 def definitions(settings: Settings) -> dg.Definitions:
     """Return the Dagster definitions of an installation."""
-    return dg.Definitions.merge(ingest_definitions(settings), _publish_definitions(settings))
+    return dg.Definitions.merge(
+        ingest_definitions(settings), upkeep_definitions(settings), _publish_definitions(settings)
+    )
 
 
 def _publish_definitions(settings: Settings) -> dg.Definitions:

@@ -23,7 +23,7 @@ from warehouse.locks import try_file_lock
 from warehouse.mart.audit import AuditFailed
 from warehouse.settings import Settings
 
-INGEST, PUBLISH = "ingest", "publish"
+INGEST, PUBLISH, COMPACT = "ingest", "publish", "compact"
 # With the machine: only on the same one can be seen whether the process is alive.
 _BY_COMMAND = {"sankofa/by": "command", "sankofa/machine": socket.gethostname()}
 _FINISHED = (
@@ -166,6 +166,12 @@ def _definitions(settings: Settings, name: str) -> dg.Definitions:
         return definitions(settings)
     from pipelines.ingest_definitions import ingest_definitions
 
+    if name == COMPACT:
+        from pipelines.upkeep import upkeep_definitions
+
+        return dg.Definitions.merge(
+            ingest_definitions(settings, retries=False), upkeep_definitions(settings)
+        )
     # Nobody at a terminal waits for minutes until a failed step is repeated.
     return ingest_definitions(settings, retries=False)
 

@@ -131,7 +131,14 @@ def ingest(
                 click.secho(f"  {problem}", fg="red")
     if as_json:
         print_json(outcomes)
+    _keep_up(settings)
     _fail(outcomes)
+
+
+def _keep_up(settings: Settings) -> None:
+    from pipelines.upkeep import run_upkeep_if_fragmented
+
+    run_upkeep_if_fragmented(settings)
 
 
 def _fail(outcomes: Sequence["Outcome"]) -> None:

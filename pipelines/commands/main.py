@@ -7,6 +7,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from pipelines.commands.builds import builds, publish, rollback
+from pipelines.commands.compact import compact
 from pipelines.commands.data import ingest, sample
 from pipelines.commands.doctor import doctor
 from pipelines.commands.exit_status import MEANINGS, CommandError
@@ -21,7 +22,7 @@ from warehouse.errors import SankofaError
 
 SECTIONS = {
     "Start": ("up", "doctor", "completion"),
-    "Ingest": ("sample", "sources", "ingest", "quarantine"),
+    "Ingest": ("sample", "sources", "ingest", "quarantine", "compact"),
     "Publish": ("publish", "builds", "rollback", "quality", "why"),
     "Withhold": ("withhold", "release", "withheld", "erase"),
     "Serve": ("serve", "mcp", "keys"),
@@ -117,6 +118,7 @@ for command in (
     sources,
     ingest,
     quarantine,
+    compact,
     publish,
     builds,
     rollback,

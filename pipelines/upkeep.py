@@ -1,0 +1,55 @@
+"""The job that keeps the record in order: merges small files and deletes those nobody needs."""
+
+from typing import Any
+
+import dagster as dg
+
+from assets.ingest.resources import IngestResource
+from pipelines.jobs import COMPACT, run_job
+from warehouse.record.store import open_record
+from warehouse.record.upkeep import fragmented_tables, keep_up
+from warehouse.settings import Settings
+
+_ASSET = "compacted_record"
+
+
+def upkeep_definitions(settings: Settings) -> dg.Definitions:
+    """Return the asset, the job and the nightly schedule; the resource `storage` comes with loads.
+
+    The pool makes a second run wait. Runs of other machines are kept apart by the record.
+    """
+
+    @dg.asset(
+        name=_ASSET,
+        group_name="record",
+        pool=COMPACT,
+        description="The files of the record, merged where there are many small ones; those that "
+        "it no longer consists of are deleted.",
+        kinds={"deltalake"},
+    )
+    def compacted_record(storage: IngestResource) -> dg.MaterializeResult[None]:
+        done = list(keep_up(storage.record(), settings.vacuum_hours))
+        return dg.MaterializeResult(metadata={table.table: table.words for table in done})
+
+    job = dg.define_asset_job(
+        COMPACT,
+        dg.AssetSelection.assets(compacted_record),
+        description="Merge small files of the record and delete old ones.",
+    )
+    nightly = dg.ScheduleDefinition(
+        job=job,
+        cron_schedule="30 6 * * *",
+        description="Merge small files of the record every night, after loading and publishing.",
+    )
+    return dg.Definitions(assets=[compacted_record], jobs=[job], schedules=[nightly])
+
+
+def run_upkeep(settings: Settings) -> dict[str, Any]:
+    """Run the job and return what was done, by table."""
+    return run_job(settings, COMPACT).get(_ASSET, {})
+
+
+def run_upkeep_if_fragmented(settings: Settings) -> None:
+    """Run the job if a table has many small files, as after a large load."""
+    if fragmented_tables(open_record(settings)):
+        run_upkeep(settings)
