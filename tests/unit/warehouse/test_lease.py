@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.helpers.waiting import wait_until
 from warehouse import lease as leases
 from warehouse.errors import LeaseLost
 from warehouse.file_store import FileStore
@@ -38,8 +39,9 @@ def test_it_is_held_by_one_at_a_time(store: FileStore) -> None:
 
 
 def test_it_is_renewed_while_it_is_held(store: FileStore) -> None:
-    with hold_lease(store, "work", seconds=0.3) as lease:
-        time.sleep(1)
+    with hold_lease(store, "work", seconds=3) as lease:
+        first = lease._deadline
+        wait_until(lambda: lease._deadline > first, 20, every=0.1, failure=lambda: "not renewed")
         lease.check()
         assert holder_of(store, "work") is not None
 
