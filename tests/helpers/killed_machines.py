@@ -56,11 +56,13 @@ def load_all(record: Record, documents: int, seed: int) -> None:
         )
 
 
-def merge_for_ever(record: Record) -> None:
-    """Merge files whenever there are more than a few."""
-    while True:
+def merge_until_stopped(record: Record, stop: Path) -> None:
+    """Merge files whenever there are more than a few, until there is a file ``stop``."""
+    while not stop.exists():
         list(keep_up(record, 1, max_small_files=3))
         time.sleep(0.2)
+    # Everything that is left.
+    list(keep_up(record, 1, max_small_files=1))
 
 
 class Machine:
@@ -112,13 +114,13 @@ def run(server: S3Server, kills: int, documents: int, seed: int) -> dict[str, in
                 killed += 1
             for loader in loaders:
                 assert loader.process.wait(max(deadline - time.monotonic(), 1)) == 0
-            assert merger.process.poll() is None, "the compaction failed"
+            (homes / "merger").mkdir(exist_ok=True)
+            (homes / "merger" / "stop").touch()
+            assert merger.process.wait(max(deadline - time.monotonic(), 1)) == 0
         finally:
             for machine in (*loaders, merger):
                 machine.kill()
         record = Record(url, caches=homes / "look")
-        # What is left to merge once nobody loads; the lease of the killed merger runs out first.
-        list(keep_up(record, 1, max_small_files=1))
         return {"kills": killed, **counts(record)}
 
 
@@ -158,7 +160,8 @@ def expected(documents: int) -> dict[str, int]:
 def _machine(home: str, url: str, work: str, seed: str = "0") -> None:
     record = Record(url, caches=Path(home))
     if work == "merge":
-        merge_for_ever(record)
+        merge_until_stopped(record, Path(home, "stop"))
+        return
     load_all(record, int(work), int(seed))
 
 
