@@ -40,8 +40,8 @@ def count(record: Record) -> int:
 
 
 def response(number: int) -> FetchedResponse:
-    url = f"https://example.org/{number}"
-    return FetchedResponse("ecb", url, b"x" * 100, "open", datetime(2026, 1, 1, tzinfo=UTC))
+    url = f"https://www.ecb.europa.eu/{number}"
+    return FetchedResponse("ecb", url, b"x" * 100, "cc-by", datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @pytest.mark.slow
