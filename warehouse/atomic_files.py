@@ -6,17 +6,17 @@ from pathlib import Path
 
 def move_into_place(partial: Path, target: Path) -> None:
     """Rename a finished file to its final name; it is on disk before it can be seen."""
-    _sync(partial)
+    sync(partial)
     partial.replace(target)
     # The rename itself is durable only once the folder is synced too.
-    _sync(target.parent)
+    sync(target.parent)
 
 
 def create_file(path: Path, body: bytes, partial: Path) -> bool:
     """Write a file unless there is one by that name; return whether it was written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial.write_bytes(body)
-    _sync(partial)
+    sync(partial)
     try:
         # A link is refused if the name is taken, and what it names is complete.
         os.link(partial, path)
@@ -24,11 +24,12 @@ def create_file(path: Path, body: bytes, partial: Path) -> bool:
         return False
     finally:
         partial.unlink(missing_ok=True)
-    _sync(path.parent)
+    sync(path.parent)
     return True
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Write a file or a folder to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

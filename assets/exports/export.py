@@ -36,8 +36,8 @@ from warehouse.exports.published import (
 )
 from warehouse.file_store import FileStore
 from warehouse.mart.snapshot import Snapshot
-from warehouse.steps.files import step_key
 from warehouse.record.store import register_store
+from warehouse.steps.files import step_key
 
 # Memory limit of DuckDB while files are written; larger sorts spill to disk.
 _MEMORY_LIMIT = "3GB"

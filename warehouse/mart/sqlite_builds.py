@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from warehouse.atomic_files import move_into_place as move_into_place
+from warehouse.atomic_files import sync
 from warehouse.data_version import DATA_VERSION, check_data_version, version_key
 from warehouse.errors import UnknownVersion
 from warehouse.locks import file_lock
@@ -73,9 +74,9 @@ class SqliteBuilds:
         known = self.files()
         for file in manifest.files:
             if file.kind == "mart" and file.key not in known:
-                _sync(self.path / file.path)
+                sync(self.path / file.path)
         if (self.path / FILES).is_dir():
-            _sync(self.path / FILES)
+            sync(self.path / FILES)
         target = manifest_file(self.path, manifest.data_version)
         partial = target.with_suffix(".partial")
         partial.write_bytes(msgspec.json.encode(manifest))
