@@ -1,18 +1,20 @@
 """The audit of a build before it is published: floors, suites and losses."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
 import pyarrow as pa
 
+from quality.catalogue import Catalogue
 from quality.floors import FLOORS, Floor, measure
 from quality.history import as_table, history
 from quality.left_out import Shares, add_left_out, find_excess, stored_by_source
 from quality.losses import find_losses, served_counts
 from quality.personal_data_audit import PERSONAL_DATA_RULES, find_personal_data
 from quality.report import FLOORS_CHECK, Counts, Failure, Report
+from quality.reuse import NO_FILES, AuditedFiles
 from quality.rules import Suite
 from quality.suites import SUITES
 from warehouse.mart.awards import add_tender_facts
@@ -20,14 +22,6 @@ from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.write import countries
 from warehouse.record.tables import arrow_schema
 from warehouse.tables import DERIVED, QualityMetric
-
-# Tables that the organisation check creates, for itself, the floors and the suites.
-_FAILING = tuple(rule.failing for rule in PERSONAL_DATA_RULES)
-AUDIT_TABLES = (
-    *("unestablished_parties", "unestablished_entities"),
-    *("unestablished_names", "names_without_party"),
-    *_FAILING,
-)
 
 
 def audit(
@@ -39,6 +33,7 @@ def audit(
     confirmed: str | None = None,
     floors: Sequence[Floor] = FLOORS,
     suites: Sequence[Suite] = SUITES,
+    files: AuditedFiles = NO_FILES,
 ) -> Report:
     """Audit a snapshot, and add the table ``quality``: the history with the new measurements.
 
@@ -46,26 +41,26 @@ def audit(
     were confirmed for it; ``confirmed`` is the reason a person gave for accepting losses now. The
     caller stores the measurements of the report when it publishes.
     """
-    # Great Expectations takes seconds to import, so only an audit pays for it. The warnings are
-    # about its own imports.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from quality.expectations import new_context, validate
-
+    plan = files.plan(suites)
+    again = [suite for suite in suites if not plan.is_reused(suite)]
     counts = served_counts(snapshot)
-    with _all_tables(snapshot):
-        left_out = add_left_out(snapshot)
-        # Usually the check has left out what it found: then its tables are there, and empty.
-        if not _existing(snapshot) >= set(_FAILING):
-            find_personal_data(snapshot)
-        measured = measure(snapshot, measured_at, floors)
+    _add_missing(snapshot)
+    add_tender_facts(snapshot)
+    left_out = add_left_out(snapshot)
+    failures: list[Failure] = []
+    results: dict[str, Any] = {}
+    with Catalogue(snapshot, files.changed(plan, suites)) as catalogue:
+        catalogue.create_missing("countries", countries)
+        _find_personal_data(catalogue)
+        measured = measure(catalogue, measured_at, floors)
         measurements = [row for _, row in measured]
         before = history(snapshot.record)
         snapshot.add({"quality": pa.concat_tables([before, as_table(measurements)])})
-        failures = list(_missed_floors(measured))
-        context, results = new_context(), {}
-        for suite in suites:
-            results[suite.name], failed = validate(context, snapshot, suite)
+        catalogue.show_all()
+        failures += _missed_floors(measured)
+        context = _new_context()
+        for suite, result, failed in _validate(context, catalogue, again):
+            results[suite.name] = result
             failures += failed
     return Report(
         data_version=snapshot.data_version,
@@ -78,7 +73,41 @@ def audit(
         context=context,
         left_out=left_out,
         excess=find_excess(left_out, accepted or {}, stored_by_source(snapshot, left_out)),
+        suites=suites,
+        plan=plan,
     )
+
+
+def _new_context() -> Any:
+    # Great Expectations takes seconds to import, so only an audit pays for it. The warnings are
+    # about its own imports.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from quality.expectations import new_context
+    return new_context()
+
+
+def _validate(context: Any, catalogue: Catalogue, suites: Sequence[Suite]) -> Iterator[Any]:
+    from quality.expectations import validate
+
+    return validate(context, catalogue, suites)
+
+
+def _add_missing(snapshot: Snapshot) -> None:
+    """Add the derived tables that nothing derived, without rows: rules name all of them."""
+    views = snapshot.sql.execute("SHOW TABLES").fetchall()
+    missing = DERIVED.keys() - {name for (name,) in views}
+    # The audit itself adds these two, from its own measurements and counts.
+    for name in missing - {"quality", "left_out"}:
+        snapshot.add({name: arrow_schema(DERIVED[name]).empty_table()})
+
+
+def _find_personal_data(catalogue: Catalogue) -> None:
+    """Create the tables of the organisation check, unless the check itself has just left them."""
+    # Usually it has left out what it found: then they are there, and empty.
+    if not catalogue.names() >= {rule.failing for rule in PERSONAL_DATA_RULES}:
+        with catalogue.only_changed():
+            find_personal_data(catalogue)
 
 
 def _missed_floors(measured: Sequence[tuple[Floor, QualityMetric]]) -> Iterator[Failure]:
@@ -93,38 +122,3 @@ def _missed_floors(measured: Sequence[tuple[Floor, QualityMetric]]) -> Iterator[
             f"{'at most' if floor.is_maximum else 'at least'} {row.floor:f}",
             (row.n_checked or 0) - (row.n_passed or 0) if has_counts else None,
         )
-
-
-@contextmanager
-def _all_tables(snapshot: Snapshot) -> Iterator[None]:
-    """Create the tables that the mart's statements need and the snapshot lacks; drop them later."""
-    existing = _existing(snapshot)
-    created: list[str] = []
-
-    def create_missing(name: str, rows: Callable[[], pa.Table]) -> None:
-        if name not in existing:
-            _create(snapshot, name, rows())
-            created.append(name)
-
-    try:
-        for name, row in DERIVED.items():
-            # The audit itself creates these two, from its own measurements and counts.
-            if name not in ("quality", "left_out"):
-                create_missing(name, arrow_schema(row).empty_table)
-        create_missing("countries", countries)
-        add_tender_facts(snapshot)
-        yield
-    finally:
-        # They list names that must not be served: none of them may outlast the audit.
-        for name in (*created, *AUDIT_TABLES):
-            snapshot.sql.execute(f"DROP TABLE IF EXISTS {name}")
-
-
-def _existing(snapshot: Snapshot) -> set[str]:
-    return {name for (name,) in snapshot.sql.execute("SHOW TABLES").fetchall()}
-
-
-def _create(snapshot: Snapshot, name: str, rows: pa.Table) -> None:
-    snapshot.sql.register("new_rows", rows)
-    snapshot.sql.execute(f"CREATE OR REPLACE TABLE {name} AS FROM new_rows")
-    snapshot.sql.unregister("new_rows")

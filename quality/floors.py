@@ -13,12 +13,22 @@ from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context, Decimal
 from typing import Any
 
-from warehouse.mart.snapshot import Snapshot
-from warehouse.record.rules import SERVED_LICENCES
-from warehouse.record.tables import RECORD_TABLES
+from quality.catalogue import Tables
+from quality.personal_data_audit import PERSONAL_DATA_RULES
+from quality.suites import SNAPSHOT_RULES, key_of
+from warehouse.record.rules import LICENSED, rules_of
+from warehouse.record.tables import (
+    FUNDAMENTALS,
+    MACRO_ANNUAL,
+    MACRO_SERIES,
+    TENDER_PARTIES,
+    TENDER_RELEASES,
+    RecordTable,
+)
+from warehouse.sql_files import sql_file
 from warehouse.tables.operations import QualityMetric, QualityStatus
 
-# Placeholder in a statement for the time of the measurement.
+# The parameter of a statement for the time of the measurement.
 MEASURED_AT = "$measured_at"
 
 ALL, NEARLY_ALL, HALF = Decimal(1), Decimal("0.95"), Decimal("0.5")
@@ -75,136 +85,86 @@ MEANINGS = {
 }
 
 _TABLES = {
-    "AF-FUND": ("fundamentals",),
-    "AF-TENDER": ("tender_releases", "tender_parties"),
-    "AF-MACRO": ("macro_annual", "macro_series"),
+    "AF-FUND": (FUNDAMENTALS,),
+    "AF-TENDER": (TENDER_RELEASES, TENDER_PARTIES),
+    "AF-MACRO": (MACRO_ANNUAL, MACRO_SERIES),
 }
-_IDENTITIES = {table.name: table.identity for table in RECORD_TABLES}
-_KEYS = {name: ", ".join((*identity, "vintage")) for name, identity in _IDENTITIES.items()}
-_SERVED = ", ".join(f"'{name}'" for name in SERVED_LICENCES)
-_COMPLETENESS = {
-    "provenance_complete": (
-        "source_ref <> '' AND document <> '' AND observed_at IS NOT NULL "
-        "AND method IS NOT NULL AND provenance_id <> ''"
-    ),
-    "licence_complete": f"license_class IN ({_SERVED})",
-}
+_SQL = sql_file(__name__, "floors")
+_PROVENANCE = ("source_ref", "document", "observed_at", "method", "provenance_id")
 
 
-def _share(table: str, condition: str, where: str = "TRUE", scope: str | None = None) -> str:
-    """Return SQL that counts the rows of a table that meet a condition, per ``scope``."""
-    return f"""
-SELECT {scope or f"'{table}'"} AS scope, count(*) AS n_checked,
-    count(*) FILTER (WHERE {condition}) AS n_passed
-FROM {table} WHERE {where} GROUP BY scope"""
+def _completeness(table: RecordTable) -> Mapping[str, Iterable[str]]:
+    """Return the conditions of the rule book that the completeness of a table measures."""
+    presence = [
+        rule for rule in (*rules_of(table), *SNAPSHOT_RULES) if rule.words in PRESENCE_RULES
+    ]
+    return {
+        "provenance_complete": [rule.condition for rule in presence],
+        "licence_complete": [LICENSED.condition],
+    }
 
 
-def _unique(table: str) -> str:
-    return f"""
-SELECT '{table}' AS scope, sum(occurrences) AS n_checked, count(*) AS n_passed
--- as many keys as rows if no key occurs twice
-FROM (SELECT count(*) AS occurrences FROM {table} GROUP BY {_KEYS[table]})"""
+# The rules of the book that say that a row has its provenance.
+PRESENCE_RULES = frozenset(
+    words
+    for name in _PROVENANCE
+    for words in (f"every row has a {name}", f"every row has an {name}", f"{name} is not null")
+)
 
 
-def _one_value(table: str) -> str:
-    """Return SQL that counts the periods of each series that have one value."""
-    series = [name for name in _IDENTITIES[table] if name not in ("unit", "base_period")]
-    return f"""
-SELECT '{table}' AS scope, count(*) AS n_checked, count(*) FILTER (WHERE figures = 1) AS n_passed
-FROM (SELECT count(*) AS figures FROM {table} WHERE latest GROUP BY {", ".join(series)})"""
+def _share(
+    table: str, conditions: Iterable[str], among: str = "TRUE", scope: str | None = None
+) -> str:
+    """Return SQL that counts the rows of a table that meet all conditions, per ``scope``."""
+    condition = " AND ".join(f"({each})" for each in conditions)
+    return _SQL.statement(
+        "share", table=table, condition=condition, among=among, scope=scope or f"'{table}'"
+    )
 
 
-def _days_since_new(*tables: str) -> str:
-    """Return SQL that measures the age of the newest publication of each source.
+def _one_value(table: RecordTable) -> str:
+    series = [name for name in table.identity if name not in ("unit", "base_period")]
+    return _SQL.statement("one_value_per_period", table=table.name, series=", ".join(series))
 
-    A publication is as old as its own date: the day from which the public could read it, else the
-    day by which the publisher names it. If it has neither, the day on which we first saw it
-    counts. So reading the same again makes nothing newer, and a silent edit of an old publication
-    does not either.
-    """
+
+def _days_since_new(*tables: RecordTable) -> str:
     rows = " UNION ALL ".join(
-        f"SELECT source, available_at, publication, observed_at FROM {table} WHERE NOT withdrawn"
+        f"SELECT source, available_at, publication, observed_at FROM {table.name} "
+        "WHERE NOT withdrawn"
         for table in tables
     )
-    return f"""
-SELECT source AS scope, sum(row_count) AS n_checked, NULL AS n_passed,
-    greatest(0, date_diff('day', max(published_on), CAST({MEASURED_AT} AS DATE))) AS value
-FROM (
-    SELECT source, publication, count(*) AS row_count, min(coalesce(
-        available_at, try_cast(left(publication, 10) AS DATE), CAST(observed_at AS DATE)
-    )) AS published_on
-    FROM ({rows}) GROUP BY ALL
-) GROUP BY source"""
+    return _SQL.statement("days_since_new", rows=rows)
 
 
-# Assets must equal liabilities plus equity, with what stands between the two in US statements, in
-# the newest publication that states all of them: a later one may restate a single side. What
-# stands between may also be a part of liabilities or equity already. A difference of up to a
-# thousandth is due to rounding, for example of amounts in millions. A side that contradicts its own
-# filing fails, whatever the sum.
-_BALANCED = """
-WITH figures AS (
-    SELECT DISTINCT figure, figure_check, unit, basis, period_end, line_item FROM fundamentals
-    WHERE period_type = 'INSTANT' AND line_item IN
-        ('total_assets', 'total_liabilities', 'total_equity', 'temporary_equity')
-),
-balance AS (
-    SELECT service_id, unit, basis, period_end, publication, available_at,
-        bool_or(conflicts_with IS NOT NULL) AS conflicts,
-        max(value_reported) FILTER (WHERE line_item = 'total_assets') AS assets,
-        max(value_reported) FILTER (WHERE line_item = 'total_liabilities') AS liabilities,
-        max(value_reported) FILTER (WHERE line_item = 'total_equity') AS equity,
-        coalesce(max(value_reported) FILTER (WHERE line_item = 'temporary_equity'), 0) AS temporary
-    FROM statements JOIN figures USING (figure, figure_check) WHERE NOT withdrawn GROUP BY ALL
-    HAVING assets IS NOT NULL AND liabilities IS NOT NULL AND equity IS NOT NULL
-),
-newest AS (
-    FROM balance QUALIFY row_number() OVER (PARTITION BY service_id, unit, basis, period_end
-        ORDER BY available_at DESC NULLS LAST, publication DESC) = 1
-)
-SELECT 'fundamentals' AS scope, count(*) AS n_checked, count(*) FILTER (
-    WHERE NOT conflicts
-        AND least(abs(CAST(assets - liabilities - equity AS DOUBLE)),
-            abs(CAST(assets - liabilities - equity - temporary AS DOUBLE))) <= abs(assets) / 1000
-) AS n_passed
-FROM newest"""
+def _not_found(words: str) -> str:
+    """Return the condition of the rows that meet a rule of the organisation check."""
+    (rule,) = (rule for rule in PERSONAL_DATA_RULES if rule.words == words)
+    return f"row_id NOT IN (SELECT row_id FROM {rule.failing})"
 
-# Issuers whose newest full year has revenue, profit and total assets. Banks and insurers, which
-# report no revenue, are known by lines that only they have.
-_CORE_ITEMS = """
-WITH lines AS (
-    SELECT service_id, bool_or(line_item IN ('deposits', 'premiums', 'claims'))
-        OR (bool_or(line_item = 'net_interest_income') AND bool_or(line_item = 'loans'))
-        AS is_financial,
-        max(period_end) FILTER (WHERE period_type = 'FY') AS year_end
-    FROM fundamentals WHERE latest GROUP BY ALL
-),
-newest AS (
-    SELECT service_id,
-        bool_or(line_item = 'revenue' AND period_type = 'FY') AS revenue,
-        bool_or(line_item IN ('profit', 'profit_attributable') AND period_type = 'FY') AS profit,
-        bool_or(line_item = 'total_assets') AS assets
-    FROM fundamentals JOIN lines USING (service_id)
-    WHERE latest AND NOT is_financial AND period_end = year_end GROUP BY ALL
-)
-SELECT 'non-financial issuers' AS scope, count(*) AS n_checked,
-    count(*) FILTER (WHERE revenue AND profit AND assets) AS n_passed
-FROM newest"""
+
+def _of_record(table: RecordTable, words: str) -> str:
+    (rule,) = (rule for rule in rules_of(table) if rule.words == words)
+    return rule.condition
+
 
 FLOORS: tuple[Floor, ...] = (
     *(
-        Floor(sku, "completeness", metric, table, _share(table, condition), ALL)
+        Floor(sku, "completeness", metric, table.name, _share(table.name, conditions), ALL)
         for sku, tables in _TABLES.items()
         for table in tables
-        for metric, condition in _COMPLETENESS.items()
+        for metric, conditions in _completeness(table).items()
     ),
     *(
-        Floor(sku, "uniqueness", "key_unique", table, _unique(table), ALL)
+        Floor(
+            *(sku, "uniqueness", "key_unique", table.name),
+            _SQL.statement("unique_keys", table=table.name, key=", ".join(key_of(table))),
+            ALL,
+        )
         for sku, tables in _TABLES.items()
         for table in tables
     ),
     *(
-        Floor("AF-MACRO", "uniqueness", "one_value_per_period", table, _one_value(table), ALL)
+        Floor("AF-MACRO", "uniqueness", "one_value_per_period", table.name, _one_value(table), ALL)
         for table in _TABLES["AF-MACRO"]
     ),
     *(
@@ -214,21 +174,24 @@ FLOORS: tuple[Floor, ...] = (
             is_maximum=True,
             blocks=False,
         )
-        for sku, tables in (_TABLES | {"AF-TENDER": ("tender_releases",)}).items()
+        for sku, tables in (_TABLES | {"AF-TENDER": (TENDER_RELEASES,)}).items()
     ),
     Floor(
-        *("AF-FUND", "consistency", "accounting_identity", "fundamentals", _BALANCED, NEARLY_ALL),
+        *("AF-FUND", "consistency", "accounting_identity", "fundamentals"),
+        _SQL["accounting_identity"],
+        NEARLY_ALL,
         blocks=False,
     ),
     Floor(
-        *("AF-FUND", "coverage", "core_items_reported", "non-financial issuers", _CORE_ITEMS),
+        *("AF-FUND", "coverage", "core_items_reported", "non-financial issuers"),
+        _SQL["core_items_reported"],
         Decimal("0.9"),
         blocks=False,
     ),
     *(
         Floor(
             *("AF-TENDER", "coverage", metric, "tender_releases"),
-            _share("tender_releases", f"{column} IS NOT NULL", "latest", "source"),
+            _share("tender_releases", [f"{column} IS NOT NULL"], "latest", "source"),
             least,
             blocks=False,
         )
@@ -241,7 +204,7 @@ FLOORS: tuple[Floor, ...] = (
     Floor(
         *("AF-TENDER", "resolution", "parties_resolved", "party_matches"),
         # Parties are resolved by number or exact name only, so that many real matches are missed.
-        _share("party_matches", "service_id IS NOT NULL", scope="country"),
+        _share("party_matches", ["service_id IS NOT NULL"], scope="country"),
         Decimal("0.1"),
         blocks=False,
     ),
@@ -249,7 +212,7 @@ FLOORS: tuple[Floor, ...] = (
         *("AF-TENDER", "privacy", "no_contact_in_text", "tender_releases"),
         _share(
             "tender_releases",
-            "row_id NOT IN (SELECT row_id FROM releases_with_contact)",
+            [_not_found("no served release contains a contact")],
             "release IS NOT NULL",
         ),
         ALL,
@@ -258,14 +221,17 @@ FLOORS: tuple[Floor, ...] = (
         *("AF-TENDER", "privacy", "parties_established", "tender_parties"),
         _share(
             "tender_parties",
-            "org_evidence IS NOT NULL AND row_id NOT IN (SELECT row_id FROM failing_parties)",
+            [
+                _of_record(TENDER_PARTIES, "a named party has evidence that it is an organisation"),
+                _not_found("a named party is established as an organisation, not a person"),
+            ],
             "name IS NOT NULL",
         ),
         ALL,
     ),
     Floor(
         *("AF-MACRO", "coverage", "values_known", "macro_series"),
-        _share("macro_series", "value IS NOT NULL", "latest", "source"),
+        _share("macro_series", ["value IS NOT NULL"], "latest", "source"),
         NEARLY_ALL,
         blocks=False,
     ),
@@ -286,21 +252,17 @@ _TEN_DIGITS = Context(prec=10, rounding=ROUND_DOWN)
 
 
 def measure(
-    snapshot: Snapshot, measured_at: datetime, floors: Iterable[Floor] = FLOORS
+    tables: Tables, measured_at: datetime, floors: Iterable[Floor] = FLOORS
 ) -> list[tuple[Floor, QualityMetric]]:
     """Measure every floor; one with nothing to check is UNMEASURED, which is never a pass."""
-    return [
-        (floor, row) for floor in floors for row in _measure_floor(snapshot, floor, measured_at)
-    ]
+    return [(floor, row) for floor in floors for row in _measure_floor(tables, floor, measured_at)]
 
 
-def _measure_floor(
-    snapshot: Snapshot, floor: Floor, measured_at: datetime
-) -> Iterator[QualityMetric]:
+def _measure_floor(tables: Tables, floor: Floor, measured_at: datetime) -> Iterator[QualityMetric]:
     timestamp = f"TIMESTAMPTZ '{measured_at.astimezone(UTC).isoformat()}'"
     scopes = [
         row
-        for row in snapshot.read(floor.statement.replace(MEASURED_AT, timestamp)).to_pylist()
+        for row in tables.read(floor.statement.replace(MEASURED_AT, timestamp)).to_pylist()
         # A row that counted nothing is as good as none: UNMEASURED, and not 0 of 0.
         if row["n_checked"]
     ]
@@ -319,7 +281,7 @@ def _measure_floor(
             n_checked=_count(row, "n_checked"),
             n_passed=_count(row, "n_passed"),
             measured_at=measured_at,
-            data_version=snapshot.data_version,
+            data_version=tables.data_version,
         )
 
 

@@ -8,87 +8,75 @@ from collections.abc import Iterable
 from typing import get_args
 
 from quality.rules import (
-    LICENSED,
     Rule,
     Suite,
     matches,
+    not_negative,
+    not_null,
+    of_record,
     one_of,
     present,
     satisfies,
     unique,
-    within,
 )
+from quality.table_rules import one_answer_per_day, vintages_without_gaps
+from warehouse.mart.award_facts import VINTAGES
 from warehouse.mart.tables import MART_TABLES
+from warehouse.mart.tender_facts import TENDER_VINTAGES_TABLE
 from warehouse.methodology.metrics import AbsentReason
-from warehouse.record.rules import COUNTRY, CURRENCY, ISO3, SERVICE_ID
+from warehouse.record.rules import COUNTRY, CURRENCY, ISO3, LICENSED, SERVICE_ID
 from warehouse.tables import LeftOut, Metric, MetricAbsent, PartyMatch, QualityMetric, Signal
 from warehouse.tables.column import identity_of
 from warehouse.tables.derived import JoinMethod
 
 _MART_ROWS = {table.name: table.rows for table in MART_TABLES}
 _ABSENT_REASONS = get_args(AbsentReason)
-_SOURCE_RULES = (present("every row has a source_ref", "source_ref"), LICENSED)
+# What holds for every derived row that is served under the licence of its source.
+_SOURCE_RULES = (present("every row has a source_ref", "source_ref"), of_record(LICENSED))
 _SERVICE_ID_RULE = matches("organisation ids start with DC", "service_id", SERVICE_ID)
 _COUNTRY_RULE = matches("countries are two-letter codes", "country", COUNTRY)
-
-# For an issuer and a metric, each as_of day has one answer: a value, or why there is none. Their
-# intervals must therefore not overlap.
-_ANSWERS = """
-SELECT answers_until <= lead(answers_from) OVER (
-    PARTITION BY service_id, metric ORDER BY answers_from, answers_until
-) AS is_disjoint, concat(service_id, ' ', metric, ' ', period_end) AS row_reference
-FROM (
-    SELECT service_id, metric, period_end, answers_from,
-        coalesce(answers_until, DATE '9999-12-31') AS answers_until FROM metrics
-    UNION ALL
-    SELECT service_id, metric, period_end, holds_from,
-        coalesce(holds_until, DATE '9999-12-31') FROM metrics_absent
--- empty intervals answer for no day, so they overlap with nothing
-) WHERE answers_from < answers_until
-"""
 _SIGNAL_KEY = identity_of(Signal)
-_SIGNAL_VINTAGES = (
-    "SELECT min(vintage) AS first, max(vintage) AS last, count(*) AS vintages, "
-    f"min({{row_reference}}) AS row_reference FROM signals GROUP BY {', '.join(_SIGNAL_KEY)}"
-)
 
 
-def _unique_key(name: str, key: Iterable[str], row_reference: str) -> Rule:
+def _suite(
+    name: str,
+    key: Iterable[str],
+    row_reference: str,
+    *rules: Rule,
+    relation: str | None = None,
+    columns: tuple[str, ...] = (),
+    made_from: str = "",
+) -> Suite:
+    """Return the suite of a table: of its served rows, or of ``relation``."""
     key = tuple(key)
-    description = f"no two rows have the same {', '.join(key)}"
-    return unique(description, f"({_MART_ROWS.get(name, name)})", key, row_reference)
-
-
-def _suite(name: str, key: Iterable[str], row_reference: str, *rules: Rule) -> Suite:
-    relation = f"({_MART_ROWS[name]})" if name in _MART_ROWS else name
-    all_rules = (_unique_key(name, key, row_reference), *rules)
-    return Suite(f"served.{name}", name, relation, row_reference, all_rules)
+    rules = (unique(f"no two rows have the same {', '.join(key)}", key), *rules)
+    served = _MART_ROWS.get(name, "") if relation is None else relation
+    return Suite(f"served.{name}", name, row_reference, rules, served, columns, made_from)
 
 
 _SIGNAL_REFERENCE = (
     "concat_ws(' ', signal_key, country, month, dimension, dimension_value, measure, currency, "
     "'vintage', vintage)"
 )
+# The rows are those of the table itself: what its served rows have besides is not audited here.
+_AS_IT_IS = ""
 
 MART_SUITES = (
     _suite(
         "fundamentals",
-        ("fact_id",),
-        "concat(source_ref, ' (fact ', fact_id, ')')",
-        present("every fact has a fact_id", "fact_id"),
+        ("row_id",),
+        "concat(source_ref, ' (fact ', row_id, ')')",
+        relation=_AS_IT_IS,
     ),
-    _suite("macro_annual", ("row_id",), "source_ref"),
-    _suite("macro_series", ("row_id",), "source_ref"),
-    _suite("tender_releases", ("row_id",), "source_ref"),
+    _suite("macro_annual", ("row_id",), "source_ref", relation=_AS_IT_IS),
+    _suite("macro_series", ("row_id",), "source_ref", relation=_AS_IT_IS),
+    _suite("tender_releases", ("row_id",), "source_ref", columns=("row_id", "source_ref")),
     _suite(
         "tender_parties",
         ("party_id",),
         "concat(source_ref, ' (party ', party_key, ')')",
-        *_SOURCE_RULES,
-        _COUNTRY_RULE,
         present("every served party has a name", "name"),
-        present("every served party has evidence", "org_evidence"),
-        matches("organisation ids start with DC", "service_id", SERVICE_ID),
+        columns=("party_id", "party_key", "name", "source_ref"),
     ),
     _suite(
         "award_facts",
@@ -97,6 +85,8 @@ MART_SUITES = (
         *_SOURCE_RULES,
         _SERVICE_ID_RULE,
         matches("currencies are three-letter codes", "unit", CURRENCY),
+        columns=("fact_id", "vintage", "service_id", "unit", "source_ref", "license_class"),
+        made_from=VINTAGES,
     ),
     _suite(
         "tender_facts",
@@ -105,14 +95,18 @@ MART_SUITES = (
         *_SOURCE_RULES,
         _COUNTRY_RULE,
         present("every tender fact names its process", "ocid"),
+        columns=(
+            *("source", "ocid", "vintage", "fact_id", "country", "source_ref"),
+            "license_class",
+        ),
+        made_from=TENDER_VINTAGES_TABLE,
     ),
     _suite(
         "entities",
         ("service_id",),
         "concat(source_ref, ' (', service_id, ')')",
-        *_SOURCE_RULES,
-        _SERVICE_ID_RULE,
         present("every served organisation has a name", "legal_name"),
+        columns=("service_id", "legal_name", "source_ref"),
     ),
     _suite(
         "identifiers",
@@ -120,8 +114,7 @@ MART_SUITES = (
         # issuer.
         ("organisation", "id_type", "id_match", "CASE WHEN id_type <> 'lei' THEN issuer END"),
         "concat(source_ref, ' (', organisation, ' ', id_type, ')')",
-        *_SOURCE_RULES,
-        matches("organisation ids start with DC", "organisation", SERVICE_ID),
+        columns=("organisation", "id_type", "id_match", "issuer", "source_ref"),
     ),
     _suite(
         "same_as",
@@ -171,7 +164,7 @@ MART_SUITES = (
         *_SOURCE_RULES,
         _SERVICE_ID_RULE,
         matches("currencies are three-letter codes", "currency", CURRENCY),
-        satisfies("every row has a value", "value", "value IS NOT NULL"),
+        not_null("every row has a value", "value"),
         satisfies(
             "every value names its formula",
             "methodology_ref",
@@ -186,9 +179,8 @@ MART_SUITES = (
         satisfies(
             "no interval ends before it starts", "answers_until", "answers_until >= answers_from"
         ),
-        satisfies(
-            "an issuer has one answer per metric and day", "answers", "is_disjoint", _ANSWERS
-        ),
+        one_answer_per_day("an issuer has one answer per metric and day"),
+        relation=_AS_IT_IS,
     ),
     _suite(
         "metrics_absent",
@@ -196,6 +188,7 @@ MART_SUITES = (
         "concat(service_id, ' ', metric, ' ', period_end)",
         one_of("reason is one of its allowed values", "reason", _ABSENT_REASONS),
         satisfies("no interval ends before it starts", "holds_until", "holds_until >= holds_from"),
+        relation=_AS_IT_IS,
     ),
     _suite(
         "signals",
@@ -203,8 +196,8 @@ MART_SUITES = (
         _SIGNAL_REFERENCE,
         *_SOURCE_RULES,
         _COUNTRY_RULE,
-        within("n_eligible is not negative", "n_eligible", "n_eligible", 0, None),
-        within("n_withheld is not negative", "n_withheld", "n_withheld", 0, None),
+        not_negative("n_eligible is not negative", "n_eligible"),
+        not_negative("n_withheld is not negative", "n_withheld"),
         satisfies(
             "n_observed is not greater than n_eligible",
             "n_observed",
@@ -233,17 +226,15 @@ MART_SUITES = (
             "superseded_at",
             "superseded_at >= available_at",
         ),
-        satisfies(
-            "the vintages of a measure are numbered from 1 without gaps",
-            "vintages",
-            "first = 1 AND last = vintages",
-            _SIGNAL_VINTAGES.format(row_reference=_SIGNAL_REFERENCE),
+        vintages_without_gaps(
+            "the vintages of a measure are numbered from 1 without gaps", _SIGNAL_KEY
         ),
         satisfies(
             "every row names its methodology",
             "methodology_ref",
             "methodology_ref = 'signals-v1/' || signal_key",
         ),
+        relation=_AS_IT_IS,
     ),
     _suite(
         "quality",

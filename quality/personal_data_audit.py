@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pycountry
 
+from quality.catalogue import Tables
 from quality.contact_in_name import has_contact
 from quality.free_text import remove_contacts
 from quality.persons import Evidence, Verdict, Withheld, judge_name, personal_name_rule
@@ -34,42 +35,56 @@ from warehouse.tables.column import columns_of
 
 @dataclass(frozen=True)
 class PersonalDataRule:
-    """A rule that no SQL condition can state: the rows that fail it are in a table, ``failing``."""
+    """A rule that no SQL condition can state: the rows that fail it are in a table, ``failing``.
+
+    ``reads`` are the tables that decide which those are.
+    """
 
     table: RecordTable
     column: str
     words: str
     failing: str
+    reads: tuple[str, ...]
     blocks_above: Decimal = BLOCKS_ABOVE
 
 
+_TENDERS = (TENDER_RELEASES.name, TENDER_PARTIES.name)
+_REGISTERS = (ENTITIES.name, "identifiers")
 PERSONAL_DATA_RULES = (
     PersonalDataRule(
         TENDER_PARTIES,
         "name",
         "a named party is established as an organisation, not a person",
         "failing_parties",
+        _TENDERS,
     ),
     PersonalDataRule(
         TENDER_RELEASES,
         "release",
         "every name in a release is established as an organisation's",
         "failing_releases",
+        _TENDERS,
     ),
     PersonalDataRule(
         TENDER_RELEASES,
         "release",
         "no served release contains a contact",
         "releases_with_contact",
+        _TENDERS,
     ),
     PersonalDataRule(
-        ENTITIES, "legal_name", "no organisation has a person's name", "failing_entities"
+        ENTITIES,
+        "legal_name",
+        "no organisation has a person's name",
+        "failing_entities",
+        _REGISTERS,
     ),
     PersonalDataRule(
         ENTITIES,
         "other_names",
         "no other name of an organisation is a person's",
         "failing_other_names",
+        _REGISTERS,
     ),
 )
 
@@ -168,46 +183,46 @@ def _leave_out_failing(snapshot: Snapshot) -> int:
     return left_out
 
 
-def find_personal_data(snapshot: Snapshot) -> None:
+def find_personal_data(tables: Tables) -> None:
     """Create the table of each rule: the rows that must not be served."""
-    find_persons(snapshot)
-    find_contacts(snapshot)
+    find_persons(tables)
+    find_contacts(tables)
 
 
-def find_persons(snapshot: Snapshot) -> None:
+def find_persons(tables: Tables) -> None:
     """Create the tables of rows with names of people.
 
     These are ``failing_parties``, ``failing_entities`` and ``failing_other_names`` of
     organisations, and ``failing_releases``.
     """
-    _stage_unestablished(snapshot, "unestablished_parties", _PARTIES)
-    snapshot.sql.execute(f"""
+    _stage_unestablished(tables, "unestablished_parties", _PARTIES)
+    tables.sql.execute(f"""
 CREATE OR REPLACE TABLE failing_parties AS
 SELECT row_id, {_ROW} FROM tender_parties AS party JOIN unestablished_parties AS failing
   -- IS NOT DISTINCT FROM: a party without a country or a number must join as well.
   ON failing.name = party.name AND failing.country IS NOT DISTINCT FROM party.country
  AND failing.scheme IS NOT DISTINCT FROM party.identifier_scheme
  AND failing.identifier IS NOT DISTINCT FROM party.identifier_id""")
-    _stage_unestablished(snapshot, "unestablished_entities", _UNVOUCHED_ENTITIES)
-    snapshot.sql.execute(f"""
+    _stage_unestablished(tables, "unestablished_entities", _UNVOUCHED_ENTITIES)
+    tables.sql.execute(f"""
 CREATE OR REPLACE TABLE failing_entities AS
 SELECT row_id, {_ROW} FROM entities JOIN unestablished_entities AS failing
   ON failing.name = entities.legal_name
  AND failing.country IS NOT DISTINCT FROM coalesce(entities.country, left(jurisdiction, 2))
 WHERE {_UNVOUCHED}""")
-    snapshot.sql.execute(_NAMES_WITHOUT_PARTY)
-    _stage_unestablished(snapshot, "unestablished_names", _DISTINCT_NAMES_WITHOUT_PARTY)
-    snapshot.sql.execute(f"""
+    tables.sql.execute(_NAMES_WITHOUT_PARTY)
+    _stage_unestablished(tables, "unestablished_names", _DISTINCT_NAMES_WITHOUT_PARTY)
+    tables.sql.execute(f"""
 CREATE OR REPLACE TABLE failing_releases AS
 SELECT row_id, {_ROW} FROM tender_releases SEMI JOIN (
     SELECT row_id FROM names_without_party AS named JOIN unestablished_names AS failing
       ON failing.name = named.name AND failing.country IS NOT DISTINCT FROM named.country
 ) USING (row_id)""")
-    _stage_failing_other_names(snapshot)
+    _stage_failing_other_names(tables)
 
 
-def _stage_failing_other_names(snapshot: Snapshot) -> None:
-    names = snapshot.read(f"SELECT DISTINCT name, country FROM ({_OTHER_NAMES})")
+def _stage_failing_other_names(tables: Tables) -> None:
+    names = tables.read(f"SELECT DISTINCT name, country FROM ({_OTHER_NAMES})")
     personal = [
         row
         for batch in names.to_batches()
@@ -215,19 +230,19 @@ def _stage_failing_other_names(snapshot: Snapshot) -> None:
         if row["name"] is not None and personal_name_rule(row["name"], row["country"])
     ]
     schema = pa.schema([("name", pa.string()), ("country", pa.string())])
-    snapshot.sql.register("personal_names", pa.Table.from_pylist(personal, schema))
-    snapshot.sql.execute(f"""
+    tables.sql.register("personal_names", pa.Table.from_pylist(personal, schema))
+    tables.sql.execute(f"""
 CREATE OR REPLACE TABLE failing_other_names AS
 SELECT row_id, {_ROW} FROM entities SEMI JOIN (
     SELECT row_id FROM ({_OTHER_NAMES}) AS other JOIN personal_names AS personal
       ON personal.name = other.name AND personal.country IS NOT DISTINCT FROM other.country
 ) USING (row_id)""")
-    snapshot.sql.unregister("personal_names")
+    tables.sql.unregister("personal_names")
 
 
-def _stage_unestablished(snapshot: Snapshot, table: str, statement: str) -> None:
+def _stage_unestablished(tables: Tables, table: str, statement: str) -> None:
     """Create a table of the parties selected by a statement that are not established."""
-    failing = [party for party, _ in not_established(_parties(snapshot.read(statement)))]
+    failing = [party for party, _ in not_established(_parties(tables.read(statement)))]
     columns = zip(*failing, strict=True) if failing else [[]] * len(ServedParty._fields)
     rows = pa.table(
         {
@@ -235,9 +250,9 @@ def _stage_unestablished(snapshot: Snapshot, table: str, statement: str) -> None
             for field, values in zip(ServedParty._fields, columns, strict=True)
         }
     )
-    snapshot.sql.register("unestablished", rows)
-    snapshot.sql.execute(f"CREATE OR REPLACE TABLE {table} AS FROM unestablished")
-    snapshot.sql.unregister("unestablished")
+    tables.sql.register("unestablished", rows)
+    tables.sql.execute(f"CREATE OR REPLACE TABLE {table} AS FROM unestablished")
+    tables.sql.unregister("unestablished")
 
 
 def _parties(rows: pa.Table) -> Iterator[ServedParty]:
@@ -262,13 +277,13 @@ _BATCH_ROWS = 10_000
 _FREE_TEXTS = tuple(name for name, column in columns_of(TenderRelease).items() if column.free_text)
 
 
-def find_contacts(snapshot: Snapshot) -> None:
+def find_contacts(tables: Tables) -> None:
     """Create ``releases_with_contact``: the row ids of releases in which a contact is left."""
     pattern = _CANDIDATES.replace("'", "''")
     # DuckDB looks for rough marks over all releases; only what it finds is parsed in Python.
     searched = ("release", *_FREE_TEXTS)
     matches = " OR ".join(f"regexp_matches({name}, '{pattern}')" for name in searched)
-    candidates = snapshot.read(
+    candidates = tables.read(
         f"SELECT row_id, {', '.join(searched)} FROM tender_releases WHERE {matches}"
     )
     row_ids = [
@@ -279,11 +294,11 @@ def find_contacts(snapshot: Snapshot) -> None:
             [json.loads(row["release"] or "null"), {name: row[name] for name in _FREE_TEXTS}]
         )
     ]
-    snapshot.sql.register("contact_rows", pa.table({"row_id": pa.array(row_ids, pa.string())}))
-    snapshot.sql.execute(f"""
+    tables.sql.register("contact_rows", pa.table({"row_id": pa.array(row_ids, pa.string())}))
+    tables.sql.execute(f"""
 CREATE OR REPLACE TABLE releases_with_contact AS
 SELECT row_id, {_ROW} FROM tender_releases SEMI JOIN contact_rows USING (row_id)""")
-    snapshot.sql.unregister("contact_rows")
+    tables.sql.unregister("contact_rows")
 
 
 def release_has_contact(release: Any) -> bool:

@@ -1,102 +1,153 @@
-"""The rules of a table, as data: a description, a value in SQL, and an expectation about it.
+"""A rule of a table as the audit checks it: words, the failing rows in SQL, and an expectation.
 
-Importing rules is cheap: Great Expectations, which takes seconds to import, only runs them in
-``expectations``. A rule checks each distinct value once, so its cost depends on the number of
-distinct values and not on the number of rows.
+A rule is stated once, by one of the functions here or by a ``RowRule`` of the record; its
+expectation and the query of its failing rows both follow from that. Importing rules is cheap: Great
+Expectations, which takes seconds to import, only runs them in ``expectations``.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from warehouse.record.rules import SERVED_LICENCES
+from warehouse.record.rules import RowRule
 
-Arguments = Mapping[str, Any]
-
-_IS_TRUE: Arguments = {"value_set": [True]}
+# Placeholders of a query: the rows of the table, and the text that identifies one of them.
+ROWS, ROW_REFERENCE = "{{ rows }}", "{{ row_reference }}"
+_UNEXPECTED_ROWS = "UnexpectedRowsExpectation"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One expectation about ``value``, which is SQL over ``relation`` or the suite's relation.
+    """What must hold for the rows of a table.
 
-    ``expectation`` is the name of a Great Expectations class and ``arguments`` are its arguments.
-    A relation of its own has a column ``row_reference``.
+    ``words`` name it in reports, ``condition`` says it to readers of the rule book. ``query``
+    selects the ``row_reference`` of what fails. ``expectation`` is the class of Great Expectations
+    that checks it, with ``arguments``; without any, it is the query that must find nothing.
+    ``reads`` are tables that decide about it and that the query does not name.
     """
 
-    description: str
+    words: str
     column: str
-    value: str
-    expectation: str
-    arguments: Arguments
-    relation: str | None = None
+    condition: str
+    query: str
+    expectation: str = _UNEXPECTED_ROWS
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    reads: tuple[str, ...] = ()
+
+    @property
+    def is_query(self) -> bool:
+        """True if the query itself is the expectation."""
+        return self.expectation == _UNEXPECTED_ROWS
+
+    def failing(self, rows: str, row_reference: str) -> str:
+        """Return SQL of the references of what fails in a relation."""
+        return self.query.replace(ROWS, rows).replace(ROW_REFERENCE, row_reference)
 
 
 @dataclass(frozen=True)
 class Suite:
-    """The rules of one table; ``row_reference`` is SQL for the text that identifies a row."""
+    """The rules of one table: ``row_reference`` is SQL for the text that identifies a row.
+
+    The rows are those of ``table``, or of ``relation``, a SELECT over the tables of a snapshot. If
+    that is costly, its ``columns`` that the rules name are computed once. The result is kept with
+    the files of ``table``, or of ``made_from`` if the table has none of its own.
+    """
 
     name: str
     table: str
-    relation: str
     row_reference: str
     rules: tuple[Rule, ...]
+    relation: str = ""
+    columns: tuple[str, ...] = ()
+    made_from: str = ""
+
+    @property
+    def kept_with(self) -> str:
+        """The table with whose files the result is kept."""
+        return self.made_from or self.table
+
+    @property
+    def asset(self) -> str:
+        """The name of the table or view that has the rows."""
+        return self.name.replace(".", "_") if self.relation else self.table
 
 
-def present(description: str, column: str, value: str | None = None) -> Rule:
-    """Expect a value that is neither null nor empty."""
-    # Great Expectations ignores nulls, so presence is checked as a condition that is never null.
-    is_present = f"nullif({value or column}, '') IS NOT NULL"
-    return Rule(description, column, is_present, "ExpectColumnValuesToBeInSet", _IS_TRUE)
+def failing_where(condition: str) -> str:
+    """Return the query of the rows that meet a condition."""
+    return f"SELECT {ROW_REFERENCE} AS row_reference FROM {ROWS} WHERE {condition}"
 
 
-def satisfies(description: str, column: str, condition: str, relation: str | None = None) -> Rule:
+def satisfies(words: str, column: str, condition: str) -> Rule:
     """Expect a condition to be true, or null where it does not apply."""
-    return Rule(description, column, condition, "ExpectColumnValuesToBeInSet", _IS_TRUE, relation)
+    return Rule(words, column, condition, failing_where(f"({condition}) IS FALSE"))
 
 
-def one_of(description: str, column: str, values: Iterable[str]) -> Rule:
+def present(words: str, column: str) -> Rule:
+    """Expect a text that is neither null nor empty."""
+    return satisfies(words, column, f"coalesce({column}, '') <> ''")
+
+
+def not_null(words: str, column: str) -> Rule:
+    """Expect a value."""
+    condition = f"{column} IS NOT NULL"
+    return Rule(
+        words,
+        column,
+        condition,
+        failing_where(f"{column} IS NULL"),
+        "ExpectColumnValuesToNotBeNull",
+        {"column": column},
+    )
+
+
+def one_of(words: str, column: str, values: Iterable[str]) -> Rule:
     """Expect one of the values, or null if the column permits it."""
+    allowed = sorted(values)
+    listed = ", ".join(f"'{value}'" for value in allowed)
+    condition = f"{column} IN ({listed})"
     return Rule(
-        description, column, column, "ExpectColumnValuesToBeInSet", {"value_set": sorted(values)}
+        words,
+        column,
+        condition,
+        failing_where(f"({condition}) IS FALSE"),
+        "ExpectColumnValuesToBeInSet",
+        {"column": column, "value_set": allowed},
     )
 
 
-# A missing licence must fail, and nulls are not checked: it is read as a class of its own.
-LICENSED = Rule(
-    "every row has a licence that permits serving it",
-    "license_class",
-    "coalesce(license_class, 'none')",
-    "ExpectColumnValuesToBeInSet",
-    {"value_set": list(SERVED_LICENCES)},
-)
-
-
-def matches(description: str, column: str, pattern: str) -> Rule:
+def matches(words: str, column: str, pattern: str) -> Rule:
     """Expect text that matches a pattern, or null."""
-    return Rule(description, column, column, "ExpectColumnValuesToMatchRegex", {"regex": pattern})
+    # Great Expectations knows no regular expressions of DuckDB: the query says it.
+    return satisfies(words, column, f"regexp_matches({column}, '{pattern}')")
 
 
-def within(
-    description: str, column: str, value: str, minimum: int | None, maximum: int | None
-) -> Rule:
-    """Expect a number within bounds, or null."""
-    bounds = {"min_value": minimum, "max_value": maximum}
-    return Rule(description, column, value, "ExpectColumnValuesToBeBetween", bounds)
+def not_negative(words: str, column: str) -> Rule:
+    """Expect a number that is not negative, or null."""
+    return satisfies(words, column, f"{column} >= 0")
 
 
-def unique(description: str, table: str, key: Iterable[str], row_reference: str) -> Rule:
-    """Expect no key to occur twice."""
+def unique(words: str, key: Iterable[str]) -> Rule:
+    """Expect no key to occur twice; a null is a value like any other."""
+    # Great Expectations joins the keys that it counted, by which one with a null gets lost.
     columns = ", ".join(key)
-    occurrences = (
-        f"SELECT count(*) AS occurrences, min({row_reference}) AS row_reference "
-        f"FROM {table} GROUP BY {columns}"
-    )
     return Rule(
-        description,
+        words,
         "rows_per_key",
-        "occurrences",
-        "ExpectColumnValuesToBeBetween",
-        {"min_value": 1, "max_value": 1},
-        occurrences,
+        f"unique: {columns}",
+        f"SELECT min({ROW_REFERENCE}) AS row_reference FROM {ROWS} GROUP BY {columns} "
+        "HAVING count(*) > 1",
     )
+
+
+def finds_nothing(
+    words: str, column: str, condition: str, query: str, reads: tuple[str, ...] = ()
+) -> Rule:
+    """Expect a query to find no row; ``condition`` says in words what it looks for."""
+    return Rule(words, column, condition, query, reads=reads)
+
+
+def of_record(rule: RowRule) -> Rule:
+    """Return a rule of the record's rows for the audit."""
+    if rule.allowed:
+        return one_of(rule.words, rule.column, rule.allowed)
+    return satisfies(rule.words, rule.column, rule.condition)

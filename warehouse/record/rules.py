@@ -122,6 +122,13 @@ _ISO3_RULE = _matches(
     "countries are three-letter codes",
     "is not a country code (three capital letters, ISO 3166-1)",
 )
+_SERVED = ", ".join(f"'{name}'" for name in SERVED_LICENCES)
+LICENSED = RowRule(
+    "license_class",
+    f"coalesce(license_class, '') IN ({_SERVED})",
+    "every row has a licence that permits serving it",
+    "{!r} may not be served",
+)
 _PERIOD = RowRule(
     "period_end",
     "period_end >= period_start",
@@ -271,13 +278,7 @@ def _rules_of_columns(table: RecordTable) -> Iterator[RowRule]:
 
 
 def _rules_of_every_row(table: RecordTable) -> Iterator[RowRule]:
-    served = ", ".join(f"'{name}'" for name in SERVED_LICENCES)
-    yield RowRule(
-        "license_class",
-        f"coalesce(license_class, '') IN ({served})",
-        "every row has a licence that permits serving it",
-        "{!r} may not be served",
-    )
+    yield LICENSED
     # Nobody can have read a document before it was published.
     yield RowRule(
         "available_at",

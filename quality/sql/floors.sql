@@ -1,0 +1,145 @@
+-- What is measured of each dataset: a row for each scope, with how many were checked and passed, or
+-- with a value.
+--
+-- A measurement without rows, or of nothing, is UNMEASURED. Conditions of shares are those of the
+-- rule book.
+--
+-- Inputs: fundamentals, statements, tender_releases, tender_parties, macro_annual, macro_series,
+--   party_matches; releases_with_contact, failing_parties (tables of the organisation check)
+-- Outputs: scope, n_checked, n_passed, value (of ages only)
+
+-- name: share
+-- The rows of a table that meet a condition.
+SELECT
+    {{ scope }} AS scope,
+    count(*) AS n_checked,
+    count(*) FILTER (WHERE {{ condition }}) AS n_passed
+FROM {{ table }}
+WHERE {{ among }}
+GROUP BY scope;
+
+-- name: unique_keys
+-- As many keys as rows, if no key occurs twice.
+SELECT
+    '{{ table }}' AS scope,
+    sum(occurrences) AS n_checked,
+    count(*) AS n_passed
+FROM (SELECT count(*) AS occurrences FROM {{ table }} GROUP BY {{ key }});
+
+-- name: one_value_per_period
+-- The periods of each series that have one value.
+SELECT
+    '{{ table }}' AS scope,
+    count(*) AS n_checked,
+    count(*) FILTER (WHERE figures = 1) AS n_passed
+FROM (SELECT count(*) AS figures FROM {{ table }} WHERE latest GROUP BY {{ series }});
+
+-- name: days_since_new
+-- The age of the newest publication of each source. A publication is as old as its own date: the
+-- day from which the public could read it, else the day by which the publisher names it. If it has
+-- neither, the day on which we first saw it counts. So reading the same again makes nothing newer,
+-- and a silent edit of an old publication does not either.
+SELECT
+    source AS scope,
+    sum(row_count) AS n_checked,
+    NULL AS n_passed,
+    greatest(0, date_diff('day', max(published_on), CAST($measured_at AS DATE))) AS value
+FROM (
+    SELECT
+        source,
+        publication,
+        count(*) AS row_count,
+        min(coalesce(
+            available_at, try_cast(left(publication, 10) AS DATE), CAST(observed_at AS DATE)
+        )) AS published_on
+    FROM ({{ rows }})
+    GROUP BY ALL
+)
+GROUP BY source;
+
+-- name: accounting_identity
+-- Assets must equal liabilities plus equity, with what stands between the two in US statements, in
+-- the newest publication that states all of them: a later one may restate a single side. What
+-- stands between may also be a part of liabilities or equity already. A difference of up to a
+-- thousandth is due to rounding, for example of amounts in millions. A side that contradicts its
+-- own filing fails, whatever the sum.
+WITH figures AS (
+    SELECT DISTINCT figure, figure_check, unit, basis, period_end, line_item
+    FROM fundamentals
+    WHERE
+        period_type = 'INSTANT'
+        AND line_item IN ('total_assets', 'total_liabilities', 'total_equity', 'temporary_equity')
+),
+
+-- one row for each publication that states all three sides
+balance AS (
+    SELECT
+        service_id,
+        unit,
+        basis,
+        period_end,
+        publication,
+        available_at,
+        bool_or(conflicts_with IS NOT NULL) AS conflicts,
+        max(value_reported) FILTER (WHERE line_item = 'total_assets') AS assets,
+        max(value_reported) FILTER (WHERE line_item = 'total_liabilities') AS liabilities,
+        max(value_reported) FILTER (WHERE line_item = 'total_equity') AS equity,
+        coalesce(max(value_reported) FILTER (WHERE line_item = 'temporary_equity'), 0) AS temporary
+    FROM statements
+    INNER JOIN figures USING (figure, figure_check)
+    WHERE NOT withdrawn
+    GROUP BY ALL
+    HAVING assets IS NOT NULL AND liabilities IS NOT NULL AND equity IS NOT NULL
+),
+
+newest AS (
+    SELECT * FROM balance
+    QUALIFY row_number() OVER (
+        PARTITION BY service_id, unit, basis, period_end
+        ORDER BY available_at DESC NULLS LAST, publication DESC
+    ) = 1
+)
+
+SELECT
+    'fundamentals' AS scope,
+    count(*) AS n_checked,
+    count(*) FILTER (
+        WHERE NOT conflicts AND least(
+            abs(CAST(assets - liabilities - equity AS DOUBLE)),
+            abs(CAST(assets - liabilities - equity - temporary AS DOUBLE))
+        ) <= abs(assets) / 1000
+    ) AS n_passed
+FROM newest;
+
+-- name: core_items_reported
+-- Issuers whose newest full year has revenue, profit and total assets. Banks and insurers, which
+-- report no revenue, are known by lines that only they have.
+WITH issuers AS (
+    SELECT
+        service_id,
+        bool_or(line_item IN ('deposits', 'premiums', 'claims'))
+        OR (bool_or(line_item = 'net_interest_income') AND bool_or(line_item = 'loans'))
+            AS is_financial,
+        max(period_end) FILTER (WHERE period_type = 'FY') AS year_end
+    FROM fundamentals
+    WHERE latest
+    GROUP BY ALL
+),
+
+newest AS (
+    SELECT
+        service_id,
+        bool_or(line_item = 'revenue' AND period_type = 'FY') AS revenue,
+        bool_or(line_item IN ('profit', 'profit_attributable') AND period_type = 'FY') AS profit,
+        bool_or(line_item = 'total_assets') AS assets
+    FROM fundamentals
+    INNER JOIN issuers USING (service_id)
+    WHERE latest AND NOT is_financial AND period_end = year_end
+    GROUP BY ALL
+)
+
+SELECT
+    'non-financial issuers' AS scope,
+    count(*) AS n_checked,
+    count(*) FILTER (WHERE revenue AND profit AND assets) AS n_passed
+FROM newest;
