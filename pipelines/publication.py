@@ -1,7 +1,7 @@
 """One publication: derive, audit, export, write the pages, then switch readers to the build."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -36,7 +36,7 @@ from warehouse.compute.task import Compute
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
 from warehouse.file_store import is_object_store
 from warehouse.mart.audit import AuditFailed
-from warehouse.mart.build import publish
+from warehouse.mart.build import publish, read_manifest
 from warehouse.mart.builds import builds_at
 from warehouse.mart.partitions import ISSUERS, TENDERS
 from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
@@ -46,6 +46,7 @@ from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
+from warehouse.steps.files import BuildFile
 from warehouse.tables import LeftOut, QualityMetric
 
 CONFIRMED, EXPORT_KEYS = "confirmed_losses", "export_keys"
@@ -212,11 +213,17 @@ class Publication:
             accepted=self.accepted,
             confirmed=self.confirm_loss or None,
             floors=with_freshness(self.new_within),
+            before=self._files_of(before),
         )
         if not self.report.ok:
             write_docs(self.report, snapshot.folder / "quality")
             raise AuditFailed(f"the audit failed; nothing was published.\n{self.report.problems}")
         return {}
+
+    def _files_of(self, data_version: str | None) -> Sequence[BuildFile]:
+        """Return the files of a build with the results of their audit, as far as they are kept."""
+        manifest = None if data_version is None else read_manifest(self.work, data_version)
+        return () if manifest is None else manifest.files
 
     def _export(self, snapshot: Snapshot, before: str | None) -> Mapping[str, str]:
         assert self.report is not None

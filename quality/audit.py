@@ -14,13 +14,16 @@ from quality.left_out import Shares, add_left_out, find_excess, stored_by_source
 from quality.losses import find_losses, served_counts
 from quality.personal_data_audit import PERSONAL_DATA_RULES, find_personal_data
 from quality.report import FLOORS_CHECK, Counts, Failure, Report
-from quality.reuse import NO_FILES, AuditedFiles
+from quality.reuse import AuditPlan
 from quality.rules import Suite
 from quality.suites import SUITES
+from quality.without_plots import without_plots
+from warehouse.code_version import code_version
 from warehouse.mart.awards import add_tender_facts
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.write import countries
 from warehouse.record.tables import arrow_schema
+from warehouse.steps.files import BuildFile
 from warehouse.tables import DERIVED, QualityMetric
 
 
@@ -33,35 +36,36 @@ def audit(
     confirmed: str | None = None,
     floors: Sequence[Floor] = FLOORS,
     suites: Sequence[Suite] = SUITES,
-    files: AuditedFiles = NO_FILES,
+    before: Sequence[BuildFile] = (),
 ) -> Report:
     """Audit a snapshot, and add the table ``quality``: the history with the new measurements.
 
     ``previous`` are the counts of the build before, ``accepted`` the shares of left-out rows that
-    were confirmed for it; ``confirmed`` is the reason a person gave for accepting losses now. The
-    caller stores the measurements of the report when it publishes.
+    were confirmed for it; ``confirmed`` is the reason a person gave for accepting losses now.
+    ``before`` are the files of the build before: results that still hold are taken over. The
+    caller stores the measurements of the report, and ``snapshot.results``, when it publishes.
     """
-    plan = files.plan(suites)
-    again = [suite for suite in suites if not plan.is_reused(suite)]
+    plan = AuditPlan(suites, snapshot.files, before, code_version("audit", __name__))
     counts = served_counts(snapshot)
     _add_missing(snapshot)
     add_tender_facts(snapshot)
     left_out = add_left_out(snapshot)
     failures: list[Failure] = []
     results: dict[str, Any] = {}
-    with Catalogue(snapshot, files.changed(plan, suites)) as catalogue:
+    with Catalogue(snapshot, plan.changed(snapshot)) as catalogue:
         catalogue.create_missing("countries", countries)
         _find_personal_data(catalogue)
         measured = measure(catalogue, measured_at, floors)
         measurements = [row for _, row in measured]
-        before = history(snapshot.record)
-        snapshot.add({"quality": pa.concat_tables([before, as_table(measurements)])})
+        measured_before = history(snapshot.record)
+        snapshot.add({"quality": pa.concat_tables([measured_before, as_table(measurements)])})
         catalogue.show_all()
         failures += _missed_floors(measured)
         context = _new_context()
-        for suite, result, failed in _validate(context, catalogue, again):
+        for suite, result, failed in _validate(context, catalogue, plan.to_run):
             results[suite.name] = result
             failures += failed
+    snapshot.results.update(plan.results(snapshot.data_version))
     return Report(
         data_version=snapshot.data_version,
         measurements=measurements,
@@ -73,7 +77,6 @@ def audit(
         context=context,
         left_out=left_out,
         excess=find_excess(left_out, accepted or {}, stored_by_source(snapshot, left_out)),
-        suites=suites,
         plan=plan,
     )
 
@@ -81,7 +84,7 @@ def audit(
 def _new_context() -> Any:
     # Great Expectations takes seconds to import, so only an audit pays for it. The warnings are
     # about its own imports.
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), without_plots():
         warnings.simplefilter("ignore", DeprecationWarning)
         from quality.expectations import new_context
     return new_context()

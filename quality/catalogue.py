@@ -5,7 +5,7 @@ of those that must be audited again. The file exists during an audit only: it li
 not be served.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, Self
@@ -13,8 +13,10 @@ from typing import Protocol, Self
 import duckdb
 import pyarrow as pa
 
+from quality.reuse import alike
 from quality.rules import Suite
 from warehouse.mart.snapshot import Snapshot
+from warehouse.record.store import sql_text
 
 _FILE = "audit.duckdb"
 _CHANGED = "changed"
@@ -51,11 +53,13 @@ class Catalogue:
         self.sql = duckdb.connect(self.path)
         self.sql.execute("SET TimeZone = 'UTC'")
         self.sql.execute("SET GLOBAL temp_directory = ?", [str(snapshot.folder / "spill")])
-        self.sql.execute(f"CREATE MACRO this_version() AS {_text(self.data_version)}")
+        # Every rule reads the same files again: what is in them is read once.
+        self.sql.execute("SET GLOBAL parquet_metadata_cache = TRUE")
+        self.sql.execute(f"CREATE MACRO this_version() AS {sql_text(self.data_version)}")
         self.sql.execute(f"CREATE SCHEMA {_CHANGED}")
         self.show_all()
         for name, files in changed.items():
-            self.sql.execute(f"CREATE VIEW {_CHANGED}.{name} AS {_rows(files)}")
+            self.sql.execute(f"CREATE VIEW {_CHANGED}.{name} AS {_rows(name, files)}")
 
     def __enter__(self) -> Self:
         return self
@@ -100,14 +104,16 @@ class Catalogue:
             self.create(name, rows())
 
     @contextmanager
-    def only_changed(self) -> Iterator[None]:
+    def only_changed(self, tables: Collection[str] | None = None) -> Iterator[None]:
         """Let the names of tables mean, for a while, the partitions that are audited."""
-        for name, files in self._changed.items():
-            self.sql.execute(f"CREATE TEMP VIEW {name} AS {_rows(files)}")
+        names = [name for name in self._changed if tables is None or name in tables]
+        for name in names:
+            rows = _rows(name, self._changed[name])
+            self.sql.execute(f"CREATE TEMP VIEW {name} AS {rows}")
         try:
             yield
         finally:
-            for name in self._changed:
+            for name in names:
                 self.sql.execute(f"DROP VIEW temp.{name}")
 
     def prepare(self, suite: Suite) -> tuple[str, str]:
@@ -116,7 +122,7 @@ class Catalogue:
             return (_CHANGED if suite.table in self._changed else "main"), suite.table
         if suite.asset not in self.names():
             columns = ", ".join(suite.columns) or "*"
-            with self.only_changed():
+            with self.only_changed(alike(suite.kept_with)):
                 self.sql.execute(
                     f"CREATE TABLE {suite.asset} AS SELECT {columns} FROM ({suite.relation})"
                 )
@@ -134,10 +140,7 @@ class Catalogue:
             Path(path).unlink()
 
 
-def _rows(files: Sequence[str]) -> str:
-    return f"FROM read_parquet([{', '.join(map(_text, files))}], union_by_name = TRUE)"
-
-
-def _text(value: str) -> str:
-    escaped = value.replace("'", "''")
-    return f"'{escaped}'"
+def _rows(name: str, files: Sequence[str]) -> str:
+    if not files:
+        return f"FROM main.{name} LIMIT 0"
+    return f"FROM read_parquet([{', '.join(map(sql_text, files))}])"

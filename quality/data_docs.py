@@ -11,7 +11,6 @@ from html import escape
 from pathlib import Path
 
 from quality.report import Report
-from quality.suites import SUITES
 
 # Everything that makes a browser send a request or that a strict content security policy blocks:
 # scripts and styles, in elements and in attributes, and external links, images and frames.
@@ -106,12 +105,14 @@ def _index(report: Report, folder: Path, board: str | None) -> str:
 
 
 def _rows(report: Report, folder: Path) -> Iterator[str]:
-    for suite in SUITES:
+    for suite in report.plan.suites:
         parts = suite.name.split(".")
         suite_page = Path("expectations", *parts).with_suffix(".html").as_posix()
         pages = sorted(folder.joinpath("validations", *parts).rglob("*.html"))
         result = report.results.get(suite.name)
         outcome = "no rows" if result is None else "met" if result.success else "not met"
+        if made_in := report.plan.made_in(suite.name):
+            outcome = f"met, as in {made_in}: nothing changed"
         links = [f'<a href="{page.relative_to(folder).as_posix()}">{outcome}</a>' for page in pages]
         rules = str(len(suite.rules))
         if folder.joinpath(suite_page).is_file():

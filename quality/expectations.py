@@ -15,6 +15,7 @@ from typing import Any
 import great_expectations as gx
 import great_expectations.expectations as gxe
 from great_expectations.core import ExpectationSuiteValidationResult
+from great_expectations.core.batch_definition import BatchDefinition
 from great_expectations.data_context import EphemeralDataContext
 from great_expectations.data_context.types.base import (
     DataContextConfig,
@@ -22,6 +23,7 @@ from great_expectations.data_context.types.base import (
     ProgressBarsConfig,
 )
 from great_expectations.datasource.fluent import SQLDatasource
+from great_expectations.datasource.fluent.sql_datasource import TableAsset
 
 import quality.duckdb_dialect
 from quality.catalogue import Catalogue
@@ -55,9 +57,13 @@ def validate(
 
     A table without rows has no result: nothing was checked.
     """
+    rows = {suite.name: catalogue.prepare(suite) for suite in suites}
     with _quiet():
+        # With all its assets at once: the context is written anew for each that is added later.
         source = context.data_sources.add_sql(
-            _SOURCE, connection_string=f"{quality.duckdb_dialect.NAME}:///{catalogue.path}"
+            _SOURCE,
+            connection_string=f"{quality.duckdb_dialect.NAME}:///{catalogue.path}",
+            assets=[_asset(name, *place) for name, place in rows.items()],
         )
     try:
         for suite in suites:
@@ -68,6 +74,12 @@ def validate(
         source.get_engine().dispose()
 
 
+def _asset(name: str, schema: str, table: str) -> TableAsset:
+    """Return the table of a suite as an asset, with one batch: all of it."""
+    whole = BatchDefinition[Any](name=name, partitioner=None)
+    return TableAsset(name=name, table_name=table, schema_name=schema, batch_definitions=[whole])
+
+
 def _validated(
     context: EphemeralDataContext, source: SQLDatasource, catalogue: Catalogue, suite: Suite
 ) -> tuple[ExpectationSuiteValidationResult | None, list[Failure]]:
@@ -76,11 +88,10 @@ def _validated(
     rows = f"{schema}.{table}"
     if not catalogue.read(f"SELECT 1 FROM {rows} LIMIT 1"):
         return None, []
-    asset = source.add_table_asset(suite.name, table_name=table, schema_name=schema)
     definition = context.validation_definitions.add(
         gx.ValidationDefinition(
             name=suite.name,
-            data=asset.add_batch_definition_whole_table(suite.name),
+            data=source.get_asset(suite.name).get_batch_definition(suite.name),
             suite=expected,
         )
     )

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quality.left_out import Excess
-from quality.reuse import NO_FILES, AuditPlan
-from quality.rules import Suite
+from quality.reuse import AuditPlan
 from warehouse.tables import LeftOut, QualityMetric
 
 FLOORS_CHECK, LOSSES_CHECK, LEFT_OUT_CHECK = "floors", "losses", "left_out"
@@ -61,7 +60,7 @@ class Report:
     take too many.
 
     ``results`` are those of Great Expectations, by suite; its Data Docs are written from
-    ``context``. ``suites`` are all that were asked for; ``plan`` says which results were reused.
+    ``context``. ``plan`` says what was audited, and which results of earlier builds were reused.
     """
 
     data_version: str
@@ -74,8 +73,7 @@ class Report:
     context: Any = None
     left_out: Sequence[LeftOut] = ()
     excess: Sequence[Excess] = ()
-    suites: Sequence[Suite] = ()
-    plan: AuditPlan = field(default_factory=lambda: AuditPlan(NO_FILES))
+    plan: AuditPlan = field(default_factory=AuditPlan)
 
     @property
     def to_confirm(self) -> Sequence[Loss | Excess]:

@@ -25,7 +25,7 @@ from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
 from warehouse.record.versions import load_seqs_of, name_version
 from warehouse.record.withheld import withheld_fingerprint
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
-from warehouse.steps.files import BuildFile, BuildManifest
+from warehouse.steps.files import BuildFile, BuildManifest, with_results
 from warehouse.steps.store import StepStore
 
 FAILED = "failed"
@@ -109,7 +109,7 @@ def publish(
                 refuse_unservable_rows(snapshot.sql)
                 metadata = {"notice": notice, "made_from": plan.made_from}
                 write_mart(snapshot, mart_url, {**metadata, **export(snapshot, before)}, compute)
-        write_manifest(work, plan, nodes.files())
+        write_manifest(work, plan, with_results(nodes.files(), snapshot.results))
         builds.switch(plan.data_version)
         delete_old_steps(work, {plan.data_version})
         return plan.data_version

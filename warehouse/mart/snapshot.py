@@ -75,7 +75,8 @@ class Snapshot:
 
     ``loads`` is the last load of each record table that belongs to the ``data_version``; rows
     loaded later are not in the snapshot. A table may also consist of files elsewhere, one for each
-    partition (``show``); ``files`` are those that were shown of a build's partitions.
+    partition (``show``); ``files`` are those that were shown of a build's partitions, ``results``
+    those of their audit, by table and partition.
     """
 
     folder: Path
@@ -84,6 +85,7 @@ class Snapshot:
     data_version: str
     connection: duckdb.DuckDBPyConnection | None = None
     files: tuple[BuildFile, ...] = ()
+    results: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     sql: duckdb.DuckDBPyConnection = field(init=False)
     _replaced: dict[RecordTable, str] = field(init=False, default_factory=dict)
     _rewritten: dict[RecordTable, str] = field(init=False, default_factory=dict)

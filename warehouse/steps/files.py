@@ -1,7 +1,7 @@
 """Immutable files, each named by what it was made from, and the manifest of a build."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -42,6 +42,16 @@ class BuildManifest(msgspec.Struct, frozen=True):
                 key=lambda file: file.partition,
             )
         )
+
+
+def with_results(
+    files: Iterable[BuildFile], results: Mapping[tuple[str, str], Mapping[str, str]]
+) -> list[BuildFile]:
+    """Return the files with the results of their audit, which are given by table and partition."""
+    return [
+        msgspec.structs.replace(file, audit=results.get((file.table, file.partition), {}))
+        for file in files
+    ]
 
 
 def step_key(
