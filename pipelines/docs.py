@@ -20,13 +20,13 @@ from pipelines.line_item_docs import line_items
 from pipelines.sources import declared, state_of
 from quality.floors import DAYS_SINCE_NEW, FLOORS, MEANINGS
 from quality.left_out import MAX_ROWS
-from quality.personal_data_audit import PERSONAL_DATA_RULES
+from quality.rule_book import entries
 from warehouse.contract.body_schemas import ROW_SCHEMAS
 from warehouse.contract.json_schema import Schema
 from warehouse.contract.problems import PROBLEMS
 from warehouse.methodology import metrics, signals
 from warehouse.methodology import pages as methodology_pages
-from warehouse.record.rules import BLOCKS_ABOVE, EARLIEST, LATEST, rules_of
+from warehouse.record.rules import BLOCKS_ABOVE
 from warehouse.record.tables import RECORD_TABLES, RecordTable
 from warehouse.settings import SETTINGS, Setting
 from warehouse.tiers import TIERS
@@ -46,6 +46,7 @@ def pages() -> Mapping[str, str]:
         "line-items.md": f"# Line items\n\n{_GENERATED}\n\n{line_items()}",
         "methodology.md": methodology(),
         "operating.md": operating(),
+        "rules.md": rules(),
         "sources.md": sources(),
     }
 
@@ -91,9 +92,45 @@ def data_dictionary() -> str:
         f"share of {BLOCKS_ABOVE:.0%} of the rows of a table, or of one source in it (and more "
         f"than {MAX_ROWS} of them), nothing is published until a person has confirmed it. "
         "Names and contacts are judged by the organisation check at every publication. "
-        "Besides the rules below, a column that may not be null may not be empty, a withdrawal "
-        f"has no content, and dates lie between {EARLIEST} and {LATEST}.",
-        _table(("table", "rule"), _rules()),
+        "[rules.md](rules.md) lists every rule.",
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def rules() -> str:
+    """Return the page on the rule book: every rule, and where it is enforced."""
+    parts = (
+        "# Rules of the data",
+        _GENERATED,
+        "Every rule is stated once. At the **append** a row that fails is quarantined, and the "
+        "others go on. A row that was stored before a rule existed is left out of the "
+        "**snapshot** of a build, and counted. The **audit** looks again at the tables of the "
+        "candidate build, through Great Expectations: what fails there is our own mistake, and "
+        "blocks the build. A **floor** is a measurement with a bound; it blocks if only our own "
+        "mistake can miss it. Beyond the rules, a rule that leaves out too much of a table or a "
+        "source and a source that loses a fifth of its rows wait for a person "
+        "(`sankofa publish --confirm-loss`).",
+        "Results are kept with the files of a build. A table is audited again if one of the files "
+        "that its rules read changed, or a rule; what stays keeps its result, with the "
+        "`data_version` in which it was made. Floors are measured for every build.",
+        "## By hand",
+        "A build that was refused is in `stage/failed` in the home: `why.txt` names the rules, and "
+        "every table is a folder of Parquet files (or one file). A condition of this page can be "
+        "run there in a DuckDB shell; rules of several rows and floors are in `quality/sql/`:",
+        "```sql\n"
+        "-- duckdb, started in stage/failed/<data_version>\n"
+        "CREATE VIEW fundamentals AS FROM 'fundamentals/*.parquet';\n"
+        "SELECT source_ref, row_id FROM fundamentals "
+        "WHERE (period_end >= period_start) IS FALSE;\n"
+        "```",
+        "## The book",
+        _table(
+            ("table", "rule", "condition", "enforced"),
+            (
+                (f"`{entry.table}`", entry.words, f"`{entry.condition}`", entry.enforced)
+                for entry in entries()
+            ),
+        ),
     )
     return "\n\n".join(parts) + "\n"
 
@@ -316,20 +353,6 @@ def _column(column: FileColumn) -> tuple[str, ...]:
 
 def _identity(table: RecordTable) -> tuple[str, ...]:
     return f"`{table.name}`", ", ".join(table.identity), ", ".join(table.content)
-
-
-def _rules() -> Iterator[tuple[str, str]]:
-    for table in RECORD_TABLES:
-        # What follows from the type of a column is said once, above the table.
-        words = [
-            rule.words
-            for rule in rules_of(table)
-            if rule.kind == "value"
-            and "BETWEEN" not in rule.condition
-            and not rule.words.startswith("a withdrawal has no ")
-        ]
-        words += [rule.words for rule in PERSONAL_DATA_RULES if rule.table is table]
-        yield from ((f"`{table.name}`", rule) for rule in words)
 
 
 def _table(titles: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

@@ -1,6 +1,6 @@
 """The audit as Dagster asset checks: a blocking check per table, for floors and for losses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import dagster as dg
 
@@ -25,9 +25,7 @@ def check_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
 
 def check_results(report: Report, asset: dg.AssetKey) -> Iterator[dg.AssetCheckResult]:
     """Yield the result of every check, with the number of failing rows and the first of them."""
-    for suite in SUITES:
-        failures = [failure for failure in report.failures if failure.check == suite.name]
-        yield _result(asset, _name(suite), failures, {"expectations": len(suite.rules)})
+    yield from suite_results(report, asset)
     missed = [failure for failure in report.failures if failure.check == FLOORS_CHECK]
     statuses = [row.status for row in report.measurements]
     counts = {name.lower(): statuses.count(name) for name in ("PASS", "FAIL", "UNMEASURED")}
@@ -50,8 +48,41 @@ def check_results(report: Report, asset: dg.AssetKey) -> Iterator[dg.AssetCheckR
     )
 
 
+def suite_specs(asset: dg.AssetKey, *tables: str) -> list[dg.AssetCheckSpec]:
+    """Return the checks of an asset: the suites of its tables, each blocking what depends on it."""
+    return [
+        dg.AssetCheckSpec(
+            _name(suite),
+            asset=asset,
+            description=f"Expectations for {suite.name}.",
+            blocking=True,
+        )
+        for suite in SUITES
+        if suite.table in tables
+    ]
+
+
+def suite_results(
+    report: Report, asset: dg.AssetKey, *tables: str
+) -> Iterator[dg.AssetCheckResult]:
+    """Yield the results of the suites of an asset's tables, or of all; none for what did not run.
+
+    A result that still holds from an earlier build says in which it was made.
+    """
+    for suite in report.plan.suites:
+        if tables and suite.table not in tables:
+            continue
+        failures = [failure for failure in report.failures if failure.check == suite.name]
+        metadata: dict[str, int | str] = {"expectations": len(suite.rules)}
+        if made_in := report.plan.made_in(suite.name):
+            metadata["reused from"] = made_in
+        elif report.results.get(suite.name) is None:
+            metadata["rows"] = 0
+        yield _result(asset, _name(suite), failures, metadata)
+
+
 def _result(
-    asset: dg.AssetKey, name: str, failures: list[Failure], counts: dict[str, int]
+    asset: dg.AssetKey, name: str, failures: list[Failure], counts: Mapping[str, int | str]
 ) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         asset_key=asset,

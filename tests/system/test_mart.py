@@ -4,14 +4,11 @@ import json
 import subprocess
 import sys
 import tempfile
-from contextlib import closing
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,7 +33,6 @@ from tests.helpers.unchecked import append_unchecked
 from tests.models.record_model import Answer, ModelSighting, answer
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.json_encoding import encode
-from warehouse.mart.audit import AuditFailed, refuse_unservable_rows
 from warehouse.mart.build import publish
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.mart.snapshot import Snapshot
@@ -250,21 +246,6 @@ def test_a_withheld_party_is_not_in_the_build(record: Record, folder: Path) -> N
 
     (row,) = map(json.loads, parties(Mart(folder)).rows)
     assert (row["role"], row["releases"]) == ("buyer", 1)
-
-
-@pytest.mark.parametrize("lacking", ["source_ref", "license_class"])
-def test_a_row_without_source_or_licence_stops_the_publication(lacking: str) -> None:
-    with closing(duckdb.connect()) as sql:
-        for name, row in AUDITED.items():
-            sql.register(name, arrow_schema(row).empty_table())
-        refuse_unservable_rows(sql)
-        signal: dict[str, Any] = dict.fromkeys(Signal.model_fields)
-        signal |= {"source_ref": "d#/1", "license_class": "cc-by", lacking: None}
-        loose = pa.schema([field.with_nullable(True) for field in arrow_schema(Signal)])
-        sql.register("signals", pa.Table.from_pylist([signal], loose))
-
-        with pytest.raises(AuditFailed, match=lacking):
-            refuse_unservable_rows(sql)
 
 
 def test_a_series_is_answered_in_the_vintage_of_the_day(record: Record, folder: Path) -> None:

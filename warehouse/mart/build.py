@@ -12,7 +12,7 @@ import msgspec
 
 from warehouse.compute.pool import ProcessPool
 from warehouse.compute.task import Compute
-from warehouse.mart.audit import AuditFailed, refuse_unservable_rows
+from warehouse.mart.audit import AuditFailed
 from warehouse.mart.builds import NOTICE, Builds, builds_at, is_postgres_url, sqlite_folder
 from warehouse.mart.nodes import STEPS, Nodes, Plan
 from warehouse.mart.partitions import bucket_count
@@ -70,7 +70,7 @@ def publish(
        rule of the rule book or of ``checks``; ``joins``, after which every row has its canonical
        id; and the derivations that have a subject.
     5. Open the snapshot over the files of all partitions and run the other derivations.
-    6. Run ``audit``, which returns tables of measurements, and the checks of ``audit.py``. On
+    6. Run ``audit``, which returns tables of measurements and sets ``snapshot.results``. On
        ``AuditFailed`` the snapshot moves to ``work/failed`` with the reason in ``why.txt``.
     7. Run ``export``, which writes the bulk files and returns metadata for the build.
     8. Write the mart: the files whose rows changed, and a manifest that no reader sees yet.
@@ -106,7 +106,6 @@ def publish(
                     if derivation.subject is None:
                         snapshot.add(derivation.derive(snapshot))
                 snapshot.add(audit(snapshot, before))
-                refuse_unservable_rows(snapshot.sql)
                 metadata = {"notice": notice, "made_from": plan.made_from}
                 write_mart(snapshot, mart_url, {**metadata, **export(snapshot, before)}, compute)
         write_manifest(work, plan, with_results(nodes.files(), snapshot.results))
