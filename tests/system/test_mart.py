@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlmodel import SQLModel
 
 from tests.helpers.arrivals import DAYS, MODES, arrivals
 from tests.helpers.arrivals import row as sighting_row
@@ -53,19 +52,13 @@ from warehouse.record.tables import (
     IDENTIFIERS,
     MACRO_ANNUAL,
     MACRO_SERIES,
-    RECORD_TABLES,
     TENDER_PARTIES,
     TENDER_RELEASES,
     arrow_schema,
 )
 from warehouse.record.versions import load_seqs_of, name_version
-from warehouse.tables import DERIVED, Metric, Signal
+from warehouse.tables import DERIVED
 
-AUDITED: dict[str, type[SQLModel]] = {
-    **{table.name: table.row for table in RECORD_TABLES},
-    "metrics": Metric,
-    "signals": Signal,
-}
 PROVENANCE = {
     "source_ref",
     "license_class",
