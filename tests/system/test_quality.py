@@ -358,7 +358,9 @@ def test_dagster_shows_each_check_with_its_first_rows(record: Record, tmp_path: 
     results = {result.check_name: result for result in check_results(report, asset)}
 
     specs = check_specs(asset)
-    assert list(results) == [spec.name for spec in specs]
+    # Only the suites of the record were run: nothing is said of the others.
+    names = [spec.name for spec in specs if not spec.name.startswith("served_")]
+    assert list(results) == names
     assert all(spec.blocking for spec in specs)
     failed = {name for name, result in results.items() if not result.passed}
     assert failed == {"record_tender_parties", "floors", "losses"}
