@@ -142,5 +142,6 @@ class Catalogue:
 
 def _rows(name: str, files: Sequence[str]) -> str:
     if not files:
-        return f"FROM main.{name} LIMIT 0"
+        # With its database: in a temporary view, main would be the schema of temporary views.
+        return f"FROM {Path(_FILE).stem}.main.{name} LIMIT 0"
     return f"FROM read_parquet([{', '.join(map(sql_text, files))}])"
