@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
 from itertools import chain
-from typing import get_args
 
 from assets.filings.line_items import LINE_ITEMS
 from warehouse.errors import SankofaError
 from warehouse.methodology.metrics import FORMULAS
+from warehouse.read.crosswalk import ID_TYPES
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
@@ -23,10 +23,8 @@ from warehouse.record.tables import (
     RecordTable,
 )
 from warehouse.tables import Entity
-from warehouse.tables.entities import IdType
 
 _METRICS = {formula.slug: formula for formula in FORMULAS}
-_ID_TYPES: tuple[str, ...] = get_args(IdType)
 _PARTIES = ("suppliers", "tenderers", "procuringEntity")
 _SUGGESTED = 5
 
@@ -111,18 +109,18 @@ def _organisation(record: Record, text: str, condition: str, name: str | None) -
             {FUNDAMENTALS: f"{condition} AND line_item IN ({needed})"},
             metric=name,
         )
-    if name in _ID_TYPES and name not in Entity.model_fields:
+    if name in ID_TYPES and name not in Entity.model_fields:
         of_type = f"{condition} AND id_type = {sql_text(name)}"
         return Subject(text, f"the {name} of {text}", {IDENTIFIERS: of_type})
     if name in Entity.model_fields:
         found = {ENTITIES: condition}
-        if name in _ID_TYPES:
+        if name in ID_TYPES:
             found[IDENTIFIERS] = f"{condition} AND id_type = {sql_text(name)}"
         return Subject(text, f"{name} of {text}", found, {ENTITIES: name})
     of_item = f"{condition} AND line_item = {sql_text(name)}"
     items = {item.name for item in LINE_ITEMS} | set(_distinct(record, FUNDAMENTALS, "line_item"))
     if name not in items:
-        raise _unknown_field(name, text, (*items, *_METRICS, *_ID_TYPES, *Entity.model_fields))
+        raise _unknown_field(name, text, (*items, *_METRICS, *ID_TYPES, *Entity.model_fields))
     return Subject(text, f"{name} of {text}", {FUNDAMENTALS: of_item})
 
 

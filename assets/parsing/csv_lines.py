@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO
 
 
@@ -14,17 +14,25 @@ def read_lines(body: IO[bytes], strict: bool = False) -> Iterator[tuple[str, lis
     """
     # utf-8-sig drops the byte order mark that Excel writes.
     text = io.TextIOWrapper(body, "utf-8-sig", "surrogateescape", newline="")
-    reader = csv.reader(text, strict=strict)
+    for location, line in located_cells(text, strict=strict):
+        if isinstance(line, str) or any(cell.strip() for cell in line):
+            yield location, line
+
+
+def located_cells(
+    text: Iterable[str], delimiter: str = ",", strict: bool = False
+) -> Iterator[tuple[str, list[str] | str]]:
+    """Yield the location and cells of every line of CSV; a reason if it is unreadable."""
+    reader = csv.reader(text, delimiter=delimiter, strict=strict)
     while True:
         try:
-            line = next(reader)
+            cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
             yield f"line {reader.line_num}", f"not CSV: {error}"
         else:
-            if any(cell.strip() for cell in line):
-                yield f"line {reader.line_num}", line
+            yield f"line {reader.line_num}", cells
 
 
 def has_undecoded_bytes(value: str) -> bool:

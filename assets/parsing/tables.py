@@ -5,7 +5,6 @@ zip is opened. Nothing is guessed about a table: it is where the wanted columns 
 line, sheet or element, and a body without them has no table.
 """
 
-import csv
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from itertools import islice
 import msgspec
 
 from assets.parsing import html_tables, json_tables, xml_tables
+from assets.parsing.csv_lines import located_cells
 from assets.parsing.zips import UNREADABLE, open_zip, zip_members
 
 # A row by the folded names of its columns; a text instead is the reason why there is none.
@@ -120,16 +120,7 @@ def _csv_rows(text: str, wanted: Wanted) -> LocatedRows:
 
 
 def _csv_lines(text: str, delimiter: str) -> Iterator[tuple[str, list[str] | str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield f"line {reader.line_num}", f"not CSV: {error}"
-        else:
-            yield f"line {reader.line_num}", cells
+    return located_cells(io.StringIO(text, newline=""), delimiter)
 
 
 def _table(

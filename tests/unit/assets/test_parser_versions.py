@@ -1,6 +1,5 @@
 """Each parser has a version of its own; in a working copy, changed code counts as another."""
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
@@ -24,8 +23,8 @@ from assets.source import Parser, Source
 from assets.tenders.portals import Portal
 from assets.tenders.sources import _UNVERSIONED, _variant
 from pipelines.parser_versions import main
+from tests.helpers.checkout_copy import copy_packages
 from tests.helpers.paths import ROOT
-from warehouse import code_version
 from warehouse.errors import SankofaError
 
 KNOWN = {source.key: source for source in SOURCES}
@@ -44,10 +43,7 @@ def test_no_parser_changed_without_a_new_version() -> None:
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working copy whose code is as its lock says, to change."""
-    for package in code_version.PACKAGES:
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
-    monkeypatch.setattr(code_version, "ROOT", tmp_path)
+    copy_packages(tmp_path, monkeypatch)
     monkeypatch.setattr(parser_versions, "LOCK", tmp_path / "assets" / "parsers.lock")
     write_lock(lock_of(source.parser for source in SOURCES))
     return tmp_path

@@ -1,23 +1,19 @@
 """Changed code of metrics, signals, files, pages or what is withheld is published by itself."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from assets.pages.site import PAGE_FILES
 from pipelines import publication
+from tests.helpers.checkout_copy import copy_packages
 from tests.helpers.paths import ROOT
-from warehouse import code_version
 
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the packages, to change; versions are made from it."""
-    for package in code_version.PACKAGES:
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
-    monkeypatch.setattr(code_version, "ROOT", tmp_path)
+    copy_packages(tmp_path, monkeypatch)
     pages = [tmp_path / folder.relative_to(ROOT) for folder in PAGE_FILES]
     monkeypatch.setattr(publication, "PAGE_FILES", pages)
     return tmp_path

@@ -1,0 +1,17 @@
+"""A copy of the packages whose versions are made from their code, for a test to change."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.paths import ROOT
+from warehouse import code_version
+
+
+def copy_packages(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy the packages into a folder; versions are made from the copy from now on."""
+    for package in code_version.PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, folder / package, ignore=ignored)
+    monkeypatch.setattr(code_version, "ROOT", folder)
