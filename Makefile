@@ -12,9 +12,8 @@ run: $(STAMP)
 	@$(BIN)/sankofa up
 
 ## test: every check and every test
-# Three workers on two cores: tests wait for servers and disks about a quarter of the time.
 test: check
-	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 ## test-fast: the unit tests, without those of real files and the slow ones
 test-fast: $(STAMP)
