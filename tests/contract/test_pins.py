@@ -1,5 +1,6 @@
 """A pinned data_version: checked before the tier, named by errors, gone when its build is."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tests.helpers.record_rows import entity_row, load
 from tests.helpers.stored_builds import change_metadata
 from warehouse.keys.store import KeyStore, create_key, sandbox
 from warehouse.mart.build import publish
-from warehouse.mart.sqlite_builds import build_file
+from warehouse.mart.sqlite_builds import SqliteBuilds, build_file
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES
@@ -35,17 +36,25 @@ class Two:
         return self.client.simulate_get(path, headers={"X-API-Key": key, **pinned})
 
 
-@pytest.fixture
-def two(tmp_path: Path) -> Two:
-    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.sqlite")
-    publish_world(tmp_path / "record", marts, 3)
-    first = Mart(marts).build().data_version
-    record = Record(str(tmp_path / "record"))
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with two builds; shared, so copied for every test."""
+    folder = tmp_path_factory.mktemp("published")
+    publish_world(folder / "record", folder / "marts", 3)
+    record = Record(str(folder / "record"))
     load(record, ENTITIES, entity_row(service_id="DCNEW"))
-    publish(record, marts, "notice")
+    publish(record, folder / "marts", "notice")
+    return folder
+
+
+@pytest.fixture
+def two(published: Path, tmp_path: Path) -> Two:
+    marts, keys = tmp_path / "marts", KeyStore(tmp_path / "keys.sqlite")
+    shutil.copytree(published / "marts", marts)
+    first, second = SqliteBuilds(marts).names()
     client = testing.TestClient(create_app(Mart(marts), keys))
     sample, paid = sandbox(keys), create_key(keys, "professional")
-    return Two(client, marts, keys, sample, paid, first, Mart(marts).build().data_version)
+    return Two(client, marts, keys, sample, paid, first, second)
 
 
 @pytest.mark.parametrize(

@@ -368,7 +368,7 @@ def test_after_any_failures_the_record_is_that_of_a_parser_that_never_failed(
     with pytest.MonkeyPatch.context() as patched:
         if streamed:
             patched.setattr(load, "LARGE", 0)
-        for step in [*steps, ("fix", False), ("ingest",)]:
+        for step in [*at_moments(steps), ("fix", False), ("ingest",)]:
             for portal in (failing, sound):
                 perform(portal, step, may_break=portal is failing)
         # Large documents wait for a day or a new version.
@@ -380,6 +380,22 @@ def test_after_any_failures_the_record_is_that_of_a_parser_that_never_failed(
         day = date(2026, month, 28)
         assert failing.values(day) == sound.values(day)
     assert failing.load() == {}
+
+
+def at_moments(steps: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Return the steps without a second document of the same moment.
+
+    Which of the two came first would be known to nobody, and both orders would be right.
+    """
+    months: set[object] = set()
+    kept = []
+    for step in steps:
+        if step[0] == "land":
+            if step[1] in months:
+                continue
+            months.add(step[1])
+        kept.append(step)
+    return kept
 
 
 def perform(portal: MonthlyPortal, step: tuple[object, ...], *, may_break: bool) -> None:
