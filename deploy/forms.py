@@ -126,7 +126,7 @@ def _provided(values: dict[str, Any]) -> dict[str, str]:
 
 
 def _data(service: dict[str, Any]) -> bool:
-    return service["image"] != OURS
+    return bool(service["image"] != OURS)
 
 
 def _secret_names() -> list[str]:

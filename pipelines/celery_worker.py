@@ -17,6 +17,6 @@ from warehouse.settings import SETTINGS, read_settings
 _broker = read_settings(os.environ).executor
 if not _broker.startswith("redis"):
     raise SankofaError(f"{SETTINGS['executor'].name} names no broker: give redis://…")
-_worker = CeleryExecutor.for_cli(broker=_broker, backend=_broker, config_source=CELERY_CONFIG)
-app = make_app(_worker.app_args())
-execute_plan = create_task(app, acks_late=True, reject_on_worker_lost=True)
+_worker = CeleryExecutor.for_cli(broker=_broker, backend=_broker, config_source=CELERY_CONFIG)  # type: ignore[no-untyped-call]
+app = make_app(_worker.app_args())  # type: ignore[no-untyped-call]
+execute_plan = create_task(app, acks_late=True, reject_on_worker_lost=True)  # type: ignore[no-untyped-call]

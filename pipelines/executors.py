@@ -29,12 +29,14 @@ def _celery() -> dg.ExecutorDefinition:
 
     # By name: the address can hold a password, which Dagster's page would show.
     broker = {"env": SETTINGS["executor"].name}
-    return celery_executor.configured(
+    executor: dg.ExecutorDefinition = celery_executor.configured(
         {"broker": broker, "backend": broker, "config_source": CELERY_CONFIG}
     )
+    return executor
 
 
 def _kubernetes() -> dg.ExecutorDefinition:
     from dagster_k8s import k8s_job_executor
 
-    return k8s_job_executor
+    executor: dg.ExecutorDefinition = k8s_job_executor
+    return executor

@@ -32,7 +32,7 @@ class DuckDBDialect(DefaultDialect):
     supports_native_boolean = True
 
     @classmethod
-    def import_dbapi(cls) -> ModuleType:  # type: ignore[override]
+    def import_dbapi(cls) -> ModuleType:
         """Return the driver."""
         return duckdb
 

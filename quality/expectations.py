@@ -63,7 +63,7 @@ def validate(
         source = context.data_sources.add_sql(
             _SOURCE,
             connection_string=f"{quality.duckdb_dialect.NAME}:///{catalogue.path}",
-            assets=[_asset(name, *place) for name, place in rows.items()],
+            assets=[_asset(name, *place) for name, place in rows.items()],  # type: ignore[call-arg]
         )
     try:
         for suite in suites:

@@ -95,11 +95,12 @@ _PROVENANCE = ("source_ref", "document", "observed_at", "method", "provenance_id
 
 def _completeness(table: RecordTable) -> Mapping[str, Iterable[str]]:
     """Return the conditions of the rule book that the completeness of a table measures."""
-    presence = [
-        rule for rule in (*rules_of(table), *SNAPSHOT_RULES) if rule.words in PRESENCE_RULES
-    ]
+    stated = [(rule.words, rule.condition) for rule in rules_of(table)]
+    audited = [(rule.words, rule.condition) for rule in SNAPSHOT_RULES]
     return {
-        "provenance_complete": [rule.condition for rule in presence],
+        "provenance_complete": [
+            condition for words, condition in (*stated, *audited) if words in PRESENCE_RULES
+        ],
         "licence_complete": [LICENSED.condition],
     }
 

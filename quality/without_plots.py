@@ -30,7 +30,7 @@ def without_plots() -> Iterator[None]:
     """Put off the import of packages that nobody has imported yet."""
     later = {name: _Later(name) for name in _LATER if name not in sys.modules}
     if "scipy" in later:
-        later["scipy"].stats = later["scipy.stats"]
+        vars(later["scipy"])["stats"] = later["scipy.stats"]
     elif "scipy.stats" in later:
         # Whoever imported scipy gets its parts as they are.
         del later["scipy.stats"]

@@ -214,12 +214,12 @@ def _merged(
     # Python compares text by code points, which is the order of the bytes of UTF-8.
     for position, name in enumerate(reversed(merged_by), 1):
         column, is_descending = itemgetter(-position), name.endswith(" DESC")
+
         # What is unknown is stored as empty text and comes last, in both directions.
-        found = sorted(
-            found,
-            key=lambda item, column=column, last=is_descending: _known(column(item[1]), last),
-            reverse=is_descending,
-        )
+        def place(item: tuple[FileReader, tuple[Any, ...]]) -> Any:
+            return _known(column(item[1]), is_descending)  # noqa: B023 (sorted at once)
+
+        found = sorted(found, key=place, reverse=is_descending)
     return found
 
 
