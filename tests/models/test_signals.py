@@ -368,6 +368,23 @@ def test_an_award_that_arrives_late_appends_a_vintage(world: TenderWorld) -> Non
     assert {row["closed_at"] for row in rows} == {CLOSED}
 
 
+def test_a_currency_that_appears_late_counts_the_processes_known_before(
+    world: TenderWorld,
+) -> None:
+    first, late = date(2024, 3, 4), date(2024, 5, 6)
+    world.release("o1", first, "1", awards=[award("a", first, "30", ("withheld:1",))])
+    world.release("o2", late, "1", awards=[award("a", first, "10", ("S2",), "USD")])
+
+    rows = [
+        row
+        for row in world.signals()
+        if row["measure"] == "supplier_hhi" and row["month"] == MARCH and row["currency"] == "USD"
+    ]
+
+    counts = ("n_eligible", "n_observed", "n_withheld")
+    assert [tuple(row[name] for name in counts) for row in rows] == [(2, 1, 1)]
+
+
 def test_a_release_on_the_closing_day_counts_and_one_the_day_after_does_not(
     world: TenderWorld,
 ) -> None:

@@ -80,8 +80,15 @@ steps AS (
     -- every step is a change at a closing; the first is what was known at the month's own
     SELECT
         country_no, scope, currency, month_no, month_no AS closing_no, total, square_high,
-        square_middle, square_low, n_observed, n_eligible, n_withheld
+        square_middle, square_low, n_observed, 0 AS n_eligible, 0 AS n_withheld
     FROM own
+    UNION ALL
+    -- which counts for a currency that is observed only later, too
+    SELECT
+        country_no, scope, currencies.currency, month_no, month_no AS closing_no, 0, 0, 0, 0, 0,
+        counted.n_eligible, counted.n_withheld
+    FROM (SELECT DISTINCT country_no, scope, month_no, n_eligible, n_withheld FROM own) AS counted
+    JOIN currencies USING (country_no, scope, month_no)
     UNION ALL
     SELECT
         country_no, scope, currency, month_no, closing_no, total, square_high,
