@@ -219,7 +219,7 @@ def test_a_database_that_is_down_is_named_once_and_without_its_password(
         ("SANKOFA_KEYS", "http://u:hidden@example.org", "key store"),
         ("SANKOFA_KEYS", "redis//example.org", "key store"),
         ("SANKOFA_USAGE", "postgresql://u:hidden@example.org/db", "usage store"),
-        ("SANKOFA_RECORD_URL", "s3://bucket/record", "record"),
+        ("SANKOFA_RECORD_URL", "ftp://u:hidden@example.org", "record"),
         ("SANKOFA_EXPORTS", "ftp://u:hidden@example.org", "exports"),
     ],
 )
