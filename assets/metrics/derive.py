@@ -12,16 +12,39 @@ from typing import Self
 import duckdb
 import pyarrow as pa
 
-from assets.metrics import choices, publications, yearly_inputs
-from assets.metrics.absences import ABSENT
-from assets.metrics.choices import TABLES_READ_LATER
+from assets.metrics.formula_numbers import FORMULA_INPUTS, INPUT_COLUMNS, ITEMS
 from assets.metrics.values import compute_values, metric_rows, read_inputs
 from warehouse.mart.snapshot import Snapshot
+from warehouse.methodology.metrics import FORMULAS, LONGEST_YEAR, SHORTEST_YEAR, STRAY_YEAR
 from warehouse.record.tables import arrow_schema
+from warehouse.sql_files import sql_file
 from warehouse.tables import Metric, MetricAbsent
 
 # Facts per batch of issuers.
 BATCH_FACTS = 100_000
+
+_BATCHES = sql_file(__name__, "batches", examples={"batch_facts": BATCH_FACTS})
+_YEARLY_INPUTS = sql_file(
+    __name__,
+    "yearly_inputs",
+    parameters={
+        "formula_inputs": FORMULA_INPUTS,
+        "items": ITEMS,
+        "shortest_year": SHORTEST_YEAR,
+        "longest_year": LONGEST_YEAR,
+        "stray_year": STRAY_YEAR,
+    },
+    # By hand, all issuers at once: ids are of digits and capital letters.
+    examples={"first": "", "last": "~"},
+)
+_PUBLICATIONS = sql_file(__name__, "publications")
+_CHOICES = sql_file(__name__, "choices", fragments={"input_columns": INPUT_COLUMNS})
+_ABSENCES = sql_file(
+    __name__, "absences", parameters={"slugs": [formula.slug for formula in FORMULAS]}
+)
+# Tables that are read after the choice; the others can be dropped.
+_READ_LATER = {"facts", "readings", "stated", "outcomes", "issuers", "candidates", "needs"}
+_NO_TABLES = {"is_gone"}
 
 _VALUED = pa.schema(
     [("year_end_no", pa.int64()), ("metric_no", pa.int32()), ("condition_met", pa.bool_())]
@@ -73,27 +96,27 @@ def metrics(snapshot: Snapshot, batch_facts: int = BATCH_FACTS) -> dict[str, pa.
             _choose_publications(sql, first, last)
             for rows in _metric_rows(sql):
                 values.write(rows)
-            absences.write(sql.sql(ABSENT).to_arrow_table())
+            absences.write(_ABSENCES.query(sql, "absences").to_arrow_table())
     return {"metrics": values.table(), "metrics_absent": absences.table()}
 
 
 def _issuer_batches(sql: duckdb.DuckDBPyConnection, batch_facts: int) -> list[tuple[str, str]]:
     """Return the first and last issuer of each batch; all have about as many facts."""
-    return sql.execute(f"""
-SELECT min(service_id), max(service_id) FROM (
-    SELECT service_id, (sum(count(*)) OVER (ORDER BY service_id) - 1) // {batch_facts} AS batch
-    FROM fundamentals GROUP BY service_id
-) GROUP BY batch ORDER BY batch""").fetchall()
+    batches: list[tuple[str, str]] = _BATCHES.run(
+        sql, "batches", batch_facts=batch_facts
+    ).fetchall()
+    return batches
 
 
 def _choose_publications(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:
     """Create the tables of one batch, and drop those that are not read later."""
-    for statement in (yearly_inputs.CREATE_FACTS, yearly_inputs.CREATE_READINGS):
-        sql.execute(statement, {"first": first, "last": last})
-    tables = yearly_inputs.TABLES | publications.TABLES | choices.TABLES
-    for table, statement in tables.items():
-        sql.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {statement}")
-    for table in tables.keys() - TABLES_READ_LATER:
+    batch = {"first": first, "last": last}
+    for name in _YEARLY_INPUTS.names:
+        _YEARLY_INPUTS.run(sql, name, **(batch if name in ("facts", "readings") else {}))
+    _PUBLICATIONS.run_all(sql)
+    _CHOICES.run_all(sql)
+    made = {*_YEARLY_INPUTS.names, *_PUBLICATIONS.names, *_CHOICES.names}
+    for table in sorted(made - _READ_LATER - _NO_TABLES):
         sql.execute(f"DROP TABLE {table}")
 
 
@@ -105,7 +128,7 @@ def _metric_rows(sql: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:
         columns = [outcomes["year_end_no"], outcomes["metric_no"], condition_met]
         conditions.append(pa.table(columns, _VALUED.names).cast(_VALUED))
         yield metric_rows(formula, outcomes.filter(condition_met), values.drop_null(), inputs)
-    # ABSENT needs to know which outcomes met the condition of their formula.
+    # The absences need to know which outcomes met the condition of their formula.
     sql.register("condition_rows", pa.concat_tables(conditions))
     sql.execute("CREATE OR REPLACE TEMP TABLE valued AS FROM condition_rows")
     sql.unregister("condition_rows")

@@ -12,28 +12,17 @@ import pyarrow.compute as pc
 
 from warehouse.json_encoding import encode_decimal
 from warehouse.methodology.metrics import FORMULAS, Formula, divide
+from warehouse.sql_files import sql_file
 from warehouse.tables import LICENSE_CLASSES
 
 RowNumbers = npt.NDArray[np.int64]
 
-# A number as it is served, without the zeros that DECIMAL(38,18) appends.
-_DIGITS = "rtrim(rtrim(CAST(value_reported AS VARCHAR), '0'), '.')"
-_LICENCES = "[" + ", ".join(f"'{name}'" for name in LICENSE_CLASSES) + "]"
-_CITED = "(SELECT unnest([*COLUMNS('^input_[0-9]$')]) AS statement_no FROM outcomes)"
-_INPUT_FACTS = f"""
-SELECT statement_no, value_reported, stated_at, source_ref, provenance_id, method, observed_at,
-    extraction_confidence, list_position({_LICENCES}, license_class) - 1 AS license_rank,
-    -- an input as it is served: encoded once, here, and not per request; the fact is the vintage
-    -- that stands, the source is the publication that states it together with the others
-    concat('{{"fact_id":"', row_id, '","line_item":"', line_item, '","value":', {_DIGITS},
-        ',"period_end":"', period_end, '","vintage":', vintage, ',"available_at":"', available_at,
-        '","source_ref":', to_json(source_ref), '}}') AS json
-FROM stated JOIN facts USING (figure, figure_check, vintage)
-SEMI JOIN {_CITED} AS cited USING (statement_no)
-"""
-_COMPUTABLE = """
-FROM outcomes WHERE metric_no = {} AND reason IS NULL ORDER BY service_id, period_end
-"""
+_SQL = sql_file(
+    __name__,
+    "values",
+    parameters={"licences": list(LICENSE_CLASSES)},
+    examples={"metric_no": 0},
+)
 # Columns of a metric that its outcome has, and those that are taken from its newest input.
 _OUTCOME_COLUMNS = ("service_id", "currency", "basis", "period_start", "period_end", "published_at")
 _NEWEST_INPUT_COLUMNS = ("source_ref", "provenance_id", "method", "extraction_confidence")
@@ -64,7 +53,7 @@ class InputFacts:
 
 def read_inputs(sql: duckdb.DuckDBPyConnection) -> InputFacts:
     """Read the facts behind all inputs."""
-    rows = sql.sql(_INPUT_FACTS).to_arrow_table()
+    rows = _SQL.query(sql, "input_facts").to_arrow_table()
     columns = {name: rows[name].combine_chunks() for name in rows.column_names}
     # The join returns statements in any order, and only those that are cited.
     numbers = columns["statement_no"].to_numpy()
@@ -103,7 +92,7 @@ def compute_values(
     The text is null where the condition of the formula is not met.
     """
     for metric_no, formula in enumerate(FORMULAS):
-        outcomes = sql.sql(_COMPUTABLE.format(metric_no)).to_arrow_table()
+        outcomes = _SQL.query(sql, "computable", metric_no=metric_no).to_arrow_table()
         terms = [inputs.whole_values[rows] for rows in inputs.rows_of(outcomes, formula)]
         numerators = formula.total(formula.numerator, terms)
         if formula.unit == "days":
