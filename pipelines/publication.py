@@ -36,6 +36,7 @@ from warehouse.compute.task import Compute
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
 from warehouse.file_store import is_object_store
 from warehouse.mart.audit import AuditFailed
+from warehouse.mart.awards import STATED_AWARDS
 from warehouse.mart.build import publish, read_manifest
 from warehouse.mart.builds import builds_at
 from warehouse.mart.partitions import ISSUERS, TENDERS
@@ -93,7 +94,7 @@ def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[
             partial(signals.signals, portals={portal.key: portal for portal in portals}),
             makes=("signals",),
             subject=TENDERS,
-            reads=("tender_releases", "tender_parties", "party_matches"),
+            reads=("tender_releases", "tender_parties", "party_matches", STATED_AWARDS),
             extracts=EXTRACTS,
         ),
         Derivation(files, lambda _: {}),

@@ -5,7 +5,17 @@ from collections.abc import Iterable
 from quality.rules import ROW_REFERENCE, ROWS, Rule, finds_nothing
 from warehouse.sql_files import sql_file
 
-_SQL = sql_file(__name__, "rules")
+_SQL = sql_file(
+    __name__,
+    "rules",
+    # By hand, of metrics.
+    examples={
+        "rows": "metrics",
+        "row_reference": "provenance_id",
+        "key": "service_id, metric, period_end",
+        "found": "(SELECT row_id FROM fundamentals WHERE FALSE)",
+    },
+)
 _PLACES = {"rows": ROWS, "row_reference": ROW_REFERENCE}
 
 

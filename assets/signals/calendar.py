@@ -40,39 +40,3 @@ def number_countries(sql: duckdb.DuckDBPyConnection) -> None:
     """Create ``countries``, ``closings``, ``closing_sources`` and ``continued``."""
     for name in _SQL.names:
         _SQL.run(sql, name, **(_closing_days() if name == "countries" else {}))
-
-
-def at_closing(day: str) -> str:
-    """Return SQL for the number of the first closing that is not before a day."""
-    # Month m closes closing_days after its last day, so a day belongs to the closing of the month
-    # that it is in after going back closing_days. Nothing is known before the first closing.
-    return f"greatest(0, datediff('month', first_month, {day} - closing_days))"
-
-
-def until_closing(day: str) -> str:
-    """Return SQL for the first closing at which something superseded on a day no longer holds."""
-    return f"CASE WHEN {day} IS NULL THEN {NEVER} ELSE {at_closing(day)} END"
-
-
-def month_number(day: str) -> str:
-    """Return SQL for the number of the month a day is in; negative before the first."""
-    return f"datediff('month', first_month, {day})"
-
-
-def closing_intervals(keys: str, table: str) -> str:
-    """Return CTEs ``changes`` and ``intervals``: the spans between closings with a change.
-
-    Rows of ``table`` hold from ``known_from_closing`` until before ``known_until_closing``. For
-    each key, ``intervals`` lists every ``closing_no`` at which any of them starts or stops holding,
-    and the next such closing as ``until_closing``: within an interval nothing changes.
-    """
-    return f"""
-changes AS (
-    SELECT {keys}, known_from_closing AS closing_no FROM {table}
-    UNION SELECT {keys}, known_until_closing FROM {table}
-),
-intervals AS (
-    SELECT {keys}, closing_no, lead(closing_no, 1, {NEVER}) OVER (
-        PARTITION BY {keys} ORDER BY closing_no) AS until_closing
-    FROM changes
-)""".strip()

@@ -13,20 +13,22 @@ import pyarrow as pa
 from assets.signals.calendar import number_countries
 from assets.signals.concentration import add_concentration
 from assets.signals.demand import add_demand
-from assets.signals.every_month import add_empty_months
+from assets.signals.every_month import add_empty_months, create_from_first_month
 from assets.signals.listed_issuers import add_award_intensity
 from assets.signals.process_states import create_states
-from assets.signals.rates import add_award_to_estimate, add_rates
+from assets.signals.rates import add_rates
 from assets.signals.raw_measures import (
+    HALF,
     MEASURE_TYPE,
     PANEL_TYPE,
-    create_coverages,
-    create_quotients,
     create_raw,
+    divide,
+    shares,
 )
 from assets.signals.rolling_windows import create_windows
 from assets.signals.suppliers import add_newcomers
 from assets.tenders.portals import Portal
+from warehouse.mart.awards import add_stated_awards
 from warehouse.mart.snapshot import Snapshot
 from warehouse.methodology.signals import PANELS, SIGNAL_SET
 from warehouse.record.tables import arrow_schema
@@ -47,6 +49,7 @@ _SQL = sql_file(
             for measure in panel.measures
         ],
     },
+    examples={"half": HALF},
 )
 
 
@@ -55,33 +58,39 @@ def signals(snapshot: Snapshot, portals: Mapping[str, Portal]) -> dict[str, pa.T
 
     ``portals`` say how each source of tenders writes dates.
     """
+    add_stated_awards(snapshot)
     with closing(snapshot.sql.cursor()) as sql:
         # The order is that of the tables: states need the countries, panels need the states.
         number_countries(sql)
         create_states(sql, portals)
         create_raw(sql)
         create_windows(sql)
+        create_from_first_month(sql)
         for add_panels in (
             add_rates,
             add_demand,
             add_concentration,
             add_newcomers,
-            add_award_to_estimate,
             add_award_intensity,
+            add_empty_months,
         ):
             add_panels(sql)
-        add_empty_months(sql)
-        create_quotients(sql)
         return {"signals": _vintages(sql)}
 
 
 def _vintages(sql: duckdb.DuckDBPyConnection) -> pa.Table:
     """Return the rows of ``signals``: one vintage per closing that changed a row."""
+    _SQL.run(sql, "divisions")
+    sql.register("divided", divide(_SQL.query(sql, "operands").to_arrow_table()))
+    _SQL.run(sql, "quotients")
+    sql.unregister("divided")
     _SQL.run(sql, "valued")
     # These are large and not needed any more.
-    sql.execute("DROP TABLE raw")
-    sql.execute("DROP TABLE quotients")
-    create_coverages(sql)
+    for table in ("raw", "divisions", "quotients"):
+        sql.execute(f"DROP TABLE {table}")
+    sql.register("shares", shares(_SQL.query(sql, "pairs").to_arrow_table()))
+    _SQL.run(sql, "coverages")
+    sql.unregister("shares")
     _SQL.run(sql, "vintages")
     sql.execute("DROP TABLE valued")
     _SQL.run(sql, "dimension_texts")

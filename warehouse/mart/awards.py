@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import date
-from decimal import Context, Decimal, Inexact, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -19,12 +20,13 @@ from warehouse.dates import stated_and_utc_day
 from warehouse.mart.award_facts import AWARD_VINTAGES, STATEMENTS, VINTAGES
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tender_facts import TENDER_VINTAGES, TENDER_VINTAGES_TABLE
+from warehouse.methodology.signals import MONEY_BELOW, PARTS
 from warehouse.record.rules import CURRENCY
 from warehouse.record.tables import DECIMAL
+from warehouse.sql_files import sql_file
 
 # Amounts that fit DECIMAL(38, 18) as they are written; nearly all do.
 _FITS_DECIMAL = re.compile(rb"-?[0-9]{1,20}(\.[0-9]{1,18})?")
-_CURRENCY = re.compile(CURRENCY)
 # Inexact is trapped, so that quantize fails instead of rounding.
 _STEP, _EXACT = Decimal(1).scaleb(-18), Context(prec=38, traps=[Inexact, InvalidOperation])
 # Sources write years such as 1900 for "no date"; no award in the data is older than this.
@@ -89,32 +91,41 @@ def award_day(text: str) -> date | None:
 
 
 _BATCH = 10_000
+# Table of a snapshot: every award as every release states it. ``award_id`` is the id, or the
+# position of an award without one; ``is_first`` is false if an award before it in the release has
+# the same. ``units`` is the amount in ten-thousandths, as signals sum it.
+STATED_AWARDS = "stated_awards"
 _SCHEMA = pa.schema(
     [
         ("row_id", pa.string()),
+        ("award_index", pa.int64()),
+        ("stated_id", pa.string()),
         ("award_id", pa.string()),
+        ("is_first", pa.bool_()),
+        ("stated_date", pa.string()),
         ("awarded_on", pa.date32()),
         ("status", pa.string()),
-        ("value", DECIMAL),
-        ("unit", pa.string()),
-        ("names", pa.list_(pa.string())),
+        ("amount", DECIMAL),
+        ("units", pa.decimal128(38, 0)),
+        ("currency", pa.string()),
+        ("supplier_names", pa.list_(pa.string())),
     ]
 )
-# Only processes in which a resolved organisation ever was a supplier have award facts; of those
-# every release counts, since a later release may change an award.
-_RELEASES_WITH_AWARDS = """
-WITH resolved AS (
-    SELECT DISTINCT source, country, party_key FROM party_matches WHERE service_id IS NOT NULL
-),
-supplied AS (
-    SELECT DISTINCT source, ocid FROM tender_parties
-    SEMI JOIN resolved USING (source, country, party_key)
-    WHERE role = 'supplier'
-)
-SELECT row_id, release FROM tender_releases SEMI JOIN supplied USING (source, ocid)
--- A cheap test of the text: releases without awards need not be parsed.
-WHERE NOT withdrawn AND contains(release, '"awards"')
-"""
+_SQL = sql_file(__name__, "awards", fragments={"currency_code": f"'{CURRENCY}'"})
+
+
+def add_stated_awards(snapshot: Snapshot) -> None:
+    """Add the awards of all releases to a snapshot, unless they are there.
+
+    The JSON is read here, once for all that is derived from it.
+    """
+    if snapshot.paths(STATED_AWARDS):
+        return
+    path = snapshot.path(STATED_AWARDS)
+    with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(path, _SCHEMA) as writer:
+        for batch in _SQL.query(sql, "releases_with_awards").to_arrow_reader(_BATCH):
+            writer.write_table(_stated(batch))
+    snapshot.create_view(STATED_AWARDS)
 
 
 def add_tender_facts(snapshot: Snapshot) -> None:
@@ -123,21 +134,18 @@ def add_tender_facts(snapshot: Snapshot) -> None:
         for name in (STATEMENTS, VINTAGES, TENDER_VINTAGES_TABLE):
             snapshot.create_view(name)
         return
-    path = snapshot.path(STATEMENTS)
-    with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(path, _SCHEMA) as writer:
-        for batch in sql.sql(_RELEASES_WITH_AWARDS).to_arrow_reader(_BATCH):
-            writer.write_table(_statements(batch))
-    snapshot.create_view(STATEMENTS)
+    add_stated_awards(snapshot)
+    snapshot.write(STATEMENTS, _SQL[STATEMENTS], ("row_id", "award_id"))
     snapshot.write(VINTAGES, AWARD_VINTAGES, ("fact_id", "vintage"))
     # Last: this file says that all are complete.
     snapshot.write(TENDER_VINTAGES_TABLE, TENDER_VINTAGES, ("fact_id", "vintage"))
 
 
-def _statements(releases: pa.RecordBatch) -> pa.Table:
+def _stated(releases: pa.RecordBatch) -> pa.Table:
     rows = [
         row
         for row_id, release in zip(*releases.to_pydict().values(), strict=True)
-        for row in _statements_of(row_id, release)
+        for row in _stated_of(row_id, release)
     ]
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(_SCHEMA)
     arrays = [
@@ -149,23 +157,44 @@ def _statements(releases: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=_SCHEMA)
 
 
-def _statements_of(row_id: str, release: str) -> Iterator[tuple[Any, ...]]:
-    """Yield a row for each award of a release; if an id repeats, the first award counts."""
-    awards: dict[str, AwardStatement] = {}
+def _stated_of(row_id: str, release: str) -> Iterator[tuple[Any, ...]]:
+    """Yield a row for each award of a release."""
+    seen: set[str] = set()
     for position, award in enumerate(parse_awards(release)):
-        awards.setdefault(f"#{position}" if award.id is None else str(award.id), award)
-    for award_id, award in awards.items():
+        stated_id = None if award.id is None else str(award.id)
+        # OCDS unites awards by their id; one without an id is identified by its position.
+        award_id = f"#{position}" if stated_id is None else stated_id
         value = award.value or NO_VALUE
-        amount = exact_amount(bytes(value.amount))
-        # An amount without a currency says nothing, nor does a currency without an amount. One in
-        # a currency that is no code keeps its unit, so that it can be counted.
-        is_money = value.currency is not None and _CURRENCY.fullmatch(value.currency)
+        amount = bytes(value.amount)
         yield (
             row_id,
+            position,
+            stated_id,
             award_id,
-            award.date and award_day(award.date),
-            award.status and award.status.lower(),
-            amount if is_money else None,
-            None if amount is None else value.currency,
-            award.supplier_names(),
+            award_id not in seen,
+            award.date,
+            _day(award.date) if award.date else None,
+            award.status,
+            exact_amount(amount),
+            ten_thousandths(amount),
+            value.currency,
+            [supplier.name for supplier in award.suppliers or ()],
         )
+        seen.add(award_id)
+
+
+def ten_thousandths(amount: bytes) -> Decimal | None:
+    """Return a positive JSON number in ten-thousandths of its currency; None for anything else."""
+    try:
+        number = Decimal(amount.decode())
+    except InvalidOperation:
+        # null, a boolean or a text: no amount is stated.
+        return None
+    # Portals write 0 for "not stated"; an amount as large as MONEY_BELOW is no amount either.
+    if not 0 < number < MONEY_BELOW:
+        return None
+    return (number * PARTS).to_integral_value(ROUND_HALF_EVEN) or None
+
+
+# The same few days recur in all awards of a portal.
+_day = lru_cache(maxsize=1 << 14)(award_day)

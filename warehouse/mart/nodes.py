@@ -4,7 +4,7 @@ Each node runs one step for every partition of its subject and hands over the li
 ``work/<data_version>/<node>.json``. A node that has its list is done. Nothing here can be read by
 anyone else: only the switch at the end of a publication makes a build of it.
 
-``record ▶ registers ▶ same_as ▶ figures, tenders, macro ▶ the derivations in their order``
+``record ▶ registers ▶ same_as ▶ figures, tenders, macro ▶ awards ▶ the derivations in their order``
 """
 
 import hashlib
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from warehouse.code_version import code_version
 from warehouse.compute.task import Compute
+from warehouse.mart.awards import STATED_AWARDS
 from warehouse.mart.canonical_ids import show_canonical_registers
 from warehouse.mart.left_out import LISTED, read_listed
 from warehouse.mart.partitions import (
@@ -36,6 +37,7 @@ from warehouse.mart.snapshot_steps import (
     STORED,
     copy_rows,
     derive_tables,
+    make_stated_awards,
     make_tender_facts,
 )
 from warehouse.mart.sqlite_builds import move_into_place
@@ -98,7 +100,7 @@ class Nodes:
 
     def names(self) -> list[str]:
         """Return the names of all nodes, in an order in which they can be run."""
-        names = [REGISTERS, SAME_AS, FIGURES, TENDERS, MACRO]
+        names = [REGISTERS, SAME_AS, FIGURES, TENDERS, MACRO, STATED_AWARDS]
         for derivation in self.partitioned:
             names.append(derivation.makes[0])
             if PARTY_MATCHES in derivation.makes:
@@ -127,8 +129,11 @@ class Nodes:
             return self._copy(name, COPIES[name])
         if name == SAME_AS:
             return self._join()
+        if name == STATED_AWARDS:
+            step = Step(STATED_AWARDS, _code("awards"), make_stated_awards)
+            return self._run(step, TENDERS, ("tender_releases",))
         if name == TENDER_FACTS:
-            inputs = ("tender_releases", "tender_parties", PARTY_MATCHES)
+            inputs = ("tender_releases", "tender_parties", PARTY_MATCHES, STATED_AWARDS)
             step = Step(TENDER_FACTS, _code("tender facts"), make_tender_facts)
             return self._run(step, TENDERS, inputs)
         derivation = next(each for each in self.partitioned if each.makes[0] == name)

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 
 from warehouse.compute.task import Task
 from warehouse.errors import BadTable
-from warehouse.mart.awards import add_tender_facts
+from warehouse.mart.awards import add_stated_awards, add_tender_facts
 from warehouse.mart.canonical_ids import show_canonical_registers, use_canonical_ids
 from warehouse.mart.left_out import write_listed
 from warehouse.mart.snapshot import (
@@ -137,6 +137,12 @@ def _order(name: str) -> list[str]:
     columns = list(DERIVED[name].model_fields)
     identity = identity_of(DERIVED[name])
     return [*identity, *(column for column in columns if column not in identity)]
+
+
+def make_stated_awards(task: Task, sql: duckdb.DuckDBPyConnection) -> None:
+    """Read the awards in the releases of a partition."""
+    with _shown(task, sql) as snapshot:
+        add_stated_awards(snapshot)
 
 
 def make_tender_facts(task: Task, sql: duckdb.DuckDBPyConnection) -> None:

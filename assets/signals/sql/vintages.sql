@@ -1,7 +1,55 @@
 -- From measures to the rows that are served: one vintage per closing that changed a row.
 --
--- Inputs: raw, quotients, coverages, closings, closing_sources, codes, parties
--- Outputs: valued, dimension_texts, vintages, provenances (tables); the rows of signals
+-- Python divides, each distinct division once: most rows repeat that of another row or closing.
+--
+-- Inputs: raw, closings, closing_sources, codes, parties
+-- Outputs: divisions, quotients, valued, coverages, dimension_texts, vintages, provenances
+--   (tables); operands, pairs (queries); the rows of signals
+
+-- name: divisions
+-- Each distinct division.
+CREATE TEMP TABLE divisions AS
+SELECT row_number() OVER () AS division_no, kind, term1, term2, term3, denominator
+FROM (
+    SELECT DISTINCT kind, term1, term2, term3, denominator
+    FROM raw
+    WHERE denominator > 0 AND n_observed > 0
+);
+
+-- name: operands
+-- The same for Python, which knows no ENUM of DuckDB.
+SELECT division_no, CAST(kind AS VARCHAR) AS kind, term1, term2, term3, denominator
+FROM divisions;
+
+-- by hand: divided
+-- Stands for the exact values of Python: these are rounded as DOUBLE.
+CREATE TEMP TABLE divided AS
+WITH numbers AS (
+    SELECT
+        division_no, kind, CAST(term1 AS DOUBLE) AS term1, CAST(term2 AS DOUBLE) AS term2,
+        CAST(term3 AS DOUBLE) AS term3, CAST(denominator AS DOUBLE) AS denominator
+    FROM divisions
+)
+
+SELECT
+    division_no,
+    CAST(
+        CASE kind
+            WHEN 'ratio' THEN term1 / denominator
+            WHEN 'hhi'
+                THEN
+                    (term1 * $half * $half + 2 * term2 * $half + term3) / denominator / denominator
+            ELSE (term1 / term2 + term3 / denominator) / 2
+        END AS DECIMAL(38, 18)
+    ) AS value
+FROM numbers;
+
+-- name: quotients
+-- Each division with its value.
+CREATE TEMP TABLE quotients AS
+SELECT kind, term1, term2, term3, denominator, value
+FROM divisions
+JOIN divided USING (division_no);
 
 -- name: valued
 -- Every row with its value. A row without a value has observed nothing. Joined on the operands:
@@ -16,6 +64,26 @@ LEFT JOIN quotients
     ON raw.n_observed > 0 AND quotients.denominator = raw.denominator
     AND quotients.kind = raw.kind AND quotients.term1 = raw.term1
     AND quotients.term2 = raw.term2 AND quotients.term3 = raw.term3;
+
+-- name: pairs
+-- Each distinct pair of counts, of which Python makes the coverage.
+SELECT DISTINCT n_observed, n_eligible
+FROM valued
+WHERE n_eligible > 0;
+
+-- by hand: shares
+-- Stands for the exact shares of Python.
+CREATE TEMP TABLE shares AS
+SELECT DISTINCT
+    n_observed, n_eligible, CAST(n_observed / n_eligible AS DECIMAL(38, 18)) AS coverage
+FROM valued
+WHERE n_eligible > 0;
+
+-- name: coverages
+-- The share of each of them.
+CREATE TEMP TABLE coverages AS
+SELECT n_observed, n_eligible, coverage
+FROM shares;
 
 -- name: vintages
 -- A closing that changes nothing is no vintage.

@@ -1,0 +1,222 @@
+-- Rows as they are served: parties, releases, organisations and identifiers.
+--
+-- Inputs: tender_releases, tender_parties, party_matches, entities, identifiers, same_as,
+--   fundamentals, countries
+-- Outputs: resolved, parties, releases, named_entities, current_entities, current_identifiers
+--   (queries)
+
+-- name: resolved
+-- Each named party of the latest releases with its organisation, where that is resolved. The
+-- resolution is that of the data_version; it does not depend on as_of. Withheld parties have no
+-- name and are left out.
+SELECT party.*, matched.service_id, matched.match_method
+FROM tender_parties AS party
+LEFT JOIN party_matches AS matched ON {{ same_party }}
+WHERE party.latest AND party.name IS NOT NULL;
+
+-- name: parties
+-- One row for each party, role and organisation: it is about all releases that name it.
+WITH grouped AS (
+    SELECT
+        source, country, party_key, role, service_id, count(*) AS releases,
+        min(released_on) AS first_release, max(released_on) AS last_release,
+        -- one struct, so that all members come from one release: arg_max of a single column would
+        -- skip its nulls
+        arg_max(
+            struct_pack({{ shown_members }}),
+            concat_ws('/', coalesce(released_on, DATE '0001-01-01'), ocid, release_id)
+        ) AS newest
+    FROM ({{ resolved }})
+    GROUP BY ALL
+)
+
+SELECT
+    {{ id_of_party }} AS party_id, source, country, party_key, role, service_id, releases,
+    first_release, last_release, unnest(newest),
+    CASE
+        WHEN newest.identifier_id IS NOT NULL
+            THEN { 'scheme': newest.identifier_scheme, 'id': newest.identifier_id }
+    END AS identifier
+FROM grouped;
+
+-- name: releases
+-- Each release with its buyer. One may name several: always the same of them becomes its buyer_id.
+WITH buyers AS (
+    SELECT source, ocid, release_id, min(service_id) AS buyer_id
+    FROM ({{ resolved }})
+    WHERE role = 'buyer' AND service_id IS NOT NULL
+    GROUP BY ALL
+)
+
+SELECT
+    released.* REPLACE (string_split(tag, ',') AS tag), released_on AS date,
+    json_keys(release) AS release_members, buyers.buyer_id
+FROM tender_releases AS released
+LEFT JOIN buyers
+    ON buyers.source = released.source
+    AND buyers.ocid = released.ocid
+    AND buyers.release_id = released.release_id;
+
+-- name: named_entities
+-- The name and the country of each organisation.
+SELECT service_id, arg_min(legal_name, place) AS legal_name, arg_min(country, place) AS country
+FROM (
+    SELECT
+        service_id, legal_name, country,
+        row_number() OVER (PARTITION BY service_id ORDER BY {{ first_record }}) AS place
+    FROM entities
+    WHERE latest
+)
+GROUP BY service_id;
+
+-- name: current_entities
+-- One record for each organisation, in which those of all registers are merged. The first record
+-- gives the name and the provenance. Where it leaves a member out, the next one is taken; other
+-- names are those of all.
+WITH records AS (
+    SELECT
+        *,
+        row_number() OVER (PARTITION BY service_id ORDER BY {{ first_record }}) AS place,
+        count(*) OVER (PARTITION BY service_id) AS records
+    FROM entities
+    WHERE latest
+),
+
+merged AS (
+    -- most organisations have one record: only the others are merged
+    SELECT service_id, {{ merged_members }}
+    FROM records
+    WHERE records > 1
+    GROUP BY service_id
+),
+
+listed_names AS (
+    SELECT service_id, kind, place, names
+    FROM ({{ listed_names }})
+),
+
+every_name AS (
+    SELECT service_id, 'other_names' AS kind, place, 0 AS position, legal_name AS name
+    FROM records
+    WHERE records > 1
+    UNION ALL
+    SELECT service_id, kind, place, generate_subscripts(names, 1), unnest(names)
+    FROM listed_names
+),
+
+distinct_names AS (
+    SELECT service_id, kind, name, min((place, position)) AS place
+    FROM every_name
+    WHERE name IS NOT NULL
+    GROUP BY ALL
+),
+
+names_by_kind AS (
+    SELECT service_id, kind, list(name ORDER BY place) AS names
+    FROM distinct_names
+    GROUP BY service_id, kind
+),
+
+other_names AS (
+    -- the first of all names is the legal one
+    SELECT
+        service_id, kind, CASE kind WHEN 'other_names' THEN names[2:] ELSE names END AS names
+    FROM names_by_kind
+),
+
+merged_names AS (
+    SELECT service_id, {{ names_of_kinds }}
+    FROM other_names
+    GROUP BY service_id
+),
+
+aliases AS (
+    SELECT
+        same_as AS service_id, list(service_id ORDER BY service_id) AS aliases,
+        list({ 'service_id': service_id, 'match_method': match_method } ORDER BY service_id)
+            AS joins
+    FROM same_as
+    GROUP BY same_as
+),
+
+tickers AS (
+    SELECT DISTINCT service_id, id_value, status
+    FROM identifiers
+    WHERE latest AND id_type = 'ticker'
+),
+
+listings AS (
+    SELECT
+        service_id,
+        list(
+            {
+                'mic': split_part(id_value, ':', 1),
+                'ticker': substr(id_value, strpos(id_value, ':') + 1),
+                'status': status
+            } ORDER BY id_value, status
+        ) AS listings
+    FROM tickers
+    GROUP BY service_id
+),
+
+mentions AS (
+    -- which datasets have rows of the organisation
+    SELECT service_id, 'AF-FUND' AS dataset
+    FROM fundamentals
+    WHERE latest
+    UNION
+    SELECT service_id, 'AF-TENDER'
+    FROM party_matches
+    WHERE service_id IS NOT NULL
+),
+
+datasets AS (
+    SELECT service_id, list(DISTINCT dataset ORDER BY dataset) AS datasets
+    FROM mentions
+    GROUP BY service_id
+)
+
+SELECT
+    entity.* REPLACE (CAST(NULL AS VARCHAR) AS same_as, {{ replaced_members }}),
+    countries.country_iso3,
+    coalesce(aliases.aliases, []) AS aliases,
+    coalesce(aliases.joins, []) AS joins,
+    coalesce(listings.listings, []) AS listings,
+    coalesce(datasets.datasets, []) AS datasets
+FROM records AS entity
+LEFT JOIN merged ON merged.service_id = entity.service_id
+LEFT JOIN merged_names ON merged_names.service_id = entity.service_id
+LEFT JOIN aliases ON aliases.service_id = entity.service_id
+LEFT JOIN listings ON listings.service_id = entity.service_id
+LEFT JOIN datasets ON datasets.service_id = entity.service_id
+LEFT JOIN countries ON countries.country = coalesce(entity.country, merged.country)
+WHERE entity.place = 1;
+
+-- name: current_identifiers
+-- Each identifier of an organisation once, and the LEI of its own record if no mapping file has it.
+-- match_method is the evidence that joined the id under which it was stated; null if that is the
+-- canonical one. An LEI is unique worldwide, so it does not matter who reports it; any other number
+-- is unique only within its issuer. An organisation's own mapping goes before that of an alias.
+WITH all_identifiers AS (
+    SELECT * FROM identifiers
+    WHERE latest
+    UNION ALL BY NAME
+    SELECT
+        service_id, 'lei' AS id_type, lei AS id_value, lei_status AS status, available_at, source,
+        source_ref, license_class, observed_at, alias, match_method
+    FROM entities
+    WHERE latest AND lei IS NOT NULL
+)
+
+SELECT
+    *, service_id AS organisation,
+    -- upper case of a to z only, as the reader does it
+    translate(id_value, 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ') AS id_match
+FROM all_identifiers
+QUALIFY row_number() OVER (
+    PARTITION BY organisation, id_type, id_match, CASE WHEN id_type <> 'lei' THEN issuer END
+    -- source_ref makes the order total: which of two equal mappings is served must not be chance
+    ORDER BY
+        alias IS NOT NULL, issuer IS NULL, available_at DESC NULLS LAST, source, source_ref,
+        id_value
+) = 1;

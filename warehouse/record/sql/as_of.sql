@@ -1,0 +1,148 @@
+-- The one definition of what was known on a date, as SQL that DuckDB and Spark both run.
+--
+-- Everything that reads vintages reads them through vintages; statements gives what every
+-- publication states, also where it repeats a value and so is no vintage. The queries work on row
+-- hashes only and join the requested columns at the end, for the rows they have chosen: that is a
+-- quarter faster than carrying them through. The engine must cast timestamps to days in UTC.
+--
+-- in_scope are the rows published by as_of and loaded by load_seq.
+--
+-- Inputs: the stored rows of a table (relation)
+-- Outputs: standing_rows, readings, vintages, statements (queries)
+
+-- name: standing_rows
+-- Stored rows without those that newer code retracted. A retraction is a copy of the row it takes
+-- back, from the same reading of the same document. A row stored after it, by yet newer code,
+-- counts again.
+SELECT {{ columns }}
+FROM (SELECT * FROM {{ relation }} WHERE {{ in_scope }}) AS stored
+LEFT JOIN (
+    SELECT sighting, figure_check, observed_at, document, load_seq
+    FROM {{ relation }}
+    WHERE {{ in_scope }} AND retracted
+) AS retraction
+    ON retraction.sighting = stored.sighting
+    AND retraction.figure_check = stored.figure_check
+    AND retraction.observed_at = stored.observed_at
+    AND retraction.document = stored.document
+    AND retraction.load_seq >= stored.load_seq
+WHERE retraction.sighting IS NULL;
+
+-- name: readings
+-- Every reading that no other reading of the same publication replaces.
+WITH candidates AS (
+    SELECT * FROM ({{ standing_rows }}) AS standing
+),
+
+rereads AS (
+    -- most publications are read once: only the sightings read more than once (the writer flags
+    -- every reading after the first with again) need to be compared with each other
+    SELECT sighting, figure_check, available_at, observed_at, document, load_seq
+    FROM candidates
+    WHERE sighting IN (SELECT reread.sighting FROM candidates AS reread WHERE reread.again)
+)
+
+SELECT
+    candidate.figure, candidate.figure_check, candidate.sighting, candidate.content,
+    candidate.withdrawn, candidate.available_at, candidate.publication, candidate.observed_at,
+    candidate.load_seq
+FROM candidates AS candidate
+LEFT JOIN rereads AS other
+    ON other.sighting = candidate.sighting
+    AND other.figure_check = candidate.figure_check
+    AND (
+        CASE
+            -- newer code read the same document again: the last load counts, whatever its day
+            WHEN other.observed_at = candidate.observed_at AND other.document = candidate.document
+                THEN other.load_seq > candidate.load_seq
+            -- readings that were known from different days are vintages of their own; two without a
+            -- day have the same one
+            WHEN
+                coalesce(other.available_at, DATE '0001-01-01')
+                <> coalesce(candidate.available_at, DATE '0001-01-01')
+                THEN FALSE
+            -- two documents observed at the same moment: an arbitrary but stable choice
+            WHEN other.observed_at = candidate.observed_at
+                THEN other.document > candidate.document
+            -- a later reading replaces an earlier one of its day if it was made on that day, or if
+            -- no day is known
+            WHEN other.observed_at > candidate.observed_at
+                THEN coalesce(other.available_at >= CAST(other.observed_at AS DATE), TRUE)
+            -- an earlier reading turned up after this one had been dated as the first: this copy is
+            -- dropped, the writer appended it again under the day on which it was read
+            ELSE coalesce(candidate.available_at < CAST(candidate.observed_at AS DATE), FALSE)
+        END
+    )
+WHERE other.sighting IS NULL;
+
+-- name: vintages
+-- The vintages of each figure. The order of knowledge has NULLS FIRST, which is Spark's default but
+-- not DuckDB's. A hash of 64 bits can collide, so the second hash separates figures too.
+WITH readings AS (
+    SELECT * FROM ({{ readings }}) AS standing
+),
+
+with_previous AS (
+    SELECT
+        *,
+        lag(content) OVER (
+            PARTITION BY figure, figure_check
+            ORDER BY available_at NULLS FIRST, publication NULLS FIRST
+        ) AS previous_content
+    FROM readings
+),
+
+vintages AS (
+    -- a vintage is a change of content: equal neighbours collapse, the rest is numbered from 1
+    SELECT
+        *,
+        row_number() OVER (
+            PARTITION BY figure, figure_check
+            ORDER BY available_at NULLS FIRST, publication NULLS FIRST
+        ) AS vintage,
+        lead(available_at) OVER (
+            PARTITION BY figure, figure_check
+            ORDER BY available_at NULLS FIRST, publication NULLS FIRST
+        ) AS superseded_at,
+        lead(figure) OVER (
+            PARTITION BY figure, figure_check
+            ORDER BY available_at NULLS FIRST, publication NULLS FIRST
+        ) AS next_figure
+    FROM with_previous
+    WHERE previous_content IS NULL OR previous_content <> content
+),
+
+chosen AS (
+    SELECT
+        sighting, figure_check, content, observed_at, load_seq, vintage, superseded_at
+    FROM vintages
+    WHERE {{ choice }}
+)
+
+-- Join the requested columns back. A sighting may be stored several times; load, moment of reading
+-- and content tell which of its rows was chosen.
+SELECT {{ full_row }}, chosen.vintage, chosen.superseded_at
+FROM chosen
+JOIN (SELECT * FROM {{ relation }} WHERE {{ in_scope }}) AS full_row
+    ON full_row.sighting = chosen.sighting
+    AND full_row.figure_check = chosen.figure_check
+    AND full_row.load_seq = chosen.load_seq
+    AND full_row.observed_at = chosen.observed_at
+    AND full_row.content = chosen.content;
+
+-- name: statements
+-- Every figure as every publication states it: one that was edited silently has a row for each day
+-- on which its content was new.
+WITH chosen AS (
+    SELECT sighting, figure_check, content, observed_at, load_seq
+    FROM ({{ readings }}) AS readings
+)
+
+SELECT {{ full_row }}
+FROM chosen
+JOIN (SELECT * FROM {{ relation }} WHERE {{ in_scope }}) AS full_row
+    ON full_row.sighting = chosen.sighting
+    AND full_row.figure_check = chosen.figure_check
+    AND full_row.load_seq = chosen.load_seq
+    AND full_row.observed_at = chosen.observed_at
+    AND full_row.content = chosen.content;
