@@ -16,10 +16,13 @@ from typing import Any
 import click
 
 from warehouse.code_version import ROOT
+from warehouse.mart.canonical_ids import canonical_register
+from warehouse.record.tables import ENTITIES, IDENTIFIERS
 from warehouse.sql_files import SqlFile
 
 # The packages that have SQL files.
 _PACKAGES = ("warehouse", "quality", "assets")
+_REGISTERS = (ENTITIES.name, IDENTIFIERS.name)
 # A quoted text, a quoted name and a comment stay as they are.
 _PARAMETER = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*)|\$(\w+)""")
 _PLACEHOLDER = re.compile(r"\{\{ (\w+) \}\}")
@@ -109,9 +112,16 @@ def views(folder: Path) -> str:
     if not tables:
         raise click.UsageError(f"{folder} has no Parquet file; name the folder of a snapshot")
     return "\n".join(
-        f'CREATE OR REPLACE VIEW "{name}" AS FROM read_parquet({literal(str(path.absolute()))});'
-        for name, path in tables.items()
+        f'CREATE OR REPLACE VIEW "{name}" AS {_rows(name, path, tables)};'
+        # Registers last: they are shown under the ids of same_as.
+        for name, path in sorted(tables.items(), key=lambda table: table[0] in _REGISTERS)
     )
+
+
+def _rows(name: str, path: Path, tables: Collection[str]) -> str:
+    relation = f"read_parquet({literal(str(path.absolute()))})"
+    is_register = name in _REGISTERS and "same_as" in tables
+    return canonical_register(relation) if is_register else f"FROM {relation}"
 
 
 def literal(value: Any) -> str:

@@ -12,10 +12,10 @@ from decimal import Decimal
 import pyarrow as pa
 
 from quality.personal_data_audit import PERSONAL_DATA_RULES
-from warehouse.mart.award_facts import STATEMENTS
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.rules import rules_of
 from warehouse.record.tables import RECORD_TABLES, arrow_schema
+from warehouse.sql_files import sql_file
 from warehouse.tables import LeftOut
 
 # So few rows are never too many: a share of a small table says nothing.
@@ -59,21 +59,13 @@ class Excess:
         )
 
 
-# Amounts of awards stand in the JSON of releases, which are served as they are. An amount in a
-# currency that is no code is no fact.
-_AWARDS = f"""
-SELECT 'award_facts' AS table_name, 'currencies are three-letter codes' AS rule, source,
-    count(*) AS rows_left_out, (SELECT count(unit) FROM {STATEMENTS}) AS rows_stored,
-    min(concat(source_ref, ' (row ', row_id, ')')) AS example
-FROM {STATEMENTS} JOIN tender_releases USING (row_id)
-WHERE unit IS NOT NULL AND value IS NULL GROUP BY source ORDER BY source
-"""
+_SQL = sql_file(__name__, "left_out", examples={"stored": "tender_releases"})
 
 
 def add_left_out(snapshot: Snapshot) -> list[LeftOut]:
     """Add the table ``left_out``: what a snapshot leaves out, by table, rule and source."""
     schema = arrow_schema(LeftOut)
-    awards = snapshot.read(_AWARDS).select(schema.names).cast(schema)
+    awards = snapshot.read(_SQL["awards"]).select(schema.names).cast(schema)
     rows = pa.concat_tables([awards, snapshot.left_out().select(schema.names).cast(schema)])
     snapshot.add({"left_out": rows})
     return [LeftOut.model_validate(row) for row in rows.to_pylist()]
@@ -85,10 +77,9 @@ def stored_by_source(snapshot: Snapshot, left_out: Sequence[LeftOut]) -> StoredR
     stored: dict[tuple[str, str], int] = {}
     for table in RECORD_TABLES:
         if table.name in names:
-            counts = snapshot.read(
-                f"SELECT source, count(*) AS rows FROM {snapshot.stored(table)} GROUP BY source"
-            )
-            stored |= {(table.name, row["source"]): row["rows"] for row in counts.to_pylist()}
+            statement = _SQL.statement("stored_by_source", stored=snapshot.stored(table))
+            counts = snapshot.read(statement).to_pylist()
+            stored |= {(table.name, row["source"]): row["row_count"] for row in counts}
     return stored
 
 

@@ -6,6 +6,7 @@ publication has been confirmed, its losses are not reported again.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,20 @@ from quality.history import last_published
 from quality.report import Counts, Loss
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.tables import RECORD_TABLES
+from warehouse.sql_files import sql_file
+
+_SQL = sql_file(
+    __name__,
+    "losses",
+    # By hand, of one table of a kept snapshot, which has no ledger.
+    examples={
+        "table": "macro_annual",
+        "visible": {"key": ["macro_annual"], "value": [1]},
+        "loads": "(SELECT 'macro_annual' AS table_name, source, 'a' AS load_id, "
+        "observed_at AS loaded_at, 1 AS appended, 0 AS held, 1 AS load_seq, "
+        "[document] AS documents FROM macro_annual)",
+    },
+)
 
 
 def served_counts(snapshot: Snapshot) -> Counts:
@@ -21,10 +36,7 @@ def served_counts(snapshot: Snapshot) -> Counts:
     return {
         table.name: {
             row["source"]: row["row_count"]
-            for row in snapshot.read(
-                f"SELECT source, count(*) AS row_count FROM {table.name} WHERE latest "
-                "GROUP BY source ORDER BY source"
-            ).to_pylist()
+            for row in snapshot.read(_SQL.statement("served_counts", table=table.name)).to_pylist()
         }
         for table in RECORD_TABLES
     }
@@ -71,30 +83,13 @@ def _fewer_read(snapshot: Snapshot) -> Iterator[Loss]:
 
 
 def _loads(snapshot: Snapshot) -> pa.Table:
-    """Return all loads in order, with hashes of their URLs and their records per fetch.
-
-    A large document is loaded in parts, of which only the last names it. If one load has several
-    fetches of a URL, their mean counts. The key of a document is its SHA-256, the hash of its URL
-    and the time of the fetch, joined by dashes.
-    """
-    record, visible_loads = snapshot.record, snapshot.loads
-    visible = " OR ".join(
-        f"(table_name = '{table}' AND load_seq <= {int(seq)})"
-        for table, seq in visible_loads.items()
-    )
-    return record.query(f"""
-WITH whole_loads AS (
-    SELECT table_name, source, load_id, max(loaded_at) AS loaded_at,
-        sum(appended + held) AS records, list_distinct(flatten(list(documents))) AS documents
-    FROM {record.relation("loads")} WHERE {visible} GROUP BY ALL
-),
-with_urls AS (
-    SELECT *, list_sort(list_distinct(list_transform(
-        documents, lambda document: split_part(document, '-', 2)
-    ))) AS url_hashes
-    FROM whole_loads
-)
-SELECT table_name, source, load_id, loaded_at, url_hashes,
-    CAST(ceil(records * len(url_hashes) / len(documents)) AS BIGINT) AS records
-FROM with_urls WHERE len(url_hashes) > 0 ORDER BY loaded_at, load_id
-""")
+    """Return all loads in order, with hashes of their URLs and their records per fetch."""
+    record, visible = snapshot.record, snapshot.loads
+    with closing(record.connection.cursor()) as sql:
+        loads: pa.Table = _SQL.query(
+            sql,
+            "loads",
+            fill={"loads": record.relation("loads")},
+            visible={"key": list(visible), "value": list(visible.values())},
+        ).to_arrow_table()
+    return loads

@@ -29,6 +29,7 @@ from warehouse.mart.left_out import STORED_ROW, is_in
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.rules import BLOCKS_ABOVE
 from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES, RecordTable
+from warehouse.sql_files import sql_file
 from warehouse.tables import TenderRelease
 from warehouse.tables.column import columns_of
 
@@ -88,58 +89,9 @@ PERSONAL_DATA_RULES = (
     ),
 )
 
-_ROW = ", ".join(STORED_ROW)
 _COUNTRIES = tuple(country.alpha_2 for country in pycountry.countries)
 # The rules whose verdict depends on the country, since a party may come from another one.
 _COUNTRY_RULES = frozenset({"no_evidence", "several_names"})
-
-_PARTIES = """
-SELECT DISTINCT name, country, identifier_scheme, identifier_id
-FROM tender_parties WHERE name IS NOT NULL
-"""
-# Organisations whose type no register states and that filed no report with the SEC.
-_UNVOUCHED = """
-entity_type IS NULL
-    AND service_id NOT IN (SELECT service_id FROM identifiers WHERE id_type = 'cik')
-"""
-_UNVOUCHED_ENTITIES = f"""
-SELECT DISTINCT legal_name AS name, coalesce(country, left(jurisdiction, 2)) AS country,
-    CAST(NULL AS VARCHAR) AS identifier_scheme, CAST(NULL AS VARCHAR) AS identifier_id
-FROM entities
-WHERE legal_name IS NOT NULL AND {_UNVOUCHED}
-"""
-_OTHER_NAMES = """
-SELECT row_id, unnest(CAST(CAST(other_names AS JSON) AS VARCHAR[])) AS name,
-    coalesce(country, left(jurisdiction, 2)) AS country
-FROM entities WHERE other_names IS NOT NULL
-"""
-_NAMES_WITHOUT_PARTY = """
-CREATE OR REPLACE TABLE names_without_party AS
-WITH release_names AS (
-    -- every name in a release, and the names of units, which are not of organisations
-    SELECT row_id, source, ocid, release_id, country,
-        list_distinct(json_extract_string(release, '$..name')) AS names,
-        CASE WHEN contains(release, '"unit"')
-            THEN json_extract_string(release, '$..unit.name') ELSE [] END AS unit_names
-    FROM tender_releases WHERE release IS NOT NULL
-), organisation_names AS (
-    SELECT row_id, source, ocid, release_id, country,
-        unnest(list_filter(names, lambda name: NOT list_contains(unit_names, name))) AS name
-    FROM release_names
-), party AS (
-    -- Of millions of parties only 64-bit hashes are compared: the chance that one name passes
-    -- for another's is about one in 10^12.
-    SELECT hash(source, ocid, release_id, name) AS name_hash FROM tender_parties
-    WHERE name IS NOT NULL
-)
-SELECT row_id, name, country FROM organisation_names AS named ANTI JOIN party
-  ON party.name_hash = hash(named.source, named.ocid, named.release_id, named.name)
-"""
-_DISTINCT_NAMES_WITHOUT_PARTY = """
-SELECT DISTINCT name, country, CAST(NULL AS VARCHAR) AS identifier_scheme,
-    CAST(NULL AS VARCHAR) AS identifier_id
-FROM names_without_party
-"""
 
 
 class ServedParty(NamedTuple):
@@ -195,54 +147,38 @@ def find_persons(tables: Tables) -> None:
     These are ``failing_parties``, ``failing_entities`` and ``failing_other_names`` of
     organisations, and ``failing_releases``.
     """
-    _stage_unestablished(tables, "unestablished_parties", _PARTIES)
-    tables.sql.execute(f"""
-CREATE OR REPLACE TABLE failing_parties AS
-SELECT row_id, {_ROW} FROM tender_parties AS party JOIN unestablished_parties AS failing
-  -- IS NOT DISTINCT FROM: a party without a country or a number must join as well.
-  ON failing.name = party.name AND failing.country IS NOT DISTINCT FROM party.country
- AND failing.scheme IS NOT DISTINCT FROM party.identifier_scheme
- AND failing.identifier IS NOT DISTINCT FROM party.identifier_id""")
-    _stage_unestablished(tables, "unestablished_entities", _UNVOUCHED_ENTITIES)
-    tables.sql.execute(f"""
-CREATE OR REPLACE TABLE failing_entities AS
-SELECT row_id, {_ROW} FROM entities JOIN unestablished_entities AS failing
-  ON failing.name = entities.legal_name
- AND failing.country IS NOT DISTINCT FROM coalesce(entities.country, left(jurisdiction, 2))
-WHERE {_UNVOUCHED}""")
-    tables.sql.execute(_NAMES_WITHOUT_PARTY)
-    _stage_unestablished(tables, "unestablished_names", _DISTINCT_NAMES_WITHOUT_PARTY)
-    tables.sql.execute(f"""
-CREATE OR REPLACE TABLE failing_releases AS
-SELECT row_id, {_ROW} FROM tender_releases SEMI JOIN (
-    SELECT row_id FROM names_without_party AS named JOIN unestablished_names AS failing
-      ON failing.name = named.name AND failing.country IS NOT DISTINCT FROM named.country
-) USING (row_id)""")
-    _stage_failing_other_names(tables)
+    _judge(tables, "parties", "unestablished_parties")
+    _SQL.run(tables.sql, "failing_parties")
+    _judge(tables, "unvouched_entities", "unestablished_entities")
+    _SQL.run(tables.sql, "failing_entities")
+    _SQL.run(tables.sql, "names_without_party")
+    _judge(tables, "release_names", "unestablished_names")
+    _SQL.run(tables.sql, "failing_releases")
+    _find_other_names(tables)
 
 
-def _stage_failing_other_names(tables: Tables) -> None:
-    names = tables.read(f"SELECT DISTINCT name, country FROM ({_OTHER_NAMES})")
+def _find_other_names(tables: Tables) -> None:
+    _SQL.run(tables.sql, "named_entities")
     personal = [
         row
-        for batch in names.to_batches()
+        for batch in _read(tables, "other_names").to_batches()
         for row in batch.to_pylist()
-        if row["name"] is not None and personal_name_rule(row["name"], row["country"])
+        if personal_name_rule(row["name"], row["country"])
     ]
     schema = pa.schema([("name", pa.string()), ("country", pa.string())])
     tables.sql.register("personal_names", pa.Table.from_pylist(personal, schema))
-    tables.sql.execute(f"""
-CREATE OR REPLACE TABLE failing_other_names AS
-SELECT row_id, {_ROW} FROM entities SEMI JOIN (
-    SELECT row_id FROM ({_OTHER_NAMES}) AS other JOIN personal_names AS personal
-      ON personal.name = other.name AND personal.country IS NOT DISTINCT FROM other.country
-) USING (row_id)""")
+    _SQL.run(tables.sql, "failing_other_names")
     tables.sql.unregister("personal_names")
+    tables.sql.execute("DROP TABLE named_entities")
 
 
-def _stage_unestablished(tables: Tables, table: str, statement: str) -> None:
-    """Create a table of the parties selected by a statement that are not established."""
-    failing = [party for party, _ in not_established(_parties(tables.read(statement)))]
+def _read(tables: Tables, query: str) -> pa.Table:
+    return _SQL.query(tables.sql, query).to_arrow_table()
+
+
+def _judge(tables: Tables, query: str, table: str) -> None:
+    """Create a table of the parties selected by a query that are not established."""
+    failing = [party for party, _ in not_established(_parties(_read(tables, query)))]
     columns = zip(*failing, strict=True) if failing else [[]] * len(ServedParty._fields)
     rows = pa.table(
         {
@@ -277,27 +213,31 @@ _BATCH_ROWS = 10_000
 _FREE_TEXTS = tuple(name for name, column in columns_of(TenderRelease).items() if column.free_text)
 
 
+_SEARCHED = ("release", *_FREE_TEXTS)
+_SQL = sql_file(
+    __name__,
+    "personal_data",
+    fragments={
+        "stored_row": ", ".join(STORED_ROW),
+        "searched": ", ".join(_SEARCHED),
+        "has_marks": " OR ".join(f"regexp_matches({name}, $marks)" for name in _SEARCHED),
+    },
+    parameters={"marks": _CANDIDATES},
+)
+
+
 def find_contacts(tables: Tables) -> None:
     """Create ``releases_with_contact``: the row ids of releases in which a contact is left."""
-    pattern = _CANDIDATES.replace("'", "''")
-    # DuckDB looks for rough marks over all releases; only what it finds is parsed in Python.
-    searched = ("release", *_FREE_TEXTS)
-    matches = " OR ".join(f"regexp_matches({name}, '{pattern}')" for name in searched)
-    candidates = tables.read(
-        f"SELECT row_id, {', '.join(searched)} FROM tender_releases WHERE {matches}"
-    )
     row_ids = [
         row["row_id"]
-        for batch in candidates.to_batches(_BATCH_ROWS)
+        for batch in _read(tables, "releases_with_marks").to_batches(_BATCH_ROWS)
         for row in batch.to_pylist()
         if release_has_contact(
             [json.loads(row["release"] or "null"), {name: row[name] for name in _FREE_TEXTS}]
         )
     ]
     tables.sql.register("contact_rows", pa.table({"row_id": pa.array(row_ids, pa.string())}))
-    tables.sql.execute(f"""
-CREATE OR REPLACE TABLE releases_with_contact AS
-SELECT row_id, {_ROW} FROM tender_releases SEMI JOIN contact_rows USING (row_id)""")
+    _SQL.run(tables.sql, "releases_with_contact")
     tables.sql.unregister("contact_rows")
 
 

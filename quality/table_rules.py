@@ -10,7 +10,7 @@ _SQL = sql_file(
     "rules",
     # By hand, of metrics.
     examples={
-        "rows": "metrics",
+        "rows": "(SELECT *, 1 AS vintage, provenance_id AS row_id FROM metrics)",
         "row_reference": "provenance_id",
         "key": "service_id, metric, period_end",
         "found": "(SELECT row_id FROM fundamentals WHERE FALSE)",

@@ -28,8 +28,8 @@ _COLUMNS = ("rule", "source", "source_ref", "row_id", "figure", *STORED_ROW)
 # As they are called in a snapshot. row_id leaves out the content: a corrected reading of a
 # publication keeps its id.
 ROW_ID = "md5(concat_ws('/', figure, figure_check, sighting, available_at))"
-PROVENANCE_ID = "md5(concat_ws('#', document, source_ref)) AS provenance_id"
-ROW_IDS = f"{ROW_ID} AS row_id, {PROVENANCE_ID}"
+PROVENANCE_ID = "md5(concat_ws('#', document, source_ref))"
+ROW_IDS = f"{ROW_ID} AS row_id, {PROVENANCE_ID} AS provenance_id"
 
 
 def is_in(relation: str) -> str:

@@ -58,9 +58,7 @@ _SQL = sql_file(
         ),
     },
 )
-RESOLVED = _SQL["resolved"]
-PARTIES = _SQL.statement("parties", resolved=RESOLVED)
-RELEASES = _SQL.statement("releases", resolved=RESOLVED)
+PARTIES, RELEASES = _SQL["parties"], _SQL["releases"]
 # Newest first. An undated release comes last: '' sorts before every date.
 RELEASES_ORDER = (
     "country, coalesce(CAST(released_on AS VARCHAR), '') DESC, ocid DESC, release_id DESC, "

@@ -27,7 +27,6 @@ from warehouse.mart.left_out import (
     summary,
 )
 from warehouse.mart.rebasing import with_rebasings
-from warehouse.mart.restatement_kinds import with_restatement_kinds
 from warehouse.record.as_of import standing_rows, statements_query, vintages_query
 from warehouse.record.rules import rules_of
 from warehouse.record.store import Record, sql_text
@@ -40,6 +39,7 @@ from warehouse.record.tables import (
     arrow_schema,
     record_schema,
 )
+from warehouse.sql_files import sql_file
 from warehouse.steps.files import BuildFile
 from warehouse.tables import DERIVED
 
@@ -66,6 +66,18 @@ _STATEMENT_COLUMNS = (
     *("service_id", "figure", "figure_check", "publication", "available_at", "withdrawn"),
     *("value_reported", "element", "measuring_unit_date", "conflicts_with", "source_ref"),
     *("document", "license_class", "method", "observed_at", "extraction_confidence"),
+)
+_SQL = sql_file(
+    __name__,
+    "snapshot",
+    fragments={"provenance": PROVENANCE_ID},
+    # By hand, over the vintages and statements of a kept snapshot.
+    examples={
+        "columns": "figure, figure_check",
+        "row_key": ROW_ID,
+        "vintages": "FROM fundamentals",
+        "statements": "(SELECT *, provenance_id AS document FROM statements)",
+    },
 )
 
 
@@ -149,7 +161,7 @@ class Snapshot:
             if table == FUNDAMENTALS:
                 statements = all_statements(rows, self.loads[table.name])
                 self.write(STATEMENTS, statements, ORDERS[STATEMENTS])
-                vintages = with_restatement_kinds(vintages, STATEMENTS)
+                vintages = with_restatement_kinds(vintages)
             self.write(table.name, vintages, ORDERS.get(table.name, ()))
 
     def remaining(self, table: RecordTable) -> str:
@@ -289,17 +301,14 @@ def all_vintages(
     ``row_id`` stays the same as long as figure, publication and its day do; ``provenance_id``
     identifies a position in a document.
     """
-    columns, row_id, without = record_schema(table).names, ROW_ID, ""
+    columns, row_id = record_schema(table).names, ROW_ID
+    read = [*columns, "stored_row_id"] if is_rewritten else columns
     if is_rewritten:
-        columns, without = [*columns, "stored_row_id"], "EXCLUDE (stored_row_id)"
         row_id = f"coalesce(stored_row_id, {ROW_ID})"
-    vintages = vintages_query(table, relation, vintages="all", load_seq=load_seq, columns=columns)
-    return f"""
-SELECT * {without},
-    vintage = max(vintage) OVER (PARTITION BY figure, figure_check) AND NOT withdrawn AS latest,
-    {row_id} AS row_id, {PROVENANCE_ID}
-FROM ({vintages})
-""".strip()
+    vintages = vintages_query(table, relation, vintages="all", load_seq=load_seq, columns=read)
+    return _SQL.statement(
+        "all_vintages", columns=", ".join(columns), row_key=row_id, vintages=vintages
+    )
 
 
 def all_statements(relation: str, load_seq: int) -> str:
@@ -310,7 +319,12 @@ def all_statements(relation: str, load_seq: int) -> str:
     statements = statements_query(
         FUNDAMENTALS, relation, load_seq=load_seq, columns=_STATEMENT_COLUMNS
     )
-    return f"SELECT * EXCLUDE (document), {PROVENANCE_ID} FROM ({statements})"
+    return _SQL.statement("all_statements", statements=statements)
+
+
+def with_restatement_kinds(vintages: str) -> str:
+    """Return the query of all vintages of figures with their ``restatement_kind``."""
+    return _SQL.statement("restatement_kinds", vintages=vintages, statements=STATEMENTS)
 
 
 def cast_to_schema(name: str, row: type[SQLModel], rows: pa.Table) -> pa.Table:

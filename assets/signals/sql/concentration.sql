@@ -3,9 +3,9 @@
 -- Exact at any size: squares are three products (see rolling_windows.sql). A row exists for each
 -- closing that changes it.
 --
--- Inputs: own_sums, segments, late_totals, late_changes, home_currencies
+-- Inputs: raw, own_sums, segments, late_totals, late_changes, home_currencies
 -- Outputs: concentrated (sums, counts and the largest suppliers per scope, currency, month and
---   closing), raw (measures of award-concentration and buyer-supplier-concentration)
+--   closing); rows of raw (measures of award-concentration and buyer-supplier-concentration)
 
 -- name: own_months
 -- The sums of every month with an award, as known at its own closing.

@@ -2,8 +2,8 @@
 --
 -- Withheld suppliers count too, under their hashed key, so that shares stay exact.
 --
--- Inputs: award_lines, parties, own_sums, late_changes
--- Outputs: raw (the measure of supplier-newcomer-rate)
+-- Inputs: raw, award_lines, parties, own_sums, late_changes
+-- Outputs: rows of raw (the measure of supplier-newcomer-rate)
 
 -- name: wins
 -- One row per award and supplier.

@@ -1,4 +1,4 @@
-"""SQL by hand: every file is printed ready to run, and DuckDB accepts every statement."""
+"""SQL by hand: files are printed ready to run, after those that make what they read."""
 
 from datetime import date
 from pathlib import Path
@@ -10,13 +10,14 @@ import pytest
 from click import UsageError
 from click.testing import CliRunner
 
-from pipelines.sql import literal, main, printed, sql_paths, views
+from pipelines.sql import literal, main, printed, views, with_inputs
 
 
-@pytest.mark.parametrize("name", sql_paths())
-def test_every_sql_file_is_read_and_each_statement_is_one_of_duckdb(name: str) -> None:
-    text = printed(name)
-    assert len(duckdb.extract_statements(text)) == text.count("-- name: ")
+def test_a_file_is_printed_after_those_that_make_what_it_reads() -> None:
+    ordered = with_inputs(["signals/demand"], {"tender_releases", "tender_parties"})
+    assert ordered[-1] == "signals/demand"
+    assert ordered.index("signals/calendar") < ordered.index("signals/process_states")
+    assert with_inputs(["signals/calendar"], {"tender_releases"}) == ["signals/calendar"]
 
 
 def test_views_over_a_kept_snapshot_run_with_the_statements(tmp_path: Path) -> None:

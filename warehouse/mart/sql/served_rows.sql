@@ -2,21 +2,28 @@
 --
 -- Inputs: tender_releases, tender_parties, party_matches, entities, identifiers, same_as,
 --   fundamentals, countries
--- Outputs: resolved, parties, releases, named_entities, current_entities, current_identifiers
---   (queries)
+-- Outputs: parties, releases, named_entities, current_entities, current_identifiers (queries)
 
--- name: resolved
--- Each named party of the latest releases with its organisation, where that is resolved. The
--- resolution is that of the data_version; it does not depend on as_of. Withheld parties have no
--- name and are left out.
-SELECT party.*, matched.service_id, matched.match_method
-FROM tender_parties AS party
-LEFT JOIN party_matches AS matched ON {{ same_party }}
-WHERE party.latest AND party.name IS NOT NULL;
+-- by hand: countries
+-- Stands for the list of countries that Python has.
+CREATE OR REPLACE TEMP TABLE countries AS
+SELECT DISTINCT country, country_iso3, country_iso3 AS name
+FROM macro_annual
+WHERE country IS NOT NULL;
 
 -- name: parties
 -- One row for each party, role and organisation: it is about all releases that name it.
-WITH grouped AS (
+WITH resolved AS (
+    -- each named party of the latest releases with its organisation, where that is resolved; the
+    -- resolution is that of the data_version, and does not depend on as_of; withheld parties have
+    -- no name and are left out
+    SELECT party.*, matched.service_id, matched.match_method
+    FROM tender_parties AS party
+    LEFT JOIN party_matches AS matched ON {{ same_party }}
+    WHERE party.latest AND party.name IS NOT NULL
+),
+
+grouped AS (
     SELECT
         source, country, party_key, role, service_id, count(*) AS releases,
         min(released_on) AS first_release, max(released_on) AS last_release,
@@ -26,7 +33,7 @@ WITH grouped AS (
             struct_pack({{ shown_members }}),
             concat_ws('/', coalesce(released_on, DATE '0001-01-01'), ocid, release_id)
         ) AS newest
-    FROM ({{ resolved }})
+    FROM resolved
     GROUP BY ALL
 )
 
@@ -41,9 +48,17 @@ FROM grouped;
 
 -- name: releases
 -- Each release with its buyer. One may name several: always the same of them becomes its buyer_id.
-WITH buyers AS (
+WITH resolved AS (
+    -- as above
+    SELECT party.source, party.ocid, party.release_id, party.role, matched.service_id
+    FROM tender_parties AS party
+    LEFT JOIN party_matches AS matched ON {{ same_party }}
+    WHERE party.latest AND party.name IS NOT NULL
+),
+
+buyers AS (
     SELECT source, ocid, release_id, min(service_id) AS buyer_id
-    FROM ({{ resolved }})
+    FROM resolved
     WHERE role = 'buyer' AND service_id IS NOT NULL
     GROUP BY ALL
 )

@@ -1,0 +1,86 @@
+-- The tables that a snapshot copies from the record: every vintage, and every statement.
+--
+-- row_id leaves out the content: a corrected reading of a publication keeps its id. It stays the
+-- same as long as figure, publication and its day do. provenance_id identifies a position in a
+-- document.
+--
+-- Inputs: the vintages and statements of a table (vintages, statements), as as_of.sql selects them
+-- Outputs: all_vintages, all_statements, restatement_kinds (queries)
+
+-- name: all_vintages
+-- Every vintage. latest is true for the last vintage of a figure unless that was a withdrawal.
+SELECT
+    {{ columns }}, vintage, superseded_at,
+    vintage = max(vintage) OVER (PARTITION BY figure, figure_check) AND NOT withdrawn AS latest,
+    {{ row_key }} AS row_id,
+    {{ provenance }} AS provenance_id
+FROM ({{ vintages }});
+
+-- name: all_statements
+-- Every figure as every publication states it. Comparative columns that repeat a value are no
+-- vintages, but they are statements.
+SELECT
+    * EXCLUDE (document),
+    {{ provenance }} AS provenance_id
+FROM ({{ statements }});
+
+-- name: restatement_kinds
+-- Why a vintage of a reported figure differs from the one before. A parser sees one document; only
+-- here are both filings at hand. What was published later never changes the kind of an earlier
+-- vintage: each is compared with its predecessor alone.
+WITH followed AS (
+    SELECT
+        *,
+        lag(value_reported) OVER figures AS previous_value,
+        lag(element) OVER figures AS previous_element,
+        lag(measuring_unit_date) OVER figures AS previous_unit_date
+    FROM ({{ vintages }})
+    WINDOW figures AS (PARTITION BY figure, figure_check ORDER BY vintage)
+),
+
+compared AS (
+    SELECT
+        *,
+        -- of the larger and the smaller value; a ratio of decimals could overflow
+        greatest(
+            abs(CAST(value_reported AS DOUBLE)) / nullif(abs(CAST(previous_value AS DOUBLE)), 0),
+            abs(CAST(previous_value AS DOUBLE)) / nullif(abs(CAST(value_reported AS DOUBLE)), 0)
+        ) AS times_larger,
+        EXISTS(
+            SELECT 1
+            FROM {{ statements }} AS earlier
+            WHERE
+                earlier.figure = followed.figure
+                AND earlier.figure_check = followed.figure_check
+                AND earlier.element = followed.element
+                AND earlier.value_reported = followed.previous_value
+                AND earlier.available_at < followed.available_at
+        ) AS had_stated_it
+    FROM followed
+)
+
+SELECT
+    * EXCLUDE (
+        previous_value, previous_element, previous_unit_date, times_larger, had_stated_it
+    ),
+    -- The kinds are decided in this order. Another sign or another power of ten is a filer's error,
+    -- whatever else changed; in the purchasing power of another day every value differs; another
+    -- element may mean something else, unless it had stated the former value too. A figure that was
+    -- read before elements were recorded, or that was withdrawn in between, tells nothing.
+    CASE
+        WHEN withdrawn OR previous_value IS NULL THEN NULL
+        WHEN element IS NULL OR previous_element IS NULL THEN NULL
+        WHEN value_reported = -previous_value THEN 'correction'
+        WHEN
+            times_larger BETWEEN 1000 * 0.9995 AND 1000 * 1.0005
+            OR times_larger BETWEEN 1e6 * 0.9995 AND 1e6 * 1.0005
+            OR times_larger BETWEEN 1e9 * 0.9995 AND 1e9 * 1.0005
+            THEN 'correction'
+        WHEN
+            (measuring_unit_date IS DISTINCT FROM previous_unit_date)
+            AND measuring_unit_date IS NOT NULL
+            THEN 'measuring_unit'
+        WHEN element <> previous_element AND NOT had_stated_it THEN 'element'
+        ELSE 'restatement'
+    END AS restatement_kind
+FROM compared;
