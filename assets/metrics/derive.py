@@ -7,7 +7,7 @@ are written to a file as they are made, so that memory does not grow with the re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import duckdb
 import pyarrow as pa
@@ -110,7 +110,7 @@ def _issuer_batches(sql: duckdb.DuckDBPyConnection, batch_facts: int) -> list[tu
 
 def _choose_publications(sql: duckdb.DuckDBPyConnection, first: str, last: str) -> None:
     """Create the tables of one batch, and drop those that are not read later."""
-    batch = {"first": first, "last": last}
+    batch: dict[str, Any] = {"first": first, "last": last}
     for name in _YEARLY_INPUTS.names:
         _YEARLY_INPUTS.run(sql, name, **(batch if name in ("facts", "readings") else {}))
     _PUBLICATIONS.run_all(sql)
