@@ -3,9 +3,19 @@
 A message says what happened and what to do next.
 """
 
+import re
+
+# Some libraries draw what went wrong as a tree, in colours.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
 
 class SankofaError(Exception):
     """Base of all errors that we foresee; anything else is a bug."""
+
+
+def in_one_line(error: Exception) -> str:
+    """Return what an error of a library says, as a part of a sentence of ours."""
+    return " ".join(_COLOUR.sub("", str(error)).split())
 
 
 class LandingError(SankofaError):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipelines.doctor.findings import CheckContext, Finding, fault, note, ok
 from warehouse.data_version import version_key
-from warehouse.errors import BadStore, NothingPublished
+from warehouse.errors import BadStore, NothingPublished, in_one_line
 
 _LIKE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(:|//)")
 _SECRET = re.compile(r"(?<=//).*@|\?.*")
@@ -18,7 +18,6 @@ _DATABASES = ("postgresql://", "postgres://", "sqlite:///")
 _OBJECTS = ("s3://", "gs://", "az://", "abfs://")
 _EXTRAS = {"psycopg": "postgres", "redis": "redis", "s3fs": "s3"}
 _CONNECT_SECONDS = "3"
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
@@ -95,14 +94,9 @@ def _check(store: _Store) -> Finding:
     except Exception as error:
         return fault(
             store.name,
-            f"is down, or its URL is wrong: {store.shown} does not answer ({_in_one_line(error)})",
+            f"is down, or its URL is wrong: {store.shown} does not answer ({in_one_line(error)})",
             f"start it, or correct {store.setting}",
         )
-
-
-def _in_one_line(error: Exception) -> str:
-    """Return what an error says; some libraries draw a tree in colours."""
-    return " ".join(_COLOUR.sub("", str(error)).split())
 
 
 class _Unreadable(Exception):

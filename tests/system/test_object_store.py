@@ -149,7 +149,7 @@ def test_a_lease_is_one_on_all_machines(server: S3Server) -> None:
     [
         ("ftp://host/record", "not known"),
         ("s3://", "names no bucket"),
-        ("s3://no-such-bucket-here/record", "nothing can be written there"),
+        ("s3://no-such-bucket-here/record", "check the URL, the bucket"),
     ],
 )
 def test_what_cannot_work_is_refused_before_the_first_byte(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -281,12 +282,14 @@ def test_what_a_killed_command_left_is_ended_by_the_next(
 ) -> None:
     with instance(settings) as dagster_instance:
         job = "fetch_ecb_landed"
-        tags = {"sankofa/by": "command"}
-        dead, alive = (
+        here = {"sankofa/by": "command", "sankofa/machine": socket.gethostname()}
+        # Whether a process of another machine is alive cannot be seen.
+        elsewhere = {**here, "sankofa/machine": f"not {socket.gethostname()}"}
+        dead, alive, other = (
             dagster_instance.add_run(
                 dg.DagsterRun(job, tags=tags, status=dg.DagsterRunStatus.STARTED)
             )
-            for _ in range(2)
+            for tags in (here, here, elsewhere)
         )
 
     with file_lock(settings.dagster / "alive" / alive.run_id), open_runner(settings):
@@ -295,6 +298,7 @@ def test_what_a_killed_command_left_is_ended_by_the_next(
     statuses = {stored.run_id: stored.status for stored in stored_runs(settings)}
     assert statuses[dead.run_id] == dg.DagsterRunStatus.FAILURE
     assert statuses[alive.run_id] == dg.DagsterRunStatus.STARTED
+    assert statuses[other.run_id] == dg.DagsterRunStatus.STARTED
 
 
 def test_a_source_is_listed_with_what_is_requested_and_what_the_home_has_of_it(

@@ -227,6 +227,9 @@ def _keep_failed(nodes: Nodes, reason: str) -> None:
             # A folder for each table, with a file for each partition.
             path = folder / file.table / f"{file.partition}.parquet"
             path.parent.mkdir(exist_ok=True)
+            # What is left out is listed by several steps, whose partitions can have one name.
+            if path.exists():
+                path = path.with_stem(f"{file.partition}-{file.key[:8]}")
             path.hardlink_to(nodes.path(file))
     (folder / "why.txt").write_text(reason + "\n", encoding="utf-8")
     folder.rename(failed / folder.name)

@@ -253,7 +253,9 @@ FROM withheld_parties
 
 def _write_releases(snapshot: Snapshot) -> Path:
     """Write every release that names a withheld party, without the name."""
-    path = snapshot.folder / "withheld_releases.parquet"
+    # In a folder of its own: it is not one of the tables of the snapshot.
+    path = snapshot.folder / "withheld" / "releases.parquet"
+    path.parent.mkdir(exist_ok=True)
     names = [name for (name,) in _rows(snapshot, "SELECT name FROM withheld_in_texts")]
     redaction = Redaction(names)
     candidates = _CANDIDATES.format(

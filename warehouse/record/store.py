@@ -32,7 +32,7 @@ from deltalake import (
 from deltalake.exceptions import CommitFailedError
 from sqlmodel import SQLModel
 
-from warehouse.errors import SankofaError, WriteConflict
+from warehouse.errors import BadStore, SankofaError, WriteConflict, in_one_line
 from warehouse.file_store import (
     FileStore,
     is_object_store,
@@ -260,9 +260,18 @@ class Record:
         with self.write_lock:
             if name in self._tables:
                 self._tables[name].update_incremental()
-            elif DeltaTable.is_deltatable(path, self._options):
+            elif self._has_table(path):
                 self._tables[name] = DeltaTable(path, storage_options=self._options)
             return self._tables.get(name)
+
+    def _has_table(self, path: str) -> bool:
+        try:
+            return DeltaTable.is_deltatable(path, self._options)
+        except OSError as error:
+            raise BadStore(
+                f"{_SETTING}: {self.root} cannot be read ({in_one_line(error)}); check the URL, "
+                "the bucket and the credentials (docs/scaling.md)"
+            ) from error
 
     def table_at(self, name: str, version: int) -> DeltaTable:
         """Return an older version of a table; raise DeltaError if its commits are gone."""
