@@ -91,6 +91,9 @@ class Deployment:
 
     def process_id(self, name: str) -> int | None:
         """Return the id of a running process."""
+        if name in self._children:
+            # A child that has ended keeps its id until its parent takes note.
+            self._children[name].poll()
         file = self.folder / "run" / f"{name}.json"
         if not file.exists():
             return None

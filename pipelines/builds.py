@@ -11,8 +11,7 @@ from warehouse.data_version import DATA_VERSION, version_key
 from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.exports.published import PublishedExports
 from warehouse.file_store import FileStore
-from warehouse.mart.build import delete_old_builds
-from warehouse.mart.builds import builds_at
+from warehouse.mart.builds import builds_at, delete_old_builds
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record, open_record
 from warehouse.record.tables import RECORD_TABLES

@@ -1,4 +1,4 @@
-"""What Dagster runs: all assets, jobs, schedules and sensors, with their resources."""
+"""What Dagster runs: all assets, jobs, sensors and automation, with their resources."""
 
 import os
 
@@ -8,8 +8,9 @@ from assets.ingest.sources import sources_of
 from pipelines.ingest_definitions import ingest_definitions
 from pipelines.jobs import PUBLISH
 from pipelines.publish import Publishing, published_assets
-from pipelines.schedules import publish_schedule
+from pipelines.stages import STAGES
 from pipelines.upkeep import upkeep_definitions
+from warehouse.compute.choose import memory_of
 from warehouse.settings import SETTINGS, Settings, read_settings
 
 
@@ -21,16 +22,14 @@ def definitions(settings: Settings) -> dg.Definitions:
 
 
 def _publish_definitions(settings: Settings) -> dg.Definitions:
-    published = published_assets(sources_of(settings))
     publish = dg.define_asset_job(
         PUBLISH,
-        dg.AssetSelection.assets(published),
+        dg.AssetSelection.assets(*STAGES),
         description="Publish the loaded data as one build.",
     )
     return dg.Definitions(
-        assets=[published],
+        assets=published_assets(sources_of(settings)),
         jobs=[publish],
-        schedules=[publish_schedule(publish)],
         resources={
             "publishing": Publishing(
                 marts=settings.marts,
@@ -40,6 +39,9 @@ def _publish_definitions(settings: Settings) -> dg.Definitions:
                 signing_key=str(settings.signing_key),
                 pages=settings.pages,
                 keep=settings.keep_builds,
+                compute=settings.compute,
+                processes=settings.processes,
+                memory_mb=memory_of(settings),
                 portal_files=list(map(str, settings.portal_files)),
                 # By name: Dagster's page shows the values of resources, but not of variables.
                 withheld_key=dg.EnvVar(SETTINGS["withheld_key"].name)

@@ -5,6 +5,7 @@ The only module that imports from Dagster's private packages. The public way,
 timeline leaves out such runs. It also passes no event on before the end.
 """
 
+import logging
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -34,6 +35,11 @@ _NO_CAPTURE = {
 }
 # What failed is reported by whoever started the run.
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+# If nothing changed, nothing is audited and nothing that depends on it runs. Dagster would say of
+# each check that what depends on it "will proceed", which it does not.
+logging.getLogger("dagster._core.execution.plan.active").setLevel(logging.ERROR)
 
 
 def open_instance(dagster_home: Path) -> dg.DagsterInstance:

@@ -13,9 +13,9 @@ from assets.ingest.metadata import COUNT_NAMES, counts_in_words
 from assets.ingest.progress import listening
 from assets.ingest.sources import source_of, sources_of
 from assets.source import Source, refuse_restricted
+from pipelines.fetch_jobs import fetch_job, partition_range
 from pipelines.jobs import INGEST, Run, Runner, StepFailure, open_runner
 from pipelines.progress_display import ProgressDisplay
-from pipelines.schedules import fetch_job, partition_range
 from warehouse.errors import LicenceError, SankofaError
 from warehouse.record.landing import Landing, open_landing
 from warehouse.settings import Settings

@@ -1,4 +1,4 @@
-"""What Dagster runs to bring documents into the record: assets, jobs, schedules and the sensor.
+"""What Dagster runs to bring documents into the record: assets, jobs, automation and sensors.
 
 Apart from ``definitions.py``, because importing what publishes takes longer than many an ingest.
 """
@@ -8,9 +8,10 @@ import dagster as dg
 from assets.ingest.assets import landed_key, source_assets
 from assets.ingest.resources import IngestResource
 from assets.ingest.sources import sources_of
+from pipelines.automation import WHEN_INPUTS_CHANGE, automation_sensors, nightly
 from pipelines.executors import executor
+from pipelines.fetch_jobs import fetch_jobs
 from pipelines.jobs import INGEST
-from pipelines.schedules import fetch_schedule, load_schedule
 from pipelines.sensors import new_documents
 from warehouse.settings import Settings
 
@@ -20,8 +21,16 @@ def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Defini
     sources = sources_of(settings)
     assets = source_assets(sources, settings, retries=retries)
     landed_keys = {landed_key(source) for source in sources}
-    landed = [asset for asset in assets if not landed_keys.isdisjoint(asset.keys)]
-    loaded = [asset for asset in assets if asset not in landed]
+    landed = [
+        asset.with_attributes(automation_condition=nightly(asset.partitions_def))
+        for asset in assets
+        if not landed_keys.isdisjoint(asset.keys)
+    ]
+    loaded = [
+        asset.with_attributes(automation_condition=WHEN_INPUTS_CHANGE)
+        for asset in assets
+        if landed_keys.isdisjoint(asset.keys)
+    ]
     ingest = dg.define_asset_job(
         INGEST,
         dg.AssetSelection.assets(*loaded),
@@ -34,10 +43,12 @@ def ingest_definitions(settings: Settings, *, retries: bool = True) -> dg.Defini
         caches=str(settings.caches),
     )
     return dg.Definitions(
-        assets=assets,
-        jobs=[ingest],
-        schedules=[*map(fetch_schedule, landed), load_schedule(ingest)],
-        sensors=[new_documents(ingest, storage, sources)],
+        assets=[*landed, *loaded],
+        jobs=[ingest, *fetch_jobs(landed)],
+        sensors=[
+            new_documents(ingest, storage, sources),
+            *automation_sensors(settings, dg.AssetSelection.assets(*landed)),
+        ],
         executor=executor(settings),
         resources={"storage": storage},
     )

@@ -18,7 +18,7 @@ from dagster_shared.error import SerializableErrorInfo
 from assets.ingest.failures import ParserFailed
 from pipelines.dagster_home import create_dagster_home
 from pipelines.in_process import open_instance, run_events
-from warehouse.errors import NothingPublished, SankofaError
+from warehouse.errors import AlreadyPublished, NothingPublished, SankofaError
 from warehouse.locks import try_file_lock
 from warehouse.mart.audit import AuditFailed
 from warehouse.settings import Settings
@@ -34,7 +34,8 @@ _FINISHED = (
 _UNFINISHED = [status for status in dg.DagsterRunStatus if status not in _FINISHED]
 # Dagster passes on only the name of an exception.
 _KINDS: dict[str, type[SankofaError]] = {
-    kind.__name__: kind for kind in (AuditFailed, NothingPublished, ParserFailed)
+    kind.__name__: kind
+    for kind in (AlreadyPublished, AuditFailed, NothingPublished, ParserFailed, SankofaError)
 }
 _INTERRUPTIONS = (KeyboardInterrupt.__name__, dg.DagsterExecutionInterruptedError.__name__)
 _log = logging.getLogger(__name__)

@@ -1,56 +1,66 @@
-"""One publication: derive, audit, export, write the pages, then switch readers to the build."""
+"""One publication: what each of its stages does. ``stages.py`` has their order.
 
-import hashlib
-from collections.abc import Mapping, Sequence
+Every stage works on the publication that was begun last, hands over files in its folder, and can
+be run again by itself. Nobody can read anything of it before ``switch``.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cache, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from pydantic import TypeAdapter
 
-from assets.entities import derive as entities
 from assets.exports.export import export, file_keys, switch_latest
 from assets.exports.signing import SigningKey
-from assets.metrics import derive as metrics
 from assets.pages.place import written_pages
 from assets.pages.same_files import link_same_files
-from assets.pages.site import PAGE_FILES, write_site
-from assets.signals import derive as signals
-from assets.signals.listed_issuers import EXTRACTS
+from assets.pages.site import write_site
 from assets.tenders.portal_files import PORTALS
 from assets.tenders.portals import Portal
 from pipelines.builds import ACCEPTED, COUNTS, LEFT_OUT, MEASURED, clear_unpublished
-from quality.audit import audit
+from pipelines.derivations import checks, derivations, derived_counts
+from pipelines.stages import (
+    BUILD,
+    DEPS,
+    EXPORTS,
+    MART,
+    NODE_NAMES,
+    PAGES,
+    QUALITY,
+    Node,
+    files_of,
+    stages_after,
+    suites_of,
+)
+from quality.audit import audit, audit_tables
 from quality.data_docs import write_docs
 from quality.floors import with_freshness
 from quality.history import append_history
 from quality.left_out import accepted_shares
-from quality.personal_data_audit import leave_out_personal_data
 from quality.report import Counts, Report
-from warehouse.code_version import code_version
 from warehouse.compute.task import Compute
+from warehouse.errors import AlreadyPublished
 from warehouse.exports.published import Manifest, PublishedExports, encode_manifest
 from warehouse.file_store import is_object_store
 from warehouse.mart.audit import AuditFailed
-from warehouse.mart.awards import STATED_AWARDS
-from warehouse.mart.build import publish, read_manifest
-from warehouse.mart.builds import builds_at
-from warehouse.mart.partitions import ISSUERS, TENDERS
-from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
-from warehouse.methodology.metrics import METRIC_SET
-from warehouse.methodology.signals import SIGNAL_SET
+from warehouse.mart.candidate import FAILED, Candidate, read_manifest
+from warehouse.mart.nodes import Plan
+from warehouse.mart.snapshot import Snapshot
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record
-from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
-from warehouse.steps.files import BuildFile
-from warehouse.tables import LeftOut, QualityMetric
+from warehouse.steps.files import BuildFile, with_results
+from warehouse.tables import DERIVED, LeftOut, QualityMetric
 
 CONFIRMED, EXPORT_KEYS = "confirmed_losses", "export_keys"
+_DOCS = "quality"
 _MEASUREMENTS = TypeAdapter(list[QualityMetric])
 _LEFT_OUT = TypeAdapter(list[LeftOut])
 _SHARES = TypeAdapter(dict[str, Decimal])
@@ -58,87 +68,259 @@ _SHARES = TypeAdapter(dict[str, Decimal])
 _ONE_BASE_SINCE = 8
 
 
-@cache
-def checks() -> tuple[RowCheck, ...]:
-    """Return what leaves rows out of a snapshot, under a version made from the code and its lists.
+class Audited(msgspec.Struct, frozen=True):
+    """What the audit hands over: metadata of the build, and files with the results they have."""
 
-    The version covers the whole audit: a stricter floor or suite is applied at once, too.
-    """
-    tables = (TENDER_RELEASES, TENDER_PARTIES, ENTITIES)
-    return (RowCheck(code_version("quality", "quality.audit"), leave_out_personal_data, tables),)
+    metadata: dict[str, str]
+    files: list[BuildFile]
 
 
-@cache
-def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[Derivation, ...]:
-    """Return what is derived from a snapshot, under versions made from the code that does it.
+@dataclass
+class Publication:
+    """Where a build comes from and where it goes."""
 
-    ``portals`` are those of the installation.
+    record: Record
+    marts: str
+    work: Path
+    exports: str
+    exports_url: str
+    signing_key: Path
+    pages: str
+    notice: str
+    confirm_loss: str | None = None
+    portals: tuple[Portal, ...] = tuple(PORTALS.values())
+    withheld_key: str = DEVELOPMENT_WITHHELD_KEY
+    new_within: Mapping[str, int] = field(default_factory=dict)
+    compute: Compute | None = None
 
-    The first says which ids are one organisation; the others read canonical ids.
-    The last two derive no table: a build is also made again if the code of its files, its mart,
-    its pages, or of what is withheld changes.
-    """
-    files = code_version("files", "assets.exports.export", "warehouse.mart.build")
-    return (
-        entities.joins(),
-        entities.derivation(),
-        Derivation(
-            code_version(METRIC_SET, "assets.metrics.derive"),
-            metrics.metrics,
-            makes=("metrics", "metrics_absent"),
-            subject=ISSUERS,
-            reads=("fundamentals", "statements"),
-        ),
-        Derivation(
-            f"{code_version(SIGNAL_SET, 'assets.signals.derive')}.{_dates_hash(portals)}",
-            partial(signals.signals, portals={portal.key: portal for portal in portals}),
-            makes=("signals",),
-            subject=TENDERS,
-            reads=("tender_releases", "tender_parties", "party_matches", STATED_AWARDS),
-            extracts=EXTRACTS,
-        ),
-        Derivation(files, lambda _: {}),
-        Derivation(code_version("pages", "assets.pages.site", files=PAGE_FILES), lambda _: {}),
-    )
-
-
-def derived_counts(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
-    """Return what is told of each derived table: how many rows it has, and of which kinds."""
-
-    def counted(table: str, column: str) -> dict[str, int]:
-        statement = (
-            f"SELECT {column} AS value, count(*) AS rows FROM {table} "
-            f"WHERE {column} IS NOT NULL GROUP BY ALL ORDER BY rows DESC, value"
+    @cached_property
+    def candidate(self) -> Candidate:
+        """The build that is made."""
+        joins, *derived = derivations(self.portals)
+        return Candidate(
+            self.record,
+            self.marts,
+            self.work,
+            self.notice,
+            checks(),
+            joins,
+            derived,
+            self.withheld_key,
+            self.compute,
         )
-        return {row["value"]: row["rows"] for row in snapshot.read(statement).to_pylist()}
 
-    def total(table: str, where: str = "TRUE") -> int:
-        rows = snapshot.read(f"SELECT count(*) AS rows FROM {table} WHERE {where}")
-        return int(rows["rows"][0].as_py())
+    @property
+    def data_version(self) -> str:
+        """The data_version of the publication that was begun last."""
+        return self.candidate.plan.data_version
 
-    parties, resolved = total("party_matches"), total("party_matches", "service_id IS NOT NULL")
+    # -- stages ----------------------------------------------------------------------------------
+
+    def begin(self) -> Plan | None:
+        """Fix which loads belong to the publication; None if nothing changed since the last."""
+        if self.candidate.builds.current() is not None:
+            # For a publisher that was killed right after its switch.
+            self._settle()
+        return self.candidate.begin()
+
+    def make(self, node: Node) -> Mapping[str, Any]:
+        """Run a node and return what is told of its files; those without a change are found."""
+        names = files_of([node.name])
+        with self._stage(node.name):
+            differs = [self.candidate.run(name) for name in names]
+            if any(differs):
+                self.candidate.forget(list(stages_after(node.name)))
+            nodes = self.candidate.nodes
+            files = [file for name in names for file in nodes.run(name)]
+            counts: Mapping[str, Any] = {}
+            if node.name in DERIVED:
+                with nodes.open(self.candidate.folder) as snapshot:
+                    counts = derived_counts(snapshot, node.name)
+        return {**counts, **_described(files)}
+
+    def check(self, node: Node) -> Report:
+        """Audit what a node made; the audit of the whole takes over what passed."""
+        name = _checked(node.name)
+        with self.candidate.working():
+            self.candidate.require([node.name])
+            self.candidate.forget([name])
+            with self.candidate.nodes.open(self.candidate.folder) as snapshot:
+                report = audit_tables(snapshot, suites_of(node), self._audited_before())
+                files = with_results(snapshot.files, snapshot.results)
+            write_docs(report, self.candidate.folder / _DOCS)
+            if report.ok:
+                self.candidate.hand_over(name, [file for file in files if file.audit])
+            else:
+                self._keep_failed(report)
+        return report
+
+    def audit(self) -> Report:
+        """Audit the snapshot as a whole; if that fails, nothing after it can be made."""
+        with self._stage(QUALITY):
+            self.candidate.forget([QUALITY, *stages_after(QUALITY)])
+            with self.candidate.nodes.snapshot() as snapshot:
+                report = self.audited(snapshot)
+                files = with_results(self.candidate.nodes.files(), snapshot.results)
+            write_docs(report, self.candidate.folder / _DOCS, board="../index.html")
+            if report.ok:
+                self.candidate.hand_over(QUALITY, Audited(dict(self._metadata(report)), files))
+            else:
+                self._keep_failed(report)
+        return report
+
+    def audited(self, snapshot: Snapshot) -> Report:
+        """Return the report of a snapshot."""
+        before = self._metadata_before()
+        return audit(
+            snapshot,
+            measured_at=datetime.now(UTC),
+            previous=_comparable_counts(before),
+            accepted=_SHARES.validate_json(before.get(ACCEPTED, "{}")),
+            confirmed=self.confirm_loss or None,
+            floors=with_freshness(self.new_within),
+            before=self._audited_before(),
+        )
+
+    def export(self) -> Manifest:
+        """Write the bulk files and return their manifest."""
+        with self._stage(EXPORTS), self.candidate.nodes.snapshot() as snapshot:
+            self.candidate.forget([EXPORTS, *stages_after(EXPORTS)])
+            clear_unpublished(self.marts, self.exports, self.pages)
+            before = self.candidate.plan.before
+            manifest = export(
+                snapshot,
+                self.exports,
+                base_url=self.exports_url,
+                signing_key=SigningKey.at(self.signing_key),
+                previous=before if before in PublishedExports(self.exports).versions() else None,
+                notice=self.notice,
+                made_before=msgspec.json.decode(self._metadata_before().get(EXPORT_KEYS, "{}")),
+            )
+            keys = msgspec.json.encode(file_keys(snapshot, self.notice)).decode()
+            exported = {EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode(), EXPORT_KEYS: keys}
+            self.candidate.hand_over(EXPORTS, exported)
+        return manifest
+
+    def write_mart(self) -> Sequence[BuildFile]:
+        """Write the files of the mart that no build has yet; return all of them."""
+        with self._stage(MART), self.candidate.nodes.snapshot() as snapshot:
+            files = self.candidate.write_mart(snapshot)
+            self.candidate.hand_over(MART, files)
+        return files
+
+    def write_pages(self) -> str:
+        """Write the pages and return where they are."""
+        published = PublishedExports(self.exports)
+        with self._stage(PAGES), self.candidate.nodes.snapshot() as snapshot:
+            manifest = published.manifest(self.data_version)
+            with written_pages(self.pages, self.data_version, self.work) as pages:
+                shutil.rmtree(pages, ignore_errors=True)
+                write_site(snapshot, manifest, published, pages, self._api, self.notice)
+                docs = pages / "quality" / "data-docs"
+                shutil.copytree(self.candidate.folder / _DOCS, docs, dirs_exist_ok=True)
+            before = self.candidate.plan.before
+            if before is not None and not is_object_store(self.pages):
+                link_same_files(pages, Path(self.pages) / before)
+            place = f"{self.pages}/{self.data_version}"
+            self.candidate.hand_over(PAGES, place)
+        return place
+
+    def switch(self) -> str:
+        """Make the build the one that readers see; return its data_version."""
+        with self._stage(BUILD):
+            audited = self.candidate.handed_over(QUALITY, Audited)
+            exported = self.candidate.handed_over(EXPORTS, dict[str, str])
+            files = self.candidate.handed_over(MART, list[BuildFile])
+            self.candidate.switch({**exported, **audited.metadata}, files, audited.files)
+        self._settle()
+        return self.data_version
+
+    # --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        """Work on a stage whose inputs are there; raise if a published build would change."""
+        with self.candidate.working():
+            self.candidate.require(files_of(DEPS[name]))
+            if name not in NODE_NAMES and self.candidate.is_published:
+                raise AlreadyPublished(
+                    f"{self.data_version} is published, and its files never change: `sankofa "
+                    "publish` makes a new build if anything changed"
+                )
+            yield
+
+    def _keep_failed(self, report: Report) -> None:
+        self.candidate.keep_failed(_refusal(report))
+        docs = self.work / FAILED / self.data_version / _DOCS
+        shutil.copytree(self.candidate.folder / _DOCS, docs, dirs_exist_ok=True)
+
+    def _settle(self) -> None:
+        """Finish after the switch; every run also does this for a publisher that was killed."""
+        builds = self.candidate.builds
+        with builds.publishing_lock():
+            current = str(builds.current())
+            metadata = builds.metadata(current)
+            if MEASURED in metadata:
+                append_history(self.record, _MEASUREMENTS.validate_json(metadata[MEASURED]))
+            if current in PublishedExports(self.exports).versions():
+                switch_latest(self.exports, current)
+
+    def _audited_before(self) -> list[BuildFile]:
+        """Return files with results that may still hold: of the build before, of this one."""
+        before = self.candidate.plan.before
+        manifest = None if before is None else read_manifest(self.work, before)
+        files = [] if manifest is None else list(manifest.files)
+        for path in sorted(self.candidate.folder.glob(_checked("*") + ".json")):
+            files += self.candidate.handed_over(path.stem, list[BuildFile])
+        return files
+
+    def _metadata_before(self) -> Mapping[str, str]:
+        before = self.candidate.plan.before
+        return {} if before is None else self.candidate.builds.metadata(before)
+
+    def _metadata(self, report: Report) -> Mapping[str, str]:
+        """Return what a build says of its audit."""
+        accepted = _SHARES.validate_json(self._metadata_before().get(ACCEPTED, "{}"))
+        # Later publications need not confirm these again.
+        shares = dict(accepted_shares(report.left_out, report.excess, accepted))
+        return {
+            COUNTS: msgspec.json.encode(report.counts).decode(),
+            MEASURED: _MEASUREMENTS.dump_json(list(report.measurements)).decode(),
+            LEFT_OUT: _LEFT_OUT.dump_json(list(report.left_out)).decode(),
+            ACCEPTED: _SHARES.dump_json(shares).decode(),
+            **_confirmed(report),
+        }
+
+    @property
+    def _api(self) -> str:
+        """Base URL of the service, derived from the URL of its exports."""
+        return self.exports_url.removesuffix("/exports")
+
+
+def refuse_failed(report: Report) -> None:
+    """Raise ``AuditFailed`` if what a report speaks of must not be published."""
+    if not report.ok:
+        raise AuditFailed(_refusal(report))
+
+
+def _refusal(report: Report) -> str:
+    return f"the audit failed; nothing was published.\n{report.problems}"
+
+
+def _checked(node: str) -> str:
+    return f"{node}-checked"
+
+
+def _described(files: Sequence[BuildFile]) -> Mapping[str, Any]:
+    """Return what is told of the files of a node: rows by table, and their number and size."""
+    rows: dict[str, int] = {}
+    for file in files:
+        rows[file.table] = rows.get(file.table, 0) + file.rows
     return {
-        "same_as": {"ids": total("same_as"), **counted("same_as", "match_method")},
-        "party_matches": {
-            "parties": parties,
-            "resolved": resolved,
-            "resolution rate": round(resolved / parties, 4) if parties else None,
-            **counted("party_matches", "match_method"),
-            **counted("party_matches", "reason"),
-        },
-        "metrics": {"values": total("metrics"), **counted("metrics_absent", "reason")},
-        "signals": {"rows": total("signals"), **counted("signals", "signal_key")},
+        **{f"rows of {table}": number for table, number in rows.items()},
+        "partitions": len({file.partition for file in files}),
+        "bytes": sum(file.bytes for file in files),
     }
-
-
-def _dates_hash(portals: tuple[Portal, ...]) -> str:
-    """Return a hash of how portals write dates, which decides about signals."""
-    dates = sorted(
-        (portal.key, sorted(map(str, portal.sentinel_dates)), portal.zone_label_is_wrong)
-        for portal in portals
-        if portal.sentinel_dates or portal.zone_label_is_wrong
-    )
-    return hashlib.sha256(msgspec.json.encode(dates)).hexdigest()[:4]
 
 
 def _comparable_counts(metadata: Mapping[str, str]) -> Counts | None:
@@ -152,131 +334,17 @@ def _comparable_counts(metadata: Mapping[str, str]) -> Counts | None:
     return counts
 
 
-@dataclass
-class Publication:
-    """Where a build goes, and its report and manifest; both None if nothing changed."""
-
-    marts: str
-    work: Path
-    exports: str
-    exports_url: str
-    signing_key: Path
-    pages: str
-    notice: str
-    confirm_loss: str | None = None
-    portals: tuple[Portal, ...] = tuple(PORTALS.values())
-    withheld_key: str = DEVELOPMENT_WITHHELD_KEY
-    new_within: Mapping[str, int] = field(default_factory=dict)
-    compute: Compute | None = None
-    derived: dict[str, dict[str, Any]] = field(default_factory=dict)
-    accepted: dict[str, Decimal] = field(default_factory=dict)
-    report: Report | None = None
-    manifest: Manifest | None = None
-
-    def run(self, record: Record) -> str:
-        """Publish the record and return the data_version."""
-        joins, *derived = derivations(self.portals)
-        data_version = publish(
-            record,
-            self.marts,
-            self.notice,
-            checks=checks(),
-            joins=joins,
-            derivations=derived,
-            audit=self._audit,
-            export=self._export,
-            work=self.work,
-            withheld_key=self.withheld_key,
-            compute=self.compute,
-        )
-        self._settle(record)
-        return data_version
-
-    def _settle(self, record: Record) -> None:
-        """Finish after the switch; every run also does this for a publisher that was killed."""
-        builds = builds_at(self.marts)
-        with builds.publishing_lock():
-            current = str(builds.current())
-            metadata = builds.metadata(current)
-            if MEASURED in metadata:
-                append_history(record, _MEASUREMENTS.validate_json(metadata[MEASURED]))
-            if current in PublishedExports(self.exports).versions():
-                switch_latest(self.exports, current)
-
-    def _audit(self, snapshot: Snapshot, before: str | None) -> DerivedTables:
-        """Measure the snapshot; raise if it must not be published."""
-        metadata = {} if before is None else builds_at(self.marts).metadata(before)
-        self.accepted = _SHARES.validate_json(metadata.get(ACCEPTED, "{}"))
-        self.report = audit(
-            snapshot,
-            measured_at=datetime.now(UTC),
-            previous=_comparable_counts(metadata),
-            accepted=self.accepted,
-            confirmed=self.confirm_loss or None,
-            floors=with_freshness(self.new_within),
-            before=self._files_of(before),
-        )
-        if not self.report.ok:
-            write_docs(self.report, snapshot.folder / "quality")
-            raise AuditFailed(f"the audit failed; nothing was published.\n{self.report.problems}")
+def _confirmed(report: Report) -> Mapping[str, str]:
+    """Return as metadata which losses of rows an operator confirmed, and why."""
+    if not report.to_confirm:
         return {}
-
-    def _files_of(self, data_version: str | None) -> Sequence[BuildFile]:
-        """Return the files of a build with the results of their audit, as far as they are kept."""
-        manifest = None if data_version is None else read_manifest(self.work, data_version)
-        return () if manifest is None else manifest.files
-
-    def _export(self, snapshot: Snapshot, before: str | None) -> Mapping[str, str]:
-        assert self.report is not None
-        self.derived = derived_counts(snapshot)
-        clear_unpublished(self.marts, self.exports, self.pages)
-        metadata = {} if before is None else builds_at(self.marts).metadata(before)
-        exported = PublishedExports(self.exports).versions()
-        self.manifest = export(
-            snapshot,
-            self.exports,
-            base_url=self.exports_url,
-            signing_key=SigningKey.at(self.signing_key),
-            previous=before if before in exported else None,
-            notice=self.notice,
-            made_before=msgspec.json.decode(metadata.get(EXPORT_KEYS, "{}")),
-        )
-        with written_pages(self.pages, snapshot.data_version, self.work) as pages:
-            published = PublishedExports(self.exports)
-            write_site(snapshot, self.manifest, published, pages, self._api, self.notice)
-            write_docs(self.report, pages / "quality" / "data-docs", board="../index.html")
-        if before is not None and not is_object_store(self.pages):
-            link_same_files(pages, Path(self.pages) / before)
-        return {
-            EXPORT_MANIFEST_KEY: encode_manifest(self.manifest).decode(),
-            EXPORT_KEYS: msgspec.json.encode(file_keys(snapshot, self.notice)).decode(),
-            COUNTS: msgspec.json.encode(self.report.counts).decode(),
-            MEASURED: _MEASUREMENTS.dump_json(list(self.report.measurements)).decode(),
-            LEFT_OUT: _LEFT_OUT.dump_json(list(self.report.left_out)).decode(),
-            ACCEPTED: _SHARES.dump_json(self._accepted(self.report)).decode(),
-            **self._confirmed(self.report),
-        }
-
-    @property
-    def _api(self) -> str:
-        """Base URL of the service, derived from the URL of its exports."""
-        return self.exports_url.removesuffix("/exports")
-
-    def _accepted(self, report: Report) -> dict[str, Decimal]:
-        """Return the shares of left-out rows that later publications need not confirm again."""
-        return dict(accepted_shares(report.left_out, report.excess, self.accepted))
-
-    def _confirmed(self, report: Report) -> Mapping[str, str]:
-        """Return as metadata which losses of rows an operator confirmed, and why."""
-        if not report.to_confirm:
-            return {}
-        lost = [
-            f"{excess.rule}: left out {excess.rows} of {excess.rows_stored} rows"
-            for excess in report.excess
-        ]
-        lost += [
-            f"{loss.table}: {loss.what} of {loss.source} fell from {loss.before} to {loss.after}"
-            for loss in report.losses
-        ]
-        metadata = {"why": report.confirmed, "losses": lost}
-        return {CONFIRMED: msgspec.json.encode(metadata).decode()}
+    lost = [
+        f"{excess.rule}: left out {excess.rows} of {excess.rows_stored} rows"
+        for excess in report.excess
+    ]
+    lost += [
+        f"{loss.table}: {loss.what} of {loss.source} fell from {loss.before} to {loss.after}"
+        for loss in report.losses
+    ]
+    metadata = {"why": report.confirmed, "losses": lost}
+    return {CONFIRMED: msgspec.json.encode(metadata).decode()}

@@ -1,12 +1,13 @@
-"""The assets that make what is loaded readable, at once, with what is worked out from it.
+"""The assets that make what is loaded readable: a graph over one frozen snapshot of the record.
 
-They are one step: what is derived, measured, exported and served follows from the very loads
-that are published, and none of it stays if the audit fails.
+``snapshot`` fixes which loads belong to a publication; every asset after it reads those and
+nothing else, and hands over its files (``publication.py``). Each can be materialised by itself.
+Only the last one, ``published_build``, changes what readers see.
 """
 
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,42 +21,35 @@ from assets.ingest.sources import SOURCES
 from assets.source import Source
 from assets.tenders.portal_files import own_portals, portals_of
 from assets.tenders.sources import portal_source
+from pipelines.automation import WHEN_INPUTS_CHANGE
 from pipelines.builds import delete_old_versions, refuse_empty
-from pipelines.publication import Publication
-from quality.checks import check_results, check_specs
-from warehouse.compute.choose import compute_of
-from warehouse.mart.audit import AuditFailed
-from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
-from warehouse.record.tables import (
-    ENTITIES,
-    FUNDAMENTALS,
-    IDENTIFIERS,
-    RECORD_TABLES,
-    TENDER_PARTIES,
-    TENDER_RELEASES,
-    RecordTable,
+from pipelines.publication import Publication, refuse_failed
+from pipelines.stages import (
+    BUILD,
+    DEPS,
+    EXPORTS,
+    MART,
+    NODES,
+    PAGES,
+    QUALITY,
+    SNAPSHOT,
+    WHOLE_SUITES,
+    Node,
+    suites_of,
 )
+from quality.checks import audit_results, audit_specs, suite_results, suite_specs
+from warehouse.compute.choose import compute_at
+from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.record.worlds import world_of
-from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, read_settings
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, LOCAL
 from warehouse.tables import DERIVED
 
-BUILD = "published_build"
-_BUILD = dg.AssetKey(BUILD)
-_CHECKS = check_specs(_BUILD)
-
-
-def _loaded(sources: Iterable[Source], *tables: RecordTable) -> list[dg.AssetKey]:
-    """Return the keys of the assets that load the given tables."""
-    return [
-        table_key(source, table)
-        for source in sources
-        for table in source.tables
-        if source.permitted and table in tables
-    ]
+# One step of one publication runs at a time: the others say that they wait.
+_POOL = "publication"
 
 
 class Publishing(dg.ConfigurableResource[Any]):
-    """Paths and URLs of builds, exports and staging."""
+    """Where builds, exports and pages go, and where they are computed."""
 
     marts: str
     work: str
@@ -66,169 +60,227 @@ class Publishing(dg.ConfigurableResource[Any]):
     keep: int
     portal_files: list[str] = Field(default_factory=list)
     withheld_key: str = DEVELOPMENT_WITHHELD_KEY
+    compute: str = LOCAL
+    processes: int = 1
+    memory_mb: int | None = None
 
-    def publication(self, notice: str, confirm_loss: str) -> Publication:
-        """Create a publication."""
+    @contextmanager
+    def publication(self, storage: IngestResource, confirm_loss: str = "") -> Iterator[Publication]:
+        """Open the publication that was begun last, or one to begin."""
+        record = storage.record()
+        refuse_empty(record)
         files = [Path(file) for file in self.portal_files]
         own = own_portals(files, (source.key for source in SOURCES))
-        return Publication(
-            self.marts,
-            Path(self.work),
-            self.exports,
-            self.exports_url,
-            Path(self.signing_key),
-            self.pages,
-            notice,
-            confirm_loss or None,
-            portals_of(files),
-            self.withheld_key,
-            {source.key: source.new_within for source in (*SOURCES, *map(portal_source, own))},
-        )
+        world = world_of(record, storage.landing())
+        with compute_at(self.compute, self.processes, self.memory_mb) as compute:
+            yield Publication(
+                record,
+                self.marts,
+                Path(self.work),
+                self.exports,
+                self.exports_url,
+                Path(self.signing_key),
+                self.pages,
+                SAMPLE_NOTICE if world == "fictional" else NOTICE,
+                confirm_loss or None,
+                portals_of(files),
+                self.withheld_key,
+                {source.key: source.new_within for source in (*SOURCES, *map(portal_source, own))},
+                compute,
+            )
 
 
-class PublishConfig(dg.Config):
-    """Options of one publication: why a loss of rows is right, if there is one."""
+class AuditConfig(dg.Config):
+    """Options of one audit: why a loss of rows is right, if there is one."""
 
     confirm_loss: str = ""
 
 
-def published_assets(sources: Sequence[Source]) -> dg.AssetsDefinition:
-    """Return the assets that publish what was loaded from the sources."""
-    # The pool makes the second of two publications wait, and says so.
-    decorate = dg.multi_asset(name=BUILD, specs=_specs(sources), check_specs=_CHECKS, pool=BUILD)
-    return decorate(published_build)
-
-
-def _specs(sources: Sequence[Source]) -> list[dg.AssetSpec]:
-    def derived(
-        name: str, group: str, description: str, *after: RecordTable, also: tuple[str, ...] = ()
-    ) -> dg.AssetSpec:
-        return dg.AssetSpec(
-            name,
-            deps=[*also, *_loaded(sources, *after)],
-            group_name=group,
-            description=description,
-            kinds={"duckdb"},
-            skippable=True,
-            metadata=column_metadata(DERIVED[name]),
-        )
-
-    loaded = _loaded(sources, *RECORD_TABLES)
+def published_assets(
+    sources: Sequence[Source],
+) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
+    """Return the assets that publish what was loaded from the sources, and their checks."""
     return [
-        derived(
-            "same_as",
-            "entities",
-            "Ids found to be one organisation, and which of them is pointed to.",
-            ENTITIES,
-            IDENTIFIERS,
-        ),
-        derived(
-            "party_matches",
-            "entities",
-            "Which organisation each party of tenders is, or why that is not known.",
-            TENDER_PARTIES,
-            also=("same_as",),
-        ),
-        derived(
-            "metrics",
-            "metrics",
-            "metrics-v1 of every full year of every issuer, each with its inputs and the days for "
-            "which it is the answer; and for every absent value the reason.",
-            FUNDAMENTALS,
-        ),
-        derived(
-            "signals",
-            "signals",
-            "The thirteen procurement panels, by month, with coverage and vintages.",
-            TENDER_RELEASES,
-            TENDER_PARTIES,
-            FUNDAMENTALS,
-            also=("party_matches",),
-        ),
-        derived(
-            "quality",
-            "published",
-            "Measurements against the floors of each dataset, with their history.",
-            *RECORD_TABLES,
-            also=("metrics", "signals"),
-        ),
-        dg.AssetSpec(
-            "exports",
-            deps=["quality", *loaded],
-            group_name="published",
-            description="Parquet files with every vintage, deltas, and the signed manifest.",
-            kinds={"parquet"},
-            skippable=True,
-        ),
-        dg.AssetSpec(
-            BUILD,
-            deps=["exports", "quality", *loaded],
-            group_name="published",
-            description="Every vintage loaded so far, as one build that readers switch to at once.",
-            kinds={"sqlite"},
-            freshness_policy=FRESHNESS_POLICY,
-        ),
+        snapshot_asset(sources),
+        *map(node_asset, NODES),
+        *(node_checks(node) for node in NODES if node.checks),
+        quality,
+        exports,
+        mart,
+        pages,
+        published_build,
     ]
 
 
-def published_build(
-    config: PublishConfig, storage: IngestResource, publishing: Publishing
+def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
+    """Return the asset that freezes what is published; it depends on everything that is loaded."""
+    loaded = [
+        table_key(source, table)
+        for source in sources
+        for table in source.tables
+        if source.permitted
+    ]
+
+    @dg.asset(
+        name=SNAPSHOT,
+        deps=loaded,
+        group_name="snapshot",
+        description="Which loads belong to the publication. If nothing changed since the last one, "
+        "there is none, and all that follows is skipped.",
+        kinds={"json"},
+        pool=_POOL,
+        output_required=False,
+        automation_condition=WHEN_INPUTS_CHANGE,
+    )
+    def snapshot(
+        storage: IngestResource, publishing: Publishing
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        with publishing.publication(storage) as publication:
+            plan = publication.begin()
+        if plan is not None:
+            loads = {f"loads of {table}": number for table, number in plan.loads.items()}
+            yield dg.MaterializeResult(metadata={"data_version": plan.data_version, **loads})
+
+    return snapshot
+
+
+def node_asset(node: Node) -> dg.AssetsDefinition:
+    """Return the asset of a node, which runs its step for every partition that changed."""
+    derived = node.name in DERIVED
+
+    @dg.asset(
+        name=node.name,
+        deps=node.deps,
+        group_name=node.group,
+        description=node.description,
+        kinds={"duckdb"} if derived else {"parquet"},
+        metadata=column_metadata(DERIVED[node.name]) if derived else None,
+        pool=_POOL,
+        automation_condition=WHEN_INPUTS_CHANGE,
+    )
+    def make(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+        with publishing.publication(storage) as publication:
+            return dg.MaterializeResult(metadata=publication.make(node))
+
+    return make
+
+
+def node_checks(node: Node) -> dg.AssetChecksDefinition:
+    """Return the checks of a node: if one fails, nothing that depends on the node runs."""
+    key, suites = dg.AssetKey(node.name), suites_of(node)
+
+    @dg.multi_asset_check(name=f"{node.name}_checks", specs=suite_specs(key, suites), pool=_POOL)
+    def check(storage: IngestResource, publishing: Publishing) -> Iterator[dg.AssetCheckResult]:
+        with publishing.publication(storage) as publication:
+            report = publication.check(node)
+        yield from suite_results(report, key, suites)
+        refuse_failed(report)
+
+    return check
+
+
+@dg.asset(
+    deps=DEPS[QUALITY],
+    group_name="published",
+    kinds={"duckdb"},
+    metadata=column_metadata(DERIVED[QUALITY]),
+    check_specs=[
+        *suite_specs(dg.AssetKey(QUALITY), WHOLE_SUITES),
+        *audit_specs(dg.AssetKey(QUALITY)),
+    ],
+    pool=_POOL,
+    automation_condition=WHEN_INPUTS_CHANGE,
+)
+def quality(
+    context: dg.AssetExecutionContext,
+    config: AuditConfig,
+    storage: IngestResource,
+    publishing: Publishing,
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
-    """Publish in one step; a failed audit fails the step, and the build before stays."""
-    refuse_empty(storage.record())
-    world = world_of(storage.record(), storage.landing())
-    notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
-    publication = publishing.publication(notice, config.confirm_loss)
-    try:
-        # Where it is computed is a matter of the machine that runs this.
-        with compute_of(read_settings(os.environ)) as publication.compute:
-            data_version = publication.run(storage.record())
-    except AuditFailed:
-        if publication.report is not None:
-            yield from check_results(publication.report, _BUILD)
-        raise
+    """Measurements against the floors of each dataset, with their history."""
+    with publishing.publication(storage, config.confirm_loss) as publication:
+        report = publication.audit()
+    yield from suite_results(report, context.asset_key, WHOLE_SUITES)
+    yield from audit_results(report, context.asset_key)
+    refuse_failed(report)
+    yield dg.MaterializeResult(metadata=dict(Counter(row.status for row in report.measurements)))
+
+
+@dg.asset(
+    deps=DEPS[EXPORTS],
+    group_name="published",
+    kinds={"parquet"},
+    pool=_POOL,
+    automation_condition=WHEN_INPUTS_CHANGE,
+)
+def exports(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+    """Parquet files with every vintage, deltas, and the signed manifest."""
+    with publishing.publication(storage) as publication:
+        manifest = publication.export()
+    return dg.MaterializeResult(
+        metadata={
+            "files": len(manifest.artifacts),
+            "bytes": sum(artifact.size_bytes for artifact in manifest.artifacts),
+            "left out": len(manifest.failed),
+        }
+    )
+
+
+@dg.asset(
+    deps=DEPS[MART],
+    group_name="published",
+    kinds={"sqlite"},
+    pool=_POOL,
+    automation_condition=WHEN_INPUTS_CHANGE,
+)
+def mart(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+    """Rows as they are served, encoded once: SQLite files or PostgreSQL that nobody reads yet."""
+    with publishing.publication(storage) as publication:
+        files = publication.write_mart()
+    return dg.MaterializeResult(
+        metadata={
+            "files": len(files),
+            "bytes": sum(file.bytes for file in files),
+            "rows": sum(file.rows for file in files),
+        }
+    )
+
+
+@dg.asset(
+    deps=DEPS[PAGES],
+    group_name="published",
+    kinds={"html"},
+    pool=_POOL,
+    automation_condition=WHEN_INPUTS_CHANGE,
+)
+def pages(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+    """Static pages of the build: catalogue, issuers, panels, and the quality report."""
+    with publishing.publication(storage) as publication:
+        place = publication.write_pages()
+    return dg.MaterializeResult(metadata={"pages": dg.MetadataValue.path(place)})
+
+
+@dg.asset(
+    deps=DEPS[BUILD],
+    group_name="published",
+    kinds={"json"},
+    pool=_POOL,
+    freshness_policy=FRESHNESS_POLICY,
+    automation_condition=WHEN_INPUTS_CHANGE,
+)
+def published_build(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
+    """The build that readers see: the switch to what was made, at once."""
+    with publishing.publication(storage) as publication:
+        data_version = publication.switch()
     deleted = delete_old_versions(
         publishing.marts, publishing.exports, publishing.pages, publishing.keep
     )
-    for name, metadata in _metadata_by_asset(publication).items():
-        yield dg.MaterializeResult(asset_key=name, metadata=metadata)
-    yield dg.MaterializeResult(
-        asset_key=BUILD,
+    manifest = f"{publishing.exports_url}/{data_version}/manifest.json"
+    return dg.MaterializeResult(
         metadata={
             "data_version": data_version,
             "builds deleted": len(deleted),
-            "manifest": dg.MetadataValue.url(
-                f"{publication.exports_url}/{data_version}/manifest.json"
-            ),
-            "pages": dg.MetadataValue.path(f"{publication.pages}/{data_version}"),
-        },
+            "manifest": dg.MetadataValue.url(manifest),
+            "pages": dg.MetadataValue.path(f"{publishing.pages}/{data_version}"),
+        }
     )
-    yield from _checked(publication)
-
-
-def _checked(publication: Publication) -> Iterator[dg.AssetCheckResult]:
-    if publication.report is not None:
-        yield from check_results(publication.report, _BUILD)
-        return
-    for spec in _CHECKS:
-        yield dg.AssetCheckResult(
-            asset_key=_BUILD,
-            check_name=spec.name,
-            passed=True,
-            description="Nothing changed since the build that is read passed it.",
-        )
-
-
-def _metadata_by_asset(publication: Publication) -> Mapping[str, dict[str, Any]]:
-    """Return the metadata of each derived asset; empty if nothing changed."""
-    if publication.report is None or publication.manifest is None:
-        return {}
-    return {
-        **publication.derived,
-        "quality": dict(Counter(row.status for row in publication.report.measurements)),
-        "exports": {
-            "files": len(publication.manifest.artifacts),
-            "bytes": sum(artifact.size_bytes for artifact in publication.manifest.artifacts),
-            "left out": len(publication.manifest.failed),
-        },
-    }

@@ -8,8 +8,8 @@ import dagster as dg
 
 from assets.ingest.assets import landed_key, table_key
 from assets.source import Source
+from pipelines.fetch_jobs import fetch_job
 from pipelines.jobs import INGEST, instance
-from pipelines.schedules import fetch_job
 from warehouse.settings import Settings
 
 _PAGE = 500

@@ -26,9 +26,9 @@ class ServerUrls:
 def is_ready(settings: Settings) -> bool:
     """Return whether a build of the current schema and rules is published."""
     from assets.tenders.portal_files import portals_of
-    from pipelines.publication import checks, derivations
-    from warehouse.mart.build import versions_of_rules
+    from pipelines.derivations import checks, derivations
     from warehouse.mart.builds import builds_at
+    from warehouse.mart.candidate import versions_of_rules
     from warehouse.mart.tables import MART_SCHEMA_VERSION
     from warehouse.record.store import open_record
 
@@ -48,6 +48,7 @@ def prepare(settings: Settings, say: Say) -> None:
     from assets.ingest.metadata import COUNT_NAMES, counts_in_words
     from assets.sample.world import GENERATOR, SampleWorld, world_in, write_world
     from pipelines.jobs import PUBLISH, run_job
+    from warehouse.mart.builds import builds_at
 
     # An object store may be reached by others who are about to land something.
     if "://" not in settings.landing and open_landing(settings).world() is None:
@@ -60,9 +61,10 @@ def prepare(settings: Settings, say: Say) -> None:
         counts = counts_in_words({name: metadata[name] for name in COUNT_NAMES})
         say(f"  {asset:34} {metadata['documents']:>4} documents; {counts}")
     metadata_by_asset = run_job(settings, PUBLISH)
+    data_version = builds_at(settings.marts).current()
     if parties := metadata_by_asset.get("party_matches"):
         say(f"  {parties['resolved']:,} of {parties['parties']:,} tender parties resolved")
-    say(f"Published as data_version {metadata_by_asset['published_build']['data_version']}")
+    say(f"Published as data_version {data_version}")
 
 
 def _ingested(settings: Settings, say: Say) -> dict[str, dict[str, Any]]:

@@ -25,7 +25,7 @@ def upkeep_definitions(settings: Settings) -> dg.Definitions:
         pool=COMPACT,
         description="The files of the record, merged where there are many small ones; those that "
         "it no longer consists of are deleted.",
-        kinds={"deltalake"},
+        kinds={"parquet"},
     )
     def compacted_record(storage: IngestResource) -> dg.MaterializeResult[None]:
         done = list(keep_up(storage.record(), settings.vacuum_hours))

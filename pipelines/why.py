@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from pipelines.publication import checks
+from pipelines.derivations import checks
 from pipelines.why_documents import (
     Mention,
     QuarantinedRows,

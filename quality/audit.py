@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +13,11 @@ from quality.floors import FLOORS, Floor, measure
 from quality.history import as_table, history
 from quality.left_out import Shares, add_left_out, find_excess, stored_by_source
 from quality.losses import find_losses, served_counts
-from quality.personal_data_audit import PERSONAL_DATA_RULES, find_personal_data
+from quality.personal_data_audit import (
+    PERSONAL_DATA_RULES,
+    PersonalDataRule,
+    find_personal_data,
+)
 from quality.report import FLOORS_CHECK, Counts, Failure, Report
 from quality.reuse import AuditPlan
 from quality.rules import Suite
@@ -45,55 +50,93 @@ def audit(
     ``before`` are the files of the build before: results that still hold are taken over. The
     caller stores the measurements of the report, and ``snapshot.results``, when it publishes.
     """
-    plan = AuditPlan(suites, snapshot.files, before, code_version("audit", __name__))
+    plan = _plan(snapshot, suites, before)
     counts = served_counts(snapshot)
     _add_missing(snapshot)
     add_tender_facts(snapshot)
     left_out = add_left_out(snapshot)
-    failures: list[Failure] = []
-    results: dict[str, Any] = {}
     with Catalogue(snapshot, plan.changed(snapshot)) as catalogue:
         catalogue.create_missing("countries", countries)
-        _find_personal_data(catalogue)
+        _find_personal_data(catalogue, PERSONAL_DATA_RULES)
         measured = measure(catalogue, measured_at, floors)
         measurements = [row for _, row in measured]
         measured_before = history(snapshot.record)
         snapshot.add({"quality": pa.concat_tables([measured_before, as_table(measurements)])})
         catalogue.show_all()
-        failures += _missed_floors(measured)
-        context = _new_context()
-        for suite, result, failed in _validate(context, catalogue, plan.to_run):
-            results[suite.name] = result
-            failures += failed
+        validated = _validate(catalogue, plan)
     snapshot.results.update(plan.results(snapshot.data_version))
     return Report(
         data_version=snapshot.data_version,
         measurements=measurements,
-        failures=failures,
+        failures=[*_missed_floors(measured), *validated.failures],
         losses=find_losses(snapshot, counts, previous),
         counts=counts,
         confirmed=confirmed,
-        results=results,
-        context=context,
+        results=validated.results,
+        context=validated.context,
         left_out=left_out,
         excess=find_excess(left_out, accepted or {}, stored_by_source(snapshot, left_out)),
         plan=plan,
     )
 
 
-def _new_context() -> Any:
+def audit_tables(
+    snapshot: Snapshot, suites: Sequence[Suite], before: Sequence[BuildFile] = ()
+) -> Report:
+    """Run some suites over a snapshot that has the tables they read, and need not have others.
+
+    The report has no measurements. A later ``audit`` of the same files takes the results over.
+    """
+    plan = _plan(snapshot, suites, before)
+    tables = {suite.table for suite in plan.to_run}
+    with Catalogue(snapshot, plan.changed(snapshot)) as catalogue:
+        catalogue.create_missing("countries", countries)
+        _find_personal_data(
+            catalogue, [rule for rule in PERSONAL_DATA_RULES if rule.table.name in tables]
+        )
+        validated = _validate(catalogue, plan)
+    if not validated.failures:
+        snapshot.results.update(plan.results(snapshot.data_version))
+    return Report(
+        data_version=snapshot.data_version,
+        measurements=(),
+        failures=validated.failures,
+        losses=(),
+        counts={},
+        results=validated.results,
+        context=validated.context,
+        plan=plan,
+    )
+
+
+@dataclass
+class _Validated:
+    """The results of Great Expectations by suite, with the context that has them."""
+
+    context: Any = None
+    results: dict[str, Any] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+
+def _plan(snapshot: Snapshot, suites: Sequence[Suite], before: Sequence[BuildFile]) -> AuditPlan:
+    return AuditPlan(suites, snapshot.files, before, code_version("audit", __name__))
+
+
+def _validate(catalogue: Catalogue, plan: AuditPlan) -> _Validated:
+    """Run the suites whose results do not still hold."""
+    validated = _Validated()
+    if not plan.to_run:
+        return validated
     # Great Expectations takes seconds to import, so only an audit pays for it. The warnings are
     # about its own imports.
     with warnings.catch_warnings(), without_plots():
         warnings.simplefilter("ignore", DeprecationWarning)
-        from quality.expectations import new_context
-    return new_context()
-
-
-def _validate(context: Any, catalogue: Catalogue, suites: Sequence[Suite]) -> Iterator[Any]:
-    from quality.expectations import validate
-
-    return validate(context, catalogue, suites)
+        from quality.expectations import new_context, validate
+    validated.context = new_context()
+    for suite, result, failures in validate(validated.context, catalogue, plan.to_run):
+        validated.results[suite.name] = result
+        validated.failures += failures
+    return validated
 
 
 def _add_missing(snapshot: Snapshot) -> None:
@@ -105,12 +148,12 @@ def _add_missing(snapshot: Snapshot) -> None:
         snapshot.add({name: arrow_schema(DERIVED[name]).empty_table()})
 
 
-def _find_personal_data(catalogue: Catalogue) -> None:
+def _find_personal_data(catalogue: Catalogue, rules: Sequence[PersonalDataRule]) -> None:
     """Create the tables of the organisation check, unless the check itself has just left them."""
     # Usually it has left out what it found: then they are there, and empty.
-    if not catalogue.names() >= {rule.failing for rule in PERSONAL_DATA_RULES}:
+    if not catalogue.names() >= {rule.failing for rule in rules}:
         with catalogue.only_changed():
-            find_personal_data(catalogue)
+            find_personal_data(catalogue, {rule.table for rule in rules})
 
 
 def _missed_floors(measured: Sequence[tuple[Floor, QualityMetric]]) -> Iterator[Failure]:

@@ -5,6 +5,8 @@ of those that must be audited again. The file exists during an audit only: it li
 not be served.
 """
 
+import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,7 @@ from quality.rules import Suite
 from warehouse.mart.snapshot import Snapshot
 from warehouse.record.store import sql_text
 
-_FILE = "audit.duckdb"
+_FILE, _FOLDER = "audit.duckdb", "audit-"
 _CHANGED = "changed"
 
 
@@ -46,10 +48,11 @@ class Catalogue:
 
     def __init__(self, snapshot: Snapshot, changed: Mapping[str, Sequence[str]]) -> None:
         self.data_version = snapshot.data_version
-        self.path = snapshot.folder / _FILE
         self._snapshot = snapshot
         self._changed = changed
         self._delete()
+        # A path of its own: DuckDB may still know a file that was deleted by its path.
+        self.path = Path(tempfile.mkdtemp(prefix=_FOLDER, dir=snapshot.folder), _FILE)
         self.sql = duckdb.connect(self.path)
         self.sql.execute("SET TimeZone = 'UTC'")
         self.sql.execute("SET GLOBAL temp_directory = ?", [str(snapshot.folder / "spill")])
@@ -136,8 +139,8 @@ class Catalogue:
         return True
 
     def _delete(self) -> None:
-        for path in self.path.parent.glob(f"{_FILE}*"):
-            Path(path).unlink()
+        for folder in self._snapshot.folder.glob(f"{_FOLDER}*"):
+            shutil.rmtree(folder)
 
 
 def _rows(name: str, files: Sequence[str]) -> str:

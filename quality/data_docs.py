@@ -6,6 +6,7 @@ short style sheet of our own and an index that needs no script.
 
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -50,12 +51,25 @@ nav ul { columns: 18em; padding-left: 1em } nav li { overflow-wrap: anywhere }
 
 
 def write_docs(report: Report, folder: Path, board: str | None = None) -> None:
-    """Write the Data Docs of a report into a folder; ``board`` is a page to link back to."""
+    """Write the Data Docs of a report into a folder; ``board`` is a page to link back to.
+
+    The pages of suites that the report has no result of stay as they are.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for suite in report.plan.to_run:
+        shutil.rmtree(folder.joinpath("validations", *suite.name.split(".")), ignore_errors=True)
+    if report.context is not None:
+        with tempfile.TemporaryDirectory(dir=folder.parent) as new:
+            _write_pages(report, Path(new))
+            shutil.copytree(new, folder, dirs_exist_ok=True)
+    (folder / _STYLE_SHEET).write_text(_STYLE, "utf-8")
+    (folder / "index.html").write_text(_index(report, folder, board), "utf-8")
+
+
+def _write_pages(report: Report, folder: Path) -> None:
     # Imported here, as it takes seconds.
     from great_expectations.render.renderer.site_builder import SiteBuilder
 
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     backend = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)}
     builder = SiteBuilder(
         report.context,
@@ -67,11 +81,9 @@ def write_docs(report: Report, folder: Path, board: str | None = None) -> None:
     )
     builder.build(build_index=False)
     shutil.rmtree(folder / "static", ignore_errors=True)
-    (folder / _STYLE_SHEET).write_text(_STYLE, "utf-8")
     for page in folder.rglob("*.html"):
         root = "../" * (len(page.relative_to(folder).parts) - 1)
         page.write_text(_self_contained(page.read_text("utf-8"), root), "utf-8")
-    (folder / "index.html").write_text(_index(report, folder, board), "utf-8")
 
 
 def _self_contained(page: str, root: str) -> str:
@@ -109,9 +121,12 @@ def _rows(report: Report, folder: Path) -> Iterator[str]:
         parts = suite.name.split(".")
         suite_page = Path("expectations", *parts).with_suffix(".html").as_posix()
         pages = sorted(folder.joinpath("validations", *parts).rglob("*.html"))
-        result = report.results.get(suite.name)
+        result, made_in = report.results.get(suite.name), report.plan.made_in(suite.name)
         outcome = "no rows" if result is None else "met" if result.success else "not met"
-        if made_in := report.plan.made_in(suite.name):
+        if made_in == report.data_version:
+            # Audited with its table, before this report was made.
+            outcome = "met" if pages else "no rows"
+        elif made_in:
             outcome = f"met, as in {made_in}: nothing changed"
         links = [f'<a href="{page.relative_to(folder).as_posix()}">{outcome}</a>' for page in pages]
         rules = str(len(suite.rules))

@@ -13,7 +13,7 @@ tables of failing rows again, which are then empty.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -89,6 +89,7 @@ PERSONAL_DATA_RULES = (
     ),
 )
 
+_CHECKED = frozenset(rule.table for rule in PERSONAL_DATA_RULES)
 _COUNTRIES = tuple(country.alpha_2 for country in pycountry.countries)
 # The rules whose verdict depends on the country, since a party may come from another one.
 _COUNTRY_RULES = frozenset({"no_evidence", "several_names"})
@@ -135,26 +136,29 @@ def _leave_out_failing(snapshot: Snapshot) -> int:
     return left_out
 
 
-def find_personal_data(tables: Tables) -> None:
-    """Create the table of each rule: the rows that must not be served."""
-    find_persons(tables)
-    find_contacts(tables)
+def find_personal_data(tables: Tables, of: Collection[RecordTable] = _CHECKED) -> None:
+    """Create the table of each rule, or of those ``of`` some tables: rows that are not served."""
+    if ENTITIES in of:
+        find_persons_in_registers(tables)
+    if TENDER_PARTIES in of or TENDER_RELEASES in of:
+        find_persons_in_tenders(tables)
+        find_contacts(tables)
 
 
-def find_persons(tables: Tables) -> None:
-    """Create the tables of rows with names of people.
-
-    These are ``failing_parties``, ``failing_entities`` and ``failing_other_names`` of
-    organisations, and ``failing_releases``.
-    """
-    _judge(tables, "parties", "unestablished_parties")
-    _SQL.run(tables.sql, "failing_parties")
+def find_persons_in_registers(tables: Tables) -> None:
+    """Create ``failing_entities`` and ``failing_other_names``: rows with names of people."""
     _judge(tables, "unvouched_entities", "unestablished_entities")
     _SQL.run(tables.sql, "failing_entities")
+    _find_other_names(tables)
+
+
+def find_persons_in_tenders(tables: Tables) -> None:
+    """Create ``failing_parties`` and ``failing_releases``: rows with names of people."""
+    _judge(tables, "parties", "unestablished_parties")
+    _SQL.run(tables.sql, "failing_parties")
     _SQL.run(tables.sql, "names_without_party")
     _judge(tables, "release_names", "unestablished_names")
     _SQL.run(tables.sql, "failing_releases")
-    _find_other_names(tables)
 
 
 def _find_other_names(tables: Tables) -> None:

@@ -65,7 +65,8 @@ def code_hash(
     return digest.hexdigest()
 
 
-def code_version(name: str, *modules: str, files: Iterable[Path] = ()) -> str:
+@cache
+def code_version(name: str, *modules: str, files: tuple[Path, ...] = ()) -> str:
     """Return a name with the first digits of the hash of its code: ``metrics-v1 3f9a0c12``."""
     return f"{name} {code_hash(*modules, files=files)[:8]}"
 

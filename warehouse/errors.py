@@ -34,6 +34,10 @@ class BadStore(SankofaError):
     """A folder or an object store cannot be used as what it is set to be."""
 
 
+class AlreadyPublished(SankofaError):
+    """A stage of a publication was to be made again after the switch."""
+
+
 class BadTable(SankofaError):
     """An Arrow table does not have the columns or the types of the record."""
 

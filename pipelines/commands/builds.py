@@ -6,7 +6,8 @@ import click
 
 from pipelines.commands.quality import print_left_out
 from pipelines.output import Column, Styled, json_option, print_json, print_table, progress_console
-from warehouse.settings import read_settings
+from warehouse.errors import AlreadyPublished, SankofaError
+from warehouse.settings import Settings, read_settings
 
 
 @click.command()
@@ -16,20 +17,35 @@ from warehouse.settings import read_settings
     metavar="WHY",
     help="Publish although a source has lost, or a rule leaves out, many rows; WHY is recorded.",
 )
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="ASSET",
+    help="Make only this asset of the publication again, such as metrics; may be repeated. Readers "
+    "see nothing of it before `published_build`.",
+)
 @json_option
-def publish(confirm_loss: str, as_json: bool) -> None:
+def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
     """Publish the loaded data as one build, unless its audit fails."""
     from pipelines.builds import refuse_empty
     from pipelines.jobs import PUBLISH, run_job
     from pipelines.quality_report import current_left_out
+    from warehouse.mart.builds import builds_at
     from warehouse.record.store import open_record
 
     settings = read_settings(os.environ)
     refuse_empty(open_record(settings))
-    config = {"ops": {"published_build": {"config": {"confirm_loss": confirm_loss}}}}
+    if only:
+        _run_only(settings, only, as_json)
+        return
+    config = {"ops": {"quality": {"config": {"confirm_loss": confirm_loss}}}}
     with progress_console().status("Deriving, auditing, exporting"):
-        metadata = run_job(settings, PUBLISH, config=config)
-    data_version = metadata["published_build"]["data_version"]
+        try:
+            metadata = run_job(settings, PUBLISH, config=config)
+        except AlreadyPublished:
+            # By another run, meanwhile.
+            metadata = {}
+    data_version = builds_at(settings.marts).current()
     left_out = current_left_out(settings)
     if as_json:
         counts = [row.model_dump() for row in left_out]
@@ -43,6 +59,26 @@ def publish(confirm_loss: str, as_json: bool) -> None:
         number = sum(row.rows_left_out for row in left_out)
         click.echo(f"left out because they fail a rule or are withheld: {number:,} rows")
         print_left_out(left_out)
+
+
+def _run_only(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
+    """Materialise some assets of the publication that was begun last."""
+    import dagster as dg
+
+    from pipelines.jobs import PUBLISH, run_job
+    from pipelines.stages import STAGES
+
+    unknown = [name for name in names if name not in STAGES]
+    if unknown:
+        raise SankofaError(f"there is no asset {unknown[0]}: one of {', '.join(STAGES)}")
+    with progress_console().status(f"Making {', '.join(names)}"):
+        metadata = run_job(settings, PUBLISH, assets=[dg.AssetKey(name) for name in names])
+    if as_json:
+        print_json(metadata)
+        return
+    for name, values in metadata.items():
+        words = ", ".join(f"{label}: {value}" for label, value in values.items())
+        click.echo(f"{name}  {words}")
 
 
 @click.group(invoke_without_command=True)

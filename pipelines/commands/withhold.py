@@ -120,13 +120,14 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
     """
     from pipelines.erasing import erase_documents, find_documents
     from pipelines.jobs import PUBLISH, run_job
+    from warehouse.mart.builds import builds_at
 
     settings = read_settings(os.environ)
 
     def publish() -> str:
         confirmed = {"config": {"confirm_loss": f"a document was erased: {why}"}}
         try:
-            metadata = run_job(settings, PUBLISH, config={"ops": {"published_build": confirmed}})
+            run_job(settings, PUBLISH, config={"ops": {"quality": confirmed}})
         except SankofaError:
             if not unpublish:
                 click.echo(
@@ -136,7 +137,7 @@ def erase(document: str, why: str, dry_run: bool, unpublish: bool, as_json: bool
                     err=True,
                 )
             raise
-        return str(metadata["published_build"]["data_version"])
+        return str(builds_at(settings.marts).current())
 
     found = find_documents(settings, document)
     replaced = None

@@ -22,6 +22,7 @@ from api.app import create_app
 from api.serve import listen
 from api.server.loop import run
 from tests.helpers.facts import fact
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import (
     entity_row,
     load,
@@ -32,7 +33,6 @@ from tests.helpers.record_rows import (
 )
 from tests.helpers.waiting import wait_until
 from warehouse.keys.store import KeyStore, create_key, sandbox
-from warehouse.mart.build import publish
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record

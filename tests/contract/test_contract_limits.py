@@ -10,10 +10,10 @@ import pytest
 from api.app import create_app
 from api.endpoints.declarations import ENDPOINTS
 from tests.helpers.contract_client import Contract, WireResponse, example_url
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, sighting
 from tests.helpers.rest_service import answering, served
 from warehouse.keys.store import KeyStore, create_key
-from warehouse.mart.build import publish
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, IDENTIFIERS

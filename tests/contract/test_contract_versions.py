@@ -15,11 +15,11 @@ from api.endpoints.request import read_parameters
 from api.endpoints.response import send_without_rows
 from tests.helpers.contract_client import Contract, WireResponse, example_url
 from tests.helpers.facts import fact
+from tests.helpers.publishing import publish
 from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import entity_row, load, release_row, series_row
 from tests.helpers.rest_service import answering
 from warehouse.keys.store import KeyStore, create_key
-from warehouse.mart.build import publish
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import ENTITIES, FUNDAMENTALS, MACRO_SERIES, TENDER_RELEASES

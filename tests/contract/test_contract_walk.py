@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import load, release_row
 from tests.helpers.rest_service import Served, World, served
 from tests.helpers.waiting import wait_until
 from warehouse.keys.store import KeyStore, create_key
-from warehouse.mart.build import publish
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record
 from warehouse.record.tables import TENDER_RELEASES

@@ -8,11 +8,11 @@ import pytest
 from falcon import testing
 
 from api.app import create_app
+from tests.helpers.publishing import publish
 from tests.helpers.random_world import publish_world
 from tests.helpers.record_rows import entity_row, load
 from tests.helpers.stored_builds import change_metadata
 from warehouse.keys.store import KeyStore, create_key, sandbox
-from warehouse.mart.build import publish
 from warehouse.mart.sqlite_builds import SqliteBuilds, build_file
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record

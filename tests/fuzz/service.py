@@ -142,9 +142,9 @@ class FuzzedService:
 def published(home: Path) -> Path:
     """Publish the sample world in a folder."""
     installation.write_sample(home)
-    installation.publication(installation.settings_of(home), installation.BriefPublication).run(
-        installation.load_sample(home)
-    )
+    installation.load_sample(home)
+    settings = installation.settings_of(home)
+    installation.publication(settings, installation.BriefPublication).run()
     return home
 
 

@@ -14,12 +14,13 @@ from assets.ingest.land import land_sample
 from assets.ingest.load import load_source
 from assets.ingest.sources import SOURCES
 from assets.sample.world import SampleWorld, write_world
-from pipelines.publication import Publication
+from pipelines.publication import Publication, refuse_failed
+from pipelines.stages import NODES
 from quality.audit import audit
 from quality.report import Report
 from warehouse.locks import file_lock
-from warehouse.mart.builds import SAMPLE_NOTICE
-from warehouse.mart.snapshot import DerivedTables, Snapshot
+from warehouse.mart.builds import SAMPLE_NOTICE, builds_at
+from warehouse.mart.snapshot import Snapshot
 from warehouse.record.landing import open_landing
 from warehouse.record.store import Record, open_record
 from warehouse.settings import Settings, read_settings
@@ -37,12 +38,36 @@ def settings_of(home: Path) -> Settings:
         return read_settings(os.environ)
 
 
+class WholePublication(Publication):
+    """A publication that runs its stages in one call, as Dagster does one by one."""
+
+    def run(self) -> str:
+        """Publish what is loaded and return the data_version."""
+        if self.begin() is None:
+            return str(builds_at(self.marts).current())
+        for node in NODES:
+            self.make(node)
+        refuse_failed(self.audit())
+        self.export()
+        self.write_mart()
+        self.write_pages()
+        return self.switch()
+
+
+class BriefPublication(WholePublication):
+    """A publication whose audit skips the suites, which take seconds."""
+
+    def audited(self, snapshot: Snapshot) -> Report:
+        return brief_audit(snapshot)
+
+
 def publication(
-    settings: Settings, kind: type[Publication] = Publication, **others: str
-) -> Publication:
+    settings: Settings, kind: type[WholePublication] = WholePublication, **others: str
+) -> WholePublication:
     """Return a publication of a home; ``others`` replaces some of its URLs."""
     urls = {"marts": settings.marts, "exports": settings.exports, **others}
     return kind(
+        open_record(settings),
         urls["marts"],
         settings.work,
         urls["exports"],
@@ -51,14 +76,6 @@ def publication(
         settings.pages,
         SAMPLE_NOTICE,
     )
-
-
-class BriefPublication(Publication):
-    """A publication whose audit skips the suites, which take seconds."""
-
-    def _audit(self, snapshot: Snapshot, before: str | None) -> DerivedTables:
-        self.report = brief_audit(snapshot)
-        return {}
 
 
 def brief_audit(snapshot: Snapshot) -> Report:
@@ -111,7 +128,7 @@ def sample_home(factory: pytest.TempPathFactory) -> Path:
 
     def make(home: Path) -> None:
         shutil.copytree(loaded_home(factory), home)
-        publication(settings_of(home), BriefPublication).run(Record(settings_of(home).record))
+        publication(settings_of(home), BriefPublication).run()
 
     return _make_once(factory, "published-sample", make)
 

@@ -43,7 +43,7 @@ def begin(work: str, home: Path, marts: str) -> int:
     try:
         record = Record(settings_of(home).record)
         if work == "publish":
-            publication(settings_of(home), BriefPublication, marts=marts).run(record)
+            publication(settings_of(home), BriefPublication, marts=marts).run()
         elif work == "load":
             for table, rows in everything(Random(7)).items():
                 load(record, table, *rows)

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from tests.helpers.facts import fact
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row, series_row, sighting
-from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import (

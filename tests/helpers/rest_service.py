@@ -21,12 +21,12 @@ from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
 from tests.helpers.paths import ROOT
 from tests.helpers.processes import children_of
+from tests.helpers.publishing import publish
 from tests.helpers.random_world import derived_of, everything
 from tests.helpers.record_rows import load
 from tests.helpers.waiting import wait_until
 from warehouse.exports.published import PublishedExports, encode_manifest
 from warehouse.keys.store import KeyStore, create_key, sandbox
-from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record

@@ -12,11 +12,11 @@ from assets.exports.export import export, switch_latest
 from assets.exports.signing import SigningKey
 from assets.pages.site import write_site
 from tests.helpers.facts import fact
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load
 from tests.helpers.rest_service import Served, World, served
 from warehouse.exports.published import PublishedExports, encode_manifest
 from warehouse.keys.store import KeyStore, create_key, sandbox
-from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Snapshot
 from warehouse.read.build_info import EXPORT_MANIFEST_KEY
 from warehouse.record.store import Record

@@ -9,7 +9,6 @@ from typing import Literal, Protocol
 from tests.helpers import installation
 from tests.helpers.postgres_server import Postgres, postgres
 from tests.helpers.redis_server import Redis
-from warehouse.record.store import open_record
 
 Kind = Literal["embedded", "servers"]
 
@@ -104,5 +103,5 @@ def stores_of(home: Path, kind: Kind) -> Iterator[Stores]:
         published = installation.publication(
             settings, installation.BriefPublication, marts=running.datastore.url
         )
-        published.run(open_record(settings))
+        published.run()
         yield running

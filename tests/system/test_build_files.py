@@ -19,8 +19,7 @@ from tests.helpers.record_rows import load, release_row, series_row
 from tests.helpers.stored_builds import SEED_OF_ONE_FILE, build_of_one_file
 from warehouse.errors import UnknownVersion
 from warehouse.mart import write
-from warehouse.mart.build import delete_old_builds
-from warehouse.mart.builds import builds_at
+from warehouse.mart.builds import builds_at, delete_old_builds
 from warehouse.mart.file_labels import bucket_count, bucket_label, cell_of, label_order, time_labels
 from warehouse.mart.snapshot import Snapshot
 from warehouse.read.build_info import quality_metrics

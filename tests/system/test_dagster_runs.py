@@ -20,6 +20,7 @@ from assets.filings.fetch import BATCHES
 from pipelines.dagster_home import create_dagster_home
 from pipelines.definitions import definitions
 from pipelines.jobs import instance, run_job
+from pipelines.stages import STAGES
 from tests.helpers.paths import ROOT
 from tests.helpers.replay_server import ReceivedRequest, Replay, Reply
 from tests.helpers.waiting import wait_until
@@ -296,7 +297,8 @@ def test_the_record_fills_without_any_folder_of_documents(
 def test_unread_landed_documents_trigger_a_load_of_their_source(
     settings: Settings, server: Replay
 ) -> None:
-    [sensor] = definitions(read_settings(os.environ)).get_repository_def().sensor_defs
+    repository = definitions(read_settings(os.environ)).get_repository_def()
+    sensor = repository.get_sensor_def("new_files")
 
     def evaluate_sensor(cursor: str | None) -> Any:
         with dg.build_sensor_context(
@@ -320,36 +322,12 @@ def test_unread_landed_documents_trigger_a_load_of_their_source(
     assert not read.run_requests
 
 
-@pytest.mark.parametrize(
-    ("source", "first", "last"),
-    [
-        ("za_etenders", "2026-02-14", "2026-03-16"),
-        ("ecb", "2026-02-01", "2026-03-01"),
-        ("sec_submissions", "00", "15"),
-    ],
-)
-def test_the_nightly_schedule_refetches_what_may_have_changed(
-    settings: Settings, source: str, first: str, last: str
-) -> None:
-    schedule = (
-        definitions(read_settings(os.environ))
-        .get_repository_def()
-        .get_schedule_def(f"fetch_{source}_landed_schedule")
-    )
-    context = dg.build_schedule_context(
-        scheduled_execution_time=datetime(2026, 3, 16, 3, tzinfo=UTC)
-    )
-
-    [request] = schedule.evaluate_tick(context).run_requests or []
-
-    assert request.tags.items() >= span(first, last).items()
-
-
 def test_every_asset_has_a_freshness_policy_and_the_pool_of_its_source(settings: Settings) -> None:
     for asset in (
         definitions(read_settings(os.environ)).get_repository_def().assets_defs_by_key.values()
     ):
-        if asset.op.name == "published_build":
+        if asset.op.name in STAGES:
+            assert asset.op.pool == "publication"
             continue
         assert asset.op.pool in {spec.tags["sankofa/source"] for spec in asset.specs}
         assert all(spec.freshness_policy is not None for spec in asset.specs)

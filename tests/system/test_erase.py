@@ -55,7 +55,7 @@ def ingest(home: Settings) -> dict[str, int]:
 
 
 def publish(home: Settings) -> str:
-    return publication(home, BriefPublication).run(Record(home.record))
+    return publication(home, BriefPublication).run()
 
 
 @pytest.fixture

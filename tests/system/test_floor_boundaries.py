@@ -14,8 +14,8 @@ from quality.audit import audit
 from quality.floors import FLOORS, Floor, measure
 from tests.helpers.audited import MOMENT, audited, staged
 from tests.helpers.facts import fact, facts
+from tests.helpers.publishing import publish
 from warehouse.keys.store import KeyStore, create_key
-from warehouse.mart.build import publish
 from warehouse.mart.snapshot import DerivedTables, Snapshot
 from warehouse.read.mart import Mart
 from warehouse.record.append import Load, append

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pipelines.publication import checks, derivations
+from pipelines.derivations import checks, derivations
 from tests.helpers.facts import fact
 from tests.helpers.record_rows import entity_row, party_row, release_row, series_row, sighting
 from warehouse.compute.pool import ProcessPool

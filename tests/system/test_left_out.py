@@ -18,9 +18,9 @@ from tests.helpers.facts import fact
 from tests.helpers.failing_rows import GOOD, failing_rows
 from tests.helpers.found_bytes import files_with
 from tests.helpers.installation import run_command, settings_of
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from tests.helpers.unchecked import append_unchecked
-from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import RowCheck, Snapshot
 from warehouse.read.fundamentals import facts_known

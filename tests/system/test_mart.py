@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.helpers.arrivals import DAYS, MODES, arrivals
 from tests.helpers.arrivals import row as sighting_row
 from tests.helpers.facts import fact, facts
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import (
     FIRST,
     SECOND,
@@ -32,7 +33,6 @@ from tests.helpers.unchecked import append_unchecked
 from tests.models.record_model import Answer, ModelSighting, answer
 from warehouse.errors import DatastoreUnavailable, NothingPublished, UnknownVersion
 from warehouse.json_encoding import encode
-from warehouse.mart.build import publish
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.sqlite_builds import build_names, current_build_file, switch_pointer

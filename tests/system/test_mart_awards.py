@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import load, party_row, release_row
 from tests.helpers.stored_builds import as_one_file
-from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.mart import Mart
 from warehouse.read.shared_facts import shared_facts

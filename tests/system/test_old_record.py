@@ -9,8 +9,8 @@ from tests.helpers.doc_pages import Block, Checkout, blocks
 from tests.helpers.facts import fact
 from tests.helpers.old_record import OldRecord
 from tests.helpers.paths import ROOT
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import load
-from warehouse.mart.build import publish
 from warehouse.record.append import Load, append
 from warehouse.record.retractions import Rereading
 from warehouse.record.store import ROWS
@@ -74,10 +74,10 @@ _PUBLISH = """
 import json, sys
 from pathlib import Path
 from assets.parsing.parsed import to_table
-from pipelines.publication import derivations
+from pipelines.derivations import derivations
 from tests.helpers.old_record import OldRecord
 from tests.helpers.tenders import read
-from warehouse.mart.build import publish
+from tests.helpers.publishing import publish
 from warehouse.record.append import Load, append
 from warehouse.record.tables import TENDER_PARTIES, TENDER_RELEASES
 

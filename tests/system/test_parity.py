@@ -110,7 +110,7 @@ def published(marts: str, factory: pytest.TempPathFactory) -> Iterator[ParityWor
         f"available_at > '{UNTIL}'",
     ):
         move(whole, record, which)
-        versions.append(publication(settings_of(home), BriefPublication, marts=marts).run(record))
+        versions.append(publication(settings_of(home), BriefPublication, marts=marts).run())
     exports = Path(settings_of(home).exports)
     manifest = PublishedExports(str(exports)).manifest()
     assert manifest.data_version == versions[1]

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from assets.filings import companyfacts
 from assets.metrics.derive import metrics
 from quality.audit import audit
-from quality.checks import check_results, check_specs
+from quality.checks import audit_results, audit_specs, suite_results, suite_specs
 from quality.floors import FLOORS, MEANINGS, measure, with_freshness
 from quality.history import append_history, history
 from quality.losses import is_loss
 from quality.report import Counts, Report
-from quality.suites import SUITES
+from quality.suites import RECORD_SUITES, SUITES
 from tests.helpers.audited import MOMENT, audited, load, party, release, sighting, staged
 from tests.helpers.facts import fact, facts
 from tests.helpers.installation import loaded_record
@@ -353,14 +353,18 @@ def test_the_history_grows_by_each_publication_once(record: Record, tmp_path: Pa
 def test_dagster_shows_each_check_with_its_first_rows(record: Record, tmp_path: Path) -> None:
     load(record, TENDER_PARTIES, party(name="Mrs Thandiwe Fictional", source_ref="d#/person"))
     report = audited(record, tmp_path / "stage", previous={"entities": {"gleif": 5}})
-    asset = dg.AssetKey("published_build")
+    asset = dg.AssetKey("quality")
 
-    results = {result.check_name: result for result in check_results(report, asset)}
+    results = {
+        result.check_name: result
+        for result in (
+            *suite_results(report, asset, RECORD_SUITES),
+            *audit_results(report, asset),
+        )
+    }
 
-    specs = check_specs(asset)
-    # Only the suites of the record were run: nothing is said of the others.
-    names = [spec.name for spec in specs if not spec.name.startswith("served_")]
-    assert list(results) == names
+    specs = [*suite_specs(asset, RECORD_SUITES), *audit_specs(asset)]
+    assert list(results) == [spec.name for spec in specs]
     assert all(spec.blocking for spec in specs)
     failed = {name for name, result in results.items() if not result.passed}
     assert failed == {"record_tender_parties", "floors", "losses"}

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from tests.helpers.facts import fact
+from tests.helpers.publishing import publish
 from tests.helpers.random_world import derived_of
 from tests.helpers.record_rows import entity_row, load, party_row, release_row, sighting
 from tests.helpers.stored_builds import as_one_file, change_metadata
-from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.crosswalk import identifiers, ids_with_identifier, lookup

@@ -7,10 +7,10 @@ import pytest
 from pipelines.builds import roll_back
 from tests.helpers.installation import settings_of
 from tests.helpers.postgres_server import new_database, postgres
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load
 from tests.helpers.stored_builds import change_metadata
 from warehouse.errors import NothingPublished, UnknownVersion
-from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
 from warehouse.read.mart import Mart
 from warehouse.record.store import Record

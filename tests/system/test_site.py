@@ -21,7 +21,6 @@ from tests.helpers.installation import (
 from tests.helpers.rest_service import Served, World
 from tests.helpers.site import MCP, addresses, served_site, world_of
 from warehouse.mart.builds import builds_at
-from warehouse.record.store import open_record
 from warehouse.tables import Fundamental
 
 _LINK = re.compile(r'<a\b[^>]*?href="([^"]*)"')
@@ -187,7 +186,7 @@ def test_the_pages_follow_the_current_build(
     first = str(builds_at(settings.marts).current())
     next_publication = publication(settings, BriefPublication)
     next_publication.notice = "Another notice."
-    second = next_publication.run(open_record(settings))
+    second = next_publication.run()
 
     assert sorted(path.name for path in Path(settings.pages).iterdir()) == [first, second]
     with served_site(world) as server:

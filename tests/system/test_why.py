@@ -14,6 +14,7 @@ from pipelines.commands.main import sankofa
 from pipelines.why import Explanation, explain
 from tests.helpers.facts import fact, facts
 from tests.helpers.installation import settings_of
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import (
     FIRST,
     SECOND,
@@ -26,7 +27,6 @@ from tests.helpers.record_rows import (
 )
 from tests.helpers.unchecked import append_unchecked
 from warehouse.errors import NothingPublished, SankofaError
-from warehouse.mart.build import publish
 from warehouse.mart.snapshot import Derivation
 from warehouse.record.append import Load, append
 from warehouse.record.erase import enter_erasure

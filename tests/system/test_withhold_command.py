@@ -13,9 +13,9 @@ from pipelines.commands.main import sankofa
 from pipelines.doctor.build import held_back
 from pipelines.doctor.findings import CheckContext
 from tests.helpers.installation import settings_of
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load, party_row, release_row
 from warehouse.errors import SankofaError, UnknownVersion
-from warehouse.mart.build import publish
 from warehouse.mart.builds import builds_at
 from warehouse.read.mart import Mart
 from warehouse.read.tenders import releases

@@ -4,6 +4,7 @@ A mart URL is a folder of manifests and SQLite files (a path or ``sqlite:///fold
 PostgreSQL database (``postgresql://…``).
 """
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -59,8 +60,11 @@ class Builds(Protocol):
         If it is the current one, nothing is served until the next switch.
         """
 
+    def clean_up(self) -> None:
+        """Delete the files that no build names, of a publication that was given up."""
+
     def publishing_lock(self) -> AbstractContextManager[None]:
-        """Let one publisher work at a time, and clean up after one that was killed."""
+        """Let one publisher work at a time."""
 
 
 def builds_at(url: str | Path) -> Builds:
@@ -87,3 +91,18 @@ def sqlite_folder(url: str | Path) -> Path:
             "give a folder, sqlite:///folder or postgresql://…"
         )
     return Path(url.removeprefix(_SQLITE)) if isinstance(url, str) else url
+
+
+def delete_old_builds(mart_url: str | Path, keep: int) -> list[str]:
+    """Delete all but the newest ``keep`` builds and the current one; return the deleted."""
+    builds = builds_at(mart_url)
+    with builds.publishing_lock():
+        return list(_delete_old(builds, max(keep, 1)))
+
+
+def _delete_old(builds: Builds, keep: int) -> Iterator[str]:
+    for name in builds.names()[:-keep]:
+        # After a rollback the current build can be an old one.
+        if name != builds.current():
+            builds.remove(name)
+            yield name

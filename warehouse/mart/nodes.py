@@ -8,6 +8,7 @@ anyone else: only the switch at the end of a publication makes a build of it.
 """
 
 import hashlib
+import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -52,7 +53,9 @@ from warehouse.steps.store import StepStore
 from warehouse.tables import DERIVED
 
 PARTY_MATCHES, TENDER_FACTS = "party_matches", "tender_facts"
+LEFT_OUT = "left_out"
 STEPS = "steps"
+_STORED, _WITHHELD, _EXTRACTS = _COPIES_OF_ROWS = ("stored", "withheld", "extracts")
 _decode = msgspec.json.Decoder(list[BuildFile]).decode
 # Nodes that copy the record, with the subject of each.
 FIGURES = "figures"
@@ -120,9 +123,21 @@ class Nodes:
             self._lists[name] = _decode(path.read_bytes())
         return self._lists[name]
 
+    def forget(self, name: str) -> None:
+        """Read the list of a node anew at its next use, because it is made again."""
+        self._lists.pop(name, None)
+
     def run_all(self) -> list[BuildFile]:
         """Run every node that is not done; return all files."""
-        return [file for name in self.names() for file in self.run(name)]
+        files = [file for name in self.names() for file in self.run(name)]
+        self.delete_copies()
+        return files
+
+    def delete_copies(self) -> None:
+        """Delete the copies of stored rows, which nothing reads once a node is done."""
+        for folder in _COPIES_OF_ROWS:
+            shutil.rmtree(self.folder / folder, ignore_errors=True)
+        vars(self).pop("_withheld", None)
 
     def _make(self, name: str) -> list[BuildFile]:
         if name in COPIES:
@@ -170,7 +185,7 @@ class Nodes:
         return Partitions(
             self.record,
             self.plan.loads,
-            self.folder / "stored",
+            self.folder / _STORED,
             Path(same_as),
             self.plan.buckets,
         )
@@ -178,7 +193,7 @@ class Nodes:
     @cached_property
     def _withheld(self) -> Mapping[str, Input]:
         """What is withheld of the whole record; its files do not outlast the publication."""
-        folder = self.folder / "withheld"
+        folder = self.folder / _WITHHELD
         with Snapshot(folder, self.record, self.plan.loads, "") as snapshot:
             found = find_withheld(snapshot, self.secret)
         inputs = {}
@@ -196,7 +211,7 @@ class Nodes:
         if joins.subject is not None:
             return self._derive(SAME_AS, joins)
         # A derivation that is no step: its table is made every time, and is no file of a step.
-        with self._open(self.folder) as snapshot:
+        with self.open(self.folder) as snapshot:
             snapshot.add(joins.derive(snapshot))
             path = snapshot.path(SAME_AS)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -211,7 +226,7 @@ class Nodes:
         with ExitStack() as stack:
             extracts: dict[str, Split] = {}
             if derivation.extracts:
-                snapshot = stack.enter_context(self._open(self.folder / "extracts"))
+                snapshot = stack.enter_context(self.open(self.folder / _EXTRACTS))
                 self._create_tender_partitions(snapshot)
                 for table, statement in derivation.extracts.items():
                     names = snapshot.sql.sql(f"SELECT * EXCLUDE (partition) FROM ({statement})")
@@ -287,8 +302,8 @@ class Nodes:
         contents = " ".join(file.sha256 for file in files)
         return Input(tuple(map(self.path, files)), hashlib.sha256(contents.encode()).hexdigest())
 
-    def _open(self, folder: Path) -> Snapshot:
-        """Open the whole snapshot as far as it is made."""
+    def open(self, folder: Path) -> Snapshot:
+        """Open the whole snapshot as far as it is made; what is added to it goes to a folder."""
         files = [file for file in self.files() if file.table not in LISTED]
         snapshot = Snapshot(
             folder, self.record, self.plan.loads, self.plan.data_version, files=tuple(files)
@@ -303,11 +318,15 @@ class Nodes:
 
     def snapshot(self) -> Snapshot:
         """Open the snapshot: every table over all partitions; those not derived are empty."""
-        snapshot = self._open(self.folder)
+        snapshot = self.open(self.folder)
         for name, row in DERIVED.items():
-            if not snapshot.paths(name):
+            if snapshot.path(name).exists():
+                # Added to the snapshot when it was opened before.
+                snapshot.create_view(name)
+            elif name == LEFT_OUT:
+                snapshot.add({name: snapshot.left_out()})
+            elif not snapshot.paths(name):
                 snapshot.add({name: arrow_schema(row).empty_table()})
-        snapshot.add({"left_out": snapshot.left_out()})
         return snapshot
 
 

@@ -14,8 +14,8 @@ import msgspec
 import psycopg
 
 from warehouse.data_version import check_data_version, version_key
-from warehouse.errors import BadTable, DatastoreUnavailable, UnknownVersion
-from warehouse.mart.sqlite_builds import one_file
+from warehouse.errors import BadTable, DatastoreUnavailable, SankofaError, UnknownVersion
+from warehouse.mart.sqlite_builds import LOST, one_file
 from warehouse.steps.files import BuildFile, BuildManifest
 
 # `current` has at most one row: its key can only be 1. Its foreign key lets the server refuse to
@@ -145,7 +145,10 @@ class PostgresBuilds:
                     f"FROM {schema_of_key(file.key)}.{table}"
                     for file in manifest.of("mart", table)
                 )
-                sql.execute(f"CREATE VIEW {schema}.{table} AS {rows}".encode())
+                try:
+                    sql.execute(f"CREATE VIEW {schema}.{table} AS {rows}".encode())
+                except psycopg.errors.UndefinedTable as error:
+                    raise SankofaError(LOST) from error
             sql.execute(
                 "INSERT INTO sankofa.builds (data_version, manifest) VALUES (%s, %s) "
                 "ON CONFLICT (data_version) DO UPDATE SET manifest = excluded.manifest",
@@ -157,9 +160,9 @@ class PostgresBuilds:
         with self._connected() as sql, sql.transaction():
             sql.execute("DELETE FROM sankofa.builds WHERE data_version = %s", (name,))
             sql.execute(f"DROP SCHEMA IF EXISTS {schema_of(name)} CASCADE".encode())
-        self._drop_unnamed()
+        self.clean_up()
 
-    def _drop_unnamed(self) -> None:
+    def clean_up(self) -> None:
         """Drop the schemas of builds that are not in the list, and of files that none names."""
         named = {schema_of(name) for name in self.names()}
         named |= {schema_of_key(key) for key in self.files()}
@@ -183,12 +186,10 @@ class PostgresBuilds:
 
     @contextmanager
     def publishing_lock(self) -> Iterator[None]:
-        """Take the publishing lock, and drop the schemas that no build names."""
+        """Take the publishing lock."""
         with self._connected() as sql:
             # A session lock: the server releases it if this process dies.
             sql.execute("SELECT pg_advisory_lock(%s)", (_PUBLISHING_LOCK,))
-            # With the lock taken, a schema that no build names is what a killed publisher left.
-            self._drop_unnamed()
             yield
 
     @contextmanager

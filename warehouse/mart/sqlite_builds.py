@@ -18,7 +18,7 @@ import msgspec
 from warehouse.atomic_files import move_into_place as move_into_place
 from warehouse.atomic_files import sync
 from warehouse.data_version import DATA_VERSION, check_data_version, version_key
-from warehouse.errors import UnknownVersion
+from warehouse.errors import SankofaError, UnknownVersion
 from warehouse.locks import file_lock
 from warehouse.steps.files import BuildFile, BuildManifest
 
@@ -27,6 +27,10 @@ _POINTER = "current"
 _WITHDRAWN = "withdrawn.json"
 # The folder of the files that manifests name.
 FILES = "files"
+LOST = (
+    "files of the new mart are gone, as a build that had them was dropped meanwhile: run `sankofa "
+    "publish --only mart` and then `sankofa publish --only published_build`"
+)
 _decode = msgspec.json.Decoder(BuildManifest).decode
 
 
@@ -74,6 +78,8 @@ class SqliteBuilds:
         known = self.files()
         for file in manifest.files:
             if file.kind == "mart" and file.key not in known:
+                if not (self.path / file.path).is_file():
+                    raise SankofaError(LOST)
                 sync(self.path / file.path)
         if (self.path / FILES).is_dir():
             sync(self.path / FILES)
@@ -90,9 +96,9 @@ class SqliteBuilds:
         # The system keeps a deleted file until the last process has closed it.
         manifest_file(self.path, name).unlink(missing_ok=True)
         single_file(self.path, name).unlink(missing_ok=True)
-        self._delete_unnamed()
+        self.clean_up()
 
-    def _delete_unnamed(self) -> None:
+    def clean_up(self) -> None:
         """Delete the files that no manifest names, finished or not."""
         named = {self.path / file.path for file in self.files().values()}
         for path in (self.path / FILES).glob("*"):
@@ -113,12 +119,11 @@ class SqliteBuilds:
 
     @contextmanager
     def publishing_lock(self) -> Iterator[None]:
-        """Take the publishing lock, and delete the files of a killed publisher."""
+        """Take the publishing lock."""
         with file_lock(self.path / "publish.lock"):
             # Whoever has the lock is the only publisher: no partial file is still being written.
             for partial in self.path.glob("*.partial"):
                 partial.unlink()
-            self._delete_unnamed()
             yield
 
 

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -468,5 +468,6 @@ def _escaped_path(path: str) -> str:
     return path.replace("'", "''").replace("*", "[*]")
 
 
+@cache
 def _sql_type(kind: pa.DataType) -> str:
     return str(duckdb.from_arrow(pa.table({"x": pa.nulls(0, kind)})).types[0])

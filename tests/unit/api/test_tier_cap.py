@@ -20,12 +20,12 @@ from api.endpoints.declarations import ENDPOINTS
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.response import send_rows, send_rows_between
 from api.resources.exports import file_routes
+from tests.helpers.publishing import publish
 from tests.helpers.record_rows import entity_row, load
 from warehouse.contract.problems import Problem
 from warehouse.contract.tier_cap import RowRule, cap_rows, check_file_tier, row_limit
 from warehouse.exports.published import PUBLIC_KEY, PublishedExports
 from warehouse.keys.store import Key, KeyStore, create_key
-from warehouse.mart.build import publish
 from warehouse.mart.builds import SAMPLE_NOTICE
 from warehouse.read.mart import Mart
 from warehouse.read.rows import RowPage

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from assets.pages.site import PAGE_FILES
-from pipelines import publication
+from pipelines import derivations
 from tests.helpers.checkout_copy import copy_packages
 from tests.helpers.paths import ROOT
+from warehouse.code_version import code_version
 
 
 @pytest.fixture
@@ -15,13 +16,14 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the packages, to change; versions are made from it."""
     copy_packages(tmp_path, monkeypatch)
     pages = [tmp_path / folder.relative_to(ROOT) for folder in PAGE_FILES]
-    monkeypatch.setattr(publication, "PAGE_FILES", pages)
+    monkeypatch.setattr(derivations, "PAGE_FILES", tuple(pages))
     return tmp_path
 
 
 def versions() -> dict[str, str]:
     """Return the version of each derivation by name, as the next command would compute it."""
-    made = publication.derivations.__wrapped__()
+    code_version.cache_clear()
+    made = derivations.derivations.__wrapped__()
     return dict(derivation.version.rsplit(" ", 1) for derivation in made)
 
 

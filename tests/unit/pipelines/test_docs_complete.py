@@ -44,6 +44,9 @@ def test_only_entry_points_read_the_environment() -> None:
         "api/__main__.py",
         "mcp/mcp_server/__main__.py",
         "pipelines/definitions.py",
+        # Started by themselves, by Celery and before Dagster's own programs.
+        "pipelines/celery_worker.py",
+        "pipelines/dagster_home.py",
         # libpq is configured by its own variables; children inherit ours.
         "pipelines/supervisor.py",
         "pipelines/doctor/stores.py",

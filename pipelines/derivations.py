@@ -1,0 +1,109 @@
+"""What is derived from the record and what leaves rows out, each under a version of its code."""
+
+import hashlib
+from functools import cache, partial
+from typing import Any
+
+import msgspec
+
+from assets.entities import derive as entities
+from assets.metrics import derive as metrics
+from assets.pages.site import PAGE_FILES
+from assets.signals import derive as signals
+from assets.signals.listed_issuers import EXTRACTS
+from assets.tenders.portal_files import PORTALS
+from assets.tenders.portals import Portal
+from quality.personal_data_audit import leave_out_personal_data
+from warehouse.code_version import code_version
+from warehouse.mart.awards import STATED_AWARDS
+from warehouse.mart.partitions import ISSUERS, TENDERS
+from warehouse.mart.snapshot import Derivation, RowCheck, Snapshot
+from warehouse.methodology.metrics import METRIC_SET
+from warehouse.methodology.signals import SIGNAL_SET
+from warehouse.record.tables import ENTITIES, TENDER_PARTIES, TENDER_RELEASES
+
+
+@cache
+def checks() -> tuple[RowCheck, ...]:
+    """Return what leaves rows out of a snapshot, under a version made from the code and its lists.
+
+    The version covers the whole audit: a stricter floor or suite is applied at once, too.
+    """
+    tables = (TENDER_RELEASES, TENDER_PARTIES, ENTITIES)
+    return (RowCheck(code_version("quality", "quality.audit"), leave_out_personal_data, tables),)
+
+
+@cache
+def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[Derivation, ...]:
+    """Return what is derived from a snapshot, under versions made from the code that does it.
+
+    ``portals`` are those of the installation.
+
+    The first says which ids are one organisation; the others read canonical ids.
+    The last two derive no table: a build is also made again if the code of its files, its mart,
+    its pages, or of what is withheld changes.
+    """
+    files = code_version("files", "assets.exports.export", "warehouse.mart.candidate")
+    return (
+        entities.joins(),
+        entities.derivation(),
+        Derivation(
+            code_version(METRIC_SET, "assets.metrics.derive"),
+            metrics.metrics,
+            makes=("metrics", "metrics_absent"),
+            subject=ISSUERS,
+            reads=("fundamentals", "statements"),
+        ),
+        Derivation(
+            f"{code_version(SIGNAL_SET, 'assets.signals.derive')}.{_dates_hash(portals)}",
+            partial(signals.signals, portals={portal.key: portal for portal in portals}),
+            makes=("signals",),
+            subject=TENDERS,
+            reads=("tender_releases", "tender_parties", "party_matches", STATED_AWARDS),
+            extracts=EXTRACTS,
+        ),
+        Derivation(files, lambda _: {}),
+        Derivation(code_version("pages", "assets.pages.site", files=PAGE_FILES), lambda _: {}),
+    )
+
+
+def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
+    """Return what is told of a derived table: how many rows it has, and of which kinds."""
+
+    def counted(table: str, column: str) -> dict[str, int]:
+        statement = (
+            f"SELECT {column} AS value, count(*) AS rows FROM {table} "
+            f"WHERE {column} IS NOT NULL GROUP BY ALL ORDER BY rows DESC, value"
+        )
+        return {row["value"]: row["rows"] for row in snapshot.read(statement).to_pylist()}
+
+    def total(where: str = "TRUE") -> int:
+        rows = snapshot.read(f"SELECT count(*) AS rows FROM {table} WHERE {where}")
+        return int(rows["rows"][0].as_py())
+
+    match table:
+        case "same_as":
+            return {"ids": total(), **counted(table, "match_method")}
+        case "party_matches":
+            parties, resolved = total(), total("service_id IS NOT NULL")
+            return {
+                "parties": parties,
+                "resolved": resolved,
+                "resolution rate": round(resolved / parties, 4) if parties else None,
+                **counted(table, "match_method"),
+                **counted(table, "reason"),
+            }
+        case "metrics":
+            return {"values": total(), **counted("metrics_absent", "reason")}
+        case _:
+            return {"rows": total(), **counted(table, "signal_key")}
+
+
+def _dates_hash(portals: tuple[Portal, ...]) -> str:
+    """Return a hash of how portals write dates, which decides about signals."""
+    dates = sorted(
+        (portal.key, sorted(map(str, portal.sentinel_dates)), portal.zone_label_is_wrong)
+        for portal in portals
+        if portal.sentinel_dates or portal.zone_label_is_wrong
+    )
+    return hashlib.sha256(msgspec.json.encode(dates)).hexdigest()[:4]

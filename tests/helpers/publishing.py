@@ -1,0 +1,101 @@
+"""Publish a record in one call: the stages of a ``Candidate`` and what a test needs beside them."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from warehouse.compute.task import Compute
+from warehouse.mart.audit import AuditFailed
+from warehouse.mart.builds import NOTICE, is_postgres_url, sqlite_folder
+from warehouse.mart.candidate import Candidate
+from warehouse.mart.snapshot import Derivation, DerivedTables, RowCheck, Snapshot
+from warehouse.record.store import Record
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
+from warehouse.steps.files import with_results
+
+
+def _no_audit(_: Snapshot, __: str | None) -> DerivedTables:
+    return {}
+
+
+def _no_export(_: Snapshot, __: str | None) -> Mapping[str, str]:
+    return {}
+
+
+def publish(
+    record: Record,
+    mart_url: str | Path,
+    notice: str = NOTICE,
+    *,
+    checks: Sequence[RowCheck] = (),
+    joins: Derivation | None = None,
+    derivations: Sequence[Derivation] = (),
+    audit: Callable[[Snapshot, str | None], DerivedTables] = _no_audit,
+    export: Callable[[Snapshot, str | None], Mapping[str, str]] = _no_export,
+    work: Path | None = None,
+    withheld_key: str = DEVELOPMENT_WITHHELD_KEY,
+    compute: Compute | None = None,
+) -> str:
+    """Publish what the record contains now and return its data_version.
+
+    The stages of a ``Candidate``, in this order:
+
+    1. Compare the record, the notice and the versions of all rules with those of the current
+       build. If nothing changed, return its data_version. Otherwise name a new one and fix which
+       loads of each table belong to it.
+    2. Run the nodes of the snapshot (``nodes.py``), each for the partitions that changed: every
+       vintage of the record, without what an operator withheld and without the rows that fail a
+       rule of the rule book or of ``checks``; ``joins``, after which every row has its canonical
+       id; and the derivations that have a subject.
+    3. Open the snapshot over the files of all partitions and run the other derivations.
+    4. Run ``audit``, which returns tables of measurements and sets ``snapshot.results``. On
+       ``AuditFailed`` the tables are kept in ``work/failed`` with the reason in ``why.txt``.
+    5. Run ``export``, which writes the bulk files and returns metadata for the build.
+    6. Write the mart: the files whose rows changed, which no reader sees yet.
+    7. Switch the pointer: from their next read on, readers see the new build.
+
+    ``audit`` and ``export`` also get the data_version of the build before. A process killed
+    before step 7 leaves the old build current; publishing again is all that is needed.
+    """
+    candidate = Candidate(
+        record,
+        mart_url,
+        work or _default_work(mart_url),
+        notice,
+        checks,
+        joins,
+        derivations,
+        withheld_key,
+        compute,
+    )
+    plan = candidate.begin()
+    if plan is None:
+        return str(candidate.builds.current())
+    with candidate.working():
+        if candidate.is_published:
+            # By somebody else, meanwhile.
+            return plan.data_version
+        nodes = candidate.nodes
+        nodes.run_all()
+        with nodes.snapshot() as snapshot:
+            for derivation in derivations:
+                if derivation.subject is None:
+                    snapshot.add(derivation.derive(snapshot))
+            try:
+                snapshot.add(audit(snapshot, plan.before))
+            except AuditFailed as failed:
+                candidate.keep_failed(str(failed))
+                raise
+            metadata = export(snapshot, plan.before)
+            files = candidate.write_mart(snapshot)
+        return candidate.switch(metadata, files, with_results(nodes.files(), snapshot.results))
+
+
+def _default_work(mart_url: str | Path) -> Path:
+    """Return where snapshots are written if the caller names no folder."""
+    if is_postgres_url(mart_url):
+        database = hashlib.sha256(str(mart_url).encode()).hexdigest()[:12]
+        return Path(tempfile.gettempdir(), f"sankofa-stage-{os.getuid()}", database)
+    return sqlite_folder(mart_url) / "stage"

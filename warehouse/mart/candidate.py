@@ -1,0 +1,289 @@
+"""A build that is being made, stage by stage: nobody can read it before ``switch``.
+
+``work/<data_version>/`` has ``plan.json``, the loads that belong to it, and ``<stage>.json`` for
+each stage that is done: what it hands over. A publication that was killed, or whose audit failed,
+is taken up again if the same loads are published under the same rules.
+"""
+
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from warehouse.atomic_files import move_into_place
+from warehouse.compute.pool import ProcessPool
+from warehouse.compute.task import Compute
+from warehouse.data_version import version_key
+from warehouse.errors import SankofaError
+from warehouse.mart.builds import NOTICE, Builds, builds_at
+from warehouse.mart.nodes import STEPS, Nodes, Plan
+from warehouse.mart.partitions import bucket_count
+from warehouse.mart.snapshot import Derivation, RowCheck, Snapshot
+from warehouse.mart.write import made_from, manifest_of, write_mart_files
+from warehouse.record.rules import rules_version
+from warehouse.record.store import Record
+from warehouse.record.tables import FUNDAMENTALS, RECORD_TABLES
+from warehouse.record.versions import load_seqs_of, name_version
+from warehouse.record.withheld import withheld_fingerprint
+from warehouse.settings import DEVELOPMENT_WITHHELD_KEY
+from warehouse.steps.files import BuildFile, BuildManifest
+from warehouse.steps.store import StepStore
+
+FAILED, PUBLISHED = "failed", "published"
+_PLAN = "plan.json"
+# Which files of steps each build was made from, and the number of its buckets there.
+_BUILDS, _BUCKETS = "builds", "buckets"
+# Rejected builds that are kept for inspection; older ones are deleted.
+_MAX_FAILED = 3
+Value = TypeVar("Value")
+
+
+@dataclass
+class Candidate:
+    """The build that is made of a record; its stages are those of the publication begun last."""
+
+    record: Record
+    marts: str | Path
+    work: Path
+    notice: str = NOTICE
+    checks: Sequence[RowCheck] = ()
+    joins: Derivation | None = None
+    derivations: Sequence[Derivation] = ()
+    withheld_key: str = DEVELOPMENT_WITHHELD_KEY
+    compute: Compute | None = None
+
+    def begin(self) -> Plan | None:
+        """Name a data_version and fix which loads belong to it; None if nothing changed."""
+        with self.working():
+            derivations = [*([self.joins] if self.joins else []), *self.derivations]
+            rules = versions_of_rules(self.record, self.checks, derivations)
+            loads = {table.name: self.record.load_seq(table) for table in RECORD_TABLES}
+            origin = made_from(loads, rules)
+            before = self.builds.current()
+            metadata = {} if before is None else self.builds.metadata(before)
+            if (metadata.get("made_from"), metadata.get("notice")) == (origin, self.notice):
+                return None
+            begun = self._begun()
+            if begun is not None and self._is_open(begun, before, origin):
+                shutil.rmtree(self.work / FAILED / begun.data_version, ignore_errors=True)
+                return begun
+            self._clear_work()
+            self.builds.clean_up()
+            return self._plan(before, rules)
+
+    def _is_open(self, begun: Plan, before: str | None, origin: str) -> bool:
+        """Return whether what was begun is what would be begun now, and is not published."""
+        published = self.work / begun.data_version / _name(PUBLISHED)
+        return (begun.before, begun.made_from) == (before, origin) and not published.exists()
+
+    def _plan(self, before: str | None, rules: Sequence[str]) -> Plan:
+        data_version = name_version(self.record)
+        loads = load_seqs_of(self.record, data_version)
+        rows = sum(file.rows for file in self.record.files(FUNDAMENTALS.name))
+        last = None if before is None else read_manifest(self.work, before)
+        buckets = None if last is None else int(last.metadata[_BUCKETS])
+        origin = made_from(loads, rules)
+        plan = Plan(data_version, loads, before, bucket_count(rows, buckets), origin)
+        folder = self.work / data_version
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / _PLAN, msgspec.json.encode(plan))
+        return plan
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The publication that was begun last; raise if there is none."""
+        plan = self._begun()
+        if plan is None:
+            raise SankofaError(
+                "no publication has been begun: materialise `snapshot`, or run `sankofa publish`"
+            )
+        return plan
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The nodes from the record to the tables of the snapshot."""
+        return Nodes(
+            self.record,
+            self.work,
+            self.plan,
+            self.compute or ProcessPool(1),
+            checks=self.checks,
+            joins=self.joins,
+            derivations=self.derivations,
+            secret=self.withheld_key.encode(),
+        )
+
+    @property
+    def builds(self) -> Builds:
+        """The builds that it will be one of."""
+        return builds_at(self.marts)
+
+    @property
+    def folder(self) -> Path:
+        """What the stages hand over."""
+        return self.work / self.plan.data_version
+
+    @property
+    def is_published(self) -> bool:
+        """True if readers can see it: then none of its files changes any more."""
+        name = self.plan.data_version
+        return (self.folder / _name(PUBLISHED)).exists() or self.builds.current() == name
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Let one publisher work at a time, of this machine or another."""
+        with self.builds.publishing_lock(), self.record.publishing():
+            yield
+
+    # -- stages ----------------------------------------------------------------------------------
+
+    def require(self, stages: Collection[str]) -> None:
+        """Raise unless all the given stages are done."""
+        for stage in stages:
+            if not (self.folder / _name(stage)).exists():
+                raise SankofaError(
+                    f"`{stage}` of {self.plan.data_version} has not been made, or was made from "
+                    "something else: materialise it first, or run `sankofa publish`"
+                )
+
+    def run(self, node: str) -> bool:
+        """Run a node again, where files whose inputs stayed are found; return if they differ."""
+        path = self.folder / _name(node)
+        before = path.read_bytes() if path.exists() else None
+        path.unlink(missing_ok=True)
+        self.nodes.forget(node)
+        try:
+            self.nodes.run(node)
+        finally:
+            self.nodes.delete_copies()
+        return path.read_bytes() != before
+
+    def hand_over(self, stage: str, value: object) -> None:
+        """Write what a stage gives to those after it; from now on it is done."""
+        _write(self.folder / _name(stage), msgspec.json.encode(value))
+
+    def handed_over(self, stage: str, kind: type[Value]) -> Value:
+        """Read what a stage gave."""
+        return msgspec.json.decode((self.folder / _name(stage)).read_bytes(), type=kind)
+
+    def forget(self, stages: Collection[str]) -> None:
+        """Let stages count as not done."""
+        for stage in stages:
+            (self.folder / _name(stage)).unlink(missing_ok=True)
+
+    def write_mart(self, snapshot: Snapshot) -> list[BuildFile]:
+        """Write the files of the mart that no build has yet, and return all of them."""
+        return write_mart_files(snapshot, self.marts, self.compute)
+
+    def switch(
+        self,
+        metadata: Mapping[str, str],
+        mart_files: Sequence[BuildFile],
+        files: Sequence[BuildFile],
+    ) -> str:
+        """Make it the build that readers see, and return its data_version.
+
+        ``files`` are those of its nodes, with the results of their audit.
+        """
+        data_version = self.plan.data_version
+        origin = {"notice": self.notice, "made_from": self.plan.made_from}
+        self.builds.add(manifest_of(data_version, {**origin, **metadata}, mart_files))
+        self._write_manifest(files)
+        self.builds.switch(data_version)
+        self.hand_over(PUBLISHED, data_version)
+        _delete_old_steps(self.work, data_version)
+        return data_version
+
+    def keep_failed(self, reason: str) -> None:
+        """Keep the tables for inspection in ``work/failed``, with the reason in ``why.txt``."""
+        failed = self.work / FAILED / self.plan.data_version
+        failed.mkdir(parents=True, exist_ok=True)
+        for file in self.nodes.files():
+            if file.kind != "work":
+                # A folder for each table, with a file for each partition.
+                path = failed / file.table / f"{file.partition}.parquet"
+                # What is left out is listed by several steps, whose partitions can have one name.
+                source = Path(self.nodes.path(file))
+                if path.exists() and not path.samefile(source):
+                    path = path.with_stem(f"{file.partition}-{file.key[:8]}")
+                _link(source, path)
+        for path in self.folder.glob("*.parquet"):
+            _link(path, failed / path.name)
+        with (failed / "why.txt").open("a", encoding="utf-8") as why:
+            why.write(reason + "\n")
+        kept = sorted(failed.parent.iterdir(), key=lambda path: path.stat().st_mtime)
+        for old in kept[:-_MAX_FAILED]:
+            shutil.rmtree(old)
+
+    def _begun(self) -> Plan | None:
+        files = self.work.glob(f"*/{_PLAN}")
+        plans = [msgspec.json.decode(file.read_bytes(), type=Plan) for file in files]
+        return max(plans, key=lambda plan: version_key(plan.data_version), default=None)
+
+    def _clear_work(self) -> None:
+        """Delete what earlier publications left, but for files that later ones find."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        for leftover in self.work.iterdir():
+            if leftover.is_dir() and leftover.name not in (FAILED, STEPS, _BUILDS):
+                shutil.rmtree(leftover)
+
+    def _write_manifest(self, files: Sequence[BuildFile]) -> None:
+        """Write which files of steps the build is made from, so that the next one finds them."""
+        metadata = {_BUCKETS: str(self.plan.buckets)}
+        manifest = BuildManifest(self.plan.data_version, metadata, tuple(files))
+        (self.work / _BUILDS).mkdir(exist_ok=True)
+        path = self.work / _BUILDS / _name(self.plan.data_version)
+        _write(path, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+
+
+def read_manifest(work: Path, data_version: str) -> BuildManifest | None:
+    """Return which files of steps a build was made from; None if they are not kept."""
+    try:
+        body = (work / _BUILDS / _name(data_version)).read_bytes()
+    except FileNotFoundError:
+        return None
+    return msgspec.json.decode(body, type=BuildManifest)
+
+
+def versions_of_rules(
+    record: Record, checks: Sequence[RowCheck], derivations: Sequence[Derivation]
+) -> list[str]:
+    """Return the versions of everything that decides what a build makes of the loads."""
+    withheld = withheld_fingerprint(record)
+    return [
+        rules_version(),
+        *(check.version for check in checks),
+        *(derivation.version for derivation in derivations),
+        *([f"withheld {withheld}"] if withheld else []),
+    ]
+
+
+def _delete_old_steps(work: Path, data_version: str) -> None:
+    """Delete the files of steps that a build was not made from: they serve the next one only."""
+    for path in (work / _BUILDS).glob("*.json"):
+        if path.stem != data_version:
+            path.unlink()
+    manifest = read_manifest(work, data_version)
+    keys = {file.key for file in manifest.files} if manifest else set()
+    StepStore(work / STEPS).delete_all_but(keys)
+
+
+def _name(stage: str) -> str:
+    return f"{stage}.json"
+
+
+def _write(path: Path, body: bytes) -> None:
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(body)
+    move_into_place(partial, path)
+
+
+def _link(source: Path, target: Path) -> None:
+    target.parent.mkdir(exist_ok=True)
+    target.unlink(missing_ok=True)
+    target.hardlink_to(source)
