@@ -89,6 +89,10 @@ class Publishing(dg.ConfigurableResource[Any]):
                 compute,
             )
 
+    def delete_old_versions(self) -> list[str]:
+        """Delete all builds but those that are kept; return which."""
+        return delete_old_versions(self.marts, self.exports, self.pages, self.keep)
+
 
 class AuditConfig(dg.Config):
     """Options of one audit: why a loss of rows is right, if there is one."""
@@ -137,9 +141,11 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
     ) -> Iterator[dg.MaterializeResult[None]]:
         with publishing.publication(storage) as publication:
             plan = publication.begin()
-        if plan is not None:
-            loads = {f"loads of {table}": number for table, number in plan.loads.items()}
-            yield dg.MaterializeResult(metadata={"data_version": plan.data_version, **loads})
+        if plan is None:
+            publishing.delete_old_versions()
+            return
+        loads = {f"loads of {table}": number for table, number in plan.loads.items()}
+        yield dg.MaterializeResult(metadata={"data_version": plan.data_version, **loads})
 
     return snapshot
 
@@ -272,9 +278,7 @@ def published_build(storage: IngestResource, publishing: Publishing) -> dg.Mater
     """The build that readers see: the switch to what was made, at once."""
     with publishing.publication(storage) as publication:
         data_version = publication.switch()
-    deleted = delete_old_versions(
-        publishing.marts, publishing.exports, publishing.pages, publishing.keep
-    )
+    deleted = publishing.delete_old_versions()
     manifest = f"{publishing.exports_url}/{data_version}/manifest.json"
     return dg.MaterializeResult(
         metadata={

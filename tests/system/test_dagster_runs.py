@@ -90,7 +90,8 @@ def test_a_range_of_days_is_filled_in_by_one_run(settings: Settings, server: Rep
 
 
 BACKFILLS = {
-    "za_etenders_landed": {"2024-02-27", "2024-02-28", "2024-02-29"},
+    # A whole month of a source that is fetched by day.
+    "za_etenders_landed": {f"2024-02-{day:02}" for day in range(1, 30)},
     "ecb_landed": {"2024-01-01", "2024-02-01"},
     "sec_submissions_landed": {"00", "01"},
 }
@@ -150,7 +151,7 @@ def test_backfills_of_days_months_and_issuers_fill_their_ranges_in_one_run_each(
     assert set(statuses) == {BulkActionStatus.COMPLETED_SUCCESS}
     assert len(launched) == len(BACKFILLS) and all(run.is_success for run in launched)
     assert filled == BACKFILLS
-    assert len(server.requests) == 3 + 1 + 2
+    assert len(server.requests) == 29 + 1 + 2
     # A run of the command is stored under the same code location as those that Dagster launches.
     run_job(settings, "fetch_ecb_landed", span("2024-03-01", "2024-03-01"))
     with instance(settings) as dagster_instance:

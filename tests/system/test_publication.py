@@ -113,7 +113,7 @@ def test_a_failed_audit_leaves_everything_as_it_was_and_says_why(faulty: Path) -
     (left_out,) = pq.read_table(failed / "left_out.parquet").to_pylist()
     assert (left_out["table_name"], left_out["rows_left_out"]) == ("tender_parties", 25)
     work = {path.name for path in settings_of(faulty).work.iterdir()}
-    assert work == {"failed", "steps", "builds"}
+    assert work == {"failed", "steps", "builds", failed.name}
     versions = set(history(Record(settings_of(faulty).record))["data_version"].to_pylist())
     assert versions == set(before.build_names)
 
@@ -198,7 +198,8 @@ def _killed(home: Path) -> None:
 
         def is_staging() -> bool:
             assert command.poll() is None
-            return any(path.name != "failed" for path in work.iterdir())
+            # What was refused is taken up again.
+            return not any((work / "failed").iterdir())
 
         wait_until(is_staging, 200, every=0.01)
         command.send_signal(signal.SIGKILL)
@@ -222,9 +223,10 @@ def test_a_killed_command_leaves_the_current_build_and_the_next_one_works(story:
     assert story.states["killed"] == story.states["before"]
     assert story.answers_after["killed"] == story.answers
     assert story.steps["confirmed"][0] == 0
-    # Files of steps serve the next publication; what the killed one left is gone.
-    left = {path.name for path in settings_of(story.home).work.iterdir()}
-    assert left == {"builds", "failed", "steps"}
+    work = {path.name for path in settings_of(story.home).work.iterdir()}
+    version = _published(story.steps["confirmed"][1])
+    assert work == {"failed", "steps", "builds", version}
+    assert not any((settings_of(story.home).work / "failed").iterdir())
 
 
 def test_a_confirmed_loss_is_published_with_its_reason(story: Story) -> None:

@@ -100,7 +100,8 @@ class Candidate:
         plan = self._begun()
         if plan is None:
             raise SankofaError(
-                "no publication has been begun: materialise `snapshot`, or run `sankofa publish`"
+                f"no publication has been begun in {self.work}: materialise `snapshot`, or run "
+                "`sankofa publish`"
             )
         return plan
 
