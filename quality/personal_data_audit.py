@@ -217,24 +217,30 @@ _BATCH_ROWS = 10_000
 _FREE_TEXTS = tuple(name for name, column in columns_of(TenderRelease).items() if column.free_text)
 
 
-_SEARCHED = ("release", *_FREE_TEXTS)
+def _searched() -> dict[str, str]:
+    """Return the columns in which marks are looked for, as fragments."""
+    names = ("release", *_FREE_TEXTS)
+    return {
+        "searched": ", ".join(names),
+        "has_marks": " OR ".join(f"regexp_matches({name}, $marks)" for name in names),
+    }
+
+
 _SQL = sql_file(
     __name__,
     "personal_data",
-    fragments={
-        "stored_row": ", ".join(STORED_ROW),
-        "searched": ", ".join(_SEARCHED),
-        "has_marks": " OR ".join(f"regexp_matches({name}, $marks)" for name in _SEARCHED),
-    },
+    fragments={"stored_row": ", ".join(STORED_ROW)},
     parameters={"marks": _CANDIDATES},
+    examples=_searched(),
 )
 
 
 def find_contacts(tables: Tables) -> None:
     """Create ``releases_with_contact``: the row ids of releases in which a contact is left."""
+    with_marks = _SQL.query(tables.sql, "releases_with_marks", fill=_searched()).to_arrow_table()
     row_ids = [
         row["row_id"]
-        for batch in _read(tables, "releases_with_marks").to_batches(_BATCH_ROWS)
+        for batch in with_marks.to_batches(_BATCH_ROWS)
         for row in batch.to_pylist()
         if release_has_contact(
             [json.loads(row["release"] or "null"), {name: row[name] for name in _FREE_TEXTS}]

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from assets.exports.export import export
 from assets.exports.signing import SigningKey
 from tests.bench.measure import measured
-from tests.bench.world import facts
+from tests.bench.world import facts, with_every_column
 from warehouse.mart.snapshot import ORDERS, Snapshot
 from warehouse.record.store import Record
 from warehouse.record.tables import arrow_schema
@@ -49,17 +49,18 @@ _RELEASE = f"""'{{' || {_AWARDS} || '"buyer":{{"id":"B-' || n % 5000 || '","name
 def fill(snapshot: Snapshot, share: float, in_order: bool = True) -> None:
     """Stage that share of the rows, in the order of a build or as they were made."""
 
-    def order(name: str) -> Sequence[str]:
-        return ORDERS[name] if in_order else ()
+    def write(name: str, rows: str) -> None:
+        order = ORDERS[name] if in_order else ()
+        snapshot.write(name, with_every_column(snapshot.sql, name, rows), order)
 
     shuffled = np.random.default_rng(7).permutation(int(FACTS * share))
     snapshot.sql.register("made", facts(shuffled).append_column("n", pa.array(shuffled)))
-    snapshot.write("fundamentals", f"SELECT *, {_VINTAGE} FROM made", order("fundamentals"))
+    write("fundamentals", f"SELECT * EXCLUDE (n), {_VINTAGE} FROM made")
     snapshot.sql.unregister("made")
     words = "[" + ", ".join(f"'{word}'" for word in _WORDS.split()) + "]"
     numbers = f"SELECT (i * 7919) % {{0}} AS n, {words} AS words FROM range({{0}}) AS made(i)"
     many = numbers.format(int(RELEASES * share))
-    snapshot.write(
+    write(
         "tender_releases",
         f"""SELECT {_SIGHTING}, {_VINTAGE}, 'ocds-bench-' || n AS ocid, 'r' || n AS release_id,
         ['ZA', 'KE', 'NG', 'CO'][1 + n % 4] AS country,
@@ -69,9 +70,8 @@ def fill(snapshot: Snapshot, share: float, in_order: bool = True) -> None:
         DATE '2015-01-01' AS tender_start, DATE '2015-02-01' AS tender_end,
         n % 9 AS number_of_tenderers, {_RELEASE} AS release, n % 2 AS parties_withheld,
         'https://bench.example/releases/' || n AS source_url FROM ({many})""",
-        order("tender_releases"),
     )
-    snapshot.write(
+    write(
         "tender_parties",
         f"""SELECT {_SIGHTING}, {_VINTAGE}, 'ocds-bench-' || n AS ocid, 'r' || n AS release_id,
         ['ZA', 'KE', 'NG', 'CO'][1 + n % 4] AS country, 'S-' || n % 20000 AS party_key,
@@ -81,7 +81,7 @@ def fill(snapshot: Snapshot, share: float, in_order: bool = True) -> None:
         FROM ({many}) WHERE n % 3 = 0""",
     )
     macro = numbers.format(int(MACRO * share))
-    snapshot.write(
+    write(
         "macro_series",
         f"""SELECT {_SIGHTING}, {_VINTAGE}, 'ZA' AS country, 'ZAF' AS country_iso3,
         DATE '1990-01-01' + (n % 12000)::INTEGER AS period_start,
@@ -89,7 +89,6 @@ def fill(snapshot: Snapshot, share: float, in_order: bool = True) -> None:
         (n * 7)::DECIMAL(38, 18) / 1000 AS value, 'ZAR' AS unit, NULL::VARCHAR AS base_period,
         'A' AS obs_status, 'FX.' || n // 12000 AS series, 'fx' AS series_type,
         'daily' AS frequency FROM ({macro})""",
-        order("macro_series"),
     )
     matches = arrow_schema(DERIVED["party_matches"])
     matched = snapshot.read(

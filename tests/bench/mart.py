@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 from adbc_driver_sqlite import dbapi
 
 from tests.bench.measure import measured
+from tests.bench.world import staged_schema, with_every_column
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.write import write_mart
 from warehouse.record.store import Record
-from warehouse.record.tables import RECORD_TABLES, arrow_schema, record_schema
+from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.tables import DERIVED
 
 MODULE = "tests.bench.mart"
@@ -91,25 +92,16 @@ def make(folder: str, part: str) -> None:
     sql.execute("SET enable_progress_bar = FALSE")
     sql.execute(_SAID)
     for table in RECORD_TABLES:
-        names = ", ".join([*record_schema(table).names, *_ADDED])
         path = root / f"{table.name}.parquet"
         if table.name not in _OWN:
-            pq.write_table(_staged_schema(table.name).empty_table(), path)
+            pq.write_table(staged_schema(table.name).empty_table(), path)
             continue
         number = int(counts[table.name] * float(part))
         rows = f"SELECT {_OWN[table.name]}, {_COMMON} FROM range({number}) AS numbers(i)"
-        sql.execute(f"COPY (SELECT {names} FROM ({rows})) TO '{path}' (FORMAT parquet)")
+        whole = with_every_column(sql, table.name, rows)
+        sql.execute(f"COPY ({whole}) TO '{path}' (FORMAT parquet)")
     for name, row in DERIVED.items():
         pq.write_table(arrow_schema(row).empty_table(), root / f"{name}.parquet")
-
-
-_ADDED = ("vintage", "superseded_at", "latest", "row_id", "provenance_id")
-
-
-def _staged_schema(name: str) -> pa.Schema:
-    (table,) = (table for table in RECORD_TABLES if table.name == name)
-    added = (pa.int64(), pa.date32(), pa.bool_(), pa.string(), pa.string())
-    return pa.schema([*record_schema(table), *zip(_ADDED, added, strict=True)])
 
 
 def ours(folder: str) -> object:

@@ -2,13 +2,38 @@
 
 from datetime import UTC, date, datetime
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from warehouse.record.tables import DECIMAL, FUNDAMENTALS, incoming_schema
+from warehouse.record.tables import (
+    DECIMAL,
+    FUNDAMENTALS,
+    RECORD_TABLES,
+    incoming_schema,
+    record_schema,
+)
 
 ITEMS, YEARS = 40, 10
+# What a snapshot adds to the columns of a table of the record.
+_ADDED = (
+    *(("vintage", pa.int64()), ("superseded_at", pa.date32()), ("latest", pa.bool_())),
+    *(("row_id", pa.string()), ("provenance_id", pa.string())),
+)
+
+
+def staged_schema(name: str) -> pa.Schema:
+    """Return the columns of a table of the record in a snapshot."""
+    (table,) = (table for table in RECORD_TABLES if table.name == name)
+    kinds = [("restatement_kind", pa.string())] if table == FUNDAMENTALS else []
+    return pa.schema([*record_schema(table), *_ADDED, *kinds])
+
+
+def with_every_column(sql: duckdb.DuckDBPyConnection, name: str, rows: str) -> str:
+    """Return the query of invented rows of a table; what they do not state is null."""
+    sql.register(f"columns_of_{name}", staged_schema(name).empty_table())
+    return f"SELECT * FROM columns_of_{name} UNION ALL BY NAME ({rows})"
 
 
 Numbers = npt.NDArray[np.int64]
