@@ -9,14 +9,14 @@ import duckdb
 import pyarrow.parquet as pq
 from adbc_driver_sqlite import dbapi
 
-from tests.bench.mart import _ADDED, _staged_schema
+from tests.bench.world import staged_schema, with_every_column
 from warehouse.keys.store import KeyStore, create_key
 from warehouse.mart.builds import builds_at
 from warehouse.mart.snapshot import Snapshot
 from warehouse.mart.tables import MART_SCHEMA_VERSION
 from warehouse.mart.write import write_mart
 from warehouse.record.store import Record
-from warehouse.record.tables import RECORD_TABLES, arrow_schema, record_schema
+from warehouse.record.tables import RECORD_TABLES, arrow_schema
 from warehouse.tables import DERIVED
 
 VERSION = "20260101.1"
@@ -172,12 +172,12 @@ def _stage(data: Data) -> None:
         for table in RECORD_TABLES:
             path = staged / f"{table.name}.parquet"
             if table.name not in rows:
-                pq.write_table(_staged_schema(table.name).empty_table(), path)
+                pq.write_table(staged_schema(table.name).empty_table(), path)
                 continue
             form, number = rows[table.name]
-            names = ", ".join([*record_schema(table).names, *_ADDED])
             statement = form.format(vintage=_VINTAGE, number=number)
-            sql.execute(f"COPY (SELECT {names} FROM ({statement})) TO '{path}' (FORMAT parquet)")
+            whole = with_every_column(sql, table.name, statement)
+            sql.execute(f"COPY ({whole}) TO '{path}' (FORMAT parquet)")
     for name, row in DERIVED.items():
         pq.write_table(arrow_schema(row).empty_table(), staged / f"{name}.parquet")
 
