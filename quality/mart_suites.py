@@ -44,11 +44,16 @@ def _suite(
     row_reference: str,
     *rules: Rule,
     relation: str | None = None,
-    columns: tuple[str, ...] = (),
+    computed_with: tuple[str, ...] = (),
     made_from: str = "",
 ) -> Suite:
-    """Return the suite of a table: of its served rows, or of ``relation``."""
+    """Return the suite of a table: of its served rows, or of ``relation``.
+
+    Rows that are costly are computed once, with the columns that rules name and those given here.
+    """
     key = tuple(key)
+    named = (*key, *(rule.column for rule in rules), *computed_with)
+    columns = tuple(dict.fromkeys(named)) if computed_with else ()
     rules = (unique(f"no two rows have the same {', '.join(key)}", key), *rules)
     served = _MART_ROWS.get(name, "") if relation is None else relation
     return Suite(f"served.{name}", name, row_reference, rules, served, columns, made_from)
@@ -70,13 +75,13 @@ MART_SUITES = (
     ),
     _suite("macro_annual", ("row_id",), "source_ref", relation=_AS_IT_IS),
     _suite("macro_series", ("row_id",), "source_ref", relation=_AS_IT_IS),
-    _suite("tender_releases", ("row_id",), "source_ref", columns=("row_id", "source_ref")),
+    _suite("tender_releases", ("row_id",), "source_ref", computed_with=("source_ref",)),
     _suite(
         "tender_parties",
         ("party_id",),
         "concat(source_ref, ' (party ', party_key, ')')",
         present("every served party has a name", "name"),
-        columns=("party_id", "party_key", "name", "source_ref"),
+        computed_with=("source_ref", "party_key"),
     ),
     _suite(
         "award_facts",
@@ -85,7 +90,7 @@ MART_SUITES = (
         *_SOURCE_RULES,
         _SERVICE_ID_RULE,
         matches("currencies are three-letter codes", "unit", CURRENCY),
-        columns=("fact_id", "vintage", "service_id", "unit", "source_ref", "license_class"),
+        computed_with=("source_ref",),
         made_from=VINTAGES,
     ),
     _suite(
@@ -95,10 +100,7 @@ MART_SUITES = (
         *_SOURCE_RULES,
         _COUNTRY_RULE,
         present("every tender fact names its process", "ocid"),
-        columns=(
-            *("source", "ocid", "vintage", "fact_id", "country", "source_ref"),
-            "license_class",
-        ),
+        computed_with=("source_ref", "fact_id"),
         made_from=TENDER_VINTAGES_TABLE,
     ),
     _suite(
@@ -106,7 +108,7 @@ MART_SUITES = (
         ("service_id",),
         "concat(source_ref, ' (', service_id, ')')",
         present("every served organisation has a name", "legal_name"),
-        columns=("service_id", "legal_name", "source_ref"),
+        computed_with=("source_ref",),
     ),
     _suite(
         "identifiers",
@@ -114,7 +116,6 @@ MART_SUITES = (
         # issuer.
         ("organisation", "id_type", "id_match", "CASE WHEN id_type <> 'lei' THEN issuer END"),
         "concat(source_ref, ' (', organisation, ' ', id_type, ')')",
-        columns=("organisation", "id_type", "id_match", "issuer", "source_ref"),
     ),
     _suite(
         "same_as",

@@ -17,6 +17,7 @@ from quality.legal_form_rules import (
     PARTNERS_FORMS,
     PROFESSIONS_FORMS,
     SHORT_FORM_WORDS,
+    legal_form,
 )
 from quality.name_words import (
     CONJUNCTIONS,
@@ -78,6 +79,7 @@ def has_person_beside_firm(words: Sequence[Word], country: str | None) -> bool:
         if may_be_person(segment.words, country):
             firm_inside = following.is_bracketed and (
                 following.words[-1].upper in LONG_FORM_WORDS
+                or legal_form(following.words, country) is not None
                 or _opens_inside(segments[index + 2 : index + 3])
             )
             doubtful = following.after_loose_break or (following.is_bracketed and not firm_inside)

@@ -118,7 +118,7 @@ def test_shown_lines_must_be_printed_in_order() -> None:
 def test_few_blocks_are_left_out() -> None:
     not_run = [block for block in LEFT_OUT if block.mark == "not run"]
     # Some are run by a test of their own, which they name.
-    assert len([block for block in not_run if "tests/" not in (block.why or "")]) <= 9
+    assert len([block for block in not_run if "tests/" not in (block.why or "")]) <= 10
     assert len([block for block in LEFT_OUT if block.mark == "slow"]) <= 6
 
 

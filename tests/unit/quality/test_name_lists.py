@@ -1,7 +1,7 @@
 """Cells that list several firms."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quality.persons import Evidence, judge_name, party_names
@@ -69,6 +69,7 @@ SEPARATORS = st.sampled_from(
 )
 
 
+@example(["Xolani Dube", "Fictional Works CC"], " (")
 @given(st.lists(st.one_of(PEOPLE, FIRMS), min_size=2, max_size=4), SEPARATORS)
 def test_no_part_of_a_list_that_is_served_names_a_person(names: list[str], mark: str) -> None:
     people = ("John", "Xolani", "MARIA", "Moyo")
