@@ -52,7 +52,7 @@ def _suite(
     Rows that are costly are computed once, with the columns that rules name and those given here.
     """
     key = tuple(key)
-    named = (*key, *(rule.column for rule in rules), *computed_with)
+    named = (*filter(str.isidentifier, key), *(rule.column for rule in rules), *computed_with)
     columns = tuple(dict.fromkeys(named)) if computed_with else ()
     rules = (unique(f"no two rows have the same {', '.join(key)}", key), *rules)
     served = _MART_ROWS.get(name, "") if relation is None else relation
@@ -116,6 +116,7 @@ MART_SUITES = (
         # issuer.
         ("organisation", "id_type", "id_match", "CASE WHEN id_type <> 'lei' THEN issuer END"),
         "concat(source_ref, ' (', organisation, ' ', id_type, ')')",
+        computed_with=("source_ref", "issuer"),
     ),
     _suite(
         "same_as",

@@ -34,7 +34,7 @@ SOURCES = (
         "SEC EDGAR submissions",
         "public-domain",
         _PUBLIC,
-        Parser(3, submissions.parse),
+        Parser(4, submissions.parse),
         (ENTITIES, IDENTIFIERS),
         base_url=fetch.API,
         fetch=fetch.submissions,
