@@ -40,7 +40,7 @@ NODES = (
     ),
     Node(
         "same_as",
-        "entities",
+        "snapshot",
         "Ids found to be one organisation, and which of them is pointed to.",
         ("registers",),
         # Registers are audited as they are served: under the ids that are pointed to.
@@ -75,7 +75,7 @@ NODES = (
     ),
     Node(
         "party_matches",
-        "entities",
+        "parties",
         "Which organisation each party of tenders is, or why that is not known.",
         ("same_as", "tenders"),
         (

@@ -7,6 +7,7 @@ import dagster as dg
 import pytest
 
 from pipelines.definitions import definitions
+from pipelines.stages import STAGES
 from warehouse.settings import read_settings
 
 
@@ -48,7 +49,7 @@ def test_every_night_what_may_have_changed_is_fetched_again(
 
 def test_what_was_fetched_is_loaded_and_published_whenever_it_comes(defs: dg.Definitions) -> None:
     landed, table = dg.AssetKey("ecb_landed"), dg.AssetKey("ecb_macro_series")
-    graph = dg.AssetSelection.groups("snapshot", "published", "metrics", "signals", "entities")
+    graph = dg.AssetSelection.assets(*STAGES)
     selection = dg.AssetSelection.assets(table) | graph
     with dg.DagsterInstance.ephemeral() as instance:
         before = dg.evaluate_automation_conditions(defs, instance, selection)
