@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from warehouse.read.conditions import Condition
 from warehouse.read.mart import Mart
-from warehouse.read.rows import Condition, fetch_rows
+from warehouse.read.rows import fetch_rows
 from warehouse.record.landing import open_landing
 from warehouse.settings import Settings
 

@@ -10,17 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from warehouse.mart.buckets import bucket_name
 from warehouse.mart.packs import PACK_COLUMNS, PACK_INDEXES, Packer
 from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY
 from warehouse.mart.sqlite_builds import SqliteBuilds, switch_pointer
 from warehouse.mart.sqlite_loader import SqliteLoader
 from warehouse.mart.write import manifest_of
-from warehouse.read.mart import Mart
-from warehouse.read.packs import latest_rows, rows_by_number
+from warehouse.read.mart import Build, Mart
+from warehouse.read.packs import PackedRows, latest_rows, rows_by_number
 from warehouse.steps.files import BuildFile
 
 EPOCH, TABLE = date(1970, 1, 1), "fundamentals"
-LABEL, KEY = "1-0", "0" * 32
+LABEL, KEY = bucket_name(0, 1), "0" * 32
 days = st.integers(0, 12)
 # When a row was known: (from, until), as the packs store it.
 spans = st.one_of(
@@ -48,6 +49,16 @@ def publish_packs(folder: Path, rows: list[Row], batch_size: int, max_rows: int)
     SqliteBuilds(folder).add(manifest_of("20260101.1", {"notice": "invented"}, [file]))
     switch_pointer(folder, "20260101.1")
     return Mart(folder)
+
+
+def packed(
+    build: Build, key: str, as_of: str | None, limit: int | None, after: int | None = None
+) -> tuple[PackedRows, bool]:
+    """Return the rows of a key, which lie in one file."""
+    begin = None if after is None else (LABEL, after)
+    found = latest_rows(build, TABLE, key, as_of, limit, begin)
+    assert found is not None
+    return found
 
 
 @settings(max_examples=40, deadline=None)
@@ -83,9 +94,9 @@ def test_packs_return_the_same_rows_as_a_scan(
         mart = publish_packs(Path(folder), rows, batch_size, max_rows)
         build = mart.build()
         if limit is None:
-            page, truncated = latest_rows(build, TABLE, key, as_of, None)
+            page, truncated = packed(build, key, as_of, None)
         else:
-            page, truncated = latest_rows(build, TABLE, key, as_of, limit, (LABEL, after))
+            page, truncated = packed(build, key, as_of, limit, after)
         assert (list(page), len(page)) == (expected, len(expected))
         assert truncated == (len(matching) > len(expected))
         assert b"".join(page.runs()) == b",".join(expected)
@@ -109,6 +120,6 @@ def test_a_page_may_begin_before_within_or_behind_the_rows_of_a_key(
         if row_key == key and index >= after
     ]
     for limit in (1, 2, None):
-        page, truncated = latest_rows(mart.build(), TABLE, key, None, limit, (LABEL, after))
+        page, truncated = packed(mart.build(), key, None, limit, after)
         assert list(page) == expected[:limit]
         assert truncated == (len(expected[:limit]) < len(expected))

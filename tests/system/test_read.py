@@ -27,9 +27,9 @@ from warehouse.read.crosswalk import identifiers, lookup
 from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import annual, series_known
-from warehouse.read.mart import Mart, check_readable
+from warehouse.read.mart import Build, Mart, check_readable
 from warehouse.read.metrics import metrics, screen
-from warehouse.read.packs import latest_rows
+from warehouse.read.packs import PackedRows, latest_rows
 from warehouse.read.rows import RowPage
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
@@ -216,17 +216,26 @@ def test_a_page_may_start_before_within_or_after_the_rows_of_a_key(
     keys = [key for (key,) in build.query(f"SELECT DISTINCT pack_key FROM {table}_packs")]
     assert len(keys) > 1
     for key in keys:
-        rows, _ = latest_rows(build, table, key, None, None)
+        rows, _ = _latest(build, table, key, None)
         places = [rows.place(index) for index in range(len(rows))]
         numbers = [number for _, number in places]
         label = places[0][0].label if places else ""
         for after in {1, *(number + step for number in numbers[:2] for step in (-2, -1, 0, 1))}:
             later = [row for row, number in zip(rows, numbers, strict=True) if number > after]
-            page, truncated = latest_rows(build, table, key, None, 1, (label, after))
+            page, truncated = _latest(build, table, key, 1, (label, after))
             assert (list(page), truncated) == (later[:1], len(later) > 1)
         last = numbers[-1] if numbers else 1
         for after in (last, last + 1, last + 1_000_000):
-            assert list(latest_rows(build, table, key, None, 1, (label, after))[0]) == []
+            assert list(_latest(build, table, key, 1, (label, after))[0]) == []
+
+
+def _latest(
+    build: Build, table: str, key: str, limit: int | None, after: tuple[str, int] | None = None
+) -> tuple[PackedRows, bool]:
+    """Return the latest rows of a key, which need not be merged."""
+    found = latest_rows(build, table, key, None, limit, after)
+    assert found is not None
+    return found
 
 
 _PAIR: list[Mart] = []

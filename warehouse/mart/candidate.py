@@ -22,7 +22,7 @@ from warehouse.data_version import version_key
 from warehouse.errors import SankofaError
 from warehouse.mart.builds import NOTICE, Builds, builds_at
 from warehouse.mart.nodes import STEPS, Nodes, Plan
-from warehouse.mart.partitions import bucket_count
+from warehouse.mart.partitions import issuer_buckets
 from warehouse.mart.snapshot import Derivation, RowCheck, Snapshot
 from warehouse.mart.write import made_from, manifest_of, write_mart_files
 from warehouse.record.rules import rules_version
@@ -88,7 +88,7 @@ class Candidate:
         last = None if before is None else read_manifest(self.work, before)
         buckets = None if last is None else int(last.metadata[_BUCKETS])
         origin = made_from(loads, rules)
-        plan = Plan(data_version, loads, before, bucket_count(rows, buckets), origin)
+        plan = Plan(data_version, loads, before, issuer_buckets(rows, buckets), origin)
         folder = self.work / data_version
         folder.mkdir(parents=True, exist_ok=True)
         _write(folder / _PLAN, msgspec.json.encode(plan))

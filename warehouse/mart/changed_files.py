@@ -4,7 +4,7 @@ A key is made from the rows themselves, not from where they came from: a table t
 again and has the same rows keeps its files.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,13 +13,9 @@ import duckdb
 import pyarrow as pa
 
 from warehouse.code_version import code_hash
-from warehouse.mart.file_labels import (
-    bucket_count,
-    bucket_label,
-    cell_sql,
-    time_labels,
-    value_label,
-)
+from warehouse.mart.buckets import CELLS, bucket_count, bucket_name, cell_sql
+from warehouse.mart.file_labels import time_labels, value_label
+from warehouse.mart.row_json import unknown_day
 from warehouse.mart.tables import MART_SCHEMA_VERSION, Files, MartTable
 from warehouse.record.store import sql_text
 from warehouse.steps.files import step_key
@@ -30,6 +26,12 @@ SELECT value, part, count(*), concat(sum(hash(served)), '/', bit_xor(hash(served
 FROM (SELECT served, {value} AS value, {part} AS part FROM ({rows}) AS served)
 GROUP BY ALL ORDER BY ALL
 """
+_WANTED = pa.schema(
+    [
+        *((name, pa.string()) for name in ("value", "part", "file_key")),
+        ("file_group", pa.int32()),
+    ]
+)
 _VERSION_OF = "warehouse.mart.mart_files"
 
 
@@ -76,33 +78,41 @@ def files_of(
 
 
 def write_rows(
-    sql: duckdb.DuckDBPyConnection, table: MartTable, files: Collection[TableFile], folder: Path
-) -> Mapping[str, list[str]]:
-    """Write the rows of some files of a table as Parquet; return the paths by key."""
-    cells = [(*cell, file.key) for file in files for cell in file.cells]
-    if not cells:
-        # One file without rows: only the columns.
-        folder.mkdir(parents=True, exist_ok=True)
-        path = str(folder / "none.parquet")
-        sql.execute(f"COPY ({table.rows} LIMIT 0) TO {sql_text(path)} (FORMAT parquet)")
-        return {file.key: [path] for file in files}
-    names, columns = ("value", "part", "file_key"), zip(*cells, strict=True)
-    wanted = pa.table({name: list(rows) for name, rows in zip(names, columns, strict=True)})
+    sql: duckdb.DuckDBPyConnection,
+    table: MartTable,
+    groups: Sequence[Sequence[TableFile]],
+    folder: Path,
+) -> list[list[str]]:
+    """Write the rows of groups of files as Parquet, each row with its file_key; return the paths.
+
+    All groups are written in one pass over the table.
+    """
+    cells = [
+        {"value": value, "part": part, "file_key": file.key, "file_group": number}
+        for number, group in enumerate(groups)
+        for file in group
+        for value, part in file.cells
+    ]
+    wanted = pa.Table.from_pylist(cells, _WANTED)
     sql.register("wanted_cells", wanted)
     value, part = _cell_sql(table.files)
+    rows = (
+        f"SELECT served.*, file_key, file_group FROM ({table.rows}) AS served JOIN wanted_cells "
+        f"ON wanted_cells.value = {value} AND wanted_cells.part = {part}"
+    )
+    options = "FORMAT parquet, COMPRESSION lz4_raw"
+    folder.mkdir(parents=True)
     try:
-        sql.execute(
-            f"COPY (SELECT served.*, file_key FROM ({table.rows}) AS served JOIN wanted_cells "
-            f"ON wanted_cells.value = {value} AND wanted_cells.part = {part}) "
-            f"TO {sql_text(str(folder))} (FORMAT parquet, PARTITION_BY (file_key), "
-            "COMPRESSION lz4_raw)"
-        )
+        if len(groups) > 1:
+            path = sql_text(str(folder))
+            sql.execute(f"COPY ({rows}) TO {path} ({options}, PARTITION_BY (file_group))")
+            found = [(folder / f"file_group={n}").glob("*.parquet") for n in range(len(groups))]
+            return [sorted(map(str, paths)) for paths in found]
+        only = str(folder / "rows.parquet")
+        sql.execute(f"COPY ({rows}) TO {sql_text(only)} ({options})")
+        return [[only]]
     finally:
         sql.unregister("wanted_cells")
-    return {
-        file.key: sorted(map(str, (folder / f"file_key={file.key}").glob("*.parquet")))
-        for file in files
-    }
 
 
 def _cell_sql(files: Files | None) -> tuple[str, str]:
@@ -111,9 +121,11 @@ def _cell_sql(files: Files | None) -> tuple[str, str]:
         return "''", "''"
     if files.how == "hash":
         return f"CAST({cell_sql(f'served.{files.by}')} AS VARCHAR)", "''"
-    value = f"coalesce(CAST(served.{files.by} AS VARCHAR), '')"
-    month = f"coalesce(left(CAST(served.{files.day} AS VARCHAR), 7), '')" if files.day else "''"
-    return value, month
+    value = f"coalesce(CAST(served.{files.by} AS VARCHAR), '')" if files.by else "''"
+    if not files.day:
+        return value, "''"
+    day = f"coalesce(CAST(served.{files.day} AS VARCHAR), '{unknown_day(files.day)}')"
+    return value, f"left({day}, 7)"
 
 
 def _labels(
@@ -124,21 +136,21 @@ def _labels(
         return dict.fromkeys(rows, "")
     max_rows = max(1, int(files.max_rows * larger))
     if files.how == "hash":
-        buckets = bucket_count(sum(rows.values()), max_rows)
-        return {cell: bucket_label(int(cell[0]), buckets) for cell in rows}
+        buckets = bucket_count(sum(rows.values()), max_rows, CELLS)
+        return {cell: bucket_name(int(cell[0]), buckets) for cell in rows}
     if not files.day:
         return {cell: value_label(cell[0]) for cell in rows}
-    return dict(_labels_by_time(rows, max_rows))
+    return dict(_labels_by_time(rows, max_rows, files.by_month))
 
 
 def _labels_by_time(
-    rows: Mapping[tuple[str, str], int], max_rows: int
+    rows: Mapping[tuple[str, str], int], max_rows: int, by_month: bool
 ) -> Iterator[tuple[tuple[str, str], str]]:
     months: dict[str, dict[str, int]] = {}
     for (value, month), count in rows.items():
         months.setdefault(value, {})[month] = count
     for value, counts in months.items():
-        for month, label in time_labels(value, counts, max_rows).items():
+        for month, label in time_labels(value, counts, max_rows, by_month).items():
             yield (value, month), label
 
 

@@ -4,11 +4,12 @@ A pack holds neighbouring rows, mostly of one key (an issuer, a country, a serie
 and the rows, mostly compressed together with Zstandard. Each row ends with a comma, so that any run
 of rows can be cut out and sent as it is. The index has three numbers for each row: the day from
 which it was known, the day from which it was no longer the latest, and its offset; and then the end
-of the last row. In builds made before version 9 index and rows are two columns.
+of the last row. In builds made before version 9 index and rows are two columns, and nothing says of
+which part of a key they are.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -18,19 +19,20 @@ import pyarrow.compute as pc
 import zstandard
 
 from warehouse.mart.row_json import LATEST_DAY
-from warehouse.mart.tables import Columns
+from warehouse.mart.tables import SEVERAL_PARTS, Columns
 
 PACK_COLUMNS: Columns = {
     "pack_key": "text",
     "has_next": "integer",
     "all_latest": "integer",
     "row_count": "integer",
+    "part": "text",
     "packed": "bytes",
 }
 # For packs of one key each; others are found by their first row.
-PACK_INDEXES = ("(pack_key, first_row)",)
+PACK_INDEXES = ("(pack_key, first_row, part)",)
 # The level costs time once, when a file is written; reading is as fast at every level.
-_LEVEL = 6
+_LEVEL = 3
 _SCHEMA = pa.schema(
     [
         ("first_row", pa.int64()),
@@ -38,13 +40,14 @@ _SCHEMA = pa.schema(
         ("has_next", pa.int32()),
         ("all_latest", pa.int32()),
         ("row_count", pa.int32()),
+        ("part", pa.string()),
         ("packed", pa.binary()),
     ]
 )
 # Packs buffered before they are written to the file: one record batch.
 _PACKS_PER_BATCH = 32
 Days = npt.NDArray[np.int32]
-PackRow = tuple[int, str, int, int, int, bytes]
+PackRow = tuple[int, str, int, int, int, str, bytes]
 
 
 @dataclass
@@ -55,6 +58,7 @@ class _OpenPack:
     key: str
     slices: list[tuple[Days, Days, Days, bytes]]
     count: int = 0
+    parts: set[str] = field(default_factory=set)
 
     def finish(self, has_next: bool, compress: Callable[[bytes], bytes]) -> PackRow:
         """Return the table row of the pack; ``has_next``: another pack of its key follows."""
@@ -65,7 +69,9 @@ class _OpenPack:
         row_index = np.concatenate([known_from, known_until, offsets]).astype("<i4").tobytes()
         all_latest = bool((known_until == LATEST_DAY).all())
         packed = compress(b"".join([row_index, *(part[3] for part in self.slices)]))
-        return self.first_row, self.key, int(has_next), int(all_latest), self.count, packed
+        flags = (int(has_next), int(all_latest), self.count)
+        part = self.parts.pop() if len(self.parts) == 1 else SEVERAL_PARTS
+        return self.first_row, self.key, *flags, part, packed
 
 
 class Packer:
@@ -85,8 +91,18 @@ class Packer:
         self._open: _OpenPack | None = None
         self._finished: list[PackRow] = []
 
-    def add(self, first_row: int, keys: pa.Array, days: tuple[Days, Days], rows: pa.Array) -> None:
-        """Add rows, the first with the number ``first_row``; ``days``: known from, known until."""
+    def add(
+        self,
+        first_row: int,
+        keys: pa.Array,
+        days: tuple[Days, Days],
+        rows: pa.Array,
+        parts: pa.Array | None = None,
+    ) -> None:
+        """Add rows, the first with the number ``first_row``; ``days``: known from, known until.
+
+        ``parts`` divide the rows of a key: those of one part follow each other.
+        """
         # Slices of the Arrow buffers: copying each row to Python costs more than all the rest.
         # Buffer 1 of a binary array has its offsets, in 32 bits; buffer 2 its bytes.
         offsets = np.frombuffer(rows.buffers()[1], np.int32)[rows.offset :][: len(rows) + 1]
@@ -102,6 +118,8 @@ class Packer:
                 spans = (days[0][begin:end], days[1][begin:end])
                 pack.slices.append((*spans, np.diff(bounds), body))
                 pack.count += end - begin
+                ends = () if parts is None else (parts[begin], parts[end - 1])
+                pack.parts.update(part.as_py() for part in ends)
                 begin = end
 
     def packs(self) -> pa.RecordBatchReader:

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from warehouse.compute.tables import Scatter, TableFiles
 from warehouse.compute.task import Compute
+from warehouse.mart.buckets import bucket_count, bucket_sql
 from warehouse.record.store import Record, sql_text
 from warehouse.record.tables import (
     ENTITIES,
@@ -56,26 +57,17 @@ _NO_ROWS = "no_rows.parquet"
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def bucket_count(rows: int, before: int | None = None) -> int:
-    """Return the number of buckets for so many stored rows of figures: a power of two.
+def issuer_buckets(rows: int, before: int | None = None) -> int:
+    """Return the number of buckets for so many stored rows of figures.
 
     Another number puts every organisation into another bucket, so the number of the build
     ``before`` stays unless buckets have more than four times the rows they should, or less than a
     quarter.
     """
-    wanted = 1
-    while wanted < MAX_BUCKETS and wanted * BUCKET_ROWS < rows:
-        wanted *= 2
+    wanted = bucket_count(rows, BUCKET_ROWS, MAX_BUCKETS)
     if before is not None and before // 2 <= wanted <= before * 4:
         return before
     return wanted
-
-
-def bucket_sql(service_id: str, buckets: int) -> str:
-    """Return SQL for the partition of an organisation, by its canonical id."""
-    # The number is part of the name: bucket 3 of 8 is another partition than bucket 3 of 16.
-    number = f"CAST(concat('0x', left(md5({service_id}), 4)) AS INTEGER) % {int(buckets)}"
-    return f"printf('%03d-%03d', {int(buckets)}, {number})"
 
 
 @dataclass

@@ -50,7 +50,7 @@ def key_column_sql(types: ColumnTypes, name: str) -> str:
     """Return the expression for a key column; unknown text is stored as empty text."""
     kind, column = types[name], f'"{name}"'
     if name in _END_DATES:
-        return f"coalesce(CAST({column} AS VARCHAR), '{NEVER}')"
+        return f"coalesce(CAST({column} AS VARCHAR), '{unknown_day(name)}')"
     if key_column_kind(types, name) == "integer":
         return f"CAST({column} AS INTEGER)"
     if kind == "DOUBLE":
@@ -59,6 +59,11 @@ def key_column_sql(types: ColumnTypes, name: str) -> str:
         return f"coalesce({_digits(column)}, '')"
     # PostgreSQL cannot store a NUL in text; U+2400 is its visible symbol.
     return f"coalesce(replace(CAST({column} AS VARCHAR), chr(0), chr(9216)), '')"
+
+
+def unknown_day(name: str) -> str:
+    """Return what a key column has for a day that is not known."""
+    return NEVER if name in _END_DATES else ""
 
 
 def key_column_kind(types: ColumnTypes, name: str) -> Literal["text", "integer", "real"]:

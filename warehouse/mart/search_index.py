@@ -39,18 +39,15 @@ FROM numbered
 """
 
 # The searchable texts of a release: its buyer alone, and buyer, title and description together.
-# Row numbers are counted over every vintage, as in the table; only the latest are searchable.
-_RELEASE_TEXTS = f"""
-WITH numbered AS (
-    SELECT CAST(row_number() OVER (ORDER BY {{order}}) AS INTEGER) AS row_number, latest,
-        json_extract_string(release, ['$.buyer.name', '$.tender.title', '$.tender.description'])
-            AS texts
-    FROM {{rows}}
-)
-SELECT row_number, coalesce(texts[1], '') AS buyer,
-    concat_ws(' ', texts[1], texts[2], left(texts[3], {_DESCRIPTION_LENGTH})) AS tender
-FROM numbered WHERE latest AND texts IS NOT NULL
-"""
+# Only the latest vintages are searchable.
+_TEXTS = "json_extract_string(release, ['$.buyer.name', '$.tender.title', '$.tender.description'])"
+_SEARCHABLE = "CASE WHEN latest AND release IS NOT NULL THEN {} END"
+RELEASE_TEXTS = {
+    "buyer_text": _SEARCHABLE.format(f"coalesce({_TEXTS}[1], '')"),
+    "tender_text": _SEARCHABLE.format(
+        f"concat_ws(' ', {_TEXTS}[1], {_TEXTS}[2], left({_TEXTS}[3], {_DESCRIPTION_LENGTH}))"
+    ),
+}
 
 
 def names(sql: duckdb.DuckDBPyConnection, rows: str, order: str) -> pa.Table:
@@ -73,17 +70,23 @@ def words_of_names(names: pa.Table) -> Iterator[pa.RecordBatch]:
     yield from _batches("entity", index)
 
 
-def words_of_releases(
-    sql: duckdb.DuckDBPyConnection, rows: str, order: str
-) -> Iterator[pa.RecordBatch]:
-    """Yield each word of buyers and of tenders with its row numbers, sorted by field and word."""
-    fields = {name: Postings() for name in ("buyer", "tender")}
-    statement = _RELEASE_TEXTS.format(rows=rows, order=order)
-    for batch in sql.sql(statement).to_arrow_reader(_BATCH):
-        for field, index in fields.items():
-            index.add(batch["row_number"].to_numpy(), batch[field].to_pylist())
-    for field, index in fields.items():
-        yield from _batches(field, index)
+class ReleaseWords:
+    """Each word of buyers and of tenders with its row numbers."""
+
+    def __init__(self) -> None:
+        self._fields = {name: Postings() for name in ("buyer", "tender")}
+
+    def add(self, first_row: int, releases: pa.RecordBatch) -> None:
+        """Add releases with the columns ``RELEASE_TEXTS``, the first with a row number."""
+        for field, index in self._fields.items():
+            texts = releases[f"{field}_text"]
+            positions = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False))
+            index.add(positions + first_row, texts.drop_null().to_pylist())
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield each word once, sorted by field and word."""
+        for field, index in self._fields.items():
+            yield from _batches(field, index)
 
 
 def _batches(field: str, index: "Postings") -> Iterator[pa.RecordBatch]:

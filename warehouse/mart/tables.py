@@ -41,6 +41,8 @@ _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
 # `organisation` is the id under which all rows of an organisation are found. Rows have canonical
 # ids, so it is their own; in builds made before, rows could have another.
 _WITH_ORGANISATION = "SELECT *, service_id AS organisation FROM ({})"
+# What divides a series before its periods do, in the order of its rows.
+_IN_SERIES = ("country_iso3", "source", "frequency", "unit", "base_period")
 # Members that a row of a party has besides the columns of its class.
 _PARTY = (
     *("party_id", "service_id", "name", "role", "country", "identifier", "releases"),
@@ -79,6 +81,9 @@ Columns = dict[str, ColumnKind]
 ROW_NUMBERS = ("row_number", "first_row")
 
 
+# What stands for the part of a pack that has rows of several, or of which no parts are known.
+SEVERAL_PARTS = "*"
+
 _DAY_NUMBER = f"coalesce(date_diff('day', DATE '1970-01-01', {{}}), {NEVER_DAY})"
 # A withdrawn row is never an answer: it is known from after every day, until before every day.
 _KNOWN_FROM = f"""CAST(CASE WHEN withdrawn THEN {LATEST_DAY}
@@ -91,6 +96,10 @@ _KNOWN_UNTIL = f"""CAST(CASE WHEN latest THEN {LATEST_DAY} WHEN withdrawn THEN 0
 class Packing:
     """Pack neighbouring rows, at most so many; with ``by``, only those with one value of it.
 
+    The rows of a value of ``by`` can lie in several files that follow each other in time, unless
+    they differ in the columns ``parted_by``, which come before the time in the order of the rows: a
+    pack says what it has of them.
+
     A pack is read whole. It should hold what one request mostly needs and not much more, so the
     large rows of releases are packed in smaller numbers. The rows of a value of ``by`` that were
     the latest known on a day are read from the packs alone, mostly all of them: such packs may be
@@ -99,6 +108,7 @@ class Packing:
 
     max_rows: int
     by: str = ""
+    parted_by: tuple[str, ...] = ()
     compressed: bool = True
 
     @property
@@ -114,13 +124,16 @@ class Files:
     """Which rows of a table lie in one file: the column that decides, and how.
 
     ``hash``: by buckets of values, as many as keep a file below ``max_rows``. ``value``: each value
-    by itself; if it has more than ``max_rows`` rows, by years or months of the column ``day``.
+    by itself, or all rows together if no column is named; more than ``max_rows`` rows are split by
+    years of the column ``day``, and if ``by_month`` by months. Where the time is not first in the
+    order of the rows, months would be too many files to merge.
     """
 
     by: str
     how: Literal["hash", "value"]
     max_rows: int
     day: str = ""
+    by_month: bool = True
 
 
 @dataclass(frozen=True)
@@ -132,7 +145,7 @@ class MartTable:
     Packed rows are stored in a table of packs, and this table has their keys only. A table without
     ``files`` is one file. ``merged_by`` are key columns: rows of several files are merged in their
     order, rows with equal ones in the order of the files. Without them, the files follow each
-    other. The objects of the member ``stored_once`` are stored once in a file, in packs of their
+    other. The objects of the member ``stored_once`` are stored once in a file, in a table of their
     own, and a row has their numbers.
     """
 
@@ -155,7 +168,7 @@ class MartTable:
 
     @property
     def objects(self) -> str:
-        """The name of the packed table of objects that are stored once."""
+        """The name of the table of objects that are stored once."""
         return f"{self.name}_{self.stored_once}"
 
 
@@ -212,7 +225,7 @@ MART_TABLES = (
         ("(organisation, row_number)",),
         (*members_of(SharedFact), "available_at", "vintage", *PROVENANCE),
         packed=Packing(16),
-        files=Files("organisation", "hash", 2_048),
+        files=Files("organisation", "hash", 1_024),
         merged_by=("organisation",),
     ),
     MartTable(
@@ -237,7 +250,6 @@ MART_TABLES = (
             _insert(members_of(MacroAnnual, "own"), "indicator", "series_type", "frequency"),
             MacroAnnual,
         ),
-        packed=Packing(16),
         files=Files("source", "value", 1 << 62),
         merged_by=("indicator", "country_iso3"),
     ),
@@ -246,17 +258,17 @@ MART_TABLES = (
         "SELECT * FROM macro_series",
         "series, country_iso3, source, frequency, unit, base_period, period_end DESC, vintage",
         (
-            *("country", "country_iso3", "series", "series_type", "frequency", "period_end"),
-            *("row_id", *_VINTAGE),
+            *("series", *_IN_SERIES, "country", "series_type", "period_end", "row_id"),
+            *_VINTAGE,
         ),
         (
             *("(series, row_number)", "(country, row_number)", "(country_iso3, row_number)"),
             "(series_type, row_number)",
         ),
         _dated(members_of(MacroSeries, "own"), MacroSeries),
-        packed=Packing(1_000, "series", compressed=False),
-        files=Files("source", "value", 1 << 62),
-        merged_by=("series", "country_iso3"),
+        packed=Packing(1_000, "series", _IN_SERIES, compressed=False),
+        files=Files("source", "value", 12_288, "period_end", by_month=False),
+        merged_by=("series", *_IN_SERIES, "period_end DESC"),
     ),
     MartTable(
         "entities",
@@ -299,25 +311,28 @@ MART_TABLES = (
             "CAST(value AS JSON) AS value), CAST(value AS DOUBLE) AS size, legal_name, country "
             f"FROM metrics LEFT JOIN ({NAMED_ENTITIES}) AS entity USING (service_id)"
         ),
-        # Of one organisation together; a screen is read by the index of the sizes.
         "organisation, metric, size DESC, period_end DESC, basis, currency",
-        (
-            *("metric", "size", "organisation", "service_id", "country"),
-            *("answers_from", "answers_until"),
-        ),
-        (
-            # All that a screen filters by: it reads nothing but this index.
-            "(metric, size DESC, organisation, answers_from, answers_until, country)",
-            "(organisation, row_number)",
-        ),
+        ("metric", "organisation", "service_id", "answers_from", "answers_until"),
+        ("(organisation, row_number)", "(organisation, metric)"),
         (
             *_insert(members_of(Metric, "own"), "service_id", "legal_name", "country"),
             *PROVENANCE,
         ),
-        packed=Packing(16),
         files=Files("organisation", "hash", 2_048),
         merged_by=("organisation",),
         stored_once="inputs",
+    ),
+    MartTable(
+        # All that a screen ranks and counts; the rows it shows are read from the metrics.
+        "screens",
+        "SELECT metric, CAST(value AS DOUBLE) AS size, service_id AS organisation, country, "
+        f"answers_from, answers_until FROM metrics LEFT JOIN ({NAMED_ENTITIES}) AS entity "
+        "USING (service_id)",
+        "metric, size DESC, organisation, answers_until",
+        ("metric", "size", "organisation", "country", "answers_from", "answers_until"),
+        ("(metric, row_number)",),
+        files=Files("", "value", 16_384, "answers_until", by_month=False),
+        merged_by=("metric", "size DESC", "organisation"),
     ),
     MartTable(
         "metrics_absent",
@@ -326,7 +341,7 @@ MART_TABLES = (
         "metric, service_id, period_end DESC, reason",
         ("metric", "service_id", "country", "reason", "holds_from", "holds_until"),
         ("(metric, row_number)",),
-        files=Files("service_id", "hash", 8_192),
+        files=Files("", "value", 16_384, "holds_until", by_month=False),
         merged_by=("metric", "service_id"),
     ),
     MartTable(
@@ -339,10 +354,10 @@ MART_TABLES = (
             *("signal_key", "country", "month", "closed_at", "dimension", "dimension_value"),
             *("available_at", "superseded_at"),
         ),
-        ("(signal_key, country, row_number)", "(signal_key, row_number)"),
+        ("(signal_key, row_number)",),
         (*members_of(Signal, "own"), *PROVENANCE),
         packed=Packing(16),
-        files=Files("country", "value", 8_192, "month"),
+        files=Files("country", "value", 16_384, "month"),
         merged_by=("signal_key", "month DESC"),
     ),
     MartTable(

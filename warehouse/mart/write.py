@@ -97,12 +97,12 @@ def _write(
     folder: Path,
     compute: Compute | None,
 ) -> dict[str, BuildFile]:
-    paths = write_rows(sql, table, files, folder)
+    groups = list(_groups(files))
     tasks = [
         Task(
             f"mart/{table.name}/{group[0].label}",
             f"{write_task.__module__}:{write_task.__name__}",
-            {file.key: paths[file.key] for file in group},
+            {"rows": tuple(paths)},
             settings={
                 "table": table.name,
                 # Another process may be in another folder.
@@ -110,7 +110,7 @@ def _write(
                 "labels": {file.key: file.label for file in group},
             },
         )
-        for group in _groups(files)
+        for group, paths in zip(groups, write_rows(sql, table, groups, folder), strict=True)
     ]
     if compute is not None:
         made = compute.run(tasks)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from datetime import date
 
+from warehouse.read.conditions import Condition
 from warehouse.read.crosswalk import is_known_id, organisation_id
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import (
-    Condition,
     RowPage,
     distinct_values,
     equal,

@@ -9,12 +9,13 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
+from warehouse.mart.buckets import bucket_name, cell_of
 from warehouse.mart.builds import is_postgres_url, sqlite_folder
-from warehouse.mart.file_labels import bucket_label, cell_of, label_order, value_label
-from warehouse.mart.tables import MART_TABLES, READABLE_SCHEMA_VERSIONS
+from warehouse.mart.file_labels import label_order, value_label
+from warehouse.mart.tables import FILES_SINCE, MART_TABLES, READABLE_SCHEMA_VERSIONS, Files
 from warehouse.read.engines import Engine, FileReader, SqliteEngine, SqlRows
 from warehouse.read.open_files import OpenFiles
 from warehouse.steps.files import BuildFile, BuildManifest
@@ -35,6 +36,7 @@ class Build:
         self.data_version, self.metadata = manifest.data_version, manifest.metadata
         self._manifest, self._reader = manifest, reader
         self._tables: dict[str, _Files] = {}
+        self._made: dict[str, Any] = {}
 
     @property
     def notice(self) -> str:
@@ -50,12 +52,23 @@ class Build:
         """Return all files of a table, in the order in which they follow each other."""
         return self._of(table).all
 
+    def split(self, table: str) -> Files | None:
+        """Return how the rows of a table are spread over its files; None if it is one file."""
+        return _FILES.get(table) if self.schema_version >= FILES_SINCE else None
+
     def files_with(self, table: str, column: str, value: str) -> Sequence[FileReader] | None:
         """Return the files in which rows with a value can lie; None if the column decides none."""
         decides = _FILES.get(table)
         if decides is None or decides.by != column:
             return None
         return self._of(table).of_value(value)
+
+    def made_once(self, name: str, make: Callable[[], T]) -> T:
+        """Return what is made once for the build, for this thread: its files never change."""
+        if name not in self._made:
+            self._made[name] = make()
+        made: T = self._made[name]
+        return made
 
     def rows(self, table: str, statement: str, *values: object) -> SqlRows:
         """Run a statement on every file of a table, whose name is ``{table}`` in it."""
@@ -97,7 +110,7 @@ class _Files:
     def of_value(self, value: str) -> tuple[FileReader, ...]:
         """Return the files with rows of a value."""
         if self._how == "hash":
-            return self._by_value.get(bucket_label(cell_of(value), self._buckets), _NONE)
+            return self._by_value.get(bucket_name(cell_of(value), self._buckets), _NONE)
         return self._by_value.get(value_label(value), _NONE) if self._how else self.all
 
 

@@ -8,19 +8,14 @@ from warehouse.json_encoding import encode
 from warehouse.mart.row_json import NEVER
 from warehouse.mart.tables import FILES_SINCE
 from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
+from warehouse.read.conditions import Condition
+from warehouse.read.conditions import Order as RowOrder
 from warehouse.read.crosswalk import organisation_id
+from warehouse.read.engines import SqlRows
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import (
-    Condition,
-    RowPage,
-    cap_at_today,
-    equal,
-    fetch_page,
-    make_page,
-    select,
-    with_bodies,
-)
-from warehouse.read.rows import Order as RowOrder
+from warehouse.read.rows import RowPage, cap_at_today, equal, fetch_page, fetch_rows, make_page
+from warehouse.read.several_files import files_for, row_statement
+from warehouse.read.shared_objects import with_objects
 
 Order = Literal["asc", "desc"]
 REASONS: tuple[str, ...] = get_args(AbsentReason)
@@ -46,7 +41,8 @@ def metrics(
     owner = organisation_id(build, service_id)
     where = [*equal(organisation=owner, metric=metric), *_current_on(as_of)]
     page = fetch_page(build, "metrics", where, limit)
-    return page.with_rows([_with_as_of(row, as_of) for row in page.rows])
+    day = _as_of(as_of)
+    return page.with_rows([_with_as_of(row, day) for row in page.rows])
 
 
 def screen(
@@ -68,7 +64,8 @@ def screen(
         count = _count_issuers(build, "1", "metrics", where).get(1, 0)
     else:
         page, count = _ranked(build, where, order, limit)
-    ranked = [_with_as_of(row, as_of, rank) for rank, row in enumerate(page.rows, 1)]
+    day = _as_of(as_of)
+    ranked = [_with_as_of(row, day, rank) for rank, row in enumerate(page.rows, 1)]
     return Screen(page.with_rows(ranked), _universe(build, universe, as_of, count))
 
 
@@ -77,26 +74,24 @@ def _ranked(
 ) -> tuple[RowPage, int]:
     """Return the first rows by value, and how many issuers have one.
 
-    An issuer has one row a day at most. All are counted anyway, so that each file is asked once,
-    for keys; rows of one value are ranked by their organisation.
+    An issuer has one row a day at most; issuers with the same value are ranked by their id.
     """
-    by_index = RowOrder("size DESC, organisation")
-    ranked = sorted(
-        (
-            (-size, organisation, number, file)
-            for file in build.files("metrics")
-            for size, organisation, number in select(
-                file, "size, organisation, row_number", "metrics", where, by_index
-            )
-        ),
-        # Not by file: files cannot be compared, and an organisation lies in one.
-        key=lambda row: row[:3],
-        reverse=order == "asc",
-    )
+    ranked = [str(issuer) for (issuer,) in fetch_rows(build, "organisation", "screens", where)]
+    if order == "asc":
+        ranked.reverse()
     one_more = None if limit is None else limit + 1
-    found = [(file, (number,)) for _, _, number, file in ranked[:one_more]]
-    rows = with_bodies(build, "metrics", found)
-    return make_page(build, rows, limit), len({organisation for _, organisation, *_ in ranked})
+    on_the_day = [condition for condition in where if condition.column != "country"]
+    rows: SqlRows = []
+    # One statement for all issuers: a screen asks as many files as it has rows.
+    statement, values = row_statement(
+        "row", "metrics", [Condition("organisation = ?"), *on_the_day]
+    )
+    for issuer in ranked[:one_more]:
+        for file in build.files_with("metrics", "organisation", issuer) or ():
+            found = file.run(statement.replace("{prefix}", file.prefix), [issuer, *values])
+            bodies = with_objects(build, file, "metrics", [row for (row,) in found])
+            rows += [(body,) for body in bodies]
+    return make_page(build, rows, limit), len({*ranked})
 
 
 def _universe(
@@ -117,16 +112,21 @@ def _universe(
 def _count_issuers(
     build: Build, group: str, table: str, where: list[Condition]
 ) -> dict[object, int]:
+    """Return how many issuers have rows that match, by a column."""
+    files = files_for(build, table, where)
     conditions = " AND ".join(condition.sql for condition in where)
     values = [value for condition in where for value in condition.values]
-    statement = (
-        f"SELECT {group}, count(DISTINCT service_id) FROM {{table}} WHERE {conditions} GROUP BY 1"
-    )
-    counts: dict[object, int] = {}
-    # All rows of an issuer lie in one file, so that counts of files add up.
-    for value, count in build.rows(table, statement, *values):
-        counts[value] = counts.get(value, 0) + int(count)
-    return counts
+    counted = f"FROM {{prefix}}{table} WHERE {conditions} GROUP BY 1"
+    if len(files) == 1:
+        statement = f"SELECT {group}, count(DISTINCT service_id) {counted}"
+        rows = files[0].run(statement.replace("{prefix}", files[0].prefix), values)
+        return {value: int(count) for value, count in rows}
+    issuers: dict[object, set[str]] = {}
+    for file in files:
+        statement = f"SELECT {group}, service_id {counted}, 2".replace("{prefix}", file.prefix)
+        for value, service_id in file.run(statement, values):
+            issuers.setdefault(value, set()).add(str(service_id))
+    return {value: len(found) for value, found in issuers.items()}
 
 
 def _current_on(as_of: date | None) -> list[Condition]:
@@ -139,15 +139,18 @@ def _absent_on(as_of: date | None) -> list[Condition]:
 
 def _interval(begin: str, end: str, as_of: date | None) -> list[Condition]:
     if as_of is None:
-        return [Condition(f"{end} = ?", (NEVER,))]
+        return [Condition(f"{end} = ?", (NEVER,), end)]
     day = cap_at_today(as_of)
     # Half-open, so that for every day at most one row of an issuer and metric is the answer.
-    return [Condition(f"{begin} <= ? AND {end} > ?", (day, day))]
+    return [Condition(f"{begin} <= ?", (day,)), Condition(f"{end} > ?", (day,), end, ">=")]
 
 
-def _with_as_of(row: bytes, as_of: date | None, rank: int | None = None) -> bytes:
+def _as_of(as_of: date | None) -> bytes:
+    return b"null" if as_of is None else encode(cap_at_today(as_of))
+
+
+def _with_as_of(row: bytes, day: bytes, rank: int | None = None) -> bytes:
     """Put the members that depend on the request in front of a row's others."""
-    day = b"null" if as_of is None else encode(cap_at_today(as_of))
     # The row is a complete JSON object: its opening brace is replaced, nothing is parsed.
     rank_member = b"" if rank is None else b'"rank":%d,' % rank
     return b"{" + rank_member + b'"as_of":' + day + b"," + row[1:]

@@ -7,7 +7,7 @@ import struct
 import threading
 from collections.abc import Iterator, Sequence
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import overload
 
 import numpy as np
@@ -15,21 +15,22 @@ import numpy.typing as npt
 import zstandard
 
 from warehouse.mart.row_json import LATEST_DAY
-from warehouse.mart.tables import FILES_SINCE, MART_TABLES
+from warehouse.mart.tables import FILES_SINCE, MART_TABLES, SEVERAL_PARTS
 from warehouse.read.engines import FileReader, SqlRows
 from warehouse.read.mart import Build
 
-# Which tables are packed, and since which schema version; objects that rows share are, too.
+# Which tables are packed, and were before a build was a manifest of files.
+_PACKED = {table.name for table in MART_TABLES if table.packed is not None}
 _PACKED_BEFORE = ("fundamentals", "tender_releases", "macro_series")
-_PACKED = {
-    *(table.name for table in MART_TABLES if table.packed is not None),
-    *(table.objects for table in MART_TABLES if table.stored_once),
-}
 _COLUMNS = "first_row, has_next, all_latest, row_count, packed"
 _COLUMNS_BEFORE = "first_row, has_next, all_latest, row_index, rows"
 _EPOCH = date(1970, 1, 1)
 _NO_LIMIT = 1 << 31
 _INT32 = struct.Struct("<i")
+_TWO_INT32 = struct.Struct("<2i")
+# Rows that are no further apart are read with one query: a pack that is not needed is not
+# decompressed, and costs less than another query.
+_NEAR = 64
 # The column whose value all rows of a pack share, for tables whose packs are read by it.
 PACKED_BY = {table.name: table.packed.by for table in MART_TABLES if table.packed is not None}
 # The label of a file, and the number of a row in it.
@@ -38,6 +39,9 @@ After = tuple[str, int] | None
 Bounds = list[int] | npt.NDArray[np.int64]
 # Decompressors are not safe to share among threads.
 _thread = threading.local()
+# Decompressed packs that are kept: the newest rows are asked for most. Few, since a pack of large
+# releases has some hundred kilobytes.
+_KEPT = 128
 
 
 def is_packed(build: Build, table: str) -> bool:
@@ -45,6 +49,7 @@ def is_packed(build: Build, table: str) -> bool:
     return table in (_PACKED if build.schema_version >= FILES_SINCE else _PACKED_BEFORE)
 
 
+@lru_cache(_KEPT)
 def _decompress(packed: bytes) -> bytes:
     decompressor = _thread.__dict__.get("decompressor")
     if decompressor is None:
@@ -78,14 +83,15 @@ class Pack:
         else:
             # Before version 9 the index was a column of its own.
             self._data = counted + packed
-            self.count = len(counted) // (3 * _INT32.size)
+            self.count = _count(counted)
         # Where the rows begin.
         self._begin = _INT32.size * (3 * self.count + 1)
 
     def row(self, position: int) -> bytes:
         """Return a row by its position in the pack, without its comma."""
-        begin, end = self.offsets([position, position + 1])
-        return self._data[begin : end - 1]
+        place = _INT32.size * (2 * self.count + position)
+        begin, end = _TWO_INT32.unpack_from(self._data, place)
+        return self._data[self._begin + begin : self._begin + end - 1]
 
     @property
     def view(self) -> memoryview:
@@ -202,18 +208,25 @@ class PackedRows(Sequence[bytes]):
 
 
 def latest_rows(
-    build: Build, table: str, key: str, as_of: str | None, limit: int | None, after: After = None
-) -> tuple[PackedRows, bool]:
+    build: Build,
+    table: str,
+    key: str,
+    as_of: str | None,
+    limit: int | None,
+    after: After = None,
+) -> tuple[PackedRows, bool] | None:
     """Return the rows of a key that were the latest known on a day, and whether there are more.
 
-    ``after`` is a file and a row number in it: only what follows is returned. The files of a key
-    follow each other.
+    ``after`` is a file and a row number in it: only what follows is returned. None if the rows of
+    the key lie in several files and have to be merged.
     """
+    files = _files_with_key(build, table, key)
+    if files is None:
+        return None
     day = None if as_of is None else (date.fromisoformat(as_of) - _EPOCH).days
     rows, max_rows = PackedRows(), _NO_LIMIT if limit is None else limit
-    files = build.files_with(table, PACKED_BY[table], key)
     begun = after is None
-    for file in build.files(table) if files is None else files:
+    for file in files:
         if not begun and after is not None and file.label != after[0]:
             continue
         skipped = 0 if begun or after is None else after[1]
@@ -225,32 +238,72 @@ def latest_rows(
     return rows, False
 
 
-def files_with_key(build: Build, table: str, key: str) -> int:
-    """Return how many files have packs of a key; of several, the rows must be merged."""
+def _files_with_key(build: Build, table: str, key: str) -> Sequence[FileReader] | None:
+    """Return the files with packs of a key, as they follow each other; None if they do not."""
     files = build.files_with(table, PACKED_BY[table], key)
-    if files is not None or len(build.files(table)) == 1:
-        return 1
-    statement = "SELECT 1 FROM {table} WHERE pack_key = ? LIMIT 1"
-    return sum(
-        bool(file.query(statement.replace("{table}", f"{file.prefix}{table}_packs"), key))
-        for file in build.files(table)
-    )
+    if files is not None:
+        return files
+    if len(build.files(table)) == 1:
+        return build.files(table)
+    by_key = build.made_once(f"keys of {table}", lambda: _files_by_key(build, table))
+    return by_key.get(key, ())
+
+
+def _files_by_key(build: Build, table: str) -> dict[str, Sequence[FileReader] | None]:
+    files: dict[str, list[FileReader]] = {}
+    parts: dict[str, set[str]] = {}
+    for file in build.files(table):
+        statement = f"SELECT DISTINCT pack_key, part FROM {file.prefix}{table}_packs"
+        found = file.query(statement)
+        for key, part in found:
+            parts.setdefault(key, set()).add(part)
+        for key in {key for key, _ in found}:
+            files.setdefault(key, []).append(file)
+    return {
+        key: having if len(having) == 1 or _is_one(parts[key]) else None
+        for key, having in files.items()
+    }
+
+
+def _is_one(parts: set[str]) -> bool:
+    return len(parts) == 1 and SEVERAL_PARTS not in parts
 
 
 def rows_by_number(
     build: Build, file: FileReader, table: str, numbers: Sequence[int]
 ) -> list[bytes]:
-    """Return rows of a file by their numbers; neighbours in one pack are read with one query."""
+    """Return rows of a file by their numbers; those that lie near each other with one query."""
+    packs = f"{file.prefix}{table}_packs"
     statement = (
-        f"SELECT {_columns(build)} FROM {file.prefix}{table}_packs "
-        "WHERE first_row <= ? ORDER BY first_row DESC LIMIT 1"
+        f"SELECT {_columns(build)} FROM {packs} WHERE first_row <= ? AND "
+        f"first_row >= (SELECT max(first_row) FROM {packs} WHERE first_row <= ?) ORDER BY first_row"
     )
-    pack, rows = None, []
-    for number in numbers:
-        if pack is None or not 0 <= number - pack.first_row < pack.count:
-            pack = Pack(file, *file.query(statement, number)[0])
-        rows.append(pack.row(number - pack.first_row))
+    rows: list[bytes] = []
+    for near in _neighbours(numbers):
+        found = iter(file.query(statement, near[-1], near[0]))
+        pack, end = None, 0
+        for number in near:
+            while number >= end:
+                row = next(found)
+                pack, end = None, row[0] + _count(row[3])
+            pack = Pack(file, *row) if pack is None else pack
+            rows.append(pack.row(number - pack.first_row))
     return rows
+
+
+def _neighbours(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield runs of ascending numbers that are near each other."""
+    begin = 0
+    for position in range(1, len(numbers) + 1):
+        is_end = position == len(numbers)
+        if is_end or not 0 <= numbers[position] - numbers[position - 1] <= _NEAR:
+            yield numbers[begin:position]
+            begin = position
+
+
+def _count(counted: int | bytes) -> int:
+    """Return the number of rows of a pack; before version 9, from its index."""
+    return counted if isinstance(counted, int) else len(counted) // (3 * _INT32.size)
 
 
 def _columns(build: Build) -> str:

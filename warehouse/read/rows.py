@@ -1,33 +1,28 @@
-"""Pages of rows, and the conditions that queries share.
-
-A question that names what decides the file of a row (an organisation, a country) is one query of
-that file. Any other is asked of every file, and the rows are merged in the order of the table.
-"""
+"""Pages of rows, and the conditions that queries share."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from operator import itemgetter
 from re import compile as pattern
 from typing import Any
 
 from warehouse.mart.tables import MART_TABLES
+from warehouse.read.conditions import IN_ORDER, Condition, Order
 from warehouse.read.engines import FileReader, SqlRows
 from warehouse.read.mart import Build
 from warehouse.read.packs import (
     After,
     PackedRows,
-    files_with_key,
     is_packed,
     latest_rows,
     rows_by_number,
 )
-from warehouse.read.shared_objects import with_objects
+from warehouse.read.several_files import Found, columns_to_merge, files_for, select, select_all
+from warehouse.read.shared_objects import has_objects, with_objects
 from warehouse.record.as_of import Vintages
 
 _ROW_COLUMN = pattern(r"row\b")
 _MERGED_BY = {table.name: table.merged_by for table in MART_TABLES}
-IN_ORDER = "row_number"
 # Rows per query: SQLite allows a limited number of placeholders.
 _CHUNK = 500
 
@@ -59,31 +54,6 @@ class RowPage:
     def with_rows(self, rows: list[bytes]) -> "RowPage":
         """Return the same page with other rows."""
         return replace(self, rows=rows)
-
-
-@dataclass(frozen=True)
-class Condition:
-    """An SQL condition with the values of its placeholders.
-
-    ``{prefix}`` stands before the name of a table. ``column`` is set if the column must equal the
-    value: it may decide in which file the rows lie.
-    """
-
-    sql: str
-    values: tuple[object, ...] = ()
-    column: str = ""
-
-
-@dataclass(frozen=True)
-class Order:
-    """An order of rows in every file, and how rows of several files are merged.
-
-    ``merged_by`` are key columns, each perhaps followed by DESC. Without them the files follow each
-    other.
-    """
-
-    sql: str
-    merged_by: tuple[str, ...] = ()
 
 
 def cap_at_today(as_of: date) -> str:
@@ -134,18 +104,12 @@ def in_country(country: str | None) -> list[Condition]:
 
 def between(name: str, from_: date | None, to: date | None) -> list[Condition]:
     """Match rows with a date between two days, both included."""
-    bounds = ((f"{name} >= ?", from_), (f"{name} <= ?", to))
-    return [Condition(sql, (day.isoformat(),)) for sql, day in bounds if day is not None]
-
-
-def files_for(build: Build, table: str, where: Sequence[Condition]) -> Sequence[FileReader]:
-    """Return the files in which rows that match every condition can lie."""
-    for condition in where:
-        if condition.column:
-            files = build.files_with(table, condition.column, str(condition.values[0]))
-            if files is not None:
-                return files
-    return build.files(table)
+    bounds: list[Condition] = []
+    if from_ is not None:
+        bounds.append(Condition(f"{name} >= ?", (from_.isoformat(),), name, ">="))
+    if to is not None:
+        bounds.append(Condition(f"{name} <= ?", (to.isoformat(),), name, "<="))
+    return bounds
 
 
 def fetch_rows(
@@ -166,75 +130,31 @@ def fetch_rows(
     files = files_for(build, table, where) if files is None else files
     with_row = _ROW_COLUMN.match(columns) is not None
     if len(files) == 1 and not (with_row and is_packed(build, table)):
-        return select(files[0], columns, table, where, order, limit)
+        rows = select(files[0], columns, table, where, order, limit)
+        if with_row and has_objects(build, table):
+            bodies = with_objects(build, files[0], table, [row[0] for row in rows])
+            rows = [(body, *row[1:]) for body, row in zip(bodies, rows, strict=True)]
+        return rows
     if with_row:
         # The body of a row is read only once it is known to be among the first.
         columns = _ROW_COLUMN.sub("row_number", columns)
-    found: list[tuple[FileReader, tuple[Any, ...]]] = []
-    merging = [name.partition(" ")[0] for name in order.merged_by] if len(files) > 1 else []
-    for file in files:
-        remaining = limit if limit is None or merging else limit - len(found)
-        if remaining == 0:
-            break
-        selected = ", ".join([columns, *merging])
-        rows = select(file, selected, table, where, order, remaining)
-        found += [(file, row) for row in rows]
-    if merging:
-        found = _merged(found, order.merged_by)[:limit]
-        found = [(file, row[: -len(merging)]) for file, row in found]
+    merged_by = columns_to_merge(build, table, where, order) if len(files) > 1 else ()
+    found = select_all(build, columns, table, files, where, order, merged_by, limit)
     if not with_row:
         return [row for _, row in found]
     return with_bodies(build, table, found)
 
 
-def select(
-    file: FileReader,
-    columns: str,
-    table: str,
-    where: Sequence[Condition],
-    order: Order,
-    limit: int | None = None,
-) -> SqlRows:
-    """Read columns of the rows of one file that match every condition."""
-    prefix = file.prefix
-    conditions = " AND ".join(condition.sql for condition in where) or "1 = 1"
-    values = [value for condition in where for value in condition.values]
-    limited = "" if limit is None else f" LIMIT {limit:d}"
-    return file.run(
-        f"SELECT {columns} FROM {prefix}{table} "
-        f"WHERE {conditions.replace('{prefix}', prefix)} ORDER BY {order.sql}{limited}",
-        values,
-    )
-
-
-def _merged(
-    found: list[tuple[FileReader, tuple[Any, ...]]], merged_by: Sequence[str]
-) -> list[tuple[FileReader, tuple[Any, ...]]]:
-    """Return rows of several files in the order of their last columns; equal ones stay in order."""
-    # Python compares text by code points, which is the order of the bytes of UTF-8.
-    for position, name in enumerate(reversed(merged_by), 1):
-        column, is_descending = itemgetter(-position), name.endswith(" DESC")
-
-        # What is unknown is stored as empty text and comes last, in both directions.
-        def place(item: tuple[FileReader, tuple[Any, ...]]) -> Any:
-            return _known(column(item[1]), is_descending)  # noqa: B023 (sorted at once)
-
-        found = sorted(found, key=place, reverse=is_descending)
-    return found
-
-
-def _known(value: Any, is_descending: bool) -> tuple[bool, Any]:
-    return (value == "") != is_descending, value
-
-
-def with_bodies(
-    build: Build, table: str, found: Sequence[tuple[FileReader, tuple[Any, ...]]]
-) -> SqlRows:
+def with_bodies(build: Build, table: str, found: Found) -> SqlRows:
     """Return rows with their JSON in place of their numbers, read file by file."""
-    numbers: dict[str, list[int]] = {}
     readers = {file.label: file for file, _ in found}
+    if len(readers) == 1:
+        (file,) = readers.values()
+        rows = _bodies(build, file, table, [row[0] for _, row in found])
+        return [(body, *row[1:]) for body, (_, row) in zip(rows, found, strict=True)]
+    numbers: dict[str, list[int]] = {label: [] for label in readers}
     for file, row in found:
-        numbers.setdefault(file.label, []).append(row[0])
+        numbers[file.label].append(row[0])
     bodies = {
         label: iter(_bodies(build, readers[label], table, wanted))
         for label, wanted in numbers.items()
@@ -244,13 +164,13 @@ def with_bodies(
 
 def _bodies(build: Build, file: FileReader, table: str, numbers: Sequence[int]) -> list[bytes]:
     if is_packed(build, table):
-        return with_objects(build, file, table, rows_by_number(build, file, table, numbers))
+        return rows_by_number(build, file, table, numbers)
     rows: dict[int, bytes] = {}
     for begin in range(0, len(numbers), _CHUNK):
         chunk = one_of("row_number", numbers[begin : begin + _CHUNK])
         statement = f"SELECT row_number, row FROM {file.prefix}{table} WHERE {chunk.sql}"
         rows |= dict(file.run(statement, chunk.values))
-    return [rows[number] for number in numbers]
+    return with_objects(build, file, table, [rows[number] for number in numbers])
 
 
 def distinct_values(
@@ -275,10 +195,11 @@ def latest_on(
 ) -> RowPage:
     """Return the rows of a key that were the latest known on a day, from their packs."""
     key = storable(key)
-    if files_with_key(build, table, key) > 1:
-        return fetch_page(build, table, [*equal(**{column: key}), *known_on(as_of)], limit)
     day = None if as_of is None else cap_at_today(as_of)
-    rows, truncated = latest_rows(build, table, key, day, limit, after)
+    found = latest_rows(build, table, key, day, limit, after)
+    if found is None:
+        return fetch_page(build, table, [*equal(**{column: key}), *known_on(as_of)], limit)
+    rows, truncated = found
     return RowPage(rows, truncated, build.data_version, build.notice)
 
 

@@ -9,18 +9,11 @@ import msgspec
 from warehouse.errors import BadParameters
 from warehouse.json_encoding import encode, encode_object
 from warehouse.mart.row_json import PROVENANCE
+from warehouse.read.conditions import Condition, Order
 from warehouse.read.crosswalk import organisation_id
 from warehouse.read.engines import SqlRows
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import (
-    Condition,
-    Order,
-    RowPage,
-    equal,
-    fetch_rows,
-    known_on,
-    make_page,
-)
+from warehouse.read.rows import RowPage, equal, fetch_rows, known_on, make_page
 
 Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]
 # The members of a reported figure that become the measure and the value of a fact.

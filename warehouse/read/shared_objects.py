@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from warehouse.mart.tables import FILES_SINCE, MART_TABLES
 from warehouse.read.engines import FileReader
 from warehouse.read.mart import Build
-from warehouse.read.packs import rows_by_number
 
 _OBJECTS = {
     table.name: (f'"{table.stored_once}":['.encode(), table.objects)
@@ -14,14 +13,24 @@ _OBJECTS = {
 }
 
 
+def has_objects(build: Build, table: str) -> bool:
+    """Return whether rows of a table have numbers of objects."""
+    return table in _OBJECTS and build.schema_version >= FILES_SINCE
+
+
 def with_objects(build: Build, file: FileReader, table: str, rows: Sequence[bytes]) -> list[bytes]:
     """Return rows of a file with the objects whose numbers they have; other rows as they are."""
-    if table not in _OBJECTS or build.schema_version < FILES_SINCE:
+    if not rows or not has_objects(build, table):
         return list(rows)
     member, objects_table = _OBJECTS[table]
     parts = [_cut(row, member) for row in rows]
-    numbers = sorted({number for _, cited, _ in parts for number in cited})
-    objects = dict(zip(numbers, rows_by_number(build, file, objects_table, numbers), strict=True))
+    numbers = [number for _, cited, _ in parts for number in cited]
+    # Objects are numbered by organisation and year: those of one question lie together.
+    statement = f"SELECT row_number, row FROM {file.prefix}{objects_table} "
+    statement += "WHERE row_number >= ? AND row_number <= ?"
+    objects: dict[int, bytes] = (
+        dict(file.query(statement, min(numbers), max(numbers))) if numbers else {}
+    )
     return [
         before + b",".join([objects[number] for number in cited]) + after
         for before, cited, after in parts

@@ -5,8 +5,9 @@ from datetime import date
 import msgspec
 
 from warehouse.mart.row_json import NEVER
+from warehouse.read.conditions import Condition
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import Condition, RowPage, between, cap_at_today, equal, fetch_page
+from warehouse.read.rows import RowPage, between, cap_at_today, equal, fetch_page
 
 PROCUREMENT_DEMAND = "procurement-demand"
 
@@ -67,10 +68,14 @@ def _closed_by(as_of: date | None) -> list[Condition]:
         return [Condition("superseded_at = ?", (NEVER,))]
     day = cap_at_today(as_of)
     closed_and_latest = "closed_at <= ? AND available_at <= ? AND superseded_at > ?"
-    return [Condition(closed_and_latest, (day, day, day))]
+    # A month is closed after it: later months lie in files that need not be read.
+    not_later = Condition("month <= ?", (day,), "month", "<=")
+    return [Condition(closed_and_latest, (day, day, day)), not_later]
 
 
 def _exists(build: Build, signal_key: str) -> bool:
     announced = msgspec.json.decode(build.metadata.get("signal_keys", "[]"), type=list[str])
-    statement = "SELECT 1 FROM {table} WHERE signal_key = ? LIMIT 1"
-    return signal_key in announced or bool(build.rows("signals", statement, signal_key))
+    return signal_key in announced or any(
+        file.query(f"SELECT 1 FROM {file.prefix}signals WHERE signal_key = ? LIMIT 1", signal_key)
+        for file in build.files("signals")
+    )

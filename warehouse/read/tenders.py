@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
+from warehouse.mart.file_labels import may_have
+from warehouse.read.conditions import IN_ORDER, Condition, Order
 from warehouse.read.crosswalk import is_known_id, organisation_id
 from warehouse.read.engines import FileReader, SqlRows
 from warehouse.read.mart import Build, Mart
 from warehouse.read.packs import PackedRows
 from warehouse.read.rows import (
-    IN_ORDER,
-    Condition,
-    Order,
     RowPage,
     between,
     equal,
@@ -23,6 +22,7 @@ from warehouse.read.rows import (
     make_page,
     one_of,
 )
+from warehouse.read.several_files import files_for
 from warehouse.read.word_index import rows_with_words
 
 # The columns behind the row are the key of a cursor.
@@ -54,13 +54,14 @@ def releases(
     last word may be a prefix.
     """
     build, country = mart.build(), country.upper()
-    files = list(build.files_with(_TABLE, "country", country) or ())
+    dated = between("released_on", from_, to)
+    files = list(files_for(build, _TABLE, [*equal(country=country), *dated]))
     if after is not None:
         # Where the last page ended: its file, and those that follow.
         files = files[_position(files, after[0]) :]
     if all(value is None for value in (from_, to, category, buyer, query)):
         return _unfiltered_page(build, country, limit, files, after)
-    where = [*equal(category=category), *between("released_on", from_, to)]
+    where = [*equal(category=category), *dated]
     # A release without a date has '', which sorts before every day.
     where += [Condition("released_on <> ''")] if to is not None else []
     if buyer is not None and is_known_id(build, buyer):
@@ -113,8 +114,7 @@ def _matching(
 def _position(files: Sequence[FileReader], released_on: str) -> int:
     """Return the position of the file in which releases of a day lie."""
     for position, file in enumerate(files):
-        _, is_part, time = file.label.partition("/")
-        if not is_part or (released_on.startswith(time) if time else not released_on):
+        if may_have(file.label, released_on, released_on):
             return position
     return len(files)
 

@@ -4,19 +4,19 @@ import duckdb
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warehouse.mart.buckets import bucket_name, bucket_sql, cell_of
 from warehouse.mart.partitions import (
     BUCKET_ROWS,
     MAX_BUCKETS,
     _components,
-    bucket_count,
-    bucket_sql,
+    issuer_buckets,
     partition_name,
 )
 
 
 @given(rows=st.integers(0, 10**9))
 def test_the_number_of_buckets_is_a_power_of_two_that_follows_from_the_rows(rows: int) -> None:
-    buckets = bucket_count(rows)
+    buckets = issuer_buckets(rows)
     assert buckets.bit_count() == 1 and 1 <= buckets <= MAX_BUCKETS
     assert buckets == MAX_BUCKETS or buckets * BUCKET_ROWS >= rows
     assert buckets == 1 or buckets // 2 * BUCKET_ROWS < rows
@@ -24,18 +24,19 @@ def test_the_number_of_buckets_is_a_power_of_two_that_follows_from_the_rows(rows
 
 @given(rows=st.integers(0, 10**7), more=st.floats(0.5, 2))
 def test_the_number_of_buckets_does_not_flap(rows: int, more: float) -> None:
-    buckets = bucket_count(rows)
-    assert bucket_count(int(rows * more), buckets) == buckets
-    assert bucket_count(rows, bucket_count(int(rows * more), buckets)) == buckets
+    buckets = issuer_buckets(rows)
+    assert issuer_buckets(int(rows * more), buckets) == buckets
+    assert issuer_buckets(rows, issuer_buckets(int(rows * more), buckets)) == buckets
 
 
 def test_the_number_of_buckets_grows_with_the_rows() -> None:
-    assert bucket_count(100 * BUCKET_ROWS, 4) == 128
+    assert issuer_buckets(100 * BUCKET_ROWS, 4) == 128
 
 
 def test_every_organisation_is_in_one_bucket_for_ever() -> None:
     statement = f"SELECT {bucket_sql('id', 16)} FROM (VALUES ('DCA1'), ('DCB2')) AS ids(id)"
     assert duckdb.connect().execute(statement).fetchall() == [("016-003",), ("016-001",)]
+    assert [bucket_name(cell_of(name), 16) for name in ("DCA1", "DCB2")] == ["016-003", "016-001"]
 
 
 def test_sources_with_a_country_in_common_are_in_one_partition() -> None:

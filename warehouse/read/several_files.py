@@ -1,0 +1,152 @@
+"""Questions to several files: which can have such rows, and how their rows are merged.
+
+A question that names what decides the file of a row (an organisation, a country) is asked of that
+file, and one that bounds the day only of files with such days. Any other is asked of every file.
+Files that follow each other are read until there are enough rows. Otherwise each file gives its
+first rows, and these are merged in the order of the table.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+from warehouse.mart.file_labels import last_year, may_have
+from warehouse.mart.row_json import NEVER
+from warehouse.read.conditions import IN_ORDER_OF_FILE, Condition, Order
+from warehouse.read.engines import FileReader, SqlRows
+from warehouse.read.mart import Build
+
+# Comes after every text.
+_LAST = chr(0x10FFFF)
+# Rows, each with its file.
+Found = list[tuple[FileReader, tuple[Any, ...]]]
+
+
+def files_for(build: Build, table: str, where: Sequence[Condition]) -> Sequence[FileReader]:
+    """Return the files in which rows that match every condition can lie."""
+    split, files = build.split(table), build.files(table)
+    if split is None or len(files) == 1:
+        return files
+    since, until = "", NEVER
+    for condition in where:
+        if not condition.column:
+            continue
+        value = str(condition.values[0])
+        if condition.column == split.by and condition.compared == "=":
+            files = build.files_with(table, split.by, value) or ()
+        elif condition.column == split.day:
+            since = max(since, value) if condition.compared != "<=" else since
+            until = min(until, value) if condition.compared != ">=" else until
+    if since or until != NEVER:
+        files = [file for file in files if may_have(file.label, since, until)]
+    return files
+
+
+def columns_to_merge(
+    build: Build, table: str, where: Sequence[Condition], order: Order
+) -> Sequence[str]:
+    """Return the columns by which rows of files are merged: none if the files follow each other."""
+    same = {condition.column for condition in where if condition.compared == "="}
+    differing = [name for name in order.merged_by if name.partition(" ")[0] not in same]
+    split = build.split(table)
+    # The files of a value follow each other, newest first.
+    if split is not None and differing[-1:] == [f"{split.day} DESC"]:
+        is_decided = split.by in same or split.by in differing
+        return differing[:-1] if is_decided else differing
+    return differing
+
+
+def select_all(
+    build: Build,
+    columns: str,
+    table: str,
+    files: Sequence[FileReader],
+    where: Sequence[Condition],
+    order: Order,
+    merged_by: Sequence[str],
+    limit: int | None,
+) -> Found:
+    """Read columns of the first rows of several files, each row with its file."""
+    merging = [name.partition(" ")[0] for name in merged_by]
+    statement, values = row_statement(", ".join([columns, *merging]), table, where, order)
+    rows: dict[str, SqlRows] = {}
+    count = 0
+    for since, together in _in_time(build, table, files, merged_by):
+        remaining = limit if limit is None or merging else limit - count
+        limited = statement if remaining is None else f"{statement} LIMIT {remaining:d}"
+        for file in together:
+            rows[file.label] = file.run(limited.replace("{prefix}", file.prefix), values)
+            count += len(rows[file.label])
+        if limit is None or count < limit:
+            continue
+        if not merging or limit <= sum(
+            row[-len(merging)] >= since for found in rows.values() for row in found
+        ):
+            break
+    found = [(file, row) for file in files for row in rows.get(file.label, ())]
+    if not merging:
+        return found
+    merged = _merged(found, merged_by)[:limit]
+    return [(file, row[: -len(merging)]) for file, row in merged]
+
+
+def _in_time(
+    build: Build, table: str, files: Sequence[FileReader], merged_by: Sequence[str]
+) -> Iterable[tuple[str, Sequence[FileReader]]]:
+    """Return files that are read together, and since when no file that follows has rows."""
+    split = build.split(table)
+    if not merged_by:
+        return [("", [file]) for file in files]
+    if split is None or merged_by[0] != f"{split.day} DESC":
+        return [("", files)]
+    years: dict[str, list[FileReader]] = {}
+    for file in files:
+        # A file with all years is in front.
+        year = last_year(file.label)
+        years.setdefault(NEVER if year is None else year, []).append(file)
+    return [(year, years[year]) for year in sorted(years, reverse=True)]
+
+
+def select(
+    file: FileReader,
+    columns: str,
+    table: str,
+    where: Sequence[Condition],
+    order: Order,
+    limit: int | None = None,
+) -> SqlRows:
+    """Read columns of the rows of one file that match every condition."""
+    statement, values = row_statement(columns, table, where, order)
+    limited = statement if limit is None else f"{statement} LIMIT {limit:d}"
+    return file.run(limited.replace("{prefix}", file.prefix), values)
+
+
+def row_statement(
+    columns: str, table: str, where: Sequence[Condition], order: Order = IN_ORDER_OF_FILE
+) -> tuple[str, list[object]]:
+    """Return a statement with ``{prefix}`` for any file, and the values of its placeholders."""
+    conditions = " AND ".join([condition.sql for condition in where]) or "1 = 1"
+    values = [value for condition in where for value in condition.values]
+    return (
+        f"SELECT {columns} FROM {{prefix}}{table} WHERE {conditions} ORDER BY {order.sql}",
+        values,
+    )
+
+
+def _merged(found: Found, merged_by: Sequence[str]) -> Found:
+    """Return rows of several files in the order of their last columns; equal ones stay in order."""
+    # Python compares text by code points, which is the order of the bytes of UTF-8. The rows of a
+    # file are sorted already, which makes sorting all of them fast.
+    end = 0
+    for is_descending, names in groupby(reversed(merged_by), lambda name: name.endswith(" DESC")):
+        begin = end - len([*names])
+        columns = slice(begin, end or None)
+        # What is unknown is stored as empty text and comes last, in both directions.
+        last = "" if is_descending else _LAST
+        found = sorted(
+            found,
+            key=lambda item: [last if value == "" else value for value in item[1][columns]],
+            reverse=is_descending,
+        )
+        end = begin
+    return found
