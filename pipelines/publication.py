@@ -110,6 +110,10 @@ class Publication:
         )
 
     @property
+    def _notice(self) -> str:
+        return self.candidate.plan.notice
+
+    @property
     def data_version(self) -> str:
         """The data_version of the publication that was begun last."""
         return self.candidate.plan.data_version
@@ -193,10 +197,10 @@ class Publication:
                 base_url=self.exports_url,
                 signing_key=SigningKey.at(self.signing_key),
                 previous=before if before in PublishedExports(self.exports).versions() else None,
-                notice=self.notice,
+                notice=self._notice,
                 made_before=msgspec.json.decode(self._metadata_before().get(EXPORT_KEYS, "{}")),
             )
-            keys = msgspec.json.encode(file_keys(snapshot, self.notice)).decode()
+            keys = msgspec.json.encode(file_keys(snapshot, self._notice)).decode()
             exported = {EXPORT_MANIFEST_KEY: encode_manifest(manifest).decode(), EXPORT_KEYS: keys}
             self.candidate.hand_over(EXPORTS, exported)
         return manifest
@@ -215,7 +219,9 @@ class Publication:
             manifest = published.manifest(self.data_version)
             with written_pages(self.pages, self.data_version, self.work) as pages:
                 shutil.rmtree(pages, ignore_errors=True)
-                write_site(snapshot, manifest, published, pages, self._api, self.notice)
+                write_site(
+                    snapshot, manifest, published, pages, self._api, self.candidate.plan.notice
+                )
                 docs = pages / "quality" / "data-docs"
                 shutil.copytree(self.candidate.folder / _DOCS, docs, dirs_exist_ok=True)
             before = self.candidate.plan.before

@@ -65,13 +65,14 @@ class Publishing(dg.ConfigurableResource[Any]):
     memory_mb: int | None = None
 
     @contextmanager
-    def publication(self, storage: IngestResource, confirm_loss: str = "") -> Iterator[Publication]:
-        """Open the publication that was begun last, or one to begin."""
+    def publication(
+        self, storage: IngestResource, confirm_loss: str = "", notice: str = ""
+    ) -> Iterator[Publication]:
+        """Open the publication that was begun last, or one to begin, which has a notice."""
         record = storage.record()
         refuse_empty(record)
         files = [Path(file) for file in self.portal_files]
         own = own_portals(files, (source.key for source in SOURCES))
-        world = world_of(record, storage.landing())
         with compute_at(self.compute, self.processes, self.memory_mb) as compute:
             yield Publication(
                 record,
@@ -81,7 +82,7 @@ class Publishing(dg.ConfigurableResource[Any]):
                 self.exports_url,
                 Path(self.signing_key),
                 self.pages,
-                SAMPLE_NOTICE if world == "fictional" else NOTICE,
+                notice,
                 confirm_loss or None,
                 portals_of(files),
                 self.withheld_key,
@@ -139,7 +140,9 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
     def snapshot(
         storage: IngestResource, publishing: Publishing
     ) -> Iterator[dg.MaterializeResult[None]]:
-        with publishing.publication(storage) as publication:
+        world = world_of(storage.record(), storage.landing())
+        notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
+        with publishing.publication(storage, notice=notice) as publication:
             plan = publication.begin()
         if plan is None:
             publishing.delete_old_versions()

@@ -79,7 +79,11 @@ class Candidate:
     def _is_open(self, begun: Plan, before: str | None, origin: str) -> bool:
         """Return whether what was begun is what would be begun now, and is not published."""
         published = self.work / begun.data_version / _name(PUBLISHED)
-        return (begun.before, begun.made_from) == (before, origin) and not published.exists()
+        return (begun.before, begun.made_from, begun.notice) == (
+            before,
+            origin,
+            self.notice,
+        ) and not published.exists()
 
     def _plan(self, before: str | None, rules: Sequence[str]) -> Plan:
         data_version = name_version(self.record)
@@ -88,7 +92,8 @@ class Candidate:
         last = None if before is None else read_manifest(self.work, before)
         buckets = None if last is None else int(last.metadata[_BUCKETS])
         origin = made_from(loads, rules)
-        plan = Plan(data_version, loads, before, issuer_buckets(rows, buckets), origin)
+        buckets = issuer_buckets(rows, buckets)
+        plan = Plan(data_version, loads, before, buckets, origin, self.notice)
         folder = self.work / data_version
         folder.mkdir(parents=True, exist_ok=True)
         _write(folder / _PLAN, msgspec.json.encode(plan))
@@ -192,7 +197,7 @@ class Candidate:
         ``files`` are those of its nodes, with the results of their audit.
         """
         data_version = self.plan.data_version
-        origin = {"notice": self.notice, "made_from": self.plan.made_from}
+        origin = {"notice": self.plan.notice, "made_from": self.plan.made_from}
         self.builds.add(manifest_of(data_version, {**origin, **metadata}, mart_files))
         self._write_manifest(files)
         self.builds.switch(data_version)

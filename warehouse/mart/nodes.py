@@ -70,6 +70,7 @@ class Plan(msgspec.Struct, frozen=True):
     before: str | None
     buckets: int
     made_from: str = ""
+    notice: str = ""
 
 
 @dataclass
