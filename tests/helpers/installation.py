@@ -58,7 +58,8 @@ class BriefPublication(WholePublication):
     """A publication whose audit skips the suites, which take seconds."""
 
     def audited(self, snapshot: Snapshot) -> Report:
-        return brief_audit(snapshot)
+        # Rows of tests may be left out in any number.
+        return audit(snapshot, measured_at=datetime.now(UTC), suites=(), confirmed="rows of a test")
 
 
 def publication(
@@ -76,11 +77,6 @@ def publication(
         settings.pages,
         SAMPLE_NOTICE,
     )
-
-
-def brief_audit(snapshot: Snapshot) -> Report:
-    """Audit without the suites."""
-    return audit(snapshot, measured_at=datetime.now(UTC), suites=())
 
 
 def write_sample(home: Path, world: SampleWorld = SMALL_WORLD) -> None:

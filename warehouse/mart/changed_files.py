@@ -4,6 +4,7 @@ A key is made from the rows themselves, not from where they came from: a table t
 again and has the same rows keeps its files.
 """
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -101,6 +102,8 @@ def write_rows(
         f"ON wanted_cells.value = {value} AND wanted_cells.part = {part}"
     )
     options = "FORMAT parquet, COMPRESSION lz4_raw"
+    # A killed publication may have left half of it, and is taken up again.
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
         if len(groups) > 1:
