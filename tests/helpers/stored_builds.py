@@ -52,7 +52,8 @@ def as_one_file(folder: Path, name: str) -> Path:
         about = {**build.metadata, "layout": "8"}
         into.executemany("INSERT INTO about VALUES (?, ?)", about.items())
         for table in MART_TABLES:
-            _copy(build, table, into)
+            if table.name != "screens":
+                _copy(build, table, into)
         _insert(into, "names", build.query("SELECT * FROM names"), "folded, country, entity_row")
         _insert(into, "words", _words(build), "field, word, row_numbers")
         into.commit()
@@ -64,8 +65,13 @@ def _copy(build: Build, table: MartTable, into: sqlite3.Connection) -> None:
     columns = [*table.keys, *(["row"] if table.members else [])]
     rows = build.query(f"SELECT {', '.join(columns)} FROM {table.name} ORDER BY row_number")
     if table.name == "metrics":
-        at = [table.keys.index(name) for name in ("metric", "size", "service_id")]
-        rows.sort(key=lambda row: (row[at[0]], -row[at[1]], row[at[2]]))
+        # Version 8 had them by value, and their country as a key.
+        members = [msgspec.json.decode(row[-1]) for row in rows]
+        columns.insert(-1, "country")
+        rows = [(*r[:-1], of["country"] or "", r[-1]) for r, of in zip(rows, members, strict=True)]
+        values = {row: float(of["value"]) for row, of in zip(rows, members, strict=True)}
+        at = [table.keys.index(name) for name in ("metric", "service_id")]
+        rows.sort(key=lambda row: (row[at[0]], -values[row], row[at[1]]))
     numbered = [(number, *row) for number, row in enumerate(rows, 1)]
     if table.name in _PACKED_BEFORE:
         packs = _packs(table, numbered)
