@@ -1,6 +1,7 @@
 """``sankofa publish``, ``builds`` and ``rollback``: what readers see."""
 
 import os
+from collections.abc import Mapping
 
 import click
 
@@ -35,10 +36,10 @@ def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
 
     settings = read_settings(os.environ)
     refuse_empty(open_record(settings))
-    if only:
-        _run_only(settings, only, as_json)
-        return
     config = {"ops": {"quality": {"config": {"confirm_loss": confirm_loss}}}}
+    if only:
+        _run_only(settings, only, config if "quality" in only else {}, as_json)
+        return
     with progress_console().status("Deriving, auditing, exporting"):
         try:
             metadata = run_job(settings, PUBLISH, config=config)
@@ -61,7 +62,9 @@ def publish(confirm_loss: str, only: tuple[str, ...], as_json: bool) -> None:
         print_left_out(left_out)
 
 
-def _run_only(settings: Settings, names: tuple[str, ...], as_json: bool) -> None:
+def _run_only(
+    settings: Settings, names: tuple[str, ...], config: Mapping[str, object], as_json: bool
+) -> None:
     """Materialise some assets of the publication that was begun last."""
     import dagster as dg
 
@@ -72,7 +75,8 @@ def _run_only(settings: Settings, names: tuple[str, ...], as_json: bool) -> None
     if unknown:
         raise SankofaError(f"there is no asset {unknown[0]}: one of {', '.join(STAGES)}")
     with progress_console().status(f"Making {', '.join(names)}"):
-        metadata = run_job(settings, PUBLISH, assets=[dg.AssetKey(name) for name in names])
+        assets = [dg.AssetKey(name) for name in names]
+        metadata = run_job(settings, PUBLISH, config=config, assets=assets)
     if as_json:
         print_json(metadata)
         return
