@@ -117,7 +117,7 @@ def rules() -> str:
         "A build that was refused is in `stage/failed` in the home: `why.txt` names the rules, and "
         "every table is a folder of Parquet files (or one file). A condition of this page can be "
         "run there in a DuckDB shell; rules of several rows and floors are in `quality/sql/`:",
-        "<!-- not run: it needs a build that was refused -->",
+        "<!-- not run: it needs a build that was refused -->\n"
         "```sql\n"
         "-- duckdb, started in stage/failed/<data_version>\n"
         "CREATE VIEW fundamentals AS FROM 'fundamentals/*.parquet';\n"
