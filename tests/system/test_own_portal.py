@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 
 from assets.ingest.sources import sources_of
@@ -107,16 +108,16 @@ def test_a_portal_of_an_own_file_is_ingested_live_and_from_a_recording(
     assert {row["name"] for row in rows(home, TENDER_PARTIES)} == {"Ministry of Fictional Works"}
 
 
-def test_a_portal_of_an_own_file_has_assets_and_a_schedule(tmp_path: Path, entry: Path) -> None:
+def test_a_portal_of_an_own_file_has_assets_that_are_fetched(tmp_path: Path, entry: Path) -> None:
     settings = read_settings({"SANKOFA_HOME": str(tmp_path), "SANKOFA_PORTALS": str(entry)})
     repository = definitions(settings).get_repository_def()
     keys = {key.to_user_string() for key in repository.assets_defs_by_key}
     assert {"na_epc_landed", "na_epc_tender_releases", "na_epc_tender_parties"} <= keys
-    assert "fetch_na_epc_landed_schedule" in {each.name for each in repository.schedule_defs}
-    published = repository.assets_defs_by_key[
-        next(key for key in repository.assets_defs_by_key if key.path == ["signals"])
-    ]
-    assert "na_epc_tender_releases" in {key.to_user_string() for key in published.dependency_keys}
+    landed, snapshot = (
+        repository.assets_defs_by_key[dg.AssetKey(name)] for name in ("na_epc_landed", "snapshot")
+    )
+    assert all(spec.automation_condition is not None for spec in landed.specs)
+    assert "na_epc_tender_releases" in {key.to_user_string() for key in snapshot.dependency_keys}
 
 
 def test_how_an_own_portal_writes_dates_decides_about_signals(tmp_path: Path, entry: Path) -> None:

@@ -37,20 +37,23 @@ def test_every_table_of_every_source_is_an_asset() -> None:
         assert (f"{name}_landed" in keys) == (source.fetch is not None and source.permitted)
 
 
-def test_every_live_source_is_fetched_on_a_schedule_and_retried() -> None:
+def test_every_live_source_is_fetched_every_night_and_retried() -> None:
     repository = definitions(read_settings(os.environ)).get_repository_def()
-    names = {schedule.name for schedule in repository.schedule_defs}
+    assert repository.has_sensor_def("fetch_every_night")
     for source in SOURCES:
         if source.fetch is not None and source.permitted:
-            landed = f"{source.key.replace('-', '_')}_landed"
-            assert f"fetch_{landed}_schedule" in names
-            retries = repository.assets_defs_by_key[dg.AssetKey(landed)].op.retry_policy
+            landed = repository.assets_defs_by_key[
+                dg.AssetKey(f"{source.key.replace('-', '_')}_landed")
+            ]
+            assert all(spec.automation_condition is not None for spec in landed.specs)
+            retries = landed.op.retry_policy
             assert retries is not None
             assert retries.max_retries == 3
 
 
 def test_a_new_file_requests_one_load(home: Path) -> None:
-    [sensor] = definitions(read_settings(os.environ)).get_repository_def().sensor_defs
+    repository = definitions(read_settings(os.environ)).get_repository_def()
+    sensor = repository.get_sensor_def("new_files")
     document = home / "sample" / "ecb" / "2026-01-01" / "a.csv"
     document.parent.mkdir(parents=True)
     document.write_text("KEY\n")
