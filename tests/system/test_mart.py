@@ -176,6 +176,20 @@ def test_a_build_is_switched_to_at_once(record: Record, folder: Path) -> None:
     assert facts_known(mart, "DCTEST1") == before
 
 
+def test_a_new_record_beside_older_builds_never_takes_one_of_their_names(
+    record: Record, folder: Path, tmp_path: Path
+) -> None:
+    restated(record)
+    first = publish(record, folder)
+    replaced = Record(str(tmp_path / "replaced"))
+    restated(replaced)
+    load(replaced, FUNDAMENTALS, fact("13", available_at=date(2021, 1, 1), publication="a-3"))
+
+    second = publish(replaced, folder)
+
+    assert build_names(folder) == [first, second]
+
+
 def test_killed_before_the_switch_the_old_build_answers(record: Record, folder: Path) -> None:
     restated(record)
     first = publish(record, folder)

@@ -86,7 +86,7 @@ class Candidate:
         ) and not published.exists()
 
     def _plan(self, before: str | None, rules: Sequence[str]) -> Plan:
-        data_version = name_version(self.record)
+        data_version = name_version(self.record, taken=self.builds.names())
         loads = load_seqs_of(self.record, data_version)
         rows = sum(file.rows for file in self.record.files(FUNDAMENTALS.name))
         last = None if before is None else read_manifest(self.work, before)

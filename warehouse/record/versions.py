@@ -1,5 +1,6 @@
 """Published versions: a name for how much of each table had been loaded."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 from warehouse.errors import UnknownVersion, WriteConflict
@@ -14,13 +15,16 @@ from warehouse.record.tables import RECORD_TABLES
 from warehouse.tables import VersionEntry
 
 
-def name_version(record: Record, now: datetime | None = None) -> str:
-    """Name what is loaded now with the next data_version, which pins its loads; return it."""
+def name_version(record: Record, now: datetime | None = None, taken: Collection[str] = ()) -> str:
+    """Name what is loaded now with the next data_version, which pins its loads; return it.
+
+    ``taken`` are names of builds: those of a record that was replaced are not in this one.
+    """
     published_at = (now or datetime.now(UTC)).astimezone(UTC)
     for _ in range(COMMIT_ATTEMPTS):
         delta = record.table("versions")
         names = delta.to_pyarrow_table(columns=["data_version"])["data_version"].to_pylist()
-        name = _next_name(names, f"{published_at:%Y%m%d}")
+        name = _next_name([*names, *taken], f"{published_at:%Y%m%d}")
         # A load committed from here on belongs to the next version.
         entries = [
             VersionEntry(
