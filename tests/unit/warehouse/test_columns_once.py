@@ -24,7 +24,7 @@ MOST = 4
 # Choices of columns that a new column need not join: the file, the first column, and the reason.
 CHOICES = {
     ("warehouse/mart/snapshot.py", "service_id"): "what the metrics read of each statement",
-    ("warehouse/mart/tables.py", "country"): "columns that requests for series filter by",
+    ("warehouse/mart/tables.py", "country_iso3"): "in which order series are served",
     ("warehouse/mart/tables.py", "signal_key"): "columns that requests for signals filter by",
     ("assets/entities/derive.py", "service_id"): "what the rules of organisations read",
     ("assets/entities/lei_record.py", "lei"): "what a register of LEIs states, before it is a row",
