@@ -68,7 +68,7 @@ def derivations(portals: tuple[Portal, ...] = tuple(PORTALS.values())) -> tuple[
 
 
 def derived_counts(snapshot: Snapshot, table: str) -> dict[str, Any]:
-    """Return what is told of a derived table: how many rows it has, and of which kinds."""
+    """Return the metadata of a derived table: how many rows it has, and of which kinds."""
 
     def counted(table: str, column: str) -> dict[str, int]:
         statement = (

@@ -128,7 +128,7 @@ class Publication:
         return self.candidate.begin()
 
     def make(self, node: Node) -> Mapping[str, Any]:
-        """Run a node and return what is told of its files; those without a change are found."""
+        """Run a node for the partitions that changed; return the metadata of its files."""
         names = files_of([node.name])
         with self._stage(node.name):
             differs = [self.candidate.run(name) for name in names]
@@ -219,17 +219,15 @@ class Publication:
             manifest = published.manifest(self.data_version)
             with written_pages(self.pages, self.data_version, self.work) as pages:
                 shutil.rmtree(pages, ignore_errors=True)
-                write_site(
-                    snapshot, manifest, published, pages, self._api, self.candidate.plan.notice
-                )
+                write_site(snapshot, manifest, published, pages, self._api, self._notice)
                 docs = pages / "quality" / "data-docs"
                 shutil.copytree(self.candidate.folder / _DOCS, docs, dirs_exist_ok=True)
             before = self.candidate.plan.before
             if before is not None and not is_object_store(self.pages):
                 link_same_files(pages, Path(self.pages) / before)
-            place = f"{self.pages}/{self.data_version}"
-            self.candidate.hand_over(PAGES, place)
-        return place
+            written = f"{self.pages}/{self.data_version}"
+            self.candidate.hand_over(PAGES, written)
+        return written
 
     def switch(self) -> str:
         """Make the build the one that readers see; return its data_version."""
@@ -318,7 +316,7 @@ def _checked(node: str) -> str:
 
 
 def _described(files: Sequence[BuildFile]) -> Mapping[str, Any]:
-    """Return what is told of the files of a node: rows by table, and their number and size."""
+    """Return the metadata of the files of a node: rows by table, number and size."""
     rows: dict[str, int] = {}
     for file in files:
         rows[file.table] = rows.get(file.table, 0) + file.rows

@@ -265,8 +265,8 @@ def mart(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResul
 def pages(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
     """Static pages of the build: catalogue, issuers, panels, and the quality report."""
     with publishing.publication(storage) as publication:
-        place = publication.write_pages()
-    return dg.MaterializeResult(metadata={"pages": dg.MetadataValue.path(place)})
+        written = publication.write_pages()
+    return dg.MaterializeResult(metadata={"pages": dg.MetadataValue.path(written)})
 
 
 @dg.asset(
