@@ -4,6 +4,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export VIRTUAL_ENV := $(abspath $(VENV))
+# Dagster, pandas and Great Expectations take 12 s to compile: once, not in every process.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-fast bench check lock clean
 
