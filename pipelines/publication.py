@@ -149,9 +149,10 @@ class Publication:
             self.candidate.require([node.name])
             self.candidate.forget([name])
             with self.candidate.nodes.open(self.candidate.folder) as snapshot:
-                report = audit_tables(snapshot, suites_of(node), self._audited_before())
+                report = audit_tables(
+                    snapshot, suites_of(node), self._audited_before(), self._results
+                )
                 files = with_results(snapshot.files, snapshot.results)
-            write_docs(report, self.candidate.folder / _DOCS)
             if report.ok:
                 self.candidate.hand_over(name, [file for file in files if file.audit])
             else:
@@ -165,8 +166,8 @@ class Publication:
             with self.candidate.nodes.snapshot() as snapshot:
                 report = self.audited(snapshot)
                 files = with_results(self.candidate.nodes.files(), snapshot.results)
-            write_docs(report, self.candidate.folder / _DOCS, board="../index.html")
             if report.ok:
+                write_docs(report, self._results, self._docs, board="../index.html")
                 self.candidate.hand_over(QUALITY, Audited(dict(self._metadata(report)), files))
             else:
                 self._keep_failed(report)
@@ -183,6 +184,7 @@ class Publication:
             confirmed=self.confirm_loss or None,
             floors=with_freshness(self.new_within),
             before=self._audited_before(),
+            results=self._results,
         )
 
     def export(self) -> Manifest:
@@ -221,7 +223,7 @@ class Publication:
                 shutil.rmtree(pages, ignore_errors=True)
                 write_site(snapshot, manifest, published, pages, self._api, self._notice)
                 docs = pages / "quality" / "data-docs"
-                shutil.copytree(self.candidate.folder / _DOCS, docs, dirs_exist_ok=True)
+                shutil.copytree(self._docs, docs, dirs_exist_ok=True)
             before = self.candidate.plan.before
             if before is not None and not is_object_store(self.pages):
                 link_same_files(pages, Path(self.pages) / before)
@@ -253,10 +255,18 @@ class Publication:
                 )
             yield
 
+    @property
+    def _results(self) -> Path:
+        """Where Great Expectations keeps the results of all checks of this publication."""
+        return self.candidate.folder / "expectations"
+
+    @property
+    def _docs(self) -> Path:
+        return self.candidate.folder / _DOCS
+
     def _keep_failed(self, report: Report) -> None:
         self.candidate.keep_failed(_refusal(report))
-        docs = self.work / FAILED / self.data_version / _DOCS
-        shutil.copytree(self.candidate.folder / _DOCS, docs, dirs_exist_ok=True)
+        write_docs(report, self._results, self.work / FAILED / self.data_version / _DOCS)
 
     def _settle(self) -> None:
         """Finish after the switch; every run also does this for a publisher that was killed."""

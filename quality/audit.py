@@ -4,11 +4,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from quality.catalogue import Catalogue
+from quality.data_docs import forget_results
 from quality.floors import FLOORS, Floor, measure
 from quality.history import as_table, history
 from quality.left_out import Shares, add_left_out, find_excess, stored_by_source
@@ -42,12 +44,14 @@ def audit(
     floors: Sequence[Floor] = FLOORS,
     suites: Sequence[Suite] = SUITES,
     before: Sequence[BuildFile] = (),
+    results: Path | None = None,
 ) -> Report:
     """Audit a snapshot, and add the table ``quality``: the history with the new measurements.
 
     ``previous`` are the counts of the build before, ``accepted`` the shares of left-out rows that
     were confirmed for it; ``confirmed`` is the reason a person gave for accepting losses now.
-    ``before`` are the files of the build before: results that still hold are taken over. The
+    ``before`` are the files of the build before: results that still hold are taken over. Great
+    Expectations keeps its own in the folder ``results``, from which Data Docs are written. The
     caller stores the measurements of the report, and ``snapshot.results``, when it publishes.
     """
     plan = _plan(snapshot, suites, before)
@@ -63,7 +67,7 @@ def audit(
         measured_before = history(snapshot.record)
         snapshot.add({"quality": pa.concat_tables([measured_before, as_table(measurements)])})
         catalogue.show_all()
-        validated = _validate(catalogue, plan)
+        validated = _validate(catalogue, plan, results)
     snapshot.results.update(plan.results(snapshot.data_version))
     return Report(
         data_version=snapshot.data_version,
@@ -73,7 +77,6 @@ def audit(
         counts=counts,
         confirmed=confirmed,
         results=validated.results,
-        context=validated.context,
         left_out=left_out,
         excess=find_excess(left_out, accepted or {}, stored_by_source(snapshot, left_out)),
         plan=plan,
@@ -81,7 +84,10 @@ def audit(
 
 
 def audit_tables(
-    snapshot: Snapshot, suites: Sequence[Suite], before: Sequence[BuildFile] = ()
+    snapshot: Snapshot,
+    suites: Sequence[Suite],
+    before: Sequence[BuildFile] = (),
+    results: Path | None = None,
 ) -> Report:
     """Run some suites over a snapshot that has the tables they read, and need not have others.
 
@@ -94,7 +100,7 @@ def audit_tables(
         _find_personal_data(
             catalogue, [rule for rule in PERSONAL_DATA_RULES if rule.table.name in tables]
         )
-        validated = _validate(catalogue, plan)
+        validated = _validate(catalogue, plan, results)
     if not validated.failures:
         snapshot.results.update(plan.results(snapshot.data_version))
     return Report(
@@ -104,16 +110,14 @@ def audit_tables(
         losses=(),
         counts={},
         results=validated.results,
-        context=validated.context,
         plan=plan,
     )
 
 
 @dataclass
 class _Validated:
-    """The results of Great Expectations by suite, with the context that has them."""
+    """The results of Great Expectations by suite, and what is not met."""
 
-    context: Any = None
     results: dict[str, Any] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
 
@@ -122,7 +126,7 @@ def _plan(snapshot: Snapshot, suites: Sequence[Suite], before: Sequence[BuildFil
     return AuditPlan(suites, snapshot.files, before, code_version("audit", __name__))
 
 
-def _validate(catalogue: Catalogue, plan: AuditPlan) -> _Validated:
+def _validate(catalogue: Catalogue, plan: AuditPlan, results: Path | None) -> _Validated:
     """Run the suites whose results do not still hold."""
     validated = _Validated()
     if not plan.to_run:
@@ -131,9 +135,10 @@ def _validate(catalogue: Catalogue, plan: AuditPlan) -> _Validated:
     # about its own imports.
     with warnings.catch_warnings(), without_plots():
         warnings.simplefilter("ignore", DeprecationWarning)
-        from quality.expectations import new_context, validate
-    validated.context = new_context()
-    for suite, result, failures in validate(validated.context, catalogue, plan.to_run):
+        from quality.expectations import open_context, validate
+    if results is not None:
+        forget_results(results, plan.to_run)
+    for suite, result, failures in validate(open_context(results), catalogue, plan.to_run):
         validated.results[suite.name] = result
         validated.failures += failures
     return validated

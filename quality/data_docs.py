@@ -6,12 +6,12 @@ short style sheet of our own and an index that needs no script.
 
 import re
 import shutil
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 
 from quality.report import Report
+from quality.rules import Suite
 
 # Everything that makes a browser send a request or that a strict content security policy blocks:
 # scripts and styles, in elements and in attributes, and external links, images and frames.
@@ -28,6 +28,8 @@ _EXTERNAL_LINKS = re.compile(
     r"<a\b[^>]*href=\"(?:https?:)?//[^>]*>(.*?)</a>", re.DOTALL | re.IGNORECASE
 )
 _STYLE_SHEET = "style.css"
+# Where Great Expectations keeps results, below the folder of its stores.
+_VALIDATIONS = "uncommitted/validations"
 _STYLE = """
 :root { color-scheme: light dark; --background: #fdfdfb; --ink: #1c2321 }
 :root { --line: #c9cfcb; --link: #0a6d5a; --bad: #a3211b }
@@ -50,29 +52,34 @@ nav ul { columns: 18em; padding-left: 1em } nav li { overflow-wrap: anywhere }
 """
 
 
-def write_docs(report: Report, folder: Path, board: str | None = None) -> None:
+def forget_results(results: Path, suites: Iterable[Suite]) -> None:
+    """Delete what Great Expectations kept of suites that are validated again."""
+    for suite in suites:
+        shutil.rmtree(results.joinpath(_VALIDATIONS, *suite.name.split(".")), ignore_errors=True)
+
+
+def write_docs(report: Report, results: Path, folder: Path, board: str | None = None) -> None:
     """Write the Data Docs of a report into a folder; ``board`` is a page to link back to.
 
-    The pages of suites that the report has no result of stay as they are.
+    ``results`` is where the audits of the build kept what Great Expectations found.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for suite in report.plan.to_run:
-        shutil.rmtree(folder.joinpath("validations", *suite.name.split(".")), ignore_errors=True)
-    if report.context is not None:
-        with tempfile.TemporaryDirectory(dir=folder.parent) as new:
-            _write_pages(report, Path(new))
-            shutil.copytree(new, folder, dirs_exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if results.exists():
+        _write_pages(results, folder)
     (folder / _STYLE_SHEET).write_text(_STYLE, "utf-8")
     (folder / "index.html").write_text(_index(report, folder, board), "utf-8")
 
 
-def _write_pages(report: Report, folder: Path) -> None:
+def _write_pages(results: Path, folder: Path) -> None:
     # Imported here, as it takes seconds.
     from great_expectations.render.renderer.site_builder import SiteBuilder
 
+    from quality.expectations import open_context
+
     backend = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)}
     builder = SiteBuilder(
-        report.context,
+        open_context(results),
         store_backend=backend,
         site_name="quality",
         show_how_to_buttons=False,

@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import great_expectations as gx
@@ -19,6 +20,7 @@ from great_expectations.core.batch_definition import BatchDefinition
 from great_expectations.data_context import EphemeralDataContext
 from great_expectations.data_context.types.base import (
     DataContextConfig,
+    FilesystemStoreBackendDefaults,
     InMemoryStoreBackendDefaults,
     ProgressBarsConfig,
 )
@@ -37,12 +39,20 @@ _SOURCE = "candidate build"
 _RULE = "rule"
 
 
-def new_context() -> EphemeralDataContext:
-    """Return an in-memory context without progress bars and analytics."""
+def open_context(results: Path | None = None) -> EphemeralDataContext:
+    """Return a context without progress bars and analytics.
+
+    Suites and their results are kept in a folder, if there is one: Data Docs are written from it.
+    """
+    stores = InMemoryStoreBackendDefaults()
+    if results is not None:
+        kept = FilesystemStoreBackendDefaults(results).stores
+        for name in (stores.expectations_store_name, stores.validation_results_store_name):
+            stores.stores[name] = kept[name]
     return gx.get_context(
         mode="ephemeral",
         project_config=DataContextConfig(
-            store_backend_defaults=InMemoryStoreBackendDefaults(),
+            store_backend_defaults=stores,
             progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
             # Otherwise Great Expectations sends usage data to its makers.
             analytics_enabled=False,
@@ -83,7 +93,7 @@ def _asset(name: str, schema: str, table: str) -> TableAsset:
 def _validated(
     context: EphemeralDataContext, source: SQLDatasource, catalogue: Catalogue, suite: Suite
 ) -> tuple[ExpectationSuiteValidationResult | None, list[Failure]]:
-    expected = context.suites.add(_suite(suite))
+    expected = context.suites.add_or_update(_suite(suite))
     schema, table = catalogue.prepare(suite)
     rows = f"{schema}.{table}"
     if not catalogue.read(f"SELECT 1 FROM {rows} LIMIT 1"):

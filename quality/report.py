@@ -59,8 +59,8 @@ class Report:
     ``left_out`` are rows that fail a rule and are not in the build, ``excess`` the rules that
     take too many.
 
-    ``results`` are those of Great Expectations, by suite; its Data Docs are written from
-    ``context``. ``plan`` says what was audited, and which results of earlier builds were reused.
+    ``results`` are those of Great Expectations, by suite. ``plan`` says what was audited, and which
+    results of earlier builds were reused.
     """
 
     data_version: str
@@ -70,7 +70,6 @@ class Report:
     counts: Counts
     confirmed: str | None = None
     results: Mapping[str, Any] = field(default_factory=dict)
-    context: Any = None
     left_out: Sequence[LeftOut] = ()
     excess: Sequence[Excess] = ()
     plan: AuditPlan = field(default_factory=AuditPlan)

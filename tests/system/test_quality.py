@@ -387,8 +387,8 @@ def test_the_sample_world_passes_and_its_pages_ask_nothing_of_another_host(
     with staged(sample, tmp_path / "stage") as snapshot:
         snapshot.add(derive_organisations(snapshot))
         snapshot.add(metrics(snapshot))
-        report = audit(snapshot, measured_at=MOMENT)
-    write_docs(report, tmp_path / "docs")
+        report = audit(snapshot, measured_at=MOMENT, results=tmp_path / "results")
+    write_docs(report, tmp_path / "results", tmp_path / "docs")
 
     assert report.ok, report.problems
     pages = {
