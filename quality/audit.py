@@ -95,12 +95,14 @@ def audit_tables(
     """
     plan = _plan(snapshot, suites, before)
     tables = {suite.table for suite in plan.to_run}
-    with Catalogue(snapshot, plan.changed(snapshot)) as catalogue:
-        catalogue.create_missing("countries", countries)
-        _find_personal_data(
-            catalogue, [rule for rule in PERSONAL_DATA_RULES if rule.table.name in tables]
-        )
-        validated = _validate(catalogue, plan, results)
+    validated = _Validated()
+    if plan.to_run:
+        with Catalogue(snapshot, plan.changed(snapshot)) as catalogue:
+            catalogue.create_missing("countries", countries)
+            _find_personal_data(
+                catalogue, [rule for rule in PERSONAL_DATA_RULES if rule.table.name in tables]
+            )
+            validated = _validate(catalogue, plan, results)
     if not validated.failures:
         snapshot.results.update(plan.results(snapshot.data_version))
     return Report(

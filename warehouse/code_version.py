@@ -4,15 +4,23 @@ The version of a piece of code is a hash over the syntax trees of its modules an
 import from this repository, and over the SQL files that they read (``sql_file(__name__, "…")``).
 Comments, docstrings and formatting do not count. Which code a version covers is decided where it
 is used: see ``assets/parser_versions.py`` and ``pipelines``.
+
+To parse all modules takes a second. What was read of each is therefore kept beside its bytecode,
+with a hash of the source it was read from.
 """
 
 import ast
 import hashlib
+import os
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
+from importlib.util import cache_from_source
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from warehouse.sql_files import code_of
 
@@ -26,9 +34,10 @@ _IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment"})
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-class _Module(NamedTuple):
+class _Module(msgspec.Struct, frozen=True):
     """The hash of the code of a module, what it imports, and the SQL files that it reads."""
 
+    source: str
     code: str
     imports: tuple[tuple[str, tuple[str, ...]], ...]
     sql_files: tuple[str, ...]
@@ -109,15 +118,36 @@ def _is_module(root: Path, name: str) -> bool:
 
 def _module(path: Path) -> _Module:
     status = path.stat()
-    return _parsed(path, status.st_mtime_ns, status.st_size)
+    return _read(path, status.st_mtime_ns, status.st_size)
 
 
 @cache
-def _parsed(path: Path, _: int, __: int) -> _Module:
-    tree = ast.parse(path.read_bytes())
-    text = "".join(_tokens(tree))
-    code = hashlib.sha256(text.encode()).hexdigest()
-    return _Module(code, tuple(_imports(tree)), tuple(sorted(set(_sql_files(path, tree)))))
+def _read(path: Path, _: int, __: int) -> _Module:
+    body = path.read_bytes()
+    # With the code of this module, which decides what is read.
+    source = hashlib.sha256(_own_source() + body).hexdigest()
+    kept = Path(cache_from_source(str(path))).with_suffix(".code.json")
+    with suppress(OSError, msgspec.MsgspecError):
+        module = msgspec.json.decode(kept.read_bytes(), type=_Module)
+        if module.source == source:
+            return module
+    tree = ast.parse(body)
+    code = hashlib.sha256("".join(_tokens(tree)).encode()).hexdigest()
+    sql_files = tuple(sorted(set(_sql_files(path, tree))))
+    module = _Module(source, code, tuple(_imports(tree)), sql_files)
+    # As with bytecode: where it cannot be kept, it is read again.
+    if not sys.dont_write_bytecode:
+        with suppress(OSError):
+            kept.parent.mkdir(exist_ok=True)
+            partial = kept.with_suffix(f".{os.getpid()}")
+            partial.write_bytes(msgspec.json.encode(module))
+            partial.replace(kept)
+    return module
+
+
+@cache
+def _own_source() -> bytes:
+    return Path(__file__).read_bytes()
 
 
 def _sql_files(path: Path, tree: ast.Module) -> Iterator[str]:

@@ -21,7 +21,6 @@ _SQL = sql_file(
     __name__,
     "values",
     parameters={"licences": list(LICENSE_CLASSES)},
-    examples={"metric_no": 0},
 )
 # Columns of a metric that its outcome has, and those that are taken from its newest input.
 _OUTCOME_COLUMNS = ("service_id", "currency", "basis", "period_start", "period_end", "published_at")
@@ -91,8 +90,12 @@ def compute_values(
 
     The text is null where the condition of the formula is not met.
     """
+    # One query for all: thirty cost more than their rows.
+    computable = _SQL.query(sql, "computable").to_arrow_table()
+    numbers = computable["metric_no"].to_numpy()
     for metric_no, formula in enumerate(FORMULAS):
-        outcomes = _SQL.query(sql, "computable", metric_no=metric_no).to_arrow_table()
+        first, end = np.searchsorted(numbers, (metric_no, metric_no + 1)).tolist()
+        outcomes = computable.slice(first, end - first)
         terms = [inputs.whole_values[rows] for rows in inputs.rows_of(outcomes, formula)]
         numerators = formula.total(formula.numerator, terms)
         if formula.unit == "days":

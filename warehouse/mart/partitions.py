@@ -50,7 +50,7 @@ SUBJECTS: Mapping[str, tuple[RecordTable, ...]] = {
 WHOLE = "all"
 # Stored rows in a bucket of organisations, about; and how many buckets there are at most. A bucket
 # costs a third of a second whatever is in it: smaller ones make a full publication slow.
-BUCKET_ROWS = 25_000
+BUCKET_ROWS = 50_000
 MAX_BUCKETS = 256
 # The input of a partition without rows.
 _NO_ROWS = "no_rows.parquet"

@@ -30,8 +30,8 @@ SEMI JOIN (SELECT unnest([*COLUMNS('^input_[0-9]$')]) AS statement_no FROM outco
     USING (statement_no);
 
 -- name: computable
--- The outcomes of one metric that have a value, if the condition of its formula is met.
+-- The outcomes that have a value, if the condition of their formula is met; metric by metric.
 SELECT *
 FROM outcomes
-WHERE metric_no = $metric_no AND reason IS NULL
-ORDER BY service_id, period_end;
+WHERE reason IS NULL
+ORDER BY metric_no, service_id, period_end;
