@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
+from warehouse.mart.row_dictionary import decompressor
+
 
 def files_with(folder: Path, text: str) -> list[str]:
     """Return the files below a folder that contain a text, in any case."""
@@ -32,17 +34,30 @@ def _contents(path: Path) -> Iterator[bytes]:
         # Pages that are no longer used are part of the raw bytes above.
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
             tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            for (table,) in tables.fetchall():
+            names = [name for (name,) in tables.fetchall()]
+            dictionary = _dictionary(database, names)
+            for table in names:
                 yield from (
-                    _uncompressed(value) if isinstance(value, bytes) else str(value).encode()
+                    _uncompressed(value, dictionary)
+                    if isinstance(value, bytes)
+                    else str(value).encode()
                     for row in database.execute(f'SELECT * FROM "{table}"')
                     for value in row
                 )
 
 
-def _uncompressed(value: bytes) -> bytes:
-    """Return what is in a pack of rows; other values as they are."""
+def _dictionary(database: sqlite3.Connection, tables: list[str]) -> bytes:
+    """Return the dictionary of the rows of a file of the mart, if it has one."""
+    return b"".join(
+        row
+        for table in tables
+        if table.endswith("_dictionary")
+        for (row,) in database.execute(f'SELECT row FROM "{table}"')
+    )
+
+
+def _uncompressed(value: bytes, dictionary: bytes) -> bytes:
+    """Return what is in a pack of rows, or in a compressed row; other values as they are."""
     if value[: len(zstandard.FRAME_HEADER)] != zstandard.FRAME_HEADER:
         return value
-    content: bytes = zstandard.ZstdDecompressor().decompress(value)
-    return content
+    return decompressor(dictionary)(value)

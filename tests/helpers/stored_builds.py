@@ -18,14 +18,14 @@ from warehouse.read.mart import Build, Mart
 from warehouse.steps.files import BuildManifest
 
 _PACKED_BEFORE = ("fundamentals", "tender_releases", "macro_series")
-# The world of tests/helpers/random_world.py with this seed, as commit 82a7ebb published it.
-SEED_OF_ONE_FILE = 7
-_ONE_FILE = ROOT / "tests" / "data" / "build_of_one_file.zip"
+# The world of tests/helpers/random_world.py with this seed, as it was published by commit 82a7ebb
+# (version 8, one file) and by commit 15e1e60 (version 9).
+SEED_OF_STORED = 7
 
 
-def build_of_one_file(folder: Path) -> Path:
-    """Unpack a build that was published before builds were manifests; return its folder."""
-    with ZipFile(_ONE_FILE) as archive:
+def stored_build(version: int, folder: Path) -> Path:
+    """Unpack a build of an older schema version; return its folder."""
+    with ZipFile(ROOT / "tests" / "data" / f"build_of_version_{version}.zip") as archive:
         archive.extractall(folder)
     return folder
 

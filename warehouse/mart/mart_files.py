@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Protocol
 
@@ -19,6 +20,7 @@ from warehouse.compute.task import Task
 from warehouse.mart.builds import is_postgres_url, sqlite_folder
 from warehouse.mart.mart_rows import ROWS, EncodedRows, encoded_rows
 from warehouse.mart.packs import PACK_COLUMNS, PACK_INDEXES, Packer
+from warehouse.mart.row_dictionary import compressor, dictionary_of
 from warehouse.mart.search_index import (
     NAMES,
     NAMES_SCHEMA,
@@ -99,13 +101,15 @@ class _Writer:
             loader_at(self.url, key) as file,
             tempfile.TemporaryDirectory(prefix="sankofa-packs-") as folder,
         ):
+            stored: Iterable[pa.RecordBatch] = counted
+            objects = [self.encoded.objects[key]] if key in self.encoded.objects else []
+            if table.with_dictionary:
+                stored, objects = _compressed(file, table, counted, objects)
             if table.stored_once:
-                objects = self.encoded.objects.get(key)
-                found = () if objects is None else (objects,)
-                file.load(table.objects, _OBJECT_COLUMNS, _numbered(found, _OBJECT_COLUMNS), ())
+                _load_rows(file, table.objects, objects)
             if table.packed is None:
-                stored = _numbered(counted, self.encoded.columns)
-                file.load(table.name, self.encoded.columns, stored, table.indexes)
+                rows = _numbered(stored, self.encoded.columns)
+                file.load(table.name, self.encoded.columns, rows, table.indexes)
             else:
                 self._write_packed(file, counted, Path(folder, "packs.arrow"), table.packed)
             if table.name == "entities":
@@ -116,7 +120,7 @@ class _Writer:
     def _write_packed(
         self, file: Loader, rows: Iterable[pa.RecordBatch], path: Path, packing: Packing
     ) -> None:
-        packer, words = Packer(path, packing.max_rows, packing.compressed), ReleaseWords()
+        packer, words = Packer(path, packing.max_rows), ReleaseWords()
         has_words = self.table.name == "tender_releases"
 
         def see(first: int, batch: pa.RecordBatch) -> None:
@@ -139,6 +143,37 @@ class _Writer:
         rows = pa.RecordBatchReader.from_batches(NAMES_SCHEMA, entity_names.to_batches())
         file.load(NAMES, _NAME_COLUMNS, rows, ("(folded, entity_row)",))
         _write_words(file, words_of_names(entity_names))
+
+
+def _compressed(
+    file: Loader, table: MartTable, rows: Iterable[pa.RecordBatch], objects: list[pa.RecordBatch]
+) -> tuple[Iterable[pa.RecordBatch], list[pa.RecordBatch]]:
+    """Write the dictionary of a file; return its rows and objects, compressed with it."""
+    batches = iter(rows)
+    # Those that are at hand: the others are like them.
+    first = list(islice(batches, 1))
+    samples = [_bodies(batch) for batch in (*first, *objects)]
+    dictionary = dictionary_of(*samples)
+    found = [pa.RecordBatch.from_pydict({"row": [dictionary]})] if dictionary else []
+    _load_rows(file, table.dictionary, found)
+    compress = compressor(dictionary)
+
+    def shorten(batch: pa.RecordBatch) -> pa.RecordBatch:
+        place = batch.schema.get_field_index("row")
+        bodies = pa.array(map(compress, _bodies(batch)), pa.binary())
+        return batch.set_column(place, "row", bodies)
+
+    return map(shorten, chain(first, batches)), [shorten(batch) for batch in objects]
+
+
+def _bodies(batch: pa.RecordBatch) -> list[bytes]:
+    bodies: list[bytes] = batch["row"].cast(pa.binary()).to_pylist()
+    return bodies
+
+
+def _load_rows(file: Loader, table: str, batches: Iterable[pa.RecordBatch]) -> None:
+    """Load a table that has nothing but bodies, by their numbers."""
+    file.load(table, _OBJECT_COLUMNS, _numbered(batches, _OBJECT_COLUMNS), ())
 
 
 class _Counted:

@@ -1,7 +1,7 @@
 """Rows of a mart table in packs: many rows that are read together, as one BLOB.
 
 A pack holds neighbouring rows, mostly of one key (an issuer, a country, a series). It is an index
-and the rows, mostly compressed together with Zstandard. Each row ends with a comma, so that any run
+and the rows, compressed together with Zstandard. Each row ends with a comma, so that any run
 of rows can be cut out and sent as it is. The index has three numbers for each row: the day from
 which it was known, the day from which it was no longer the latest, and its offset; and then the end
 of the last row. In builds made before version 9 index and rows are two columns, and nothing says of
@@ -31,8 +31,8 @@ PACK_COLUMNS: Columns = {
 }
 # For packs of one key each; others are found by their first row.
 PACK_INDEXES = ("(pack_key, first_row, part)",)
-# The level costs time once, when a file is written; reading is as fast at every level.
-_LEVEL = 3
+# Higher levels make packs no smaller, since rows repeat each other, and slower to read.
+_LEVEL = 1
 _SCHEMA = pa.schema(
     [
         ("first_row", pa.int64()),
@@ -81,13 +81,12 @@ class Packer:
     one connection.
     """
 
-    def __init__(self, path: Path, max_rows: int, compressed: bool = True) -> None:
+    def __init__(self, path: Path, max_rows: int) -> None:
         self._path, self._max_rows = path, max_rows
         self._writer = pa.ipc.new_file(
             str(path), _SCHEMA, options=pa.ipc.IpcWriteOptions(compression="lz4")
         )
-        compress = zstandard.ZstdCompressor(level=_LEVEL).compress
-        self._compress: Callable[[bytes], bytes] = compress if compressed else bytes
+        self._compress = zstandard.ZstdCompressor(level=_LEVEL).compress
         self._open: _OpenPack | None = None
         self._finished: list[PackRow] = []
 

@@ -12,7 +12,7 @@ from typing import Literal
 from sqlmodel import SQLModel
 
 from warehouse.mart.award_facts import AWARD_FACTS
-from warehouse.mart.row_json import LATEST_DAY, NEVER_DAY, PROVENANCE
+from warehouse.mart.row_json import LATEST_DAY, NEVER, NEVER_DAY, PROVENANCE
 from warehouse.mart.served_rows import (
     CURRENT_ENTITIES,
     CURRENT_IDENTIFIERS,
@@ -64,15 +64,17 @@ def _insert(members: tuple[str, ...], after: str, *new: str) -> tuple[str, ...]:
 
 # Mart schema version. Bump it if builds get tables, keys or packs that readers do not know yet. A
 # new member of a row is no reason: rows are served as they were written.
-MART_SCHEMA_VERSION = 9
+MART_SCHEMA_VERSION = 10
 # The versions that readers can read. Keep an older one as long as its builds can be answered: a
 # pin to a build of any other version is refused.
-READABLE_SCHEMA_VERSIONS = (7, 8, 9)
+READABLE_SCHEMA_VERSIONS = (7, 8, 9, 10)
 # From this version on, every row has the canonical id of its organisation.
 CANONICAL_IDS_SINCE = 8
 # From this version on, a build is a manifest of files, and packs are compressed. Builds made before
 # are one file, or one schema, with all tables.
 FILES_SINCE = 9
+# From this version on, all packs are compressed, and rows of some tables one by one.
+DICTIONARIES_SINCE = 10
 
 # Column types of the mart tables, as both engines have them.
 ColumnKind = Literal["text", "integer", "real", "bytes"]
@@ -101,15 +103,12 @@ class Packing:
     pack says what it has of them.
 
     A pack is read whole. It should hold what one request mostly needs and not much more, so the
-    large rows of releases are packed in smaller numbers. The rows of a value of ``by`` that were
-    the latest known on a day are read from the packs alone, mostly all of them: such packs may be
-    left as they are, so that nothing but the rows is read. All others are ``compressed``.
+    large rows of releases are packed in smaller numbers.
     """
 
     max_rows: int
     by: str = ""
     parted_by: tuple[str, ...] = ()
-    compressed: bool = True
 
     @property
     def known(self) -> tuple[str, str]:
@@ -146,7 +145,8 @@ class MartTable:
     ``files`` is one file. ``merged_by`` are key columns: rows of several files are merged in their
     order, rows with equal ones in the order of the files. Without them, the files follow each
     other. The objects of the member ``stored_once`` are stored once in a file, in a table of their
-    own, and a row has their numbers.
+    own, and a row has their numbers. Rows ``with_dictionary`` are compressed one by one, and so are
+    those objects (``row_dictionary``).
     """
 
     name: str
@@ -160,6 +160,7 @@ class MartTable:
     files: Files | None = None
     merged_by: tuple[str, ...] = ()
     stored_once: str = ""
+    with_dictionary: bool = False
 
     @property
     def packs(self) -> str:
@@ -171,6 +172,11 @@ class MartTable:
         """The name of the table of objects that are stored once."""
         return f"{self.name}_{self.stored_once}"
 
+    @property
+    def dictionary(self) -> str:
+        """The name of the table of its dictionary, which has one row, or none without rows."""
+        return f"{self.name}_dictionary"
+
 
 MART_TABLES = (
     MartTable(
@@ -181,7 +187,7 @@ MART_TABLES = (
         ("organisation", "service_id", "period_type", "period_end", "line_item", *_VINTAGE),
         ("(organisation, row_number)",),
         _dated(("fact_id", *members_of(FundamentalVintage, "own")), FundamentalVintage),
-        packed=Packing(1_000, "organisation", compressed=False),
+        packed=Packing(1_000, "organisation"),
         files=Files("organisation", "hash", 2_048),
         merged_by=("organisation",),
     ),
@@ -252,6 +258,7 @@ MART_TABLES = (
         ),
         files=Files("source", "value", 1 << 62),
         merged_by=("indicator", "country_iso3"),
+        with_dictionary=True,
     ),
     MartTable(
         "macro_series",
@@ -266,7 +273,7 @@ MART_TABLES = (
             "(series_type, row_number)",
         ),
         _dated(members_of(MacroSeries, "own"), MacroSeries),
-        packed=Packing(1_000, "series", _IN_SERIES, compressed=False),
+        packed=Packing(1_000, "series", _IN_SERIES),
         files=Files("source", "value", 12_288, "period_end", by_month=False),
         merged_by=("series", *_IN_SERIES, "period_end DESC"),
     ),
@@ -321,6 +328,7 @@ MART_TABLES = (
         files=Files("organisation", "hash", 2_048),
         merged_by=("organisation",),
         stored_once="inputs",
+        with_dictionary=True,
     ),
     MartTable(
         # All that a screen ranks and counts; the rows it shows are read from the metrics.
@@ -330,8 +338,9 @@ MART_TABLES = (
         "USING (service_id)",
         "metric, size DESC, organisation, answers_until",
         ("metric", "size", "organisation", "country", "answers_from", "answers_until"),
-        ("(metric, row_number)",),
-        files=Files("", "value", 16_384, "answers_until", by_month=False),
+        ("(metric, row_number)", f"(metric, row_number) WHERE answers_until = '{NEVER}'"),
+        # By organisation: one that restates its figures changes its rows of every day.
+        files=Files("organisation", "hash", 32_768),
         merged_by=("metric", "size DESC", "organisation"),
     ),
     MartTable(
@@ -340,8 +349,8 @@ MART_TABLES = (
         f"FROM metrics_absent LEFT JOIN ({NAMED_ENTITIES}) AS entity USING (service_id)",
         "metric, service_id, period_end DESC, reason",
         ("metric", "service_id", "country", "reason", "holds_from", "holds_until"),
-        ("(metric, row_number)",),
-        files=Files("", "value", 16_384, "holds_until", by_month=False),
+        ("(metric, row_number)", f"(metric, row_number) WHERE holds_until = '{NEVER}'"),
+        files=Files("service_id", "hash", 32_768),
         merged_by=("metric", "service_id"),
     ),
     MartTable(

@@ -6,7 +6,7 @@ answer mixes two. A build is a manifest of files; ``Build`` finds those that a q
 
 import copy
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,13 @@ from warehouse.errors import NothingPublished, SankofaError, UnknownVersion
 from warehouse.mart.buckets import bucket_name, cell_of
 from warehouse.mart.builds import is_postgres_url, sqlite_folder
 from warehouse.mart.file_labels import label_order, value_label
-from warehouse.mart.tables import FILES_SINCE, MART_TABLES, READABLE_SCHEMA_VERSIONS, Files
+from warehouse.mart.tables import (
+    DICTIONARIES_SINCE,
+    FILES_SINCE,
+    MART_TABLES,
+    READABLE_SCHEMA_VERSIONS,
+    Files,
+)
 from warehouse.read.engines import Engine, FileReader, SqliteEngine, SqlRows
 from warehouse.read.open_files import OpenFiles
 from warehouse.steps.files import BuildFile, BuildManifest
@@ -24,6 +30,12 @@ T = TypeVar("T")
 _MAX_OPEN_BUILDS = 16
 _READABLE = {str(version) for version in READABLE_SCHEMA_VERSIONS}
 _FILES = {table.name: table.files for table in MART_TABLES}
+# In version 9, these two were split by years.
+_FILES_BEFORE = {
+    **_FILES,
+    "screens": Files("", "value", 0, "answers_until", by_month=False),
+    "metrics_absent": Files("", "value", 0, "holds_until", by_month=False),
+}
 _NONE: tuple[FileReader, ...] = ()
 
 
@@ -48,17 +60,21 @@ class Build:
         """The schema version it was written with; what it answers stays as it was then."""
         return int(self.metadata["layout"])
 
+    @cached_property
+    def _files(self) -> Mapping[str, Files | None]:
+        return _FILES if self.schema_version >= DICTIONARIES_SINCE else _FILES_BEFORE
+
     def files(self, table: str) -> Sequence[FileReader]:
         """Return all files of a table, in the order in which they follow each other."""
         return self._of(table).all
 
     def split(self, table: str) -> Files | None:
         """Return how the rows of a table are spread over its files; None if it is one file."""
-        return _FILES.get(table) if self.schema_version >= FILES_SINCE else None
+        return self._files.get(table) if self.schema_version >= FILES_SINCE else None
 
     def files_with(self, table: str, column: str, value: str) -> Sequence[FileReader] | None:
         """Return the files in which rows with a value can lie; None if the column decides none."""
-        decides = _FILES.get(table)
+        decides = self._files.get(table)
         if decides is None or decides.by != column:
             return None
         return self._of(table).of_value(value)
@@ -90,7 +106,7 @@ class Build:
             named = self._manifest.of("mart", table)
             # A build made before version 9 is one file with every table.
             listed = named or self._manifest.of("mart", "")
-            decides = _FILES.get(table) if named else None
+            decides = self._files.get(table) if named else None
             readers = [self._reader(self.data_version, file) for file in listed]
             self._tables[table] = files = _Files(readers, decides.how if decides else "")
         return files

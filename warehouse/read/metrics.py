@@ -8,6 +8,7 @@ from warehouse.json_encoding import encode
 from warehouse.mart.row_json import NEVER
 from warehouse.mart.tables import FILES_SINCE
 from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
+from warehouse.read.bodies import served_bodies
 from warehouse.read.conditions import Condition
 from warehouse.read.conditions import Order as RowOrder
 from warehouse.read.crosswalk import organisation_id
@@ -15,9 +16,10 @@ from warehouse.read.engines import SqlRows
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import RowPage, cap_at_today, equal, fetch_page, fetch_rows, make_page
 from warehouse.read.several_files import files_for, row_statement
-from warehouse.read.shared_objects import with_objects
 
 Order = Literal["asc", "desc"]
+# The order of screens, reversed.
+_ASCENDING = ("metric", "size", "organisation DESC")
 REASONS: tuple[str, ...] = get_args(AbsentReason)
 
 
@@ -76,22 +78,26 @@ def _ranked(
 
     An issuer has one row a day at most; issuers with the same value are ranked by their id.
     """
-    ranked = [str(issuer) for (issuer,) in fetch_rows(build, "organisation", "screens", where)]
-    if order == "asc":
-        ranked.reverse()
     one_more = None if limit is None else limit + 1
+    by_value = RowOrder("row_number DESC", _ASCENDING) if order == "asc" else None
+    ranked = fetch_rows(build, "organisation", "screens", where, by_value, one_more)
     on_the_day = [condition for condition in where if condition.column != "country"]
     rows: SqlRows = []
     # One statement for all issuers: a screen asks as many files as it has rows.
     statement, values = row_statement(
         "row", "metrics", [Condition("organisation = ?"), *on_the_day]
     )
-    for issuer in ranked[:one_more]:
+    for (issuer,) in ranked:
         for file in build.files_with("metrics", "organisation", issuer) or ():
             found = file.run(statement.replace("{prefix}", file.prefix), [issuer, *values])
-            bodies = with_objects(build, file, "metrics", [row for (row,) in found])
+            bodies = served_bodies(build, file, "metrics", [row for (row,) in found])
             rows += [(body,) for body in bodies]
-    return make_page(build, rows, limit), len({*ranked})
+    count = row_statement("count(*)", "screens", where, RowOrder("1"))
+    counts = [
+        file.run(count[0].replace("{prefix}", file.prefix), count[1])
+        for file in files_for(build, "screens", where)
+    ]
+    return make_page(build, rows, limit), sum(rows[0][0] for rows in counts)
 
 
 def _universe(
@@ -139,7 +145,8 @@ def _absent_on(as_of: date | None) -> list[Condition]:
 
 def _interval(begin: str, end: str, as_of: date | None) -> list[Condition]:
     if as_of is None:
-        return [Condition(f"{end} = ?", (NEVER,), end)]
+        # Written out: an index of rows that hold now is used for nothing else.
+        return [Condition(f"{end} = '{NEVER}'")]
     day = cap_at_today(as_of)
     # Half-open, so that for every day at most one row of an issuer and metric is the answer.
     return [Condition(f"{begin} <= ?", (day,)), Condition(f"{end} > ?", (day,), end, ">=")]

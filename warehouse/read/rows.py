@@ -7,6 +7,7 @@ from re import compile as pattern
 from typing import Any
 
 from warehouse.mart.tables import MART_TABLES
+from warehouse.read.bodies import has_own_form, served_bodies
 from warehouse.read.conditions import IN_ORDER, Condition, Order
 from warehouse.read.engines import FileReader, SqlRows
 from warehouse.read.mart import Build
@@ -18,7 +19,6 @@ from warehouse.read.packs import (
     rows_by_number,
 )
 from warehouse.read.several_files import Found, columns_to_merge, files_for, select, select_all
-from warehouse.read.shared_objects import has_objects, with_objects
 from warehouse.record.as_of import Vintages
 
 _ROW_COLUMN = pattern(r"row\b")
@@ -131,8 +131,8 @@ def fetch_rows(
     with_row = _ROW_COLUMN.match(columns) is not None
     if len(files) == 1 and not (with_row and is_packed(build, table)):
         rows = select(files[0], columns, table, where, order, limit)
-        if with_row and has_objects(build, table):
-            bodies = with_objects(build, files[0], table, [row[0] for row in rows])
+        if with_row and has_own_form(table):
+            bodies = served_bodies(build, files[0], table, [row[0] for row in rows])
             rows = [(body, *row[1:]) for body, row in zip(bodies, rows, strict=True)]
         return rows
     if with_row:
@@ -170,7 +170,7 @@ def _bodies(build: Build, file: FileReader, table: str, numbers: Sequence[int]) 
         chunk = one_of("row_number", numbers[begin : begin + _CHUNK])
         statement = f"SELECT row_number, row FROM {file.prefix}{table} WHERE {chunk.sql}"
         rows |= dict(file.run(statement, chunk.values))
-    return with_objects(build, file, table, [rows[number] for number in numbers])
+    return served_bodies(build, file, table, [rows[number] for number in numbers])
 
 
 def distinct_values(

@@ -79,7 +79,8 @@ def select_all(
             count += len(rows[file.label])
         if limit is None or count < limit:
             continue
-        if not merging or limit <= sum(
+        # Without a day that is merged by, all files are read together.
+        if not (merging and since) or limit <= sum(
             row[-len(merging)] >= since for found in rows.values() for row in found
         ):
             break

@@ -351,7 +351,7 @@ def test_statements_whose_sums_hold_are_never_marked(
         "income_tax_expense": tax,
         "profit": before_tax - tax,
         "profit_attributable": before_tax - tax - minorities,
-        "ifrs-full:ProfitLossAttributableToNoncontrollingInterests": minorities,
+        "profit_minority": minorities,
         "total_assets": liabilities + equity,
         "total_liabilities": liabilities,
         "total_equity": equity,
