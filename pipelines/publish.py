@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from assets.ingest.assets import FRESHNESS_POLICY, table_key
 from assets.ingest.metadata import column_metadata
@@ -39,6 +39,7 @@ from pipelines.stages import (
 )
 from quality.checks import audit_results, audit_specs, suite_results, suite_specs
 from warehouse.compute.choose import compute_at
+from warehouse.compute.task import Compute
 from warehouse.mart.builds import NOTICE, SAMPLE_NOTICE
 from warehouse.record.worlds import world_of
 from warehouse.settings import DEVELOPMENT_WITHHELD_KEY, LOCAL
@@ -63,32 +64,37 @@ class Publishing(dg.ConfigurableResource[Any]):
     compute: str = LOCAL
     processes: int = 1
     memory_mb: int | None = None
+    _compute: Compute = PrivateAttr()
 
     @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[Self]:
+        """Open the compute once for all steps of a run in this process: it takes seconds."""
+        with compute_at(self.compute, self.processes, self.memory_mb) as self._compute:
+            yield self
+
     def publication(
         self, storage: IngestResource, confirm_loss: str = "", notice: str = ""
-    ) -> Iterator[Publication]:
-        """Open the publication that was begun last, or one to begin, which has a notice."""
+    ) -> Publication:
+        """Return the publication that was begun last, or one to begin, which has a notice."""
         record = storage.record()
         refuse_empty(record)
         files = [Path(file) for file in self.portal_files]
         own = own_portals(files, (source.key for source in SOURCES))
-        with compute_at(self.compute, self.processes, self.memory_mb) as compute:
-            yield Publication(
-                record,
-                self.marts,
-                Path(self.work),
-                self.exports,
-                self.exports_url,
-                Path(self.signing_key),
-                self.pages,
-                notice,
-                confirm_loss or None,
-                portals_of(files),
-                self.withheld_key,
-                {source.key: source.new_within for source in (*SOURCES, *map(portal_source, own))},
-                compute,
-            )
+        return Publication(
+            record,
+            self.marts,
+            Path(self.work),
+            self.exports,
+            self.exports_url,
+            Path(self.signing_key),
+            self.pages,
+            notice,
+            confirm_loss or None,
+            portals_of(files),
+            self.withheld_key,
+            {source.key: source.new_within for source in (*SOURCES, *map(portal_source, own))},
+            self._compute,
+        )
 
     def delete_old_versions(self) -> list[str]:
         """Delete all builds but those that are kept; return which."""
@@ -142,8 +148,7 @@ def snapshot_asset(sources: Iterable[Source]) -> dg.AssetsDefinition:
     ) -> Iterator[dg.MaterializeResult[None]]:
         world = world_of(storage.record(), storage.landing())
         notice = SAMPLE_NOTICE if world == "fictional" else NOTICE
-        with publishing.publication(storage, notice=notice) as publication:
-            plan = publication.begin()
+        plan = publishing.publication(storage, notice=notice).begin()
         if plan is None:
             publishing.delete_old_versions()
             return
@@ -168,8 +173,7 @@ def node_asset(node: Node) -> dg.AssetsDefinition:
         automation_condition=WHEN_INPUTS_CHANGE,
     )
     def make(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
-        with publishing.publication(storage) as publication:
-            return dg.MaterializeResult(metadata=publication.make(node))
+        return dg.MaterializeResult(metadata=publishing.publication(storage).make(node))
 
     return make
 
@@ -180,8 +184,7 @@ def node_checks(node: Node) -> dg.AssetChecksDefinition:
 
     @dg.multi_asset_check(name=f"{node.name}_checks", specs=suite_specs(key, suites), pool=_POOL)
     def check(storage: IngestResource, publishing: Publishing) -> Iterator[dg.AssetCheckResult]:
-        with publishing.publication(storage) as publication:
-            report = publication.check(node)
+        report = publishing.publication(storage).check(node)
         yield from suite_results(report, key, suites)
         refuse_failed(report)
 
@@ -207,8 +210,7 @@ def quality(
     publishing: Publishing,
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
     """Measurements against the floors of each dataset, with their history."""
-    with publishing.publication(storage, config.confirm_loss) as publication:
-        report = publication.audit()
+    report = publishing.publication(storage, config.confirm_loss).audit()
     yield from suite_results(report, context.asset_key, WHOLE_SUITES)
     yield from audit_results(report, context.asset_key)
     refuse_failed(report)
@@ -224,8 +226,7 @@ def quality(
 )
 def exports(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
     """Parquet files with every vintage, deltas, and the signed manifest."""
-    with publishing.publication(storage) as publication:
-        manifest = publication.export()
+    manifest = publishing.publication(storage).export()
     return dg.MaterializeResult(
         metadata={
             "files": len(manifest.artifacts),
@@ -244,8 +245,7 @@ def exports(storage: IngestResource, publishing: Publishing) -> dg.MaterializeRe
 )
 def mart(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
     """Rows as they are served, encoded once: SQLite files or PostgreSQL that nobody reads yet."""
-    with publishing.publication(storage) as publication:
-        files = publication.write_mart()
+    files = publishing.publication(storage).write_mart()
     return dg.MaterializeResult(
         metadata={
             "files": len(files),
@@ -264,8 +264,7 @@ def mart(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResul
 )
 def pages(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
     """Static pages of the build: catalogue, issuers, panels, and the quality report."""
-    with publishing.publication(storage) as publication:
-        written = publication.write_pages()
+    written = publishing.publication(storage).write_pages()
     return dg.MaterializeResult(metadata={"pages": dg.MetadataValue.path(written)})
 
 
@@ -279,8 +278,7 @@ def pages(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResu
 )
 def published_build(storage: IngestResource, publishing: Publishing) -> dg.MaterializeResult[None]:
     """The build that readers see: the switch to what was made, at once."""
-    with publishing.publication(storage) as publication:
-        data_version = publication.switch()
+    data_version = publishing.publication(storage).switch()
     deleted = publishing.delete_old_versions()
     manifest = f"{publishing.exports_url}/{data_version}/manifest.json"
     return dg.MaterializeResult(

@@ -226,10 +226,14 @@ def code_fingerprint() -> str:
     """Return a hash of all code and data files that tasks run with."""
     digest = hashlib.sha256()
     files = (path for package in PACKAGES for path in (ROOT / package).rglob("*.*"))
-    for path in sorted(path for path in files if path.suffix not in (".pyc", ".md")):
+    for path in sorted(path for path in files if _is_code(path)):
         digest.update(f"{path.relative_to(ROOT)} {path.stat().st_size}\n".encode())
         digest.update(path.read_bytes() if path.is_file() else b"")
     return digest.hexdigest()
+
+
+def _is_code(path: Path) -> bool:
+    return path.suffix != ".md" and "__pycache__" not in path.parts
 
 
 def _require_folders(tasks: Sequence[Task]) -> None:

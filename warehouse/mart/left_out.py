@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from warehouse.record.store import sql_text
 from warehouse.record.tables import RecordTable, arrow_schema
+from warehouse.sql_files import sql_file
 from warehouse.tables import LeftOut
 
 # What identifies a stored row; a sighting may be stored several times.
@@ -30,6 +31,17 @@ _COLUMNS = ("rule", "source", "source_ref", "row_id", "figure", *STORED_ROW)
 ROW_ID = "md5(concat_ws('/', figure, figure_check, sighting, available_at))"
 PROVENANCE_ID = "md5(concat_ws('#', document, source_ref))"
 ROW_IDS = f"{ROW_ID} AS row_id, {PROVENANCE_ID} AS provenance_id"
+_SQL = sql_file(
+    __name__,
+    "left_out",
+    fragments={"same_row": _SAME_ROW},
+    examples={
+        "stored": "fundamentals",
+        "table_name": "fundamentals",
+        "cases": "WHEN retracted THEN 'retracted'",
+        "totals": "SELECT 'fundamentals' AS table_name, count(*) AS rows_stored FROM fundamentals",
+    },
+)
 
 
 def is_in(relation: str) -> str:
@@ -38,24 +50,16 @@ def is_in(relation: str) -> str:
 
 
 def create_left_out(sql: duckdb.DuckDBPyConnection) -> None:
-    """Create the empty list of stored rows that are left out."""
-    sql.execute(f"""
-CREATE TABLE {_ROWS} (
-    table_name VARCHAR, rule VARCHAR, source VARCHAR, source_ref VARCHAR, row_id VARCHAR,
-    figure BIGINT, sighting BIGINT, figure_check INTEGER, load_seq BIGINT,
-    observed_at TIMESTAMPTZ, content BIGINT
-)""")
-    sql.execute(f"CREATE TABLE {REPLACED} AS SELECT * FROM {_ROWS}")
+    """Create both lists, without rows."""
+    _SQL.run(sql, "left_out_rows")
+    _SQL.run(sql, "replaced_rows")
 
 
 def remaining(sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: str) -> str:
     """Return the relation of the stored rows that are not left out; as it was if none is."""
     if not _count(sql, table):
         return stored
-    return f"""(
-    SELECT stored.* FROM {stored} AS stored
-    ANTI JOIN (FROM {_ROWS} WHERE table_name = {sql_text(table.name)}) AS gone ON {_SAME_ROW}
-)"""
+    return f"({_SQL.statement('remaining', stored=stored, table_name=table.name)})"
 
 
 def list_rows(
@@ -68,29 +72,16 @@ def list_rows(
     """
     stored = f"(SELECT *, {ROW_IDS} FROM {remaining(sql, table, stored)})"
     cases = " ".join(f"WHEN {condition} THEN {sql_text(rule)}" for rule, condition in rules.items())
-    failing = f"SELECT *, CASE {cases} END AS rule FROM {stored} AS stored"
+    failing = _SQL.statement("failing", stored=stored, cases=cases)
     # The usual case first, which reads only the columns that the conditions name.
-    if not sql.execute(f"SELECT 1 FROM ({failing}) WHERE rule IS NOT NULL LIMIT 1").fetchall():
+    if not sql.execute(f"SELECT 1 FROM ({failing}) LIMIT 1").fetchall():
         return 0
     before = _count(sql, table)
-    _insert(sql, table, f"FROM ({failing}) WHERE rule IS NOT NULL")
-    _insert(sql, table, _withdrawals_of_nothing(sql, table, stored))
-    return _count(sql, table) - before
-
-
-def _withdrawals_of_nothing(sql: duckdb.DuckDBPyConnection, table: RecordTable, stored: str) -> str:
+    _insert(sql, table, failing)
     left = remaining(sql, table, stored)
-    return f"""
-SELECT stored.*, gone.rule FROM {left} AS stored
-JOIN (
-    SELECT figure, figure_check, min(rule) AS rule FROM {_ROWS}
-    WHERE table_name = {sql_text(table.name)} GROUP BY ALL
-) AS gone USING (figure, figure_check)
-ANTI JOIN (FROM {left} WHERE NOT withdrawn) AS shown
-  ON shown.figure = stored.figure AND shown.figure_check = stored.figure_check
- AND shown.observed_at < stored.observed_at
-WHERE stored.withdrawn
-"""
+    withdrawals = _SQL.statement("withdrawals_of_nothing", stored=left, table_name=table.name)
+    _insert(sql, table, withdrawals)
+    return _count(sql, table) - before
 
 
 def _insert(sql: duckdb.DuckDBPyConnection, table: RecordTable, rows: str) -> None:
@@ -138,21 +129,13 @@ def summary(sql: duckdb.DuckDBPyConnection, stored: Callable[[str], str]) -> pa.
         f"SELECT {sql_text(name)} AS table_name, count(*) AS rows_stored FROM {stored(name)}"
         for name in names
     )
-    return sql.sql(f"""
-SELECT table_name, rule, source, count(*) AS rows_left_out, any_value(rows_stored) AS rows_stored,
-    min(concat(source_ref, ' (row ', row_id, ')')) AS example
-FROM {listed} JOIN ({totals}) USING (table_name)
-GROUP BY table_name, rule, source ORDER BY table_name, rule, source
-""").to_arrow_table()
+    return _SQL.query(sql, "summary", fill={"totals": totals}).to_arrow_table()
 
 
 def figures_left_out(sql: duckdb.DuckDBPyConnection, table: str) -> dict[str, int]:
     """Return by source how many figures of a copied table have no latest row any more."""
-    gone = f"(FROM {_ROWS} WHERE table_name = {sql_text(table)})"
-    if not sql.execute(f"FROM {gone} LIMIT 1").fetchall():
+    gone = f"FROM {_ROWS} WHERE table_name = {sql_text(table)} LIMIT 1"
+    if not sql.execute(gone).fetchall():
         return {}
-    counts = sql.execute(f"""
-SELECT source, count(DISTINCT (figure, figure_check)) FROM {gone} AS gone
-ANTI JOIN (FROM {table} WHERE latest) AS shown USING (figure, figure_check)
-GROUP BY source""")
+    counts = _SQL.run(sql, "figures_left_out", fill={"table_name": table})
     return dict(counts.fetchall())

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from warehouse.mart.left_out import REPLACED, ROW_IDS, STORED_ROW
+from warehouse.mart.left_out import ROW_IDS, STORED_ROW
 from warehouse.mart.redaction import Redaction, may_mention
 from warehouse.mart.snapshot import Snapshot
 from warehouse.names import withheld_party_key
@@ -35,6 +35,7 @@ from warehouse.record.withheld import (
     party_key_subject,
     withheld_now,
 )
+from warehouse.sql_files import sql_file
 from warehouse.tables import WithheldBy
 from warehouse.tables.entities import NAME_LISTS
 
@@ -48,11 +49,37 @@ WITHHELD_RULES: Mapping[WithheldBy, str] = {
     "process": "withheld by the operator: its contracting process",
     "service_id": "withheld by the operator: its organisation",
 }
+WITHHELD_PARTIES = "withheld by the operator: the party, whose name is removed"
 _IS_WITHHELD_PARTY = (
     "name IN (SELECT name FROM withheld_names) OR name IS NOT NULL "
     "AND (source, party_key) IN (SELECT (source, party_key) FROM withheld_keys)"
 )
-WITHHELD_PARTIES = "withheld by the operator: the party, whose name is removed"
+# A list of names without those that are withheld.
+_NAMES = """CASE
+    WHEN list_has_any(TRY_CAST(TRY_CAST({0} AS JSON) AS VARCHAR[]), gone.names)
+    THEN CAST(to_json(list_filter(TRY_CAST(TRY_CAST({0} AS JSON) AS VARCHAR[]),
+        lambda other: NOT list_contains(gone.names, other))) AS VARCHAR)
+    ELSE {0}
+END AS {0}"""
+_SQL = sql_file(
+    __name__,
+    "withheld",
+    fragments={
+        "stored_row": ", ".join(STORED_ROW),
+        "row_ids": ROW_IDS,
+        "is_withheld": _IS_WITHHELD_PARTY,
+        "same_reading": " AND ".join(f"fixed.{name} = stored.{name}" for name in STORED_ROW),
+        "other_names": ", ".join(map(_NAMES.format, NAME_LISTS)),
+    },
+    parameters={"rule": WITHHELD_PARTIES},
+    examples={
+        "releases": "tender_releases",
+        "entities": "entities",
+        "parties": "(SELECT * EXCLUDE (row_id, provenance_id) FROM tender_parties)",
+        "redacted": "redacted",
+        "may_mention": "FALSE",
+    },
+)
 
 
 def withhold_rows(snapshot: Snapshot, secret: bytes) -> None:
@@ -136,11 +163,7 @@ def _create_names(
     """Create the names and the keys of parties whose hashes are withheld."""
     parties, entities = snapshot.stored(TENDER_PARTIES), snapshot.stored(ENTITIES)
     hashes = frozenset(subjects.get("name", ()))
-    every_name = f"""
-        SELECT name FROM {parties} WHERE name IS NOT NULL
-        UNION SELECT legal_name FROM {entities} WHERE legal_name IS NOT NULL
-        UNION SELECT unnest(TRY_CAST(TRY_CAST(other_names AS JSON) AS VARCHAR[])) FROM {entities}
-    """
+    every_name = _SQL.statement("every_name", parties=parties, entities=entities)
     names = [
         name
         for (name,) in (_rows(snapshot, every_name) if hashes else ())
@@ -233,22 +256,19 @@ def _withhold_parties_of_rows(snapshot: Snapshot, rules: dict[RecordTable, dict[
 
 def _replace_parties(snapshot: Snapshot) -> None:
     """Take the names of withheld parties out of the tables that have them."""
-    snapshot.sql.execute(f"""
-CREATE OR REPLACE TABLE withheld_parties AS
-SELECT figure, {", ".join(STORED_ROW)}, {", ".join(_OF_RELEASE)}, party_key, name, source_ref,
-    {ROW_IDS}
-FROM {snapshot.stored(TENDER_PARTIES)} WHERE {_IS_WITHHELD_PARTY}
-""")
-    snapshot.sql.execute(f"""
-INSERT INTO {REPLACED} BY NAME
-SELECT {sql_text(TENDER_PARTIES.name)} AS table_name, {sql_text(WITHHELD_PARTIES)} AS rule,
-    source, source_ref, row_id, figure, {", ".join(STORED_ROW)}
-FROM withheld_parties
-""")
-    file = str(_write_releases(snapshot)).replace("'", "''")
-    snapshot.replace_rows(TENDER_RELEASES, _RELEASES.replace("{file}", file))
-    snapshot.replace_rows(TENDER_PARTIES, _PARTIES)
-    snapshot.replace_rows(ENTITIES, _ENTITIES)
+    parties = snapshot.stored(TENDER_PARTIES)
+    _SQL.run(snapshot.sql, "withheld_parties", fill={"parties": parties})
+    _SQL.run(snapshot.sql, "list_replaced")
+    redacted = f"read_parquet({sql_text(str(_write_releases(snapshot)))})"
+    # The snapshot puts its stored rows in.
+    stored = "{stored}"
+    replacing = {
+        TENDER_RELEASES: _SQL.statement("redacted_releases", releases=stored, redacted=redacted),
+        TENDER_PARTIES: _SQL.statement("redacted_parties", parties=stored),
+        ENTITIES: _SQL.statement("redacted_entities", entities=stored),
+    }
+    for table, rows in replacing.items():
+        snapshot.replace_rows(table, f"({rows})")
 
 
 def _write_releases(snapshot: Snapshot) -> Path:
@@ -258,8 +278,10 @@ def _write_releases(snapshot: Snapshot) -> Path:
     path.parent.mkdir(exist_ok=True)
     names = [name for (name,) in _rows(snapshot, "SELECT name FROM withheld_in_texts")]
     redaction = Redaction(names)
-    candidates = _CANDIDATES.format(
-        stored=snapshot.stored(TENDER_RELEASES), may_mention=may_mention(names)
+    candidates = _SQL.statement(
+        "releases_to_redact",
+        releases=snapshot.stored(TENDER_RELEASES),
+        may_mention=f"({may_mention(names)})",
     )
     with closing(snapshot.sql.cursor()) as sql, pq.ParquetWriter(path, _RELEASE_SCHEMA) as file:
         for batch in sql.sql(candidates).to_arrow_reader(_BATCH):
@@ -282,60 +304,3 @@ _RELEASE_SCHEMA = pa.schema(
         ("newly_withheld", pa.int64()),
     ]
 )
-_SAME_READING = " AND ".join(f"fixed.{name} = stored.{name}" for name in STORED_ROW)
-_SAME_RELEASE = " AND ".join(f"hashed.{name} = stored.{name}" for name in _OF_RELEASE)
-# A release is concerned if one of its parties is withheld, or if a text in it may have the name.
-_CANDIDATES = """
-WITH concerned AS (
-    SELECT source, ocid, release_id, count(DISTINCT party_key) AS newly_withheld
-    FROM withheld_parties GROUP BY ALL
-)
-SELECT stored.*, coalesce(concerned.newly_withheld, 0) AS newly_withheld
-FROM {stored} AS stored LEFT JOIN concerned USING (source, ocid, release_id)
-WHERE stored.release IS NOT NULL AND (
-    concerned.newly_withheld IS NOT NULL
-    OR {may_mention}
-)
-"""
-# The stored rows of each table with the names taken out.
-_RELEASES = f"""(
-    SELECT stored.* REPLACE (
-        CASE WHEN fixed.sighting IS NULL THEN stored.release ELSE fixed.release END AS release,
-        stored.parties_withheld + coalesce(fixed.newly_withheld, 0) AS parties_withheld,
-        coalesce(hashed.hashed, stored.buyer_key) AS buyer_key)
-    FROM {{stored}} AS stored
-    LEFT JOIN (
-        -- A row that is stored twice must not become four.
-        SELECT DISTINCT * FROM read_parquet('{{file}}')
-    ) AS fixed ON {_SAME_READING}
-    -- Only in releases in which the buyer is withheld: another name under its key is not.
-    LEFT JOIN (
-        SELECT DISTINCT {", ".join(_OF_RELEASE)}, party_key, withheld_party_keys.hashed
-        FROM withheld_parties JOIN withheld_party_keys USING (source, party_key)
-    ) AS hashed ON {_SAME_RELEASE} AND hashed.party_key = stored.buyer_key
-)"""
-_PARTIES = f"""(
-    SELECT stored.* REPLACE (
-        CASE WHEN fixed.sighting IS NULL THEN stored.party_key ELSE hashed.hashed END AS party_key,
-        {
-    ", ".join(
-        f"CASE WHEN fixed.sighting IS NULL THEN stored.{name} END AS {name}"
-        for name in ("name", "identifier_scheme", "identifier_id", "org_evidence")
-    )
-})
-    FROM {{stored}} AS stored
-    LEFT JOIN (SELECT DISTINCT {", ".join(STORED_ROW)} FROM withheld_parties) AS fixed
-      ON {_SAME_READING}
-    LEFT JOIN withheld_party_keys AS hashed
-      ON hashed.source = stored.source AND hashed.party_key = stored.party_key
-)"""
-_NAMES = """
-    CASE WHEN list_has_any(TRY_CAST(TRY_CAST({0} AS JSON) AS VARCHAR[]), gone.names)
-    THEN CAST(to_json(list_filter(TRY_CAST(TRY_CAST({0} AS JSON) AS VARCHAR[]),
-            lambda other: NOT list_contains(gone.names, other))) AS VARCHAR)
-    ELSE {0} END AS {0}"""
-_ENTITIES = f"""(
-    SELECT stored.* REPLACE ({", ".join(map(_NAMES.format, NAME_LISTS))})
-    FROM {{stored}} AS stored
-    CROSS JOIN (SELECT coalesce(list(name), []) AS names FROM withheld_names) AS gone
-)"""
