@@ -77,9 +77,10 @@ class TenderWorld:
             named.append((columns["buyer_key"], "buyer"))
         named += [(key, "tenderer") for key in columns.pop("bidders", ())]
         self.add(TENDER_RELEASES, release=_ENCODER.encode(body).decode(), **shared | columns)
-        where = {"source": columns.get("source", "test")}
+        # Of the same source and publication: parties are read with their release.
+        same = {name: columns[name] for name in ("source", "publication") if name in columns}
         for key, role in dict.fromkeys(named):
-            self.add(TENDER_PARTIES, **shared | where, role=role, **_party(key))
+            self.add(TENDER_PARTIES, **shared | same, role=role, **_party(key))
 
     def load(self) -> None:
         """Append the added rows to the record."""

@@ -277,6 +277,15 @@ def test_concurrent_processes_lose_no_request(usage_url: str) -> None:
     assert usage.used("shared", standing.month.name) == 600
 
 
+def test_a_request_that_waited_for_its_turn_begins_no_new_minute(tmp_path: Path) -> None:
+    clock = ManualClock()
+    usage = Usage(tmp_path / "u", clock)
+    for late in (0.0, -0.5, 0.0):
+        usage.take(key(), None)
+        clock.now += late
+    assert usage.take(key(), None).violated == ["burst"]
+
+
 def test_a_process_killed_while_counting_blocks_nobody(tmp_path: Path) -> None:
     usage_url = str(tmp_path / "u")
     usage = Usage(usage_url)

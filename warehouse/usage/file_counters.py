@@ -28,6 +28,8 @@ _BUCKETS, _SLOTS = 32_768, 32
 _LAYOUT = struct.Struct("<16s16sdI8sQQ8x")
 _BUCKET = _SLOTS * _LAYOUT.size
 _MOST_CACHED = 100_000
+# Seconds that a request may wait between looking at the clock and counting.
+_LONGEST_WAIT = 5.0
 # Seconds between two checks whether the file was replaced.
 _CHECK_INTERVAL = 0.05
 
@@ -86,8 +88,9 @@ class FileCounters:
             mark, key, ends, used, named, spent, before = slot
             if named != _month(month.name):
                 mark, key, ends, used, named, spent, before = slot.in_month(month.name)
-            # A minute that ends later than it can was begun by a clock that has been set back.
-            if not now < ends <= now + MINUTE:
+            # A minute that ends much later than it can was begun by a clock that has been set back.
+            # A little later: by another process, while this one waited for its turn.
+            if not now < ends <= now + MINUTE + _LONGEST_WAIT:
                 used, ends = 0, now + MINUTE
             used += 1
             charged = charge and used <= tier.per_minute and spent < tier.per_month
