@@ -15,7 +15,7 @@ run: $(STAMP)
 
 ## test: every check and every test
 test: check
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 ## test-fast: the unit tests, without those of real files and the slow ones
 test-fast: $(STAMP)

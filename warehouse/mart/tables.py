@@ -188,7 +188,7 @@ MART_TABLES = (
         ("(organisation, row_number)",),
         _dated(("fact_id", *members_of(FundamentalVintage, "own")), FundamentalVintage),
         packed=Packing(1_000, "organisation"),
-        files=Files("organisation", "hash", 2_048),
+        files=Files("organisation", "hash", 4_096),
         merged_by=("organisation",),
     ),
     MartTable(
@@ -325,7 +325,7 @@ MART_TABLES = (
             *_insert(members_of(Metric, "own"), "service_id", "legal_name", "country"),
             *PROVENANCE,
         ),
-        files=Files("organisation", "hash", 2_048),
+        files=Files("organisation", "hash", 4_096),
         merged_by=("organisation",),
         stored_once="inputs",
         with_dictionary=True,

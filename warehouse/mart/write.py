@@ -21,7 +21,7 @@ from warehouse.steps.files import BuildFile, BuildManifest
 # A schema costs PostgreSQL more than a file costs a folder: fewer and larger ones.
 _LARGER_IN_POSTGRES = 16
 # A task opens a database of its own; that should not take longer than its files.
-_ROWS_OF_A_TASK = 20_000
+_ROWS_OF_A_TASK = 50_000
 
 
 def write_mart(
