@@ -28,6 +28,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 _SECRETS = ("PGPASSWORD", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "SANKOFA_WITHHELD_KEY")
 _STOP_SECONDS = 15.0
 _START_SECONDS = 300.0
+_PORT_SECONDS = 5.0
 # A PostgreSQL that was killed starts once its last process has noticed.
 _STARTS = 4
 Say = Callable[[str], object]
@@ -238,10 +239,13 @@ class Deployment:
         return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
     def _refuse_taken_ports(self, starting: Iterable[Chosen]) -> None:
-        addresses = self._addresses()
+        addresses, until = self._addresses(), time.monotonic() + _PORT_SECONDS
         for each in starting:
             address = addresses[each.process.name]
             for port in (address.port, address.rpc_port):
+                # The workers of a process that was just killed may still have it.
+                while port and not is_free(HOST, port) and time.monotonic() < until:
+                    time.sleep(0.1)
                 if port and not is_free(HOST, port):
                     raise SankofaError(
                         f"port {port}, for {each.process.name}, is in use; stop what listens "
