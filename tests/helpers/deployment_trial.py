@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from deploy.local import Deployment
-from deploy.processes import PROCESSES
+from deploy.processes import BUCKET, PROCESSES
 from tests.helpers.installation import SMALL_WORLD, load_sample, write_sample
 from tests.helpers.paths import ROOT
 from warehouse.record.store import Record
@@ -110,7 +110,12 @@ class Questions(threading.Thread):
 
 def run(deployment: Deployment, kills: int, seed: int) -> dict[str, object]:
     """Try a deployment that runs; return what was counted."""
-    chance, environment = random.Random(seed), deployment.environment()
+    chance = random.Random(seed)
+    # Machines share a record in a store; a deployment on one machine has it in its home.
+    store = {
+        f"SANKOFA_{name}_URL": f"s3://{BUCKET}/{name.lower()}" for name in ("RECORD", "LANDING")
+    }
+    environment = {**deployment.environment(), **store}
     homes = [deployment.folder / name for name in ("home", "machine-1", "machine-2", "merger")]
     for home in homes[:3]:
         write_sample(home, SMALL_WORLD)
