@@ -99,7 +99,7 @@ class Questions(threading.Thread):
                 answer.read()
             return
         request = urllib.request.Request(
-            f"{address}/v1/macro?limit=1", headers={"X-API-Key": self._key}
+            f"{address}/v1/macro?as_of=2026-01-01&limit=1", headers={"X-API-Key": self._key}
         )
         with urllib.request.urlopen(request, timeout=10) as answer:
             rows = json.loads(answer.read())["data"]
