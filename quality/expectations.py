@@ -35,7 +35,8 @@ from quality.rules import Rule, Suite
 MAX_EXAMPLES = 5
 # Great Expectations replaces this with the table that it validates.
 _BATCH = "{batch}"
-_SOURCE = "candidate build"
+# Part of the addresses of pages of Data Docs.
+_SOURCE = "candidate"
 _RULE = "rule"
 
 
