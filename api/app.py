@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 import falcon
 
 from api.base_url import BaseUrlMiddleware
+from api.endpoints.declarations import ENDPOINTS
 from api.errors import add_error_handlers
 from api.middleware import (
     KeyMiddleware,
@@ -16,21 +18,18 @@ from api.middleware import (
     VersionHeadersMiddleware,
 )
 from api.representation import RepresentationMiddleware
-from api.resources.derived import (
-    MetricsResource,
-    ProcurementDemandResource,
-    QualityResource,
-    ScreenResource,
-    SignalResource,
-)
 from api.resources.exports import ExportManifestResource, file_routes
 from api.resources.html import SandboxKey
-from api.resources.organisations import CrosswalkResource, EntityResource, LookupResource
+from api.resources.lists import ListResource
+from api.resources.organisations import EntityResource
 from api.resources.pages import page_routes, site_routes
-from api.resources.reported import FundamentalsResource, MacroResource, SharedFactsResource
-from api.resources.service import HealthResource, OpenApiResource, StatusResource
+from api.resources.service import (
+    HealthResource,
+    OpenApiResource,
+    StatusResource,
+    UsageResource,
+)
 from api.resources.site_files import SiteFiles
-from api.resources.tenders import TenderPartiesResource, TendersResource
 from warehouse.contract.problems import UPGRADE_URL as UPGRADE_URL
 from warehouse.exports.published import PublishedExports
 from warehouse.keys.backends import KeyStoreUnavailable
@@ -45,6 +44,8 @@ _EXPOSED_HEADERS = (
     "X-Data-Version",
     "X-Service-Tier",
     "X-Upgrade-URL",
+    "X-Next-Cursor",
+    "X-Empty-Reason",
     "Retry-After",
     "RateLimit",
     "RateLimit-Policy",
@@ -92,28 +93,22 @@ def create_app(
     cursor_secret = cache(lambda: signing_secret(keys, "cursor"))
     with suppress(KeyStoreUnavailable):
         cursor_secret()
-    declared_resources = (
+    declared_resources: tuple[Any, ...] = (
         HealthResource(),
         StatusResource(mart, stores),
         OpenApiResource(),
-        FundamentalsResource(mart),
-        TendersResource(mart, cursor_secret),
-        SharedFactsResource(mart),
-        TenderPartiesResource(mart),
-        MacroResource(mart),
         EntityResource(mart),
-        CrosswalkResource(mart),
-        LookupResource(mart),
-        ScreenResource(mart),
-        MetricsResource(mart),
-        ProcurementDemandResource(mart),
-        SignalResource(mart),
-        QualityResource(mart),
         ExportManifestResource(mart),
+        UsageResource(mart),
+        *(
+            ListResource(endpoint, mart, cursor_secret)
+            for endpoint in ENDPOINTS
+            if endpoint.listing is not None
+        ),
     )
     sandbox_key = SandboxKey(lambda: usable_sandbox_key(keys))
     routes: dict[str, object] = {
-        **{resource.endpoint.path: resource for resource in declared_resources},
+        **{resource.endpoint.route: resource for resource in declared_resources},
         **page_routes(sandbox_key, site=docs is not None),
         **({} if exports is None else file_routes(exports)),
         **({} if docs is None else site_routes(SiteFiles(docs), mart, sandbox_key, mcp_url)),

@@ -1,6 +1,7 @@
 """The page on the lines of statements, and the elements of the taxonomies that state them."""
 
-from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS, LineItem
+from assets.filings.line_items import BY_ELEMENT
+from warehouse.methodology.line_items import LINE_ITEMS, LineItem
 
 _DECISION = "decisions/0027-line-items-are-ranked-elements-judged-by-their-own-filing.md"
 _INTRODUCTION = f"""\

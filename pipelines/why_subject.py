@@ -7,8 +7,8 @@ from datetime import date
 from difflib import get_close_matches
 from itertools import chain
 
-from assets.filings.line_items import LINE_ITEMS
 from warehouse.errors import SankofaError
+from warehouse.methodology.line_items import LINE_ITEMS
 from warehouse.methodology.metrics import FORMULAS
 from warehouse.read.crosswalk import ID_TYPES
 from warehouse.record.store import Record, sql_text

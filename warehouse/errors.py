@@ -67,4 +67,8 @@ class DatastoreUnavailable(SankofaError):
 
 
 class BadParameters(SankofaError):
-    """The parameters of a read contradict each other."""
+    """The parameters of a read contradict each other; ``parameter`` is the one to change."""
+
+    def __init__(self, message: str, parameter: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter

@@ -1,6 +1,7 @@
 """Every endpoint of the API, one declaration each."""
 
 from api.endpoints.endpoint import Endpoint
+from warehouse.contract import lists
 from warehouse.contract import parameters as p
 
 # Everywhere 400 is a malformed parameter or an unknown pinned data_version; 402 is a limit above
@@ -8,6 +9,7 @@ from warehouse.contract import parameters as p
 _KEYED_STATUSES = (400, 401, 429, 503)
 _LIMITED_STATUSES = (*_KEYED_STATUSES, 402)
 _SINGLE_STATUSES = (*_KEYED_STATUSES, 404)
+_PAGED = (p.LIMIT, p.CURSOR, p.FORMAT)
 
 HEALTH = Endpoint(
     "getHealth",
@@ -43,12 +45,31 @@ FUNDAMENTALS = Endpoint(
     "getFundamentals",
     "/v1/fundamentals/{service_id}",
     "Point-in-time reported facts of one issuer",
-    "Newest period first. Paid keys get all rows, sample keys the first 25 with `truncated`.",
+    "Newest period first. Without `limit`, paid keys get all rows, sample keys the first 25 with "
+    "`truncated`.",
     "Fundamentals",
     "fundamentals",
-    (p.SERVICE_ID, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES),
-    _SINGLE_STATUSES,
-    row_rule="paid_unlimited",
+    (
+        *(p.SERVICE_ID, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES, p.LINE_ITEMS, p.STATEMENT),
+        *_PAGED,
+    ),
+    (*_LIMITED_STATUSES, 404),
+    listing=lists.FUNDAMENTALS,
+)
+FUNDAMENTALS_OF_SEVERAL = Endpoint(
+    "listFundamentals",
+    "/v1/fundamentals",
+    "Point-in-time reported facts of up to 100 issuers",
+    "Issuer by issuer, in the order of `service_ids`, each as under `/v1/fundamentals/"
+    "{service_id}`. `unknown_ids` are ids that no organisation has.",
+    "FundamentalsOfSeveral",
+    "fundamentals",
+    (
+        *(p.SERVICE_IDS, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES, p.LINE_ITEMS, p.STATEMENT),
+        *_PAGED,
+    ),
+    _LIMITED_STATUSES,
+    listing=lists.FUNDAMENTALS_OF_SEVERAL,
 )
 TENDERS = Endpoint(
     "listTenders",
@@ -58,8 +79,24 @@ TENDERS = Endpoint(
     "a query come from one data_version.",
     "Tenders",
     "tenders",
-    (p.COUNTRY_ZA, p.FROM_RELEASE, p.LIMIT, p.CURSOR),
+    (
+        *(p.COUNTRY_ZA, p.FROM_RELEASE, p.TO_RELEASE, p.CATEGORY, p.BUYER, p.STATUS),
+        *(p.IN_TENDER, p.AS_OF, *_PAGED),
+    ),
     _LIMITED_STATUSES,
+    listing=lists.TENDERS,
+)
+TENDER = Endpoint(
+    "getTender",
+    "/v1/tenders/{ocid}",
+    "Every release of one contracting process",
+    "Newest release first.",
+    "Tenders",
+    "tenders",
+    (p.OCID, p.AS_OF, *_PAGED),
+    (*_LIMITED_STATUSES, 404),
+    invalid_id_status=404,
+    listing=lists.TENDER,
 )
 SHARED_FACTS = Endpoint(
     "listSharedFacts",
@@ -69,8 +106,9 @@ SHARED_FACTS = Endpoint(
     "Annual macro figures have no documented release date and are excluded from any `as_of`.",
     "SharedFacts",
     "shared facts",
-    (p.ENTITY_ID, p.COUNTRY_3, p.DATASET, p.AS_OF, p.MEASURE, p.LIMIT),
+    (p.ENTITY_ID, p.COUNTRY_OF_FACTS, p.DATASET, p.AS_OF, p.MEASURE, *_PAGED),
     _LIMITED_STATUSES,
+    listing=lists.SHARED_FACTS,
 )
 TENDER_PARTIES = Endpoint(
     "listTenderParties",
@@ -80,8 +118,9 @@ TENDER_PARTIES = Endpoint(
     "withheld.",
     "TenderParties",
     "tenders",
-    (p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.LIMIT),
+    (p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.AS_OF, *_PAGED),
     _LIMITED_STATUSES,
+    listing=lists.TENDER_PARTIES,
 )
 MACRO = Endpoint(
     "listMacro",
@@ -93,10 +132,11 @@ MACRO = Endpoint(
     "Macro",
     "macro",
     (
-        *(p.COUNTRY_ANY, p.INDICATOR, p.SERIES, p.SERIES_TYPE, p.FREQUENCY, p.AS_OF),
-        *(p.FROM_PERIOD, p.TO_PERIOD, p.LIMIT),
+        *(p.COUNTRY, p.INDICATOR, p.SERIES, p.SERIES_TYPE, p.FREQUENCY, p.AS_OF),
+        *(p.FROM_PERIOD, p.TO_PERIOD, *_PAGED),
     ),
     _LIMITED_STATUSES,
+    listing=lists.MACRO,
 )
 ENTITY = Endpoint(
     "getEntity",
@@ -117,10 +157,10 @@ CROSSWALK = Endpoint(
     "paid key.",
     "Crosswalk",
     "entities",
-    (p.SERVICE_ID,),
+    (p.SERVICE_ID, *_PAGED),
     _SINGLE_STATUSES,
     invalid_id_status=404,
-    row_rule="uncapped",
+    listing=lists.CROSSWALK,
 )
 LOOKUP = Endpoint(
     "lookUpIdentifier",
@@ -130,9 +170,9 @@ LOOKUP = Endpoint(
     "organisations match. At most 20 matches.",
     "Lookup",
     "entities",
-    (p.ID_TYPE, p.ID_VALUE),
+    (p.ID_TYPE, p.ID_VALUE, *_PAGED),
     _LIMITED_STATUSES,
-    row_rule="uncapped",
+    listing=lists.LOOKUP,
 )
 SCREEN = Endpoint(
     "screenIssuers",
@@ -143,8 +183,9 @@ SCREEN = Endpoint(
     "rating.",
     "Screen",
     "metrics",
-    (p.METRIC_RANKED, p.ORDER, p.AS_OF, p.COUNTRY, p.LIMIT),
+    (p.METRIC_RANKED, p.ORDER, p.AS_OF, p.COUNTRY, *_PAGED),
     _LIMITED_STATUSES,
+    listing=lists.SCREEN,
 )
 METRICS = Endpoint(
     "getMetrics",
@@ -153,8 +194,9 @@ METRICS = Endpoint(
     "The values that the screen ranks, without `rank`. `methodology_ref` points to the formula.",
     "Metrics",
     "metrics",
-    (p.SERVICE_ID, p.METRIC, p.AS_OF, p.LIMIT),
+    (p.SERVICE_ID, p.METRIC, p.AS_OF, *_PAGED),
     _LIMITED_STATUSES,
+    listing=lists.METRICS,
 )
 PROCUREMENT_DEMAND = Endpoint(
     "getProcurementDemand",
@@ -163,18 +205,24 @@ PROCUREMENT_DEMAND = Endpoint(
     "`as_of` returns only months that were closed by that day, in the vintage of that day.",
     "Observations",
     "signals",
-    (p.COUNTRY_ZA, p.CATEGORY, p.AS_OF, p.FROM_MONTH, p.TO_MONTH, p.LIMIT),
+    (p.COUNTRY_ZA, p.CATEGORY, p.AS_OF, p.FROM_MONTH, p.TO_MONTH, *_PAGED),
     _LIMITED_STATUSES,
+    listing=lists.DEMAND,
 )
 SIGNAL = Endpoint(
     "getSignal",
     "/v1/signals/{signal_key}",
     "One published signal panel",
-    "Newest month first. `/v1/export` lists the keys.",
+    "Newest month first. `/v1/export` and the catalogue list the keys. `as_of` returns only months "
+    "that were closed by that day, in the vintage of that day.",
     "Observations",
     "signals",
-    (p.SIGNAL_KEY, p.LIMIT),
+    (
+        *(p.SIGNAL_KEY, p.COUNTRY, p.DIMENSION, p.DIMENSION_VALUE, p.MEASURE, p.AS_OF),
+        *(p.FROM_MONTH, p.TO_MONTH, *_PAGED),
+    ),
     (*_LIMITED_STATUSES, 404),
+    listing=lists.SIGNAL,
 )
 QUALITY = Endpoint(
     "getQualityMetrics",
@@ -183,10 +231,10 @@ QUALITY = Endpoint(
     "A floor that was not measured is `UNMEASURED`, never a pass.",
     "Quality",
     "quality",
-    (p.SKU,),
+    (p.SKU, *_PAGED),
     _SINGLE_STATUSES,
     invalid_id_status=404,
-    row_rule="uncapped",
+    listing=lists.QUALITY,
 )
 EXPORT = Endpoint(
     "getExport",
@@ -198,8 +246,54 @@ EXPORT = Endpoint(
     (),
     _KEYED_STATUSES,
 )
+CATALOGUE = Endpoint(
+    "listCatalogue",
+    "/v1/catalogue",
+    "What is held",
+    "Countries and datasets with their spans, series, indicators, line items, metrics, panels, and "
+    "categories and statuses of tenders: everything that other endpoints can be asked for.",
+    "Catalogue",
+    "catalogue",
+    (p.SECTION, p.IN_DATASET, p.COUNTRY, *_PAGED),
+    _LIMITED_STATUSES,
+    listing=lists.CATALOGUE,
+)
+CHANGES = Endpoint(
+    "listChanges",
+    "/v1/changes",
+    "What arrived since a day",
+    "Newest first: for each day and each issuer, series, indicator or country of tenders, how many "
+    "vintages were new, restated or withdrawn. Ask again for what it names, and for nothing else.",
+    "Changes",
+    "catalogue",
+    (p.SINCE, p.IN_DATASET, p.CHANGED_ID, p.COUNTRY, *_PAGED),
+    _LIMITED_STATUSES,
+    listing=lists.CHANGES,
+)
+VERSIONS = Endpoint(
+    "listVersions",
+    "/v1/versions",
+    "Versions of the data that can be pinned",
+    "Newest first. Send one as `X-Data-Version`, and the answers stay the same.",
+    "Versions",
+    "catalogue",
+    _PAGED,
+    _LIMITED_STATUSES,
+    listing=lists.VERSIONS,
+)
+USAGE = Endpoint(
+    "getUsage",
+    "/v1/usage",
+    "Limits of the key, and how much of them is used",
+    "This request counts as any other.",
+    "Usage",
+    "service",
+    (),
+    _KEYED_STATUSES,
+)
 
 ENDPOINTS = (
-    *(HEALTH, STATUS, OPENAPI, FUNDAMENTALS, TENDERS, SHARED_FACTS, TENDER_PARTIES, MACRO),
-    *(ENTITY, CROSSWALK, LOOKUP, SCREEN, METRICS, PROCUREMENT_DEMAND, SIGNAL, QUALITY, EXPORT),
+    *(HEALTH, STATUS, OPENAPI, CATALOGUE, FUNDAMENTALS, FUNDAMENTALS_OF_SEVERAL, TENDERS, TENDER),
+    *(SHARED_FACTS, TENDER_PARTIES, MACRO, ENTITY, CROSSWALK, LOOKUP, SCREEN, METRICS),
+    *(PROCUREMENT_DEMAND, SIGNAL, QUALITY, EXPORT, CHANGES, VERSIONS, USAGE),
 )

@@ -7,8 +7,8 @@ from email.utils import format_datetime
 from functools import cached_property
 from typing import Literal
 
+from warehouse.contract.listing import Listing
 from warehouse.contract.parameter_types import Parameter
-from warehouse.contract.tier_cap import RowRule
 
 DEPRECATION_NOTICE = timedelta(days=180)
 
@@ -41,7 +41,7 @@ class Endpoint:
     """One endpoint. ``body`` names the schema of its response, ``statuses`` its errors.
 
     A path identifier that does not match its pattern is answered with ``invalid_id_status``.
-    ``row_rule`` is how the tier cap treats its rows; see ``warehouse/contract/tier_cap.py``.
+    An endpoint with a ``listing`` sends its rows, page by page.
     """
 
     name: str
@@ -55,7 +55,12 @@ class Endpoint:
     needs_key: bool = True
     invalid_id_status: Literal[400, 404] = 400
     deprecation: Deprecation | None = None
-    row_rule: RowRule = "tier"
+    listing: Listing | None = None
+
+    @property
+    def route(self) -> str:
+        """The path as Falcon has it; an id of a process may contain slashes."""
+        return self.path.replace("{ocid}", "{ocid:path}")
 
     @cached_property
     def query(self) -> Mapping[str, Parameter]:

@@ -6,11 +6,11 @@ import falcon
 
 from api.endpoints.endpoint import Endpoint
 from warehouse.contract.pagination import mart_at_version
-from warehouse.contract.parameter_types import Choice, Parameter
+from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.problems import (
     Problem,
     check_data_version,
-    invalid_parameter,
+    invalid_value,
     missing_parameter,
     unknown_id,
     unknown_parameter,
@@ -26,7 +26,8 @@ def read_parameters(req: falcon.Request, endpoint: Endpoint, **path: str) -> Par
 
     An unknown, repeated, empty, malformed or missing parameter is refused.
     """
-    if not req.client_accepts(falcon.MEDIA_JSON):
+    # Rows of a list can be sent in other forms as well.
+    if endpoint.listing is None and not req.client_accepts(falcon.MEDIA_JSON):
         raise Problem("not_acceptable", "The response is application/json; let Accept allow it.")
     if endpoint.needs_key:
         check_data_version(req.get_header("X-Data-Version"))
@@ -69,7 +70,7 @@ def _path_value(endpoint: Endpoint, name: str, text: str) -> object:
     except ValueError:
         if endpoint.invalid_id_status == 404:
             raise unknown_id(text) from None
-        raise invalid_parameter(name, text, parameter.kind.expected) from None
+        raise invalid_value(name, text, parameter.kind) from None
 
 
 def _query_value(parameter: Parameter, sent: str | list[str] | None) -> object:
@@ -87,5 +88,4 @@ def _query_value(parameter: Parameter, sent: str | list[str] | None) -> object:
             raise ValueError
         return kind.read(text)
     except ValueError:
-        allowed = {"allowed": list(kind.words)} if isinstance(kind, Choice) else {}
-        raise invalid_parameter(name, text, kind.expected, **allowed) from None
+        raise invalid_value(name, text, kind) from None

@@ -10,7 +10,8 @@ import falcon
 
 from api.endpoints import declarations
 from api.endpoints.openapi import openapi_document
-from api.endpoints.request import read_parameters
+from api.endpoints.request import pinned_mart, read_parameters, tier_of
+from api.endpoints.response import send_without_rows
 from warehouse.contract import API_VERSION
 from warehouse.errors import SankofaError
 from warehouse.json_encoding import encode
@@ -86,6 +87,37 @@ class OpenApiResource:
         read_parameters(req, self.endpoint)
         resp.data = self._body
         resp.content_type = falcon.MEDIA_JSON
+
+    on_head = on_get
+
+
+class UsageResource:
+    """The limits of the key that was sent, and how much of each is used."""
+
+    endpoint = declarations.USAGE
+
+    def __init__(self, mart: Mart) -> None:
+        self._mart = mart
+
+    def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
+        """Send each limit as this request left it."""
+        read_parameters(req, self.endpoint)
+        tier, standing = tier_of(req), req.context.standing
+        quotas = {"burst": tier.per_minute, "monthly": tier.per_month}
+        limits = [
+            {
+                "name": name,
+                "quota": quotas[name],
+                "used": quotas[name] - remaining,
+                "remaining": remaining,
+                "resets_in": seconds,
+            }
+            # A service without counters limits nothing.
+            for name, remaining, seconds in (standing.remaining() if standing else ())
+        ]
+        body = encode({"tier": tier.name, "limits": limits})
+        send_without_rows(resp, body, pinned_mart(req, self._mart).build().data_version)
+        resp.set_header("Cache-Control", "no-store")
 
     on_head = on_get
 

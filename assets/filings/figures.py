@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from assets.filings.line_items import Element, LineItem, Measure
+from assets.filings.line_items import Element
 from assets.macro.iso_codes import is_currency
 from assets.parsing.parsed import Parsed
+from warehouse.methodology.line_items import LineItem, Measure
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 

@@ -1,11 +1,11 @@
-"""Line items, and the taxonomy elements that state them, as data.
+"""The taxonomy elements that state the lines of statements, as data.
 
-``line_items.csv`` has the lines; ``elements.csv`` has, for each line, the elements that state it in
-the order of their rank, with their balance and period type from the taxonomy. An element of a
-better rank is the wider one, and wins. An element without a rank is a part of the line: it never
-stands for the line, and parts are never added up. Some elements are the whole only ``unless`` the
-filing shows that there is more, such as the profit of the owners in a filing that shows minorities;
-``shows`` says which elements are that evidence.
+``elements.csv`` has, for each line, the elements that state it in the order of their rank, with
+their balance and period type from the taxonomy. An element of a better rank is the wider one, and
+wins. An element without a rank is a part of the line: it never stands for the line, and parts are
+never added up. Some elements are the whole only ``unless`` the filing shows that there is more,
+such as the profit of the owners in a filing that shows minorities; ``shows`` says which elements
+are that evidence.
 """
 
 import csv
@@ -13,28 +13,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Literal, cast
 
+from warehouse.methodology.line_items import LINE_ITEMS, Kind, LineItem
+
 IFRS, US_GAAP = "ifrs-full", "us-gaap"
 STANDARDS = {IFRS: "ifrs", US_GAAP: "us-gaap"}
 
-Kind = Literal["instant", "duration"]
-Measure = Literal["money", "money per share", "shares"]
 Balance = Literal["debit", "credit"]
 Element = tuple[str, str]
-
-
-@dataclass(frozen=True)
-class LineItem:
-    """One line of a statement."""
-
-    name: str
-    statement: str
-    measure: Measure
-    meaning: str
-
-    @property
-    def kind(self) -> Kind:
-        """Whether the line is a balance at an instant or an amount of a period."""
-        return "instant" if self.statement == "balance" else "duration"
 
 
 @dataclass(frozen=True)
@@ -61,14 +46,6 @@ class TaxonomyElement:
 def _rows(name: str) -> list[dict[str, str]]:
     with files(__package__).joinpath(name).open(encoding="utf-8") as lines:
         return list(csv.DictReader(lines))
-
-
-def _line(row: dict[str, str]) -> LineItem:
-    measure = cast(Measure, row["measure"])
-    return LineItem(row["line_item"], row["statement"], measure, row["meaning"])
-
-
-LINE_ITEMS: tuple[LineItem, ...] = tuple(_line(row) for row in _rows("line_items.csv"))
 
 
 def _elements() -> dict[Element, TaxonomyElement]:

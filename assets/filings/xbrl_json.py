@@ -23,7 +23,6 @@ from assets.filings.line_items import (
     IFRS,
     STANDARDS,
     US_GAAP,
-    LineItem,
     TaxonomyElement,
 )
 from assets.filings.measuring_units import date_measuring_units
@@ -40,6 +39,7 @@ from assets.parsing.strict import (
     printable_text,
     read_json,
 )
+from warehouse.methodology.line_items import LineItem
 from warehouse.record.landing import Document
 from warehouse.record.tables import FUNDAMENTALS
 

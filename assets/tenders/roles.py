@@ -1,15 +1,12 @@
 """The roles of parties as OCDS codes, however a portal writes them."""
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
 from assets.tenders.values import text
 from warehouse.names import plain_name
+from warehouse.tables.tenders import Role
 
-_CODES = (
-    *("buyer", "procuringEntity", "supplier", "tenderer", "funder", "enquirer", "payer", "payee"),
-    *("reviewBody", "interestedParty", "invitedTenderer", "candidate", "administrativeEntity"),
-)
 # Spanish and Portuguese words that portals use in place of the codes, without accents.
 _WORDS = {
     "comprador": "buyer",
@@ -39,7 +36,7 @@ _WORDS = {
     "financiador": "funder",
     "entidad financiadora": "funder",
 }
-_BY_WORD = _WORDS | {plain_name(code): code for code in _CODES}
+_BY_WORD = _WORDS | {plain_name(code): code for code in get_args(Role)}
 
 
 def role_codes(value: Any) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from warehouse.contract.json_schema import (
 from warehouse.exports.published import Artifact, Failed
 from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
 from warehouse.read.crosswalk import ID_TYPES
+from warehouse.read.why_empty import EmptyCode
 
 _NOTICE = "Licence-clean research data. No natural-person data."
 _COUNT = {**member_schema(int, "Rows in this response.", 1), "minimum": 0}
@@ -30,6 +31,24 @@ _VERSION = {
     ),
     "pattern": r"^[0-9]{8}\.[0-9]+$",
 }
+_NEXT = member_schema(
+    str | None, "Cursor of the next page: send it back unchanged; null on the last.", None
+)
+_EMPTY: Schema = {
+    **nullable(
+        object_schema(
+            {
+                "code": {"type": "string", "enum": list(get_args(EmptyCode))},
+                "detail": member_schema(str, "The reason in words.", "No observations …"),
+                "parameter": member_schema(str | None, "What to change.", "series"),
+                "nearest": array_schema(type_schema(str), "Values that are held.", []),
+                "held": nullable(object_schema({"from": type_schema(str), "to": type_schema(str)})),
+            }
+        )
+    ),
+    "description": "Why there are no rows; null if there are some.",
+    "examples": [None],
+}
 _ENVELOPE: Mapping[str, Schema] = {
     "count": _COUNT,
     "_license": _LICENSE,
@@ -39,6 +58,8 @@ _ENVELOPE: Mapping[str, Schema] = {
         date | None, "The day the response is for; null for what is known now.", "2024-06-30"
     ),
     "data_version": _VERSION,
+    "next_cursor": _NEXT,
+    "empty": _EMPTY,
 }
 
 
@@ -69,6 +90,9 @@ ROW_SCHEMAS: Mapping[str, Schema] = {
     "Metric": row_schemas.METRIC,
     "Observation": row_schemas.SIGNAL,
     "QualityRecord": row_schemas.QUALITY,
+    "CatalogueEntry": row_schemas.CATALOGUE_ENTRY,
+    "Change": row_schemas.CHANGE,
+    "Version": row_schemas.VERSION,
 }
 _MACRO = [{"$ref": f"#/components/schemas/{mode}Observation"} for mode in ("Series", "Annual")]
 _CHECK = object_schema(
@@ -79,6 +103,17 @@ _WITHHELD = array_schema(type_schema(str), "Types that need a higher tier.", ["r
 _UNIVERSE = object_schema(
     {"covered": _NUMBER, "ranked": _NUMBER, "left_out": _LEFT_OUT},
     "The issuers that the ranking covers.",
+)
+
+
+_LIMIT_USED = object_schema(
+    {
+        "name": {"enum": ["burst", "monthly"]},
+        "quota": {"type": "integer", "minimum": 0},
+        "used": {"type": "integer", "minimum": 0},
+        "remaining": {"type": "integer", "minimum": 0},
+        "resets_in": {"type": "integer", "minimum": 0},
+    }
 )
 
 
@@ -111,10 +146,11 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
     ),
     "Description": {"type": "object", "required": ["openapi", "info", "paths"]},
     "Fundamentals": _envelope("Fact"),
-    "Tenders": _envelope(
-        "Release",
-        next_cursor=member_schema(str | None, "Cursor of the next page; null on the last.", None),
+    "FundamentalsOfSeveral": _envelope(
+        "Fact",
+        unknown_ids=array_schema(type_schema(str), "Ids that no organisation has.", []),
     ),
+    "Tenders": _envelope("Release"),
     "SharedFacts": _envelope("SharedFact"),
     "TenderParties": _envelope("TenderParty"),
     "Macro": object_schema({"data": {"type": "array", "items": {"anyOf": _MACRO}}, **_ENVELOPE}),
@@ -130,6 +166,8 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
             "truncated": _TRUNCATED,
             "withheld_id_types": _WITHHELD,
             "data_version": _VERSION,
+            "next_cursor": _NEXT,
+            "empty": _EMPTY,
         }
     ),
     "Lookup": object_schema(
@@ -146,12 +184,27 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
             "_license": _LICENSE,
             "truncated": _TRUNCATED,
             "data_version": _VERSION,
+            "next_cursor": _NEXT,
+            "empty": _EMPTY,
         }
     ),
     "Screen": _envelope("RankedMetric", universe=_UNIVERSE),
     "Metrics": _envelope("Metric"),
     "Observations": _envelope("Observation", "observations"),
     "Quality": _envelope("QualityRecord"),
+    "Catalogue": _envelope("CatalogueEntry"),
+    "Changes": _envelope("Change"),
+    "Versions": _envelope("Version"),
+    "Usage": object_schema(
+        {
+            "tier": member_schema(str, "Tier of the key.", "starter"),
+            "limits": array_schema(
+                _LIMIT_USED,
+                "Each limit of the tier and how much of it is used.",
+                [{"name": "burst", "quota": 120, "used": 1, "remaining": 119, "resets_in": 42}],
+            ),
+        }
+    ),
     "Export": object_schema(
         {
             "data_version": _VERSION,

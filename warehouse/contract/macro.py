@@ -11,11 +11,10 @@ from warehouse.contract.problems import (
     invalid_parameter,
     unanswerable_as_of,
 )
-from warehouse.contract.tier_cap import row_limit
+from warehouse.read.conditions import Key
 from warehouse.read.macro import annual, series_known, series_names
 from warehouse.read.mart import Mart
 from warehouse.read.rows import RowPage
-from warehouse.tiers import Tier
 
 _SERIES_ONLY = ("series_type", "frequency")
 # How many series a refusal names as what can be asked instead.
@@ -27,34 +26,41 @@ def is_series_mode(parameters: Mapping[str, Any]) -> bool:
     return parameters["series"] is not None or parameters["as_of"] is not None
 
 
-def macro_rows(mart: Mart, parameters: Mapping[str, Any], tier: Tier) -> tuple[RowPage, int]:
-    """Return the rows of the requested mode, and the limit that applied."""
-    return (
-        _series(mart, parameters, tier)
-        if is_series_mode(parameters)
-        else _annual(mart, parameters, tier)
+def macro_rows(
+    mart: Mart, parameters: Mapping[str, Any], limit: int | None, after: Key | None
+) -> RowPage:
+    """Return the rows of the requested mode."""
+    is_series = is_series_mode(parameters)
+    if is_series and parameters["indicator"] is not None:
+        _refuse_indicator(mart, parameters)
+    if not is_series:
+        _refuse_other_mode(parameters, _SERIES_ONLY, "series mode: send series or as_of")
+    from_, to = macro_bounds(parameters)
+    check_date_order(from_, to)
+    names = ("country", "series", "series_type", "frequency", "as_of")
+    filters = {name: parameters[name] for name in names if is_series or name == "country"}
+    if is_series:
+        return series_known(mart, **filters, from_=from_, to=to, limit=limit, after=after)
+    return annual(
+        mart,
+        **filters,
+        indicator=parameters["indicator"],
+        from_=from_,
+        to=to,
+        limit=limit,
+        after=after,
     )
 
 
-def _series(mart: Mart, parameters: Mapping[str, Any], tier: Tier) -> tuple[RowPage, int]:
-    if parameters["indicator"] is not None:
-        _refuse_indicator(mart, parameters)
-    from_, to = _day(parameters, "from"), _day(parameters, "to")
-    check_date_order(from_, to)
-    limit = row_limit(tier, parameters["limit"])
-    names = ("country", "series", "series_type", "frequency", "as_of")
-    filters = {name: parameters[name] for name in names}
-    return series_known(mart, **filters, from_=from_, to=to, limit=limit), limit
-
-
-def _annual(mart: Mart, parameters: Mapping[str, Any], tier: Tier) -> tuple[RowPage, int]:
-    _refuse_other_mode(parameters, _SERIES_ONLY, "series mode: send series or as_of")
+def macro_bounds(parameters: Mapping[str, Any]) -> tuple[date | None, date | None]:
+    """Return the first and the last day that are asked for; a year is its first or last day."""
+    if is_series_mode(parameters):
+        return _day(parameters, "from"), _day(parameters, "to")
     from_, to = parameters["from"], parameters["to"]
-    from_ = None if from_ is None else year_as_day(from_, "01-01")
-    to = None if to is None else year_as_day(to, "12-31")
-    check_date_order(from_, to)
-    limit = row_limit(tier, parameters["limit"])
-    return annual(mart, parameters["country"], parameters["indicator"], from_, to, limit), limit
+    return (
+        None if from_ is None else year_as_day(from_, "01-01"),
+        None if to is None else year_as_day(to, "12-31"),
+    )
 
 
 def _refuse_indicator(mart: Mart, parameters: Mapping[str, Any]) -> None:

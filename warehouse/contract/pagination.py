@@ -1,4 +1,4 @@
-"""Pagination of tender releases: signed cursors, all pages from one data_version."""
+"""Pagination of every list: signed cursors, all pages from one data_version."""
 
 import base64
 import binascii
@@ -13,21 +13,22 @@ import msgspec
 from warehouse.contract.problems import Problem, conflicting_parameters
 from warehouse.errors import UnknownVersion
 from warehouse.json_encoding import encode
+from warehouse.read.conditions import Key
 from warehouse.read.mart import Mart
 
 # Checked before a cursor is decoded: it comes from the client.
 LONGEST_CURSOR = 1024
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 _MAC_BYTES = 32
-# Filters that only MCP has. They are left out if not sent: a REST cursor does not depend on them.
-_OPTIONAL_FILTERS = ("to", "category", "buyer", "query")
+# How much of a list is sent, and in which form: no part of what is asked.
+_NO_FILTERS = ("cursor", "limit", "format", "verbose", "data_version")
 
 
 @dataclass(frozen=True)
 class CursorPosition:
     """The key of the last row sent, and the data_version that the pages come from."""
 
-    after: tuple[str, ...]
+    after: Key
     data_version: str
 
 
@@ -42,17 +43,21 @@ def mart_at_version(mart: Mart, data_version: str | None) -> Mart:
 
 
 def resume_position(
-    mart: Mart, secret: bytes, parameters: Mapping[str, Any], pinned: str | None = None
-) -> tuple[Mart, tuple[str, ...] | None]:
+    mart: Mart,
+    secret: bytes,
+    listing: str,
+    parameters: Mapping[str, Any],
+    pinned: str | None = None,
+) -> tuple[Mart, Key | None]:
     """Return the mart to read from and the key to continue after.
 
     A cursor stays in its data_version; once that build is deleted the cursor is refused.
     """
-    cursor = parameters["cursor"]
+    cursor = parameters.get("cursor")
     if cursor is None:
         return mart_at_version(mart, pinned), None
     # The signature covers the data_version: a client cannot page through a build of its choice.
-    position = decode_cursor(secret, cursor, cursor_filters(parameters))
+    position = decode_cursor(secret, cursor, cursor_filters(listing, parameters))
     if pinned not in (None, position.data_version):
         raise conflicting_parameters(
             "X-Data-Version",
@@ -73,24 +78,26 @@ def resume_position(
 
 def next_cursor(
     secret: bytes,
+    listing: str,
     parameters: Mapping[str, Any],
-    last_key: tuple[str, ...] | None,
+    last_key: Key | None,
     data_version: str,
 ) -> str | None:
     """Return the cursor of the page after a row; None if there is no such row."""
     if last_key is None:
         return None
     position = CursorPosition(last_key, data_version)
-    return encode_cursor(secret, position, cursor_filters(parameters))
+    return encode_cursor(secret, position, cursor_filters(listing, parameters))
 
 
-def cursor_filters(parameters: Mapping[str, Any]) -> str:
-    """Return the filters that a cursor is bound to, as one text."""
-    filters = f"{parameters['country']}|{parameters['from']}"
-    optional = {
-        name: parameters[name] for name in _OPTIONAL_FILTERS if parameters.get(name) is not None
+def cursor_filters(listing: str, parameters: Mapping[str, Any]) -> str:
+    """Return the list and the filters that a cursor is bound to, as one text."""
+    filters = {
+        name: value
+        for name, value in sorted(parameters.items())
+        if value is not None and name not in _NO_FILTERS
     }
-    return f"{filters}|{encode(optional).decode()}" if optional else filters
+    return encode([listing, filters]).decode()
 
 
 def encode_cursor(secret: bytes, position: CursorPosition, filters: str) -> str:

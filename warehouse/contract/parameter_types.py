@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal, Protocol
 
+from warehouse.data_version import DATA_VERSION
+
 Schema = Mapping[str, Any]
 ParameterLocation = Literal["query", "path"]
 
@@ -111,6 +113,34 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class ListOf:
+    """Several values of one type: in a query separated by commas, in a tool a list."""
+
+    of: "PatternText | Choice"
+    most: int
+
+    @property
+    def expected(self) -> str:
+        """Describe a valid value."""
+        return f"1 to {self.most} values separated by commas, each {self.of.expected}"
+
+    def read(self, text: str) -> list[str]:
+        """Parse values that are separated by commas."""
+        return self.read_all(text.split(","))
+
+    def read_all(self, texts: Sequence[str]) -> list[str]:
+        """Parse each value, and return each once."""
+        if not 1 <= len(texts) <= self.most:
+            raise ValueError
+        return list(dict.fromkeys(self.of.read(text) for text in texts))
+
+    def schema(self) -> Schema:
+        """Return the JSON Schema of the list."""
+        items = self.of.schema()
+        return {"type": "array", "items": items, "minItems": 1, "maxItems": self.most}
+
+
+@dataclass(frozen=True)
 class Day:
     """A date that exists; with ``by_today`` a future date is read as today."""
 
@@ -127,6 +157,24 @@ class Day:
     def schema(self) -> Schema:
         """Return the JSON Schema of a date."""
         return {"type": "string", "format": "date"}
+
+
+@dataclass(frozen=True)
+class DayOrVersion:
+    """A date, or a data_version, which stands for its day."""
+
+    expected: str = "a date YYYY-MM-DD, or a data_version such as 20261114.3"
+
+    def read(self, text: str) -> date:
+        """Parse a date."""
+        if DATA_VERSION.fullmatch(text):
+            text = f"{text[:4]}-{text[4:6]}-{text[6:8]}"
+        return Day().read(text)
+
+    def schema(self) -> Schema:
+        """Return the JSON Schema of a date or a version."""
+        version = {"type": "string", "pattern": f"^{DATA_VERSION.pattern}$"}
+        return {"anyOf": [{"type": "string", "format": "date"}, version]}
 
 
 @dataclass(frozen=True)
@@ -176,6 +224,12 @@ class Parameter:
     required: bool = False
     default: str | None = None
     location: ParameterLocation = "query"
+
+
+def allowed_words(kind: ParameterType) -> Sequence[str]:
+    """Return the words of a closed vocabulary; none for any other type."""
+    kind = kind.of if isinstance(kind, ListOf) else kind
+    return kind.words if isinstance(kind, Choice) else ()
 
 
 def year_as_day(text: str, month_day: str) -> date:

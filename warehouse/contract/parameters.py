@@ -7,25 +7,28 @@ from warehouse.contract.pagination import LONGEST_CURSOR
 from warehouse.contract.parameter_types import (
     Choice,
     Day,
+    DayOrVersion,
     FreeText,
+    ListOf,
     OpaqueText,
     Parameter,
     PatternText,
     RowCount,
     YearOrDay,
 )
+from warehouse.mart.catalogue import Section
+from warehouse.methodology import line_items
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.read.crosswalk import ID_TYPES
 from warehouse.read.metrics import Order
 from warehouse.read.shared_facts import Dataset
 from warehouse.record.as_of import Vintages
 from warehouse.tables.fundamentals import PeriodType
-from warehouse.tables.macro import Frequency
+from warehouse.tables.macro import Frequency, SeriesType
+from warehouse.tables.tenders import Role
 from warehouse.tiers import TIERS
 
 _ID = PatternText("[A-Za-z0-9]+", "letters and digits only")
-_ALPHA_2 = PatternText("[A-Za-z]{2}", "two letters, ISO 3166-1 alpha-2", upper=True)
-_ALPHA_3 = PatternText("[A-Za-z]{3}", "three letters, ISO 3166-1 alpha-3", upper=True)
 _ALPHA = PatternText("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True)
 _CODE = PatternText("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -")
 
@@ -54,12 +57,11 @@ VINTAGES = Parameter(
     "latest",
     default="latest",
 )
-COUNTRY = Parameter("country", _ALPHA_2, "ISO 3166-1 alpha-2, in any case.", "ZA")
+COUNTRY = Parameter("country", _ALPHA, "ISO 3166-1 alpha-2 or alpha-3, in any case.", "ZA")
 COUNTRY_ZA = replace(COUNTRY, default="ZA")
-COUNTRY_3 = Parameter(
-    "country", _ALPHA_3, "ISO 3166-1 alpha-3 such as ZAF, in any case; needs `dataset`."
+COUNTRY_OF_FACTS = Parameter(
+    "country", _ALPHA, "ISO 3166-1 alpha-3 such as ZAF, or alpha-2; needs `dataset`."
 )
-COUNTRY_ANY = Parameter("country", _ALPHA, "ISO 3166-1 alpha-2 or alpha-3, in any case.", "ZA")
 LIMIT = Parameter(
     "limit",
     # The schema has the highest ceiling; ``row_limit`` checks that of the caller's tier.
@@ -89,7 +91,59 @@ NAMED = Parameter(
     "Ubuntu Mining",
     required=True,
 )
-LINE_ITEM = PatternText("[a-z0-9_]{1,64}", "lower-case letters, digits and _")
+LINE_ITEMS = Parameter(
+    "line_items",
+    ListOf(Choice(tuple(item.name for item in line_items.LINE_ITEMS)), 50),
+    "Only these lines, such as revenue, profit, cfo; see the list of line items.",
+)
+STATEMENT = Parameter(
+    "statement", Choice(line_items.STATEMENTS), "Only the lines of this statement.", "income"
+)
+SERVICE_IDS = Parameter(
+    "service_ids",
+    ListOf(_ID, 100),
+    "Ids of up to 100 organisations.",
+    required=True,
+)
+STATUS = Parameter("status", _CODE, "OCDS status of the tender in the release.", "active")
+OCID = Parameter(
+    "ocid",
+    FreeText(200),
+    "Open Contracting process id, as releases have it.",
+    "ocds-9t57fa-100001",
+    required=True,
+    location="path",
+)
+SECTION = Parameter(
+    "section",
+    Choice(get_args(Section)),
+    "Only things of one kind: countries and datasets, series, indicators and so on.",
+    "dataset",
+)
+SINCE = Parameter(
+    "since",
+    DayOrVersion(),
+    "First day on which something arrived, or a data_version, which stands for its day.",
+    "2026-11-01",
+    required=True,
+)
+CHANGED_ID = Parameter(
+    "id", _CODE, "One issuer, series or indicator, or the country whose tenders changed."
+)
+IN_DATASET = Parameter(
+    "dataset", Choice(get_args(Dataset)), "Only what belongs to this dataset.", "AF-MACRO"
+)
+FORMAT = Parameter(
+    "format",
+    Choice(("json", "csv", "ndjson")),
+    "Form of the rows; without it, `Accept` decides. CSV and JSON Lines have rows only, and the "
+    "next page in the header `Link`.",
+    "json",
+)
+DIMENSION = Parameter("dimension", _CODE, "Dimension of the panel, such as category.", "category")
+DIMENSION_VALUE = Parameter(
+    "dimension_value", FreeText(200), "Value of the dimension, as rows have it.", "works"
+)
 ENTITY_ID = Parameter(
     "entity_id",
     PatternText(
@@ -106,10 +160,12 @@ DATASET = Parameter(
     "AF-MACRO",
 )
 MEASURE = Parameter("measure", _CODE, "One measure only.", "FX.EUR.ZAR")
-ROLE = Parameter("role", _CODE, "Role of the party: buyer, supplier, tenderer …", "buyer")
+ROLE = Parameter("role", Choice(get_args(Role)), "Role of the party, as OCDS has it.", "buyer")
 INDICATOR = Parameter("indicator", _CODE, "Annual mode: code such as NY.GDP.MKTP.CD.")
 SERIES = Parameter("series", _CODE, "Series mode: key, FX.<base>.<quote> for rates.", "FX.EUR.ZAR")
-SERIES_TYPE = Parameter("series_type", _CODE, "Series mode: family, such as fx or cpi.", "fx")
+SERIES_TYPE = Parameter(
+    "series_type", Choice(get_args(SeriesType)), "Series mode: family of series.", "fx"
+)
 FREQUENCY = Parameter("frequency", Choice(get_args(Frequency)), "Series mode.", "daily")
 FROM_PERIOD = Parameter(
     "from", YearOrDay(), "Earliest observation: a date, in annual mode also a year.", "2020-01-01"
@@ -150,7 +206,7 @@ SIGNAL_KEY = Parameter(
 )
 SKU = Parameter(
     "sku",
-    PatternText("[A-Za-z0-9-]+", "letters, digits and hyphens only"),
+    PatternText("[A-Za-z0-9-]+", "letters, digits and hyphens only", upper=True),
     "Dataset, in any case: AF-FUND, AF-TENDER, AF-MACRO.",
     "AF-FUND",
     required=True,

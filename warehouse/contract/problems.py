@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from warehouse.contract.parameter_types import ParameterType, allowed_words
 from warehouse.data_version import DATA_VERSION
 from warehouse.errors import DatastoreUnavailable, NothingPublished, SankofaError, UnknownVersion
 from warehouse.keys.backends import KeyStoreUnavailable
+from warehouse.nearest import nearest
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,15 @@ def missing_parameter(name: str, expected: str) -> Problem:
     )
 
 
+def invalid_value(name: str, received: str, kind: ParameterType) -> Problem:
+    """Return the problem of a value that its type refuses; of a choice, with the nearest words."""
+    words = allowed_words(kind)
+    if not words:
+        return invalid_parameter(name, received, kind.expected)
+    near = nearest(received, words)
+    return invalid_parameter(name, received, kind.expected, allowed=list(words), nearest=near)
+
+
 def invalid_parameter(name: str, received: str, expected: str, **members: object) -> Problem:
     """Return the problem of a malformed parameter."""
     return Problem(
@@ -193,6 +204,18 @@ def unknown_parameter(name: str, allowed: Iterable[str], where: str) -> Problem:
 def unknown_id(record_id: str) -> Problem:
     """Return the problem of an id that no record has."""
     return Problem("not_found", f"No record has the id {record_id[:_LONGEST_ECHO]!r}.")
+
+
+def unknown_word(name: str, received: str, allowed: Sequence[str]) -> Problem:
+    """Return the problem of an id of which all that exist can be listed."""
+    return Problem(
+        "not_found",
+        f"There is no {name} {received[:_LONGEST_ECHO]!r}; there are {', '.join(allowed)}.",
+        parameter=name,
+        received=received[:_LONGEST_ECHO],
+        allowed=list(allowed),
+        nearest=nearest(received, allowed),
+    )
 
 
 UPGRADE_URL = "https://sankofa.example/upgrade"

@@ -1,9 +1,9 @@
 """JSON Schemas of the rows that are served, with the members that the mart writes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 from sqlmodel import SQLModel
 
@@ -15,6 +15,7 @@ from warehouse.contract.json_schema import (
     nullable,
     object_schema,
 )
+from warehouse.mart.catalogue import Section
 from warehouse.mart.tables import MART_TABLES
 from warehouse.tables import (
     Entity,
@@ -251,4 +252,51 @@ MATCH = object_schema(
         "issuer": field_schema(EntityIdentifier, "issuer"),
     },
     "An organisation with the identifier.",
+)
+_HELD = "A day: the end of a period, or the date of a release; null if none has one."
+CATALOGUE_ENTRY = object_schema(
+    {
+        "section": {"type": "string", "enum": list(get_args(Section)), "examples": ["series"]},
+        "name": member_schema(str, "What to send as the parameter.", "FX.EUR.ZAR"),
+        "dataset": member_schema(str, "Dataset it belongs to.", "AF-MACRO"),
+        "country": member_schema(str | None, "Alpha-2; null if it is of no one country.", "ZA"),
+        "country_iso3": member_schema(str | None, "The same as alpha-3.", "ZAF"),
+        "type": member_schema(str | None, "Family of a series, or statement of a line item.", "fx"),
+        "unit": member_schema(str | None, "Unit of its values, if they have one.", "ZAR"),
+        "frequency": member_schema(str | None, "How often there is a value.", "daily"),
+        "organisations": member_schema(int | None, "Issuers that have it.", None),
+        "rows": member_schema(int, "Rows that are held.", 250),
+        "held_from": member_schema(date | None, f"The first of them. {_HELD}", "2016-01-04"),
+        "held_to": member_schema(date | None, f"The last of them. {_HELD}", "2026-11-13"),
+    },
+    "Something that is held.",
+)
+CHANGE = object_schema(
+    {
+        "changed_on": member_schema(date, "Day on which it arrived, in UTC.", "2026-11-13"),
+        "dataset": member_schema(str, "Dataset it belongs to.", "AF-FUND"),
+        "id": member_schema(
+            str, "Issuer, series or indicator; of tenders, the country.", "DC7Q2M4XK9"
+        ),
+        "country": member_schema(str | None, "Alpha-2; null for an issuer.", None),
+        "added": member_schema(int, "Figures or releases that are new.", 12),
+        "restated": member_schema(int, "New vintages of some that were held.", 3),
+        "withdrawn": member_schema(int, "Vintages that withdraw one.", 0),
+        "available_from": member_schema(
+            date | None, "First day on which one of them was public.", "2026-11-12"
+        ),
+        "available_to": member_schema(date | None, "The last such day.", "2026-11-12"),
+    },
+    "What arrived of one thing on one day.",
+)
+VERSION = object_schema(
+    {
+        "data_version": member_schema(str, "Send it as X-Data-Version to pin it.", "20261114.3"),
+        "current": member_schema(bool, "Whether it is served without a pin.", True),
+        "published_at": member_schema(
+            datetime | None, "When it was made, in UTC.", "2026-11-14T02:20:00Z"
+        ),
+        "schema_version": member_schema(int | None, "Version of its tables.", 11),
+    },
+    "One version of the data that is held.",
 )

@@ -54,9 +54,8 @@ def cap_rows(
     limit = cap if limit is None else min(limit, cap)
     if len(rows.rows) <= cap:
         return rows, limit
-    # The cursor must continue after the last row that is sent, not after the last that was read.
     first_rows = [rows.rows[number] for number in range(cap)]
-    return replace(rows, rows=first_rows, truncated=True, last_key=rows.key_of(cap)), limit
+    return replace(rows, rows=first_rows, truncated=True), limit
 
 
 def check_file_tier(tier: Tier | None, required: TierName | None) -> None:

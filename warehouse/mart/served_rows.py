@@ -58,7 +58,7 @@ _SQL = sql_file(
         ),
     },
 )
-PARTIES, RELEASES = _SQL["parties"], _SQL["releases"]
+PARTIES, PARTY_HISTORY, RELEASES = _SQL["parties"], _SQL["party_history"], _SQL["releases"]
 # Newest first. An undated release comes last: '' sorts before every date.
 RELEASES_ORDER = (
     "country, coalesce(CAST(released_on AS VARCHAR), '') DESC, ocid DESC, release_id DESC, "

@@ -12,12 +12,14 @@ from typing import Literal
 from sqlmodel import SQLModel
 
 from warehouse.mart.award_facts import AWARD_FACTS
+from warehouse.mart.catalogue import CATALOGUE, CHANGES
 from warehouse.mart.row_json import LATEST_DAY, NEVER, NEVER_DAY, PROVENANCE
 from warehouse.mart.served_rows import (
     CURRENT_ENTITIES,
     CURRENT_IDENTIFIERS,
     NAMED_ENTITIES,
     PARTIES,
+    PARTY_HISTORY,
     RELEASES,
     RELEASES_ORDER,
 )
@@ -43,11 +45,13 @@ _VINTAGE = ("available_at", "superseded_at", "vintage", "withdrawn", "latest")
 _WITH_ORGANISATION = "SELECT *, service_id AS organisation FROM ({})"
 # What divides a series before its periods do, in the order of its rows.
 _IN_SERIES = ("country_iso3", "source", "frequency", "unit", "base_period")
-# Members that a row of a party has besides the columns of its class.
+# Members that a row of a party has besides the columns of its class; some count releases.
+_COUNTED = ("releases", "first_release", "last_release")
 _PARTY = (
-    *("party_id", "service_id", "name", "role", "country", "identifier", "releases"),
-    *("first_release", "last_release", "match_method", "org_evidence"),
+    *("party_id", "service_id", "name", "role", "country", "identifier", *_COUNTED),
+    *("match_method", "org_evidence"),
 )
+_PARTY_MEMBERS = tuple(name for name in _PARTY if name not in _COUNTED)
 
 
 def _dated(own: tuple[str, ...], row: type[SQLModel]) -> tuple[str, ...]:
@@ -64,10 +68,10 @@ def _insert(members: tuple[str, ...], after: str, *new: str) -> tuple[str, ...]:
 
 # Mart schema version. Bump it if builds get tables, keys or packs that readers do not know yet. A
 # new member of a row is no reason: rows are served as they were written.
-MART_SCHEMA_VERSION = 10
+MART_SCHEMA_VERSION = 11
 # The versions that readers can read. Keep an older one as long as its builds can be answered: a
 # pin to a build of any other version is refused.
-READABLE_SCHEMA_VERSIONS = (7, 8, 9, 10)
+READABLE_SCHEMA_VERSIONS = (7, 8, 9, 10, 11)
 # From this version on, every row has the canonical id of its organisation.
 CANONICAL_IDS_SINCE = 8
 # From this version on, a build is a manifest of files, and packs are compressed. Builds made before
@@ -75,6 +79,9 @@ CANONICAL_IDS_SINCE = 8
 FILES_SINCE = 9
 # From this version on, all packs are compressed, and rows of some tables one by one.
 DICTIONARIES_SINCE = 10
+# From this version on, releases can be filtered by process and status, panels by measure, and
+# there is a catalogue.
+FILTERS_SINCE = 11
 
 # Column types of the mart tables, as both engines have them.
 ColumnKind = Literal["text", "integer", "real", "bytes"]
@@ -178,6 +185,15 @@ class MartTable:
         return f"{self.name}_dictionary"
 
 
+CATALOGUE_MEMBERS = (
+    *("section", "name", "dataset", "country", "country_iso3", "type", "unit", "frequency"),
+    *("organisations", "rows", "held_from", "held_to"),
+)
+CHANGE_MEMBERS = (
+    *("changed_on", "dataset", "id", "country", "added", "restated", "withdrawn"),
+    *("available_from", "available_to"),
+)
+
 MART_TABLES = (
     MartTable(
         "fundamentals",
@@ -195,12 +211,13 @@ MART_TABLES = (
         "tender_releases",
         RELEASES,
         RELEASES_ORDER,
-        ("country", "released_on", "category", "buyer_id", *_VINTAGE),
+        ("country", "released_on", "category", "buyer_id", "ocid", "tender_status", *_VINTAGE),
         # Partial indexes: unknown text is stored as '', and such rows are never searched for.
         (
             "(country, released_on DESC, row_number)",
             "(country, category, released_on DESC, row_number) WHERE latest = 1",
             "(country, buyer_id, released_on DESC, row_number) WHERE buyer_id <> ''",
+            "(ocid)",
         ),
         _dated(members_of(TenderRelease, "own"), TenderRelease),
         ("buyer", "tender", "awards", "contracts"),
@@ -219,6 +236,21 @@ MART_TABLES = (
         (
             *dict.fromkeys((*_PARTY, *members_of(TenderParty, "own"))),
             *PROVENANCE,
+        ),
+        packed=Packing(16),
+        files=Files("country", "value", 1 << 62),
+    ),
+    MartTable(
+        # What is needed for the parties of a past day; `known` is not served.
+        "party_history",
+        _WITH_ORGANISATION.format(PARTY_HISTORY),
+        "country, role, party_id",
+        ("country", "role", "organisation"),
+        ("(country, role, row_number)", "(organisation, row_number)"),
+        (
+            *dict.fromkeys((*_PARTY_MEMBERS, *members_of(TenderParty, "own"))),
+            *PROVENANCE,
+            "known",
         ),
         packed=Packing(16),
         files=Files("country", "value", 1 << 62),
@@ -361,7 +393,7 @@ MART_TABLES = (
         "service_id, vintage",
         (
             *("signal_key", "country", "month", "closed_at", "dimension", "dimension_value"),
-            *("available_at", "superseded_at"),
+            *("measure", "available_at", "superseded_at"),
         ),
         ("(signal_key, row_number)",),
         (*members_of(Signal, "own"), *PROVENANCE),
@@ -380,5 +412,24 @@ MART_TABLES = (
         ("sku",),
         ("(sku, row_number)",),
         members_of(QualityMetric),
+    ),
+    MartTable(
+        "catalogue",
+        CATALOGUE,
+        "section, name, country, frequency, unit",
+        ("section", "name", "dataset", "country", "country_iso3"),
+        ("(section, row_number)",),
+        CATALOGUE_MEMBERS,
+    ),
+    MartTable(
+        "changes",
+        CHANGES,
+        "changed_on DESC, dataset, id, country",
+        ("changed_on", "dataset", "id", "country"),
+        ("(dataset, row_number)", "(id, row_number)"),
+        CHANGE_MEMBERS,
+        packed=Packing(16),
+        files=Files("dataset", "value", 16_384, "changed_on"),
+        merged_by=("changed_on DESC",),
     ),
 )

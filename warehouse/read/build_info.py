@@ -3,6 +3,7 @@
 import msgspec
 
 from warehouse.json_encoding import encode, encode_object
+from warehouse.read.conditions import Key
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import RowPage, equal, fetch_page
 
@@ -41,7 +42,15 @@ def export_body(build: Build) -> bytes:
     )
 
 
-def quality_metrics(mart: Mart, sku: str) -> RowPage | None:
-    """Return the quality measurements of a dataset, in any case; None if there is none."""
-    page = fetch_page(mart.build(), "quality", equal(sku=sku.upper()), None)
+def quality_metrics(
+    mart: Mart, sku: str, limit: int | None = None, after: Key | None = None
+) -> RowPage | None:
+    """Return the quality measurements of a dataset, in any case; None if there is no such one."""
+    page = fetch_page(mart.build(), "quality", equal(sku=sku.upper()), limit, after=after)
     return page if page.rows else None
+
+
+def skus(build: Build) -> list[str]:
+    """Return the datasets that were measured."""
+    statement = "SELECT DISTINCT sku FROM {table} ORDER BY sku"
+    return [str(sku) for (sku,) in build.rows("quality", statement)]

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+# Where a row lies: the label of its file and its number there, or what else a read continues from.
+Key = tuple[str, ...]
 # The order in which rows lie in a file.
 IN_ORDER = "row_number"
 

@@ -3,13 +3,14 @@
 Current identifiers only, in both directions.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from warehouse.json_encoding import encode
 from warehouse.mart.tables import CANONICAL_IDS_SINCE
+from warehouse.read.conditions import Key
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import RowPage, equal, fetch_page, fetch_rows, one_of, storable
+from warehouse.read.rows import RowPage, equal, fetch_page, fetch_rows, one_of, page_of, storable
 from warehouse.tables.entities import IdType
 
 ID_TYPES: tuple[str, ...] = get_args(IdType)
@@ -67,7 +68,13 @@ def is_known_id(build: Build, service_id: str) -> bool:
     )
 
 
-def identifiers(mart: Mart, service_id: str, paid: bool) -> Crosswalk | None:
+def identifiers(
+    mart: Mart,
+    service_id: str,
+    paid: bool,
+    limit: int | None = None,
+    after: Key | None = None,
+) -> Crosswalk | None:
     """Return the identifiers of an organisation, None if the id is unknown.
 
     Asked by an alias, it answers under the canonical id; a build that was made before ids were
@@ -86,12 +93,20 @@ def identifiers(mart: Mart, service_id: str, paid: bool) -> Crosswalk | None:
         service_id if build.schema_version < CANONICAL_IDS_SINCE else owner,
         None if name is None else name[0] or None,
         bool(build.rows("identifiers", "SELECT 1 FROM {table} LIMIT 1")),
-        fetch_page(build, "identifiers", [*equal(organisation=owner), *of_types], None),
+        fetch_page(
+            build, "identifiers", [*equal(organisation=owner), *of_types], limit, after=after
+        ),
         [id_type for id_type in id_types if id_type not in served],
     )
 
 
-def lookup(mart: Mart, id_type: IdType, id_value: str) -> Matches:
+def lookup(
+    mart: Mart,
+    id_type: IdType,
+    id_value: str,
+    limit: int | None = None,
+    after: Key | None = None,
+) -> Matches:
     """Return the organisations with an identifier.
 
     Its letters may be in any case, and a CIK may be written without its zeros.
@@ -115,8 +130,11 @@ def lookup(mart: Mart, id_type: IdType, id_value: str) -> Matches:
                 }
             )
         )
-    truncated = len(ids) > MAX_MATCHES
-    return Matches(RowPage(rows, truncated, build.data_version, build.notice), len(ids) > 1)
+    page = page_of(build, rows, limit, after)
+    # At most 20 are ever returned, of however many there are.
+    has_more = len(ids) > MAX_MATCHES and not page.truncated
+    page = replace(page, truncated=True, keys=()) if has_more else page
+    return Matches(page, len(ids) > 1)
 
 
 def ids_with_identifier(build: Build, id_type: str, id_value: str) -> list[str]:

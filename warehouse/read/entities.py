@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from warehouse.mart.words import PREFIX_END, words
 from warehouse.read.crosswalk import MAX_MATCHES, ids_with_identifier, same_as_id
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import RowPage, equal, fetch_rows, make_page, one_of, storable
+from warehouse.read.rows import RowPage, equal, fetch_rows, one_of, page_of, storable
 from warehouse.read.word_index import rows_with_words
 
 # Rows per query: SQLite allows a limited number of placeholders.
@@ -49,12 +49,13 @@ def search(mart: Mart, query: str, country: str | None = None, limit: int | None
         matches |= {number: rows[number] for number in chunk if number in rows}
         if one_more is not None and len(matches) >= one_more:
             break
-    return make_page(build, [(row,) for row in matches.values()], limit)
+    return page_of(build, list(matches.values()), limit)
 
 
 def _record(build: Build, service_id: str) -> RowPage:
     statement = "SELECT row FROM {table} WHERE service_id = ?"
-    return make_page(build, build.rows("entities", statement, storable(service_id)), 1)
+    rows = build.rows("entities", statement, storable(service_id))
+    return page_of(build, [row for (row,) in rows], 1)
 
 
 def _candidates(build: Build, query: str, country: str | None, limit: int | None) -> Iterator[int]:

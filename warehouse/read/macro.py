@@ -2,6 +2,7 @@
 
 from datetime import date
 
+from warehouse.read.conditions import Key
 from warehouse.read.mart import Mart
 from warehouse.read.rows import (
     RowPage,
@@ -25,6 +26,7 @@ def series_known(
     from_: date | None = None,
     to: date | None = None,
     limit: int | None = None,
+    after: Key | None = None,
 ) -> RowPage:
     """Return the observations known on ``as_of``, series by series, newest period first.
 
@@ -33,14 +35,14 @@ def series_known(
     filters = (country, series_type, frequency, from_, to)
     if series is not None and all(value is None for value in filters):
         # The common case: whole runs from the packs, which are keyed by series.
-        return latest_on(mart.build(), "macro_series", "series", series, as_of, limit)
+        return latest_on(mart.build(), "macro_series", "series", series, as_of, limit, after)
     where = [
         *in_country(country),
         *equal(series=series, series_type=series_type, frequency=frequency),
         *known_on(as_of),
         *between("period_end", from_, to),
     ]
-    return fetch_page(mart.build(), "macro_series", where, limit)
+    return fetch_page(mart.build(), "macro_series", where, limit, after=after)
 
 
 def annual(
@@ -50,6 +52,7 @@ def annual(
     from_: date | None = None,
     to: date | None = None,
     limit: int | None = None,
+    after: Key | None = None,
 ) -> RowPage:
     """Return annual indicators as they are known now, newest year first.
 
@@ -61,7 +64,7 @@ def annual(
         *known_on(None),
         *between("period_end", from_, to),
     ]
-    return fetch_page(mart.build(), "macro_annual", where, limit)
+    return fetch_page(mart.build(), "macro_annual", where, limit, after=after)
 
 
 def series_names(mart: Mart, country: str | None, as_of: date, limit: int) -> list[str]:

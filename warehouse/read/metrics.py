@@ -1,6 +1,6 @@
 """Metrics of issuers, and rankings; only what was exactly computable on the day."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Literal, get_args
 
@@ -9,12 +9,19 @@ from warehouse.mart.row_json import NEVER
 from warehouse.mart.tables import FILES_SINCE
 from warehouse.methodology.metrics import LATER_REASONS, AbsentReason
 from warehouse.read.bodies import served_bodies
-from warehouse.read.conditions import Condition
+from warehouse.read.conditions import Condition, Key
 from warehouse.read.conditions import Order as RowOrder
 from warehouse.read.crosswalk import organisation_id
-from warehouse.read.engines import SqlRows
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import RowPage, cap_at_today, equal, fetch_page, fetch_rows, make_page
+from warehouse.read.rows import (
+    RowPage,
+    cap_at_today,
+    equal,
+    fetch_keyed,
+    fetch_page,
+    fetch_rows,
+    make_page,
+)
 from warehouse.read.several_files import files_for, row_statement
 
 Order = Literal["asc", "desc"]
@@ -37,12 +44,13 @@ def metrics(
     metric: str | None = None,
     as_of: date | None = None,
     limit: int | None = None,
+    after: Key | None = None,
 ) -> RowPage:
     """Return every metric of an issuer for its latest full year published by ``as_of``."""
     build = mart.build()
     owner = organisation_id(build, service_id)
     where = [*equal(organisation=owner, metric=metric), *_current_on(as_of)]
-    page = fetch_page(build, "metrics", where, limit)
+    page = fetch_page(build, "metrics", where, limit, after=after)
     day = _as_of(as_of)
     return page.with_rows([_with_as_of(row, day) for row in page.rows])
 
@@ -54,25 +62,40 @@ def screen(
     as_of: date | None = None,
     country: str | None = None,
     limit: int | None = None,
+    after: Key | None = None,
 ) -> Screen:
     """Rank issuers by a metric; ``rank`` is the position by value, not a rating."""
     build = mart.build()
-    universe = equal(metric=metric, country=None if country is None else country.upper())
+    universe = equal(metric=metric, country=country)
+    # How many were ranked before is the last part of the key.
+    place, ranked_before = (None, 0) if after is None else (after[:-1], int(after[-1]))
     where = [*universe, *_current_on(as_of)]
     if build.schema_version < FILES_SINCE:
         # Rows are stored in descending order of the value.
         by_value = RowOrder("row_number" if order == "desc" else "row_number DESC")
-        page = fetch_page(build, "metrics", where, limit, by_value)
+        page = fetch_page(build, "metrics", where, limit, by_value, place)
         count = _count_issuers(build, "1", "metrics", where).get(1, 0)
     else:
-        page, count = _ranked(build, where, order, limit)
+        page, count = _ranked(build, where, order, limit, place)
     day = _as_of(as_of)
-    ranked = [_with_as_of(row, day, rank) for rank, row in enumerate(page.rows, 1)]
-    return Screen(page.with_rows(ranked), _universe(build, universe, as_of, count))
+    ranks = range(ranked_before + 1, ranked_before + 1 + len(page.rows))
+    ranked = [_with_as_of(row, day, rank) for rank, row in zip(ranks, page.rows, strict=True)]
+    keys = [(*key, str(rank)) for rank, key in zip(ranks, page.keys, strict=True)]
+    page = replace(page, rows=ranked, keys=keys)
+    return Screen(page, _universe(build, universe, as_of, count))
+
+
+def absent_reasons(
+    build: Build, service_id: str, metric: str | None, as_of: date | None
+) -> dict[str, str]:
+    """Return why each metric of an issuer is absent on a day."""
+    where = [*equal(service_id=service_id, metric=metric), *_absent_on(as_of)]
+    rows = fetch_rows(build, "metric, reason", "metrics_absent", where)
+    return {str(slug): str(reason) for slug, reason in rows}
 
 
 def _ranked(
-    build: Build, where: list[Condition], order: Order, limit: int | None
+    build: Build, where: list[Condition], order: Order, limit: int | None, after: Key | None
 ) -> tuple[RowPage, int]:
     """Return the first rows by value, and how many issuers have one.
 
@@ -80,18 +103,18 @@ def _ranked(
     """
     one_more = None if limit is None else limit + 1
     by_value = RowOrder("row_number DESC", _ASCENDING) if order == "asc" else None
-    ranked = fetch_rows(build, "organisation", "screens", where, by_value, one_more)
+    ranked = fetch_keyed(build, "organisation", "screens", where, by_value, one_more, after)
     on_the_day = [condition for condition in where if condition.column != "country"]
-    rows: SqlRows = []
+    rows: list[tuple[Key, bytes]] = []
     # One statement for all issuers: a screen asks as many files as it has rows.
     statement, values = row_statement(
         "row", "metrics", [Condition("organisation = ?"), *on_the_day]
     )
-    for (issuer,) in ranked:
+    for key, (issuer,) in ranked:
         for file in build.files_with("metrics", "organisation", issuer) or ():
             found = file.run(statement.replace("{prefix}", file.prefix), [issuer, *values])
             bodies = served_bodies(build, file, "metrics", [row for (row,) in found])
-            rows += [(body,) for body in bodies]
+            rows += [(key, body) for body in bodies]
     count = row_statement("count(*)", "screens", where, RowOrder("1"))
     counts = [
         file.run(count[0].replace("{prefix}", file.prefix), count[1])

@@ -6,23 +6,31 @@ from datetime import UTC, date, datetime
 from re import compile as pattern
 from typing import Any
 
+from warehouse.errors import BadParameters
 from warehouse.mart.tables import MART_TABLES
 from warehouse.read.bodies import has_own_form, served_bodies
-from warehouse.read.conditions import IN_ORDER, Condition, Order
+from warehouse.read.conditions import IN_ORDER, Condition, Key, Order
 from warehouse.read.engines import FileReader, SqlRows
 from warehouse.read.mart import Build
 from warehouse.read.packs import (
-    After,
     PackedRows,
     is_packed,
     latest_rows,
     rows_by_number,
 )
-from warehouse.read.several_files import Found, columns_to_merge, files_for, select, select_all
+from warehouse.read.several_files import (
+    Found,
+    begin_after,
+    columns_to_merge,
+    files_for,
+    select,
+    select_all,
+)
 from warehouse.record.as_of import Vintages
 
 _ROW_COLUMN = pattern(r"row\b")
 _MERGED_BY = {table.name: table.merged_by for table in MART_TABLES}
+KeyedRows = list[tuple[Key, tuple[Any, ...]]]
 # Rows per query: SQLite allows a limited number of placeholders.
 _CHUNK = 500
 
@@ -31,20 +39,18 @@ _CHUNK = 500
 class RowPage:
     """Rows as JSON bytes, from one build; ``truncated`` if there are more.
 
-    ``row_keys`` has, for tables that are paginated, each row's cursor key behind the row itself;
-    ``last_key`` is the key of the last row.
+    ``keys`` has where each row lies: a read with the key of a row continues after it.
     """
 
     rows: Sequence[bytes]
     truncated: bool
     data_version: str
     notice: str
-    last_key: tuple[str, ...] | None = None
-    row_keys: Sequence[tuple[Any, ...]] | None = None
+    keys: Sequence[Key] = ()
 
-    def key_of(self, number: int) -> tuple[str, ...] | None:
-        """Return the cursor key of a row, counted from 1; None if the table has no cursors."""
-        return None if self.row_keys is None else _key(self.row_keys[number - 1])
+    def key_of(self, number: int) -> Key | None:
+        """Return the key of a row, counted from 1; None if the list has no pages."""
+        return self.keys[number - 1] if len(self.keys) else None
 
     def json_chunks(self) -> Sequence[bytes | memoryview]:
         """Return byte chunks that concatenate to comma-separated JSON rows."""
@@ -90,9 +96,38 @@ def one_of(name: str, values: Sequence[object]) -> Condition:
     return Condition(f"{name} IN ({', '.join('?' * len(values))})", tuple(values))
 
 
+def check_filter(build: Build, since: int, **values: object) -> None:
+    """Refuse a filter by a column that builds before a schema version do not have."""
+    for name, value in values.items():
+        if value is not None and build.schema_version < since:
+            raise BadParameters(
+                f"{build.data_version} was published before its rows could be filtered by {name}; "
+                f"leave {name} out, or ask a newer data_version",
+                name,
+            )
+
+
 def storable(text: str) -> str:
     """Return a text as it is stored: no NUL, and only what UTF-8 can encode."""
     return text.replace("\0", "\u2400").encode(errors="replace").decode()
+
+
+def alpha_2(build: Build, country: str | None) -> str | None:
+    """Return a country, given as alpha-2 or alpha-3, as alpha-2; an unknown one as it is."""
+    if country is None or len(country) == 2:
+        return None if country is None else country.upper()
+    statement = "SELECT country FROM {table} WHERE country_iso3 = ?"
+    rows = build.rows("countries", statement, country.upper())
+    return str(rows[0][0]) if rows else country.upper()
+
+
+def alpha_3(build: Build, country: str) -> str:
+    """Return a country, given as alpha-2 or alpha-3, as alpha-3; an unknown one as it is."""
+    if len(country) == 3:
+        return country.upper()
+    statement = "SELECT country_iso3 FROM {table} WHERE country = ?"
+    rows = build.rows("countries", statement, country.upper())
+    return str(rows[0][0]) if rows else country.upper()
 
 
 def in_country(country: str | None) -> list[Condition]:
@@ -125,24 +160,44 @@ def fetch_rows(
 
     ``columns`` may begin with ``row``, the JSON; if the table is packed, that comes from the packs.
     """
+    keyed = fetch_keyed(build, columns, table, where, order, limit, files=files)
+    return [row for _, row in keyed]
+
+
+def fetch_keyed(
+    build: Build,
+    columns: str,
+    table: str,
+    where: Iterable[Condition],
+    order: Order | None = None,
+    limit: int | None = None,
+    after: Key | None = None,
+    files: Sequence[FileReader] | None = None,
+) -> KeyedRows:
+    """Read rows as ``fetch_rows`` does, each with its key; only those after a key, if one is given.
+
+    A key is valid for the build, the conditions and the order that it came with.
+    """
     where = list(where)
     order = Order(IN_ORDER, _MERGED_BY[table]) if order is None else order
     files = files_for(build, table, where) if files is None else files
     with_row = _ROW_COLUMN.match(columns) is not None
+    merged_by = columns_to_merge(build, table, where, order) if len(files) > 1 else ()
+    begins = None if after is None else begin_after(table, files, order, merged_by, after)
+    columns = f"{columns}, row_number"
     if len(files) == 1 and not (with_row and is_packed(build, table)):
-        rows = select(files[0], columns, table, where, order, limit)
+        rows = select(files[0], columns, table, where, order, limit, begins)
         if with_row and has_own_form(table):
             bodies = served_bodies(build, files[0], table, [row[0] for row in rows])
             rows = [(body, *row[1:]) for body, row in zip(bodies, rows, strict=True)]
-        return rows
+        return [((files[0].label, str(row[-1])), row[:-1]) for row in rows]
     if with_row:
         # The body of a row is read only once it is known to be among the first.
         columns = _ROW_COLUMN.sub("row_number", columns)
-    merged_by = columns_to_merge(build, table, where, order) if len(files) > 1 else ()
-    found = select_all(build, columns, table, files, where, order, merged_by, limit)
-    if not with_row:
-        return [row for _, row in found]
-    return with_bodies(build, table, found)
+    found = select_all(build, columns, table, files, where, order, merged_by, limit, begins)
+    keys = [(file.label, str(row[-1])) for file, row in found]
+    rows = with_bodies(build, table, found) if with_row else [row for _, row in found]
+    return [(key, row[:-1]) for key, row in zip(keys, rows, strict=True)]
 
 
 def with_bodies(build: Build, table: str, found: Found) -> SqlRows:
@@ -191,16 +246,33 @@ def latest_on(
     key: str,
     as_of: date | None,
     limit: int | None,
-    after: After = None,
+    after: Key | None = None,
 ) -> RowPage:
     """Return the rows of a key that were the latest known on a day, from their packs."""
     key = storable(key)
     day = None if as_of is None else cap_at_today(as_of)
-    found = latest_rows(build, table, key, day, limit, after)
+    place = None if after is None else (after[0], int(after[1]))
+    found = latest_rows(build, table, key, day, limit, place)
     if found is None:
-        return fetch_page(build, table, [*equal(**{column: key}), *known_on(as_of)], limit)
+        where = [*equal(**{column: key}), *known_on(as_of)]
+        return fetch_page(build, table, where, limit, after=after)
     rows, truncated = found
-    return RowPage(rows, truncated, build.data_version, build.notice)
+    return RowPage(rows, truncated, build.data_version, build.notice, _PackedKeys(rows))
+
+
+@dataclass(frozen=True)
+class _PackedKeys(Sequence[Key]):
+    """Keys of packed rows, each made when it is needed: mostly only that of the last row is."""
+
+    rows: PackedRows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        is_last = index == len(self.rows) - 1
+        file, row_number = self.rows.place(-1 if is_last else index)
+        return file.label, str(row_number)
 
 
 def fetch_page(
@@ -209,26 +281,27 @@ def fetch_page(
     where: Iterable[Condition],
     limit: int | None,
     order: Order | None = None,
+    after: Key | None = None,
 ) -> RowPage:
     """Return the rows that match every condition, at most ``limit``."""
     # One row more than the limit tells whether the page is truncated.
     one_more = None if limit is None else limit + 1
-    return make_page(build, fetch_rows(build, "row", table, where, order, one_more), limit)
+    keyed = fetch_keyed(build, "row", table, where, order, one_more, after)
+    return make_page(build, [(key, row[0]) for key, row in keyed], limit)
 
 
-def make_page(build: Build, rows: SqlRows, limit: int | None, keys: bool = False) -> RowPage:
-    """Return a page of rows that were fetched with one more than ``limit``.
-
-    With ``keys``, the columns behind the JSON are each row's cursor key.
-    """
+def make_page(build: Build, rows: Sequence[tuple[Key, bytes]], limit: int | None) -> RowPage:
+    """Return a page of rows that were fetched with one more than ``limit``."""
     within = rows if limit is None else rows[:limit]
-    last_key = _key(within[-1]) if within and keys else None
-    row_keys = within if keys else None
-    bodies = [row[0] for row in within]
+    bodies, keys = [row for _, row in within], [key for key, _ in within]
     truncated = len(rows) > len(within)
-    return RowPage(bodies, truncated, build.data_version, build.notice, last_key, row_keys)
+    return RowPage(bodies, truncated, build.data_version, build.notice, keys)
 
 
-def _key(row: tuple[Any, ...]) -> tuple[str, ...]:
-    """Return the columns behind the JSON, as text for a cursor."""
-    return tuple(str(value) for value in row[1:])
+def page_of(
+    build: Build, rows: Sequence[bytes], limit: int | None, after: Key | None = None
+) -> RowPage:
+    """Return a page of a list that is always made as a whole, such as a ranking by relevance."""
+    begin = 0 if after is None else int(after[0])
+    numbered = [((str(number),), row) for number, row in enumerate(rows, 1)]
+    return make_page(build, numbered[begin:], limit)

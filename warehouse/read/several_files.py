@@ -6,18 +6,22 @@ Files that follow each other are read until there are enough rows. Otherwise eac
 first rows, and these are merged in the order of the table.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from warehouse.mart.file_labels import last_year, may_have
 from warehouse.mart.row_json import NEVER
-from warehouse.read.conditions import IN_ORDER_OF_FILE, Condition, Order
+from warehouse.read.conditions import IN_ORDER_OF_FILE, Condition, Key, Order
 from warehouse.read.engines import FileReader, SqlRows
 from warehouse.read.mart import Build
 
 # Comes after every text.
 _LAST = chr(0x10FFFF)
+# Comes after every row of a file.
+_NO_ROW = 1 << 31
+# After which row a file is read, by its label.
+Begins = Mapping[str, int]
 # Rows, each with its file.
 Found = list[tuple[FileReader, tuple[Any, ...]]]
 
@@ -56,6 +60,87 @@ def columns_to_merge(
     return differing
 
 
+def begin_after(
+    table: str, files: Sequence[FileReader], order: Order, merged_by: Sequence[str], after: Key
+) -> Begins:
+    """Return in which files rows follow a key, and after which row of each they begin."""
+    label, number = after[0], int(after[1])
+    place = [file.label for file in files].index(label)
+    if not merged_by:
+        begins = {file.label: _before_first(order) for file in files[place + 1 :]}
+        return {label: number, **begins}
+    columns = _names(order.merged_by)
+    last = _values(files[place], table, columns, number)
+    return {
+        file.label: number
+        if file.label == label
+        # Rows that are equal in these columns have the order of their files.
+        else _last_before(file, table, order, last, is_equal_before=position < place)
+        for position, file in enumerate(files)
+    }
+
+
+def _last_before(
+    file: FileReader, table: str, order: Order, last: Sequence[Any], is_equal_before: bool
+) -> int:
+    """Return the number of the last row of a file that does not follow some values.
+
+    The rows of a file have the order of the table, so that they can be halved.
+    """
+    columns = _names(order.merged_by)
+    statement = f"SELECT coalesce(max(row_number), 0) FROM {file.prefix}{table}"
+    count = int(file.query(statement)[0][0])
+    is_reversed = _is_reversed(order)
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        number = count - middle if is_reversed else middle + 1
+        compared = _compare(_values(file, table, columns, number), last, order.merged_by)
+        if compared < 0 or (compared == 0 and is_equal_before):
+            low = middle + 1
+        else:
+            high = middle
+    return count + 1 - low if is_reversed else low
+
+
+def _compare(row: Sequence[Any], other: Sequence[Any], merged_by: Sequence[str]) -> int:
+    """Return whether a row comes before (-1) or after (1) another, or is equal (0)."""
+    for mine, theirs, name in zip(row, other, merged_by, strict=True):
+        if mine == theirs:
+            continue
+        # What is unknown is stored as empty text and comes last, in both directions.
+        if "" in (mine, theirs):
+            return 1 if mine == "" else -1
+        return 1 if (mine > theirs) != name.endswith(" DESC") else -1
+    return 0
+
+
+def _values(file: FileReader, table: str, columns: Sequence[str], number: int) -> Sequence[Any]:
+    statement = f"SELECT {', '.join(columns)} FROM {file.prefix}{table} WHERE row_number = ?"
+    return file.query(statement, number)[0]
+
+
+def _following(
+    where: Sequence[Condition], order: Order, begins: Begins | None
+) -> Sequence[Condition]:
+    """Add the condition whose value says after which row a file is read."""
+    if begins is None:
+        return where
+    return [*where, Condition("row_number < ?" if _is_reversed(order) else "row_number > ?")]
+
+
+def _is_reversed(order: Order) -> bool:
+    return order.sql.endswith("row_number DESC")
+
+
+def _before_first(order: Order) -> int:
+    return _NO_ROW if _is_reversed(order) else 0
+
+
+def _names(merged_by: Sequence[str]) -> list[str]:
+    return [name.partition(" ")[0] for name in merged_by]
+
+
 def select_all(
     build: Build,
     columns: str,
@@ -65,17 +150,21 @@ def select_all(
     order: Order,
     merged_by: Sequence[str],
     limit: int | None,
+    begins: Begins | None = None,
 ) -> Found:
     """Read columns of the first rows of several files, each row with its file."""
-    merging = [name.partition(" ")[0] for name in merged_by]
-    statement, values = row_statement(", ".join([columns, *merging]), table, where, order)
+    merging = _names(merged_by)
+    selected = ", ".join([columns, *merging])
+    statement, values = row_statement(selected, table, _following(where, order, begins), order)
+    files = files if begins is None else [file for file in files if file.label in begins]
     rows: dict[str, SqlRows] = {}
     count = 0
     for since, together in _in_time(build, table, files, merged_by):
         remaining = limit if limit is None or merging else limit - count
         limited = statement if remaining is None else f"{statement} LIMIT {remaining:d}"
         for file in together:
-            rows[file.label] = file.run(limited.replace("{prefix}", file.prefix), values)
+            own = values if begins is None else [*values, begins[file.label]]
+            rows[file.label] = file.run(limited.replace("{prefix}", file.prefix), own)
             count += len(rows[file.label])
         if limit is None or count < limit:
             continue
@@ -115,9 +204,12 @@ def select(
     where: Sequence[Condition],
     order: Order,
     limit: int | None = None,
+    begins: Begins | None = None,
 ) -> SqlRows:
     """Read columns of the rows of one file that match every condition."""
-    statement, values = row_statement(columns, table, where, order)
+    statement, values = row_statement(columns, table, _following(where, order, begins), order)
+    if begins is not None:
+        values.append(begins[file.label])
     limited = statement if limit is None else f"{statement} LIMIT {limit:d}"
     return file.run(limited.replace("{prefix}", file.prefix), values)
 

@@ -1,6 +1,7 @@
 """Facts of any dataset in one common row format, each with its provenance."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
@@ -9,17 +10,24 @@ import msgspec
 from warehouse.errors import BadParameters
 from warehouse.json_encoding import encode, encode_object
 from warehouse.mart.row_json import PROVENANCE
-from warehouse.read.conditions import Condition, Order
+from warehouse.read.conditions import Condition, Key, Order
 from warehouse.read.crosswalk import organisation_id
-from warehouse.read.engines import SqlRows
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import RowPage, equal, fetch_rows, known_on, make_page
+from warehouse.read.rows import (
+    KeyedRows,
+    RowPage,
+    equal,
+    fetch_keyed,
+    known_on,
+    make_page,
+)
 
 Dataset = Literal["AF-FUND", "AF-TENDER", "AF-MACRO"]
 # The members of a reported figure that become the measure and the value of a fact.
 _FIGURE = ("line_item", "value_reported")
 # Members of a JSON object as encoded bytes, taken over without parsing their values.
 Members = Mapping[str, bytes]
+Facts = list[tuple[Key, bytes]]
 
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NULL = b"null"
@@ -36,6 +44,7 @@ def shared_facts(
     as_of: date | None = None,
     measure: str | None = None,
     limit: int | None = None,
+    after: Key | None = None,
 ) -> RowPage:
     """Return facts of an issuer or a country, in the latest vintage known on ``as_of``.
 
@@ -43,20 +52,48 @@ def shared_facts(
     code, has its macro figures, or with AF-TENDER the value of each tender, newest first.
     """
     if (entity_id is None) == (country is None):
-        raise BadParameters("give exactly one of entity_id and country")
+        raise BadParameters("give exactly one of entity_id and country", "country")
     if country is not None and dataset is None:
-        raise BadParameters("country needs dataset: AF-TENDER or AF-MACRO")
+        raise BadParameters("country needs dataset: AF-TENDER or AF-MACRO", "dataset")
     read = _READS[check_dataset(entity_id, dataset)]
     build, one_more = mart.build(), None if limit is None else limit + 1
-    return make_page(build, read(build, str(entity_id or country), as_of, measure, one_more), limit)
+    asked = _Asked(str(entity_id or country), as_of, measure, one_more, after)
+    return make_page(build, read(build, asked), limit)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of one kind of entity and dataset."""
+
+    entity: str
+    as_of: date | None
+    measure: str | None
+    limit: int | None
+    after: Key | None
 
 
 def check_dataset(entity_id: str | None, dataset: Dataset | None) -> tuple[str, Dataset | None]:
     """Return the kind of entity and the dataset; raise if the dataset has no facts of that kind."""
     combination = (_entity_kind(entity_id), dataset)
     if combination not in _READS:
-        raise BadParameters(f"{dataset} is not available for {_KIND_WORDS[combination[0]]}")
+        kind = _KIND_WORDS[combination[0]]
+        raise BadParameters(f"{dataset} is not available for {kind}", "dataset")
     return combination
+
+
+def asked_of(entity_id: str | None, dataset: Dataset | None) -> tuple[str, str, str]:
+    """Return the table that answers, and its columns of the entity and of the measure.
+
+    Macro figures lie in two tables; that of the series stands for both.
+    """
+    kind, dataset = check_dataset(entity_id, dataset)
+    if kind == "issuer":
+        is_awards = dataset == "AF-TENDER"
+        table, measure = ("award_facts", "measure") if is_awards else ("fundamentals", "line_item")
+        return table, "organisation", measure
+    if dataset == "AF-TENDER":
+        return "tender_facts", "country_iso3", "measure"
+    return "macro_series", "country_iso3", "series"
 
 
 _KIND_WORDS = {
@@ -73,17 +110,15 @@ def _entity_kind(entity_id: str | None) -> str:
     return "issuer" if entity_id.startswith("DC") and len(entity_id) > 3 else "entity country"
 
 
-def _financials(
-    build: Build, issuer: str, as_of: date | None, measure: str | None, limit: int | None
-) -> SqlRows:
-    owner = organisation_id(build, issuer)
-    where = [*equal(organisation=owner, line_item=measure), *known_on(as_of)]
-    rows = fetch_rows(build, "row, service_id", "fundamentals", where, limit=limit)
-    ids = {service_id for _, service_id in rows}
+def _financials(build: Build, asked: _Asked) -> Facts:
+    owner = organisation_id(build, asked.entity)
+    where = [*equal(organisation=owner, line_item=asked.measure), *known_on(asked.as_of)]
+    rows = _read(build, "row, service_id", "fundamentals", where, asked)
+    ids = {service_id for _, (_, service_id) in rows}
     issuers = {service_id: _issuer_members(build, service_id, owner) for service_id in ids}
     return [
-        (_fact(build, row, None, issuers[service_id], b'"AF-FUND"', *_FIGURE),)
-        for row, service_id in rows
+        (key, _fact(build, row, None, issuers[service_id], b'"AF-FUND"', *_FIGURE))
+        for key, (row, service_id) in rows
     ]
 
 
@@ -96,54 +131,71 @@ def _issuer_members(build: Build, service_id: str, owner: str) -> Members:
     return {"entity_id": encode(service_id), "entity_name": name, "country_iso3": country}
 
 
-def _awards(
-    build: Build, issuer: str, as_of: date | None, measure: str | None, limit: int | None
-) -> SqlRows:
-    owner = organisation_id(build, issuer)
-    where = [*equal(organisation=owner, measure=measure), *known_on(as_of)]
-    return fetch_rows(build, "row", "award_facts", where, limit=limit)
+def _awards(build: Build, asked: _Asked) -> Facts:
+    owner = organisation_id(build, asked.entity)
+    where = [*equal(organisation=owner, measure=asked.measure), *known_on(asked.as_of)]
+    return [(key, row) for key, (row,) in _read(build, "row", "award_facts", where, asked)]
 
 
-def _tender_values(
-    build: Build, country: str, as_of: date | None, measure: str | None, limit: int | None
-) -> SqlRows:
+def _tender_values(build: Build, asked: _Asked) -> Facts:
     if build.schema_version < _WITH_BASE_AND_PROCESS:
-        return _values_of_releases(build, country, as_of, measure, limit)
-    where = [*equal(country_iso3=country.upper(), measure=measure), *known_on(as_of)]
-    return fetch_rows(build, "row", "tender_facts", where, limit=limit)
+        return _values_of_releases(build, asked)
+    of_country = equal(country_iso3=asked.entity.upper(), measure=asked.measure)
+    where = [*of_country, *known_on(asked.as_of)]
+    return [(key, row) for key, (row,) in _read(build, "row", "tender_facts", where, asked)]
 
 
-def _values_of_releases(
-    build: Build, country: str, as_of: date | None, measure: str | None, limit: int | None
-) -> SqlRows:
+def _values_of_releases(build: Build, asked: _Asked) -> Facts:
     """Read the tender values of a build that has them by release, as it answered then."""
     statement = "SELECT country FROM {table} WHERE country_iso3 = ?"
-    codes = build.rows("countries", statement, country.upper())
-    if not codes or measure not in (None, "tender_value"):
+    country = asked.entity.upper()
+    codes = build.rows("countries", statement, country)
+    if not codes or asked.measure not in (None, "tender_value"):
         return []
-    where = [*equal(country=codes[0][0]), Condition("tender_value <> ''"), *known_on(as_of)]
+    has_value = Condition("tender_value <> ''")
+    where = [*equal(country=codes[0][0]), has_value, *known_on(asked.as_of)]
     columns = "row, row_id, tender_value, tender_currency, buyer_id"
     order = Order("released_on DESC, row_number")
-    rows = fetch_rows(build, columns, "tender_releases", where, order, limit)
-    return [(_value_of_release(country.upper(), *row),) for row in rows]
+    rows = _read(build, columns, "tender_releases", where, asked, order)
+    return [(key, _value_of_release(country, *row)) for key, row in rows]
 
 
-def _macro(
-    build: Build, country: str, as_of: date | None, measure: str | None, limit: int | None
-) -> SqlRows:
-    in_country = equal(country_iso3=country.upper())
-    code, name = encode(country.upper()), _country_name(build, country.upper())
+def _macro(build: Build, asked: _Asked) -> Facts:
+    country = asked.entity.upper()
+    code, name = encode(country), _country_name(build, country)
     entity = {"entity_id": code, "entity_name": name, "country_iso3": code}
-    facts: SqlRows = []
+    facts: Facts = []
+    tables = [("macro_series", "series"), ("macro_annual", "indicator")]
+    if asked.after is not None:
+        # The table in which the last page ended comes first in the key.
+        begin, *place = asked.after
+        tables = tables[[table for table, _ in tables].index(begin) :]
+        asked = replace(asked, after=tuple(place))
     # The second table is read only for the rows that the first one leaves to the limit.
-    for table, measure_column in (("macro_series", "series"), ("macro_annual", "indicator")):
-        remaining = None if limit is None else limit - len(facts)
-        where = [*in_country, *equal(**{measure_column: measure}), *known_on(as_of)]
-        facts += [
-            (_fact(build, row, fact_id, entity, b'"AF-MACRO"', measure_column, "value"),)
-            for row, fact_id in fetch_rows(build, "row, row_id", table, where, limit=remaining)
+    for table, column in tables:
+        remaining = None if asked.limit is None else asked.limit - len(facts)
+        where = [
+            *equal(country_iso3=country, **{column: asked.measure}),
+            *known_on(asked.as_of),
         ]
+        wanted = replace(asked, limit=remaining)
+        facts += [
+            ((table, *key), _fact(build, row, fact_id, entity, b'"AF-MACRO"', column, "value"))
+            for key, (row, fact_id) in _read(build, "row, row_id", table, where, wanted)
+        ]
+        asked = replace(asked, after=None)
     return facts
+
+
+def _read(
+    build: Build,
+    columns: str,
+    table: str,
+    where: Sequence[Condition],
+    asked: _Asked,
+    order: Order | None = None,
+) -> KeyedRows:
+    return fetch_keyed(build, columns, table, where, order, asked.limit, asked.after)
 
 
 def _country_name(build: Build, country: str) -> bytes:
@@ -202,7 +254,7 @@ def _value_of_release(
     )
 
 
-_Read = Callable[[Build, str, date | None, str | None, int | None], SqlRows]
+_Read = Callable[[Build, _Asked], Facts]
 # Which datasets each kind of entity has; None is the default dataset.
 _READS: Mapping[tuple[str, Dataset | None], _Read] = {
     ("issuer", None): _financials,

@@ -2,12 +2,12 @@
 
 from datetime import date
 
-import msgspec
-
 from warehouse.mart.row_json import NEVER
-from warehouse.read.conditions import Condition
+from warehouse.mart.tables import FILTERS_SINCE
+from warehouse.methodology.signals import PANEL_BY_KEY
+from warehouse.read.conditions import Condition, Key
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import RowPage, between, cap_at_today, equal, fetch_page
+from warehouse.read.rows import RowPage, between, cap_at_today, check_filter, equal, fetch_page
 
 PROCUREMENT_DEMAND = "procurement-demand"
 
@@ -16,54 +16,41 @@ def panel(
     mart: Mart,
     signal_key: str,
     country: str | None = None,
-    category: str | None = None,
+    dimension: str | None = None,
+    dimension_value: str | None = None,
+    measure: str | None = None,
     as_of: date | None = None,
     from_: date | None = None,
     to: date | None = None,
     limit: int | None = None,
+    after: Key | None = None,
 ) -> RowPage | None:
     """Return a panel, newest month first; None if there is no panel of that key.
 
     ``from_`` and ``to`` bound the first day of a month; any day of a month stands for it. A panel
-    that the build announces but has no rows of is empty.
+    without rows is empty.
     """
     build = mart.build()
-    page = _panel(build, signal_key, country, category, as_of, from_, to, limit)
-    return page if page.rows or _exists(build, signal_key) else None
-
-
-def _panel(
-    build: Build,
-    signal_key: str,
-    country: str | None,
-    category: str | None,
-    as_of: date | None,
-    from_: date | None,
-    to: date | None,
-    limit: int | None,
-) -> RowPage:
-    where = equal(signal_key=signal_key, country=None if country is None else country.upper())
-    if category is not None:
-        where += equal(dimension="category", dimension_value=category)
+    check_filter(build, FILTERS_SINCE, measure=measure)
     # A month is stored as its first day: any later day of ``from_`` would exclude it.
-    where += between("month", None if from_ is None else from_.replace(day=1), to)
-    return fetch_page(build, "signals", [*where, *_closed_by(as_of)], limit)
+    months = between("month", None if from_ is None else from_.replace(day=1), to)
+    where = [
+        *equal(signal_key=signal_key, country=country),
+        *equal(dimension=dimension, dimension_value=dimension_value),
+        *equal(measure=measure),
+        *months,
+        *closed_by(as_of),
+    ]
+    page = fetch_page(build, "signals", where, limit, after=after)
+    return (
+        page
+        if page.rows or signal_key in PANEL_BY_KEY or signal_key in signal_keys(build)
+        else None
+    )
 
 
-def procurement_demand(
-    mart: Mart,
-    country: str = "ZA",
-    category: str | None = None,
-    as_of: date | None = None,
-    from_: date | None = None,
-    to: date | None = None,
-    limit: int | None = None,
-) -> RowPage:
-    """Return category shares, buyer concentration and momentum of a country."""
-    return _panel(mart.build(), PROCUREMENT_DEMAND, country, category, as_of, from_, to, limit)
-
-
-def _closed_by(as_of: date | None) -> list[Condition]:
+def closed_by(as_of: date | None) -> list[Condition]:
+    """Match months that were closed by a day, in the vintage of that day."""
     if as_of is None:
         return [Condition("superseded_at = ?", (NEVER,))]
     day = cap_at_today(as_of)
@@ -73,9 +60,8 @@ def _closed_by(as_of: date | None) -> list[Condition]:
     return [Condition(closed_and_latest, (day, day, day)), not_later]
 
 
-def _exists(build: Build, signal_key: str) -> bool:
-    announced = msgspec.json.decode(build.metadata.get("signal_keys", "[]"), type=list[str])
-    return signal_key in announced or any(
-        file.query(f"SELECT 1 FROM {file.prefix}signals WHERE signal_key = ? LIMIT 1", signal_key)
-        for file in build.files("signals")
-    )
+def signal_keys(build: Build) -> list[str]:
+    """Return the keys of all panels, also of those that only an older build has."""
+    statement = "SELECT DISTINCT signal_key FROM {table}"
+    found = {str(key) for (key,) in build.rows("signals", statement)}
+    return sorted({*PANEL_BY_KEY, *found})

@@ -1,23 +1,24 @@
-"""Tender releases, newest first and paginated by cursor, and the parties they name."""
+"""Tender releases, newest first: of a country by many filters, or of one process."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
-from typing import Any
 
-from warehouse.mart.file_labels import may_have
-from warehouse.read.conditions import IN_ORDER, Condition, Order
+from warehouse.mart.tables import FILTERS_SINCE
+from warehouse.read.conditions import IN_ORDER, Condition, Key, Order
 from warehouse.read.crosswalk import is_known_id, organisation_id
-from warehouse.read.engines import FileReader, SqlRows
+from warehouse.read.engines import FileReader
 from warehouse.read.mart import Build, Mart
-from warehouse.read.packs import PackedRows
 from warehouse.read.rows import (
+    KeyedRows,
     RowPage,
     between,
+    check_filter,
     equal,
+    fetch_keyed,
     fetch_page,
     fetch_rows,
+    known_on,
     latest_on,
     make_page,
     one_of,
@@ -25,8 +26,7 @@ from warehouse.read.rows import (
 from warehouse.read.several_files import files_for
 from warehouse.read.word_index import rows_with_words
 
-# The columns behind the row are the key of a cursor.
-_COLUMNS = "row, released_on, row_number"
+_COLUMNS = "row"
 # The files of a country follow each other, newest first.
 _NEWEST_FIRST = Order("released_on DESC, row_number")
 # Rows per query: SQLite allows a limited number of placeholders.
@@ -39,29 +39,33 @@ def releases(
     country: str,
     from_: date | None = None,
     limit: int | None = None,
-    after: tuple[str, ...] | None = None,
+    after: Key | None = None,
     *,
     to: date | None = None,
     category: str | None = None,
     buyer: str | None = None,
+    status: str | None = None,
     query: str | None = None,
+    as_of: date | None = None,
 ) -> RowPage:
-    """Return the releases of a country that come after the cursor key ``after``.
+    """Return the releases of a country that come after the key ``after``.
 
-    A key is valid for the data_version it came with. A release without a date comes last, and is
-    left out if ``from_`` or ``to`` is given. ``category`` is as the portal publishes it, ``buyer``
-    a service_id or words of the buyer's name, ``query`` words of title, description or buyer; the
-    last word may be a prefix.
+    A release without a date comes last, and is left out if ``from_`` or ``to`` is given.
+    ``category`` is as the portal publishes it, ``buyer`` a service_id or words of the buyer's name,
+    ``status`` that of the tender in the release, ``query`` words of title, description or buyer;
+    the last word may be a prefix. ``as_of`` leaves out what was published later.
     """
     build, country = mart.build(), country.upper()
+    check_filter(build, FILTERS_SINCE, status=status)
+    if all(value is None for value in (from_, to, category, buyer, status, query)):
+        # Without a filter, whole runs of rows can be sent as they lie in the packs.
+        return latest_on(build, _TABLE, "country", country, as_of, limit, after)
     dated = between("released_on", from_, to)
     files = list(files_for(build, _TABLE, [*equal(country=country), *dated]))
     if after is not None:
         # Where the last page ended: its file, and those that follow.
-        files = files[_position(files, after[0]) :]
-    if all(value is None for value in (from_, to, category, buyer, query)):
-        return _unfiltered_page(build, country, limit, files, after)
-    where = [*equal(category=category), *dated]
+        files = files[[file.label for file in files].index(after[0]) :]
+    where = [*equal(category=category, tender_status=status), *dated]
     # A release without a date has '', which sorts before every day.
     where += [Condition("released_on <> ''")] if to is not None else []
     if buyer is not None and is_known_id(build, buyer):
@@ -69,15 +73,32 @@ def releases(
         buyer_id = equal(buyer_id=organisation_id(build, buyer))
         where, buyer = [*where, Condition("buyer_id <> ''"), *buyer_id], None
     one_more = None if limit is None else limit + 1
-    rows: SqlRows = []
+    rows: KeyedRows = []
     for file in files:
         remaining = None if one_more is None else one_more - len(rows)
         if remaining == 0:
             break
-        rows += _matching(build, file, country, where, after, (buyer, query), remaining)
+        rows += _matching(
+            build, file, country, where, after, (buyer, query), known_on(as_of), remaining
+        )
         # The key is of the first file; what follows comes after it as a whole.
         after = None
-    return make_page(build, rows, limit, keys=True)
+    return make_page(build, [(key, row[0]) for key, row in rows], limit)
+
+
+def releases_of(
+    mart: Mart,
+    ocid: str,
+    as_of: date | None = None,
+    limit: int | None = None,
+    after: Key | None = None,
+) -> RowPage | None:
+    """Return the releases of one contracting process, newest first; None if it is unknown."""
+    build = mart.build()
+    check_filter(build, FILTERS_SINCE, ocid=ocid)
+    of_process = equal(ocid=ocid)
+    page = fetch_page(build, _TABLE, [*of_process, *known_on(as_of)], limit, after=after)
+    return page if page.rows or fetch_rows(build, "1", _TABLE, of_process, limit=1) else None
 
 
 def _matching(
@@ -85,16 +106,12 @@ def _matching(
     file: FileReader,
     country: str,
     where: list[Condition],
-    after: tuple[str, ...] | None,
+    after: Key | None,
     searched: tuple[str | None, str | None],
+    known: list[Condition],
     limit: int | None,
-) -> SqlRows:
+) -> KeyedRows:
     """Return the releases of a file that match and come after a key, at most ``limit``."""
-    after_row = 0 if after is None else int(after[1])
-    # The row number alone decides; the date lets the planner begin in the index.
-    if after is not None:
-        following = Condition("released_on <= ? AND row_number > ?", (after[0], after_row))
-        where = [*where, following]
     candidates = _intersection(
         *(
             None if text is None else rows_with_words(file, field, text)
@@ -102,69 +119,17 @@ def _matching(
         )
     )
     if candidates is None:
-        where = [*where, Condition("latest = 1"), *equal(country=country)]
-        return fetch_rows(build, _COLUMNS, _TABLE, where, _NEWEST_FIRST, limit, [file])
+        where = [*where, *known, *equal(country=country)]
+        return fetch_keyed(build, _COLUMNS, _TABLE, where, _NEWEST_FIRST, limit, after, [file])
+    after_row = 0 if after is None else int(after[1])
     in_country = _in_country(file, country, candidates)
     remaining = [number for number in in_country if number > after_row]
     # The unary + keeps SQLite from using an index on latest: the row numbers are selective.
-    where = [Condition("+latest = 1"), *where]
-    return _fetch_by_number(build, file, remaining, where, limit)
-
-
-def _position(files: Sequence[FileReader], released_on: str) -> int:
-    """Return the position of the file in which releases of a day lie."""
-    for position, file in enumerate(files):
-        if may_have(file.label, released_on, released_on):
-            return position
-    return len(files)
-
-
-def parties(
-    mart: Mart,
-    country: str | None = None,
-    role: str | None = None,
-    service_id: str | None = None,
-    limit: int | None = None,
-) -> RowPage:
-    """Return buyers and suppliers as they are known now, those in most releases first."""
-    build = mart.build()
-    owner = None if service_id is None else organisation_id(build, service_id)
-    country = None if country is None else country.upper()
-    where = equal(country=country, role=role, organisation=owner)
-    return fetch_page(build, "tender_parties", where, limit)
-
-
-def _unfiltered_page(
-    build: Build,
-    country: str,
-    limit: int | None,
-    files: Sequence[FileReader],
-    after: tuple[str, ...] | None,
-) -> RowPage:
-    """Return a page from the packs of a country; without a filter, whole runs can be sent."""
-    begin = (files[0].label, int(after[1])) if after is not None and files else None
-    page = latest_on(build, _TABLE, "country", country, None, limit, begin)
-    if not isinstance(page.rows, PackedRows) or not page.rows:
-        return page
-    row_keys = _LazyKeys(page.rows)
-    _, released_on, row_number = row_keys[-1] if page.truncated else (b"", "", 0)
-    last_key = (released_on, str(row_number)) if page.truncated else None
-    return replace(page, row_keys=row_keys, last_key=last_key)
-
-
-@dataclass(frozen=True)
-class _LazyKeys(Sequence[tuple[Any, ...]]):
-    """Cursor keys of rows, each read when it is needed: mostly only that of the last row is."""
-
-    rows: PackedRows
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, index: Any) -> Any:
-        file, row_number = self.rows.place(index)
-        statement = f"SELECT released_on FROM {file.prefix}{_TABLE} WHERE row_number = ?"
-        return b"", str(file.query(statement, row_number)[0][0]), row_number
+    unindexed = [
+        replace(condition, sql=condition.sql.replace("latest = 1", "+latest = 1"))
+        for condition in known
+    ]
+    return _fetch_by_number(build, file, remaining, [*unindexed, *where], limit)
 
 
 def _intersection(first: list[int] | None, second: list[int] | None) -> list[int] | None:
@@ -196,13 +161,13 @@ def _fetch_by_number(
     numbers: list[int],
     where: list[Condition],
     limit: int | None,
-) -> SqlRows:
+) -> KeyedRows:
     """Read rows by sorted numbers, in chunks, until there are enough."""
-    rows: SqlRows = []
+    rows: KeyedRows = []
     for begin in range(0, len(numbers), _CHUNK):
         chunk = one_of("row_number", numbers[begin : begin + _CHUNK])
         matching = [chunk, *where]
-        rows += fetch_rows(build, _COLUMNS, _TABLE, matching, Order(IN_ORDER), limit, [file])
+        rows += fetch_keyed(build, _COLUMNS, _TABLE, matching, Order(IN_ORDER), limit, files=[file])
         if limit is not None and len(rows) >= limit:
             break
     return rows

@@ -8,6 +8,7 @@ from warehouse.tables.column import column
 from warehouse.tables.sighting import Sighting
 
 Frequency = Literal["daily", "monthly", "quarterly", "annual"]
+SeriesType = Literal["fx", "cpi", "gdp", "macro"]
 
 
 class _Observation(Sighting):

@@ -2,9 +2,27 @@
 
 from datetime import date
 from decimal import Decimal
+from typing import Literal
 
 from warehouse.tables.column import column
 from warehouse.tables.sighting import Sighting
+
+# The codes of OCDS; a portal's other words for roles are kept as they are.
+Role = Literal[
+    "buyer",
+    "procuringEntity",
+    "supplier",
+    "tenderer",
+    "funder",
+    "enquirer",
+    "payer",
+    "payee",
+    "reviewBody",
+    "interestedParty",
+    "invitedTenderer",
+    "candidate",
+    "administrativeEntity",
+]
 
 
 class TenderRelease(Sighting):

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.filings.line_items import BY_ELEMENT, LINE_ITEMS
+from assets.filings.line_items import BY_ELEMENT
 from tests.helpers.filings import ACCN_2, fact, read, real, reasons, report, report_fact, rows
 from tests.helpers.paths import ROOT
+from warehouse.methodology.line_items import LINE_ITEMS
 
 # Name, balance and period type of elements as the taxonomies define them, written from the schema
 # of US GAAP 2020 (retired elements: the list of tags of the SEC's data sets, 2009), and the names

@@ -2,7 +2,7 @@
 --
 -- Inputs: tender_releases, tender_parties, party_matches, entities, identifiers, same_as,
 --   fundamentals, countries
--- Outputs: parties, releases, named_entities, current_entities, current_identifiers (queries)
+-- Outputs: parties, party_history, releases, named_entities, current_entities, current_identifiers (queries)
 
 -- by hand: countries
 -- Stands for the list of countries that Python has.
@@ -43,6 +43,45 @@ SELECT
     CASE
         WHEN newest.identifier_id IS NOT NULL
             THEN { 'scheme': newest.identifier_scheme, 'id': newest.identifier_id }
+    END AS identifier
+FROM grouped;
+
+-- name: party_history
+-- One row for each party, role and organisation: when each release that names it became known and
+-- was superseded, and the day of the release, as days since 1970. All other members are taken from
+-- the release that was known first: those of a newer one were not known before it.
+WITH resolved AS (
+    SELECT party.*, matched.service_id, matched.match_method
+    FROM tender_parties AS party
+    LEFT JOIN party_matches AS matched ON {{ same_party }}
+    WHERE party.name IS NOT NULL AND party.available_at IS NOT NULL AND NOT party.withdrawn
+),
+
+grouped AS (
+    SELECT
+        source, country, party_key, role, service_id,
+        arg_min(
+            struct_pack({{ shown_members }}),
+            concat_ws('/', available_at, coalesce(released_on, DATE '9999-12-31'), ocid, release_id)
+        ) AS earliest,
+        list(
+            [
+                date_diff('day', DATE '1970-01-01', available_at),
+                date_diff('day', DATE '1970-01-01', coalesce(superseded_at, DATE '9999-12-31')),
+                date_diff('day', DATE '1970-01-01', released_on)
+            ]
+            ORDER BY available_at, superseded_at, released_on
+        ) AS known
+    FROM resolved
+    GROUP BY ALL
+)
+
+SELECT
+    {{ id_of_party }} AS party_id, source, country, party_key, role, service_id,
+    to_json(known) AS known, unnest(earliest),
+    CASE
+        WHEN earliest.identifier_id IS NOT NULL
+            THEN { 'scheme': earliest.identifier_scheme, 'id': earliest.identifier_id }
     END AS identifier
 FROM grouped;
 

@@ -1,0 +1,154 @@
+"""One list as both surfaces answer it: its rows, its pages, and why it is empty.
+
+``lists`` declares every list. A cursor belongs to a list and its filters, and stays in the
+data_version that it came with.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any
+
+from warehouse.contract.pagination import next_cursor, resume_position
+from warehouse.contract.problems import conflicting_parameters
+from warehouse.contract.tier_cap import RowRule, row_limit
+from warehouse.errors import BadParameters
+from warehouse.read.conditions import Key
+from warehouse.read.mart import Mart
+from warehouse.read.rows import RowPage
+from warehouse.read.why_empty import Empty
+from warehouse.tiers import Tier
+
+Parameters = Mapping[str, Any]
+# Rows that are read at a time if a list is streamed.
+_PIECE = 5_000
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a list: the build, the parameters, and which rows of the answer."""
+
+    mart: Mart
+    parameters: Parameters
+    tier: Tier
+    limit: int | None = None
+    after: Key | None = None
+
+    def values(self, *names: str) -> dict[str, Any]:
+        """Return parameters by name, as the arguments of a read."""
+        # ``from`` is a keyword of Python.
+        return {"from_" if name == "from" else name: self.parameters[name] for name in names}
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """The arguments of a read that say which rows are wanted."""
+        return {"limit": self.limit, "after": self.after}
+
+
+@dataclass(frozen=True)
+class ListRows:
+    """Rows of a list, and members that stand before and after them in the envelope."""
+
+    rows: RowPage
+    before: Mapping[str, object] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A list: how its rows are read, and why there are none.
+
+    ``row`` names the schemas of its rows. ``read`` refuses what cannot be asked.
+    """
+
+    name: str
+    row: tuple[str, ...]
+    read: Callable[[Question], ListRows]
+    why_empty: Callable[[Question], Empty]
+    row_rule: RowRule = "tier"
+    member: str = "data"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A page of a list. ``empty`` says why it has no rows."""
+
+    listing: Listing
+    question: Question
+    listed: ListRows
+    secret: bytes
+    limit: int | None
+    empty: Empty | None = None
+
+    @property
+    def rows(self) -> RowPage:
+        """The rows of the page."""
+        return self.listed.rows
+
+    @property
+    def as_of(self) -> date | None:
+        """The day that the answer is for."""
+        as_of: date | None = self.question.parameters.get("as_of")
+        return as_of
+
+    def cursor_after(self, number: int) -> str | None:
+        """Return the cursor that continues after a row of the page, counted from 1."""
+        key = self.rows.key_of(number) if number else None
+        parameters, version = self.question.parameters, self.rows.data_version
+        return next_cursor(self.secret, self.listing.name, parameters, key, version)
+
+    @property
+    def next_cursor(self) -> str | None:
+        """The cursor of the next page; None on the last."""
+        # Only if there is more: its absence tells the client to stop.
+        return self.cursor_after(len(self.rows.rows)) if self.rows.truncated else None
+
+
+def answer(
+    listing: Listing,
+    mart: Mart,
+    secret: bytes,
+    tier: Tier,
+    parameters: Parameters,
+    pinned: str | None = None,
+    in_pieces: bool = False,
+) -> Answer:
+    """Return the page of a list that the parameters ask for; ``in_pieces``, its first piece."""
+    mart, after = resume_position(mart, secret, listing.name, parameters, pinned)
+    limit = _limit(listing.row_rule, tier, parameters.get("limit"))
+    read = limit if (limit is not None and limit <= _PIECE) or not in_pieces else _PIECE
+    question = Question(mart, parameters, tier, read, after)
+    listed = _read(listing, question)
+    empty = None
+    if not listed.rows.rows:
+        # Of the build that had no rows, whatever has been published since.
+        question = replace(question, mart=mart.at(listed.rows.data_version))
+        empty = listing.why_empty(question)
+    return Answer(listing, question, listed, secret, limit, empty)
+
+
+def pieces(first: Answer) -> Iterator[RowPage]:
+    """Yield all rows up to the limit from one build, a piece at a time."""
+    page, count, limit = first.rows, len(first.rows.rows), first.limit
+    yield page
+    while page.truncated and (limit is None or count < limit):
+        piece = _PIECE if limit is None else min(_PIECE, limit - count)
+        after = page.key_of(len(page.rows))
+        mart = first.question.mart.at(page.data_version)
+        question = replace(first.question, mart=mart, limit=piece, after=after)
+        page = _read(first.listing, question).rows
+        count += len(page.rows)
+        yield page
+
+
+def _read(listing: Listing, question: Question) -> ListRows:
+    try:
+        return listing.read(question)
+    except BadParameters as error:
+        raise conflicting_parameters(error.parameter, f"{error}.") from error
+
+
+def _limit(rule: RowRule, tier: Tier, requested: int | None) -> int | None:
+    if rule == "uncapped" or (requested is None and rule == "paid_unlimited" and tier.paid):
+        return requested
+    return row_limit(tier, requested)

@@ -1,0 +1,460 @@
+"""Every list that is served, declared once: how its rows are read, and why it is empty."""
+
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+from warehouse.contract.limits import check_search_words
+from warehouse.contract.listing import Listing, ListRows, Question
+from warehouse.contract.macro import is_series_mode, macro_bounds, macro_rows
+from warehouse.contract.problems import (
+    Problem,
+    check_date_order,
+    conflicting_parameters,
+    missing_parameter,
+    unknown_id,
+    unknown_word,
+)
+from warehouse.mart.tables import FILTERS_SINCE
+from warehouse.methodology.line_items import LINE_ITEMS
+from warehouse.read.build_info import quality_metrics, skus
+from warehouse.read.catalogue import catalogue, changes, versions
+from warehouse.read.conditions import Condition
+from warehouse.read.crosswalk import FREE_ID_TYPES, identifiers, lookup, organisation_id
+from warehouse.read.fundamentals import facts_known, facts_of_issuers
+from warehouse.read.mart import Build
+from warehouse.read.metrics import absent_reasons, metrics, screen
+from warehouse.read.parties import parties
+from warehouse.read.rows import alpha_2, alpha_3, in_country, known_on, one_of
+from warehouse.read.shared_facts import asked_of, check_dataset, shared_facts
+from warehouse.read.signals import PROCUREMENT_DEMAND, closed_by, panel, signal_keys
+from warehouse.read.tenders import releases, releases_of
+from warehouse.read.why_empty import Asked, Empty, Filter, filters_of, why_empty
+
+
+def _reason(make: Callable[[Build, Question], Asked]) -> Callable[[Question], Empty]:
+    """Return the reason of a list whose rows come from one table."""
+
+    def why(question: Question) -> Empty:
+        build = question.mart.build()
+        return why_empty(build, make(build, question))
+
+    return why
+
+
+def _country(question: Question) -> str | None:
+    return alpha_2(question.mart.build(), question.parameters["country"])
+
+
+def _days(question: Question) -> tuple[date | None, date | None]:
+    from_, to = question.parameters["from"], question.parameters.get("to")
+    check_date_order(from_, to)
+    return from_, to
+
+
+# Fundamentals.
+
+
+def _lines(question: Question) -> tuple[str, ...]:
+    """Return the line items that are asked for; none stand for all."""
+    named, statement = question.parameters["line_items"], question.parameters["statement"]
+    if statement is None:
+        return tuple(named or ())
+    lines = [item.name for item in LINE_ITEMS if item.statement == statement]
+    both = tuple(name for name in lines if named is None or name in named)
+    if not both:
+        detail = f"None of line_items is a line of the {statement} statement."
+        raise conflicting_parameters("statement", detail)
+    return both
+
+
+def _fundamentals(question: Question) -> ListRows:
+    names = ("service_id", "as_of", "period_type", "vintages")
+    service_id, lines = question.parameters["service_id"], _lines(question)
+    rows = facts_known(question.mart, **question.values(*names), line_items=lines, **question.page)
+    if rows is None:
+        raise unknown_id(service_id)
+    return ListRows(rows)
+
+
+def _fundamentals_of_several(question: Question) -> ListRows:
+    names = ("service_ids", "as_of", "period_type", "vintages")
+    found = facts_of_issuers(
+        question.mart, **question.values(*names), line_items=_lines(question), **question.page
+    )
+    return ListRows(found.rows, extra={"unknown_ids": found.unknown})
+
+
+def _figures_asked(build: Build, question: Question) -> Asked:
+    parameters, lines = question.parameters, _lines(question)
+    ids = parameters.get("service_ids") or [parameters["service_id"]]
+    owners = [organisation_id(build, service_id) for service_id in ids]
+    filters = [Filter("service_id", ", ".join(ids[:5]), [one_of("organisation", owners)])]
+    if lines:
+        items = [one_of("line_item", lines)]
+        filters.append(Filter("line_items", ", ".join(lines[:5]), items, "line_item"))
+    filters += filters_of(period_type=parameters["period_type"])
+    as_of = parameters["as_of"]
+    known = known_on(as_of, parameters["vintages"])
+    return Asked("fundamentals", "reported figures", filters, known, as_of, "period_end")
+
+
+# Tenders and their parties.
+
+
+def _tenders(question: Question) -> ListRows:
+    from_, to = _days(question)
+    for name in ("buyer", "query"):
+        check_search_words(name, question.parameters[name])
+    filters = question.values("category", "buyer", "status", "query", "as_of")
+    country = _country(question) or ""
+    rows = releases(question.mart, country, from_, **question.page, to=to, **filters)
+    return ListRows(rows)
+
+
+def _releases_asked(build: Build, question: Question) -> Asked:
+    parameters = question.parameters
+    filters = filters_of(
+        country=alpha_2(build, parameters["country"]),
+        category=parameters["category"],
+        **({} if parameters["status"] is None else {"tender_status": parameters["status"]}),
+    )
+    as_of = parameters["as_of"]
+    days = (parameters["from"], parameters["to"])
+    known = known_on(as_of)
+    return Asked("tender_releases", "releases", filters, known, as_of, "released_on", days)
+
+
+def _tender(question: Question) -> ListRows:
+    ocid = question.parameters["ocid"]
+    rows = releases_of(question.mart, ocid, question.parameters["as_of"], **question.page)
+    if rows is None:
+        raise unknown_id(ocid)
+    return ListRows(rows)
+
+
+def _process_asked(build: Build, question: Question) -> Asked:
+    as_of = question.parameters["as_of"]
+    filters = filters_of(ocid=question.parameters["ocid"])
+    return Asked("tender_releases", "releases", filters, known_on(as_of), as_of, "released_on")
+
+
+def _parties(question: Question) -> ListRows:
+    filters = question.values("role", "service_id", "as_of")
+    rows = parties(question.mart, _country(question), **filters, **question.page)
+    return ListRows(rows)
+
+
+def _why_no_parties(question: Question) -> Empty:
+    build, parameters = question.mart.build(), question.parameters
+    country, role = alpha_2(build, parameters["country"]), parameters["role"]
+    filters = filters_of(country=country, role=role)
+    if parameters["service_id"] is not None:
+        owner = organisation_id(build, parameters["service_id"])
+        of_owner = [Condition("organisation = ?", (owner,), "organisation")]
+        filters.append(Filter("service_id", parameters["service_id"], of_owner))
+    as_of = parameters["as_of"]
+    # A day filters by what is no column: that nothing matches on it is all that is left.
+    nothing = [] if as_of is None else [Condition("1 = 0")]
+    return why_empty(build, Asked("tender_parties", "parties", filters, nothing, as_of))
+
+
+# Macro figures, and facts of any dataset.
+
+
+def _macro(question: Question) -> ListRows:
+    return ListRows(macro_rows(question.mart, question.parameters, **question.page))
+
+
+def _macro_asked(build: Build, question: Question) -> Asked:
+    parameters = question.parameters
+    is_series = is_series_mode(parameters)
+    names = ("series", "series_type", "frequency") if is_series else ("indicator",)
+    filters = [*_in_country(build, parameters["country"])]
+    filters += filters_of(**{name: parameters[name] for name in names})
+    return Asked(
+        "macro_series" if is_series else "macro_annual",
+        "observations of series" if is_series else "annual figures",
+        filters,
+        known_on(parameters["as_of"]),
+        parameters["as_of"],
+        "period_end",
+        macro_bounds(parameters),
+    )
+
+
+def _in_country(build: Build, country: str | None) -> list[Filter]:
+    if country is None:
+        return []
+    column = "country" if len(country) == 2 else "country_iso3"
+    return [Filter("country", country, in_country(country), column)]
+
+
+def _facts(question: Question) -> ListRows:
+    entity_id, country = question.parameters["entity_id"], question.parameters["country"]
+    # The read checks this too; here the error can name the parameter.
+    if entity_id is None and country is None:
+        raise missing_parameter("entity_id", "exactly one of entity_id and country")
+    if entity_id is not None and country is not None:
+        raise conflicting_parameters("country", "Send exactly one of entity_id and country.")
+    if country is not None and question.parameters["dataset"] is None:
+        raise missing_parameter("dataset", "with country it is AF-TENDER or AF-MACRO")
+    check_dataset(entity_id, question.parameters["dataset"])
+    filters = question.values("entity_id", "dataset", "as_of", "measure")
+    code = None if country is None else alpha_3(question.mart.build(), country)
+    return ListRows(shared_facts(question.mart, country=code, **filters, **question.page))
+
+
+def _why_no_facts(question: Question) -> Empty:
+    build, parameters = question.mart.build(), question.parameters
+    entity_id, country = parameters["entity_id"], parameters["country"]
+    entity = entity_id or alpha_3(build, country)
+    table, column, measure_column = asked_of(entity_id, parameters["dataset"])
+    value = organisation_id(build, entity) if column == "organisation" else entity.upper()
+    parameter = "country" if entity_id is None else "entity_id"
+    of_entity = [Condition(f"{column} = ?", (value,), column)]
+    # Ids of organisations are no words that could be near each other.
+    near = "" if column == "organisation" else column
+    filters = [Filter(parameter, entity, of_entity, near)]
+    if parameters["measure"] is not None:
+        of_measure = Condition(f"{measure_column} = ?", (parameters["measure"],), measure_column)
+        filters.append(Filter("measure", parameters["measure"], [of_measure], measure_column))
+    as_of = parameters["as_of"]
+    return why_empty(build, Asked(table, "facts", filters, known_on(as_of), as_of))
+
+
+# Derived data.
+
+
+def _metrics(question: Question) -> ListRows:
+    filters = question.values("service_id", "metric", "as_of")
+    return ListRows(metrics(question.mart, **filters, **question.page))
+
+
+def _why_no_metrics(question: Question) -> Empty:
+    build, parameters = question.mart.build(), question.parameters
+    service_id, metric, as_of = (parameters[name] for name in ("service_id", "metric", "as_of"))
+    owner = organisation_id(build, service_id)
+    reasons = absent_reasons(build, owner, metric, as_of)
+    if reasons:
+        stated = ", ".join(f"{slug}: {reason}" for slug, reason in reasons.items())
+        on_day = "" if as_of is None else f" on {as_of}"
+        detail = f"Nothing is exactly computable{on_day}; the reasons: {stated}."
+        return Empty("not_computable", detail, "metric")
+    of_owner = [Condition("organisation = ?", (owner,), "organisation")]
+    filters = [Filter("service_id", service_id, of_owner)]
+    # That figures of it are known, but none of a full year by then.
+    return why_empty(
+        build, Asked("fundamentals", "reported figures", filters, known_on(as_of), as_of)
+    )
+
+
+def _screen(question: Question) -> ListRows:
+    filters = question.values("metric", "order", "as_of")
+    ranking = screen(question.mart, **filters, country=_country(question), **question.page)
+    return ListRows(ranking.rows, extra={"universe": ranking.universe})
+
+
+def _why_no_issuers(question: Question) -> Empty:
+    build, parameters = question.mart.build(), question.parameters
+    metric, as_of = parameters["metric"], parameters["as_of"]
+    country = alpha_2(build, parameters["country"])
+    reasons = screen(question.mart, metric, "desc", as_of, country, 1).universe["left_out"]
+    if stated := ", ".join(f"{reason} {count}" for reason, count in reasons.items() if count):
+        detail = f"No issuer has an exactly computable {metric}; left out are: {stated}."
+        return Empty("not_computable", detail, "metric")
+    filters = filters_of(metric=metric, country=country)
+    nothing = [Condition("1 = 0")]
+    return why_empty(build, Asked("metrics_absent", "issuers", filters, nothing, as_of))
+
+
+def _procurement_demand(question: Question) -> ListRows:
+    category = question.parameters["category"]
+    dimension = None if category is None else "category"
+    return _panel(question, PROCUREMENT_DEMAND, dimension, category, None)
+
+
+def _signal(question: Question) -> ListRows:
+    names = ("signal_key", "dimension", "dimension_value", "measure")
+    return _panel(question, *(question.parameters[name] for name in names))
+
+
+def _panel(
+    question: Question,
+    signal_key: str,
+    dimension: str | None,
+    dimension_value: str | None,
+    measure: str | None,
+) -> ListRows:
+    from_, to = _days(question)
+    rows = panel(
+        question.mart,
+        signal_key,
+        _country(question),
+        dimension,
+        dimension_value,
+        measure,
+        question.parameters["as_of"],
+        from_,
+        to,
+        **question.page,
+    )
+    if rows is None:
+        raise unknown_word("signal_key", signal_key, signal_keys(question.mart.build()))
+    return ListRows(rows)
+
+
+def _panel_asked(build: Build, question: Question) -> Asked:
+    parameters = question.parameters
+    names = ("dimension", "dimension_value", "measure")
+    values = {name: parameters.get(name) for name in names}
+    if parameters.get("category") is not None:
+        values |= {"dimension": "category", "dimension_value": parameters["category"]}
+    if build.schema_version < FILTERS_SINCE:
+        values["measure"] = None
+    key = parameters.get("signal_key", PROCUREMENT_DEMAND)
+    filters = filters_of(signal_key=key, country=alpha_2(build, parameters["country"]), **values)
+    as_of, from_ = parameters["as_of"], parameters["from"]
+    days = (None if from_ is None else from_.replace(day=1), parameters["to"])
+    return Asked("signals", "observations", filters, closed_by(as_of), as_of, "month", days)
+
+
+def _quality(question: Question) -> ListRows:
+    sku = question.parameters["sku"]
+    rows = quality_metrics(question.mart, sku, **question.page)
+    if rows is None:
+        raise unknown_word("sku", sku, skus(question.mart.build()))
+    return ListRows(rows)
+
+
+# Organisations.
+
+
+def _crosswalk(question: Question) -> ListRows:
+    service_id = question.parameters["service_id"]
+    crosswalk = identifiers(question.mart, service_id, question.tier.paid, **question.page)
+    if crosswalk is None:
+        raise unknown_id(service_id)
+    before: dict[str, object] = {
+        "service_id": crosswalk.service_id,
+        "legal_name": crosswalk.legal_name,
+        "crosswalk_loaded": crosswalk.crosswalk_loaded,
+    }
+    extra: dict[str, object] = {"withheld_id_types": crosswalk.withheld_id_types}
+    return ListRows(crosswalk.identifiers, before, extra)
+
+
+def _why_no_identifiers(question: Question) -> Empty:
+    detail = "No identifier of this organisation is held that the tier of the key may see."
+    return Empty("nothing_held", detail, "service_id")
+
+
+def _lookup(question: Question) -> ListRows:
+    id_type, id_value = question.parameters["id_type"], question.parameters["id_value"]
+    # Before the lookup: the answer must not depend on whether there is a match.
+    if id_type not in FREE_ID_TYPES and not question.tier.paid:
+        raise Problem(
+            "paid_crosswalk",
+            f"Lookups by {id_type} need the starter tier or above.",
+            parameter="id_type",
+            received=id_type,
+            tier=question.tier.name,
+            required_tier="starter",
+        )
+    matches = lookup(question.mart, id_type, id_value, **question.page)
+    before = {"id_type": id_type, "id_value": id_value, "ambiguous": matches.ambiguous}
+    return ListRows(matches.rows, before)
+
+
+def _why_no_match(question: Question) -> Empty:
+    id_type, id_value = question.parameters["id_type"], question.parameters["id_value"]
+    detail = f"No organisation that is held has the {id_type} {id_value!r}."
+    return Empty("value_not_held", detail, "id_value")
+
+
+# What is held.
+
+
+def _catalogue(question: Question) -> ListRows:
+    filters = question.values("section", "dataset", "country")
+    return ListRows(catalogue(question.mart, **filters, **question.page))
+
+
+def _catalogue_asked(build: Build, question: Question) -> Asked:
+    parameters = question.parameters
+    filters = filters_of(section=parameters["section"], dataset=parameters["dataset"])
+    filters += _in_country(build, parameters["country"])
+    return Asked("catalogue", "entries", filters)
+
+
+def _changes(question: Question) -> ListRows:
+    filters = question.values("since", "dataset", "id")
+    rows = changes(question.mart, **filters, country=_country(question), **question.page)
+    return ListRows(rows)
+
+
+def _changes_asked(build: Build, question: Question) -> Asked:
+    parameters = question.parameters
+    country = alpha_2(build, parameters["country"])
+    filters = filters_of(dataset=parameters["dataset"], id=parameters["id"], country=country)
+    days = (parameters["since"], None)
+    return Asked("changes", "changes", filters, dated="changed_on", days=days)
+
+
+def _versions(question: Question) -> ListRows:
+    return ListRows(versions(question.mart, **question.page))
+
+
+def _never_empty(question: Question) -> Empty:
+    return Empty("nothing_held", "Nothing is held.")
+
+
+def _before_catalogue(why: Callable[[Question], Empty]) -> Callable[[Question], Empty]:
+    """Return the reason of a list that older builds do not have."""
+
+    def reason(question: Question) -> Empty:
+        build = question.mart.build()
+        if build.schema_version < FILTERS_SINCE:
+            detail = f"{build.data_version} was published before there was such a list."
+            return Empty("nothing_held", detail)
+        return why(question)
+
+    return reason
+
+
+_FIGURES: dict[str, Any] = {"row": ("Fact",), "why_empty": _reason(_figures_asked)}
+_OBSERVATIONS: dict[str, Any] = {
+    "row": ("Observation",),
+    "why_empty": _reason(_panel_asked),
+    "member": "observations",
+}
+FUNDAMENTALS = Listing("fundamentals", read=_fundamentals, row_rule="paid_unlimited", **_FIGURES)
+FUNDAMENTALS_OF_SEVERAL = Listing(
+    "fundamentals of several",
+    read=_fundamentals_of_several,
+    row_rule="paid_unlimited",
+    **_FIGURES,
+)
+TENDERS = Listing("tenders", ("Release",), _tenders, _reason(_releases_asked))
+TENDER = Listing("tender", ("Release",), _tender, _reason(_process_asked))
+TENDER_PARTIES = Listing("tender parties", ("TenderParty",), _parties, _why_no_parties)
+MACRO = Listing("macro", ("SeriesObservation", "AnnualObservation"), _macro, _reason(_macro_asked))
+SHARED_FACTS = Listing("shared facts", ("SharedFact",), _facts, _why_no_facts)
+METRICS = Listing("metrics", ("Metric",), _metrics, _why_no_metrics)
+SCREEN = Listing("screen", ("RankedMetric",), _screen, _why_no_issuers)
+DEMAND = Listing("procurement demand", read=_procurement_demand, **_OBSERVATIONS)
+SIGNAL = Listing("signal", read=_signal, **_OBSERVATIONS)
+QUALITY = Listing("quality", ("QualityRecord",), _quality, _never_empty, "uncapped")
+CROSSWALK = Listing(
+    "crosswalk", ("Identifier",), _crosswalk, _why_no_identifiers, "uncapped", "identifiers"
+)
+LOOKUP = Listing("lookup", ("Match",), _lookup, _why_no_match, "uncapped")
+CATALOGUE = Listing(
+    "catalogue",
+    ("CatalogueEntry",),
+    _catalogue,
+    _before_catalogue(_reason(_catalogue_asked)),
+    "uncapped",
+)
+CHANGES = Listing("changes", ("Change",), _changes, _before_catalogue(_reason(_changes_asked)))
+VERSIONS = Listing("versions", ("Version",), _versions, _never_empty, "uncapped")
