@@ -118,7 +118,10 @@ TENDER_PARTIES = Endpoint(
     "withheld.",
     "TenderParties",
     "tenders",
-    (p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.AS_OF, *_PAGED),
+    (
+        *(p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.AS_OF, p.FROM_RELEASE, p.TO_RELEASE),
+        *_PAGED,
+    ),
     _LIMITED_STATUSES,
     listing=lists.TENDER_PARTIES,
 )

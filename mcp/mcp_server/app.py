@@ -13,19 +13,25 @@ from mcp_types import (
     INVALID_REQUEST,
     CallToolRequestParams,
     CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    PromptMessage,
     ReadResourceRequestParams,
     ReadResourceResult,
+    TextContent,
     TextResourceContents,
     Tool,
     ToolAnnotations,
 )
 
 from mcp_server import resources
-from mcp_server.schemas import input_schema, output_schema
+from mcp_server.prompts import PROMPTS, TASKS
+from mcp_server.schemas import OUTPUT_SCHEMA, input_schema
 from mcp_server.service import Service, call_of, refused
 from mcp_server.tools import TOOLS
 from warehouse.errors import SankofaError
@@ -34,11 +40,13 @@ Context = ServerRequestContext[Any, Any]
 
 _INSTRUCTIONS = (
     "Sankofa: point-in-time data for African and emerging markets (reported company figures, "
-    "public tenders, macro series): what was knowable on any past day. Start with search_entities "
-    "to turn a name into a service_id. Pass as_of for any question about the past. Each row names "
-    "its source_ref and license_class: quote them. Null means unknown, never zero; add no "
-    "estimate of your own. If isError is true, the result is a problem whose detail says what to "
-    "fix."
+    "public tenders, macro series): what was knowable on any past day. describe_data says what is "
+    "held and what is not; search_entities turns a name into a service_id. Pass as_of for any "
+    "question about the past. What is absent is unknown, never zero: add no estimate. If there "
+    "are no rows, `empty` says why. Members that all rows have in common stand in `shared`, and "
+    "`source` of a row is a number in `sources`: quote source_ref and license_class. While "
+    "next_cursor is not null there is more: send it as cursor, with the same arguments. If isError "
+    "is true, the result is a problem whose detail says what to fix."
 )
 _READS_ONLY = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -47,9 +55,9 @@ _TOOL_LIST = [
     Tool(
         name=tool.name,
         title=tool.title,
-        description=tool.about,
+        description=tool.description,
         input_schema=input_schema(tool.parameters),
-        output_schema=output_schema(tool.body),
+        output_schema=OUTPUT_SCHEMA,
         annotations=_READS_ONLY,
     )
     for tool in TOOLS.values()
@@ -111,6 +119,23 @@ def create_server(service: Service) -> Server[Any]:
         content = TextResourceContents(uri=uri, text=text, mime_type=mime_type)
         return ReadResourceResult(contents=[content])
 
+    async def list_prompts(
+        ctx: Context, params: PaginatedRequestParams | None
+    ) -> ListPromptsResult:
+        return ListPromptsResult(prompts=PROMPTS)
+
+    async def get_prompt(ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        task, values = TASKS.get(params.name), params.arguments or {}
+        if task is None:
+            message = f"Unknown prompt: {params.name[:64]!r}; there are {', '.join(TASKS)}."
+            raise MCPError(code=INVALID_PARAMS, message=message)
+        if missing := [name for name in task.arguments if not values.get(name)]:
+            message = f"{params.name} needs {', '.join(missing)}."
+            raise MCPError(code=INVALID_PARAMS, message=message)
+        content = TextContent(type="text", text=task.filled(values))
+        messages = [PromptMessage(role="user", content=content)]
+        return GetPromptResult(description=task.about, messages=messages)
+
     server: Server[Any] = Server(
         "sankofa",
         version=version("sankofa"),
@@ -120,6 +145,7 @@ def create_server(service: Service) -> Server[Any]:
         cache_hints={
             "server/discover": _ONE_HOUR,
             "tools/list": _ONE_HOUR,
+            "prompts/list": _ONE_HOUR,
             "resources/list": _ONE_HOUR,
             "resources/templates/list": _ONE_HOUR,
             "resources/read": CacheHint(ttl_ms=60_000, scope="private"),
@@ -128,6 +154,8 @@ def create_server(service: Service) -> Server[Any]:
         get_tool_input_schema=lambda name: None,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,

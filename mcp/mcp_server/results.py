@@ -1,4 +1,4 @@
-"""Tool results: the JSON of REST, cut to a size that a model can take in.
+"""Tool results: rows as a model reads them, or the JSON of REST, cut to a size it can take in.
 
 Bodies are bytes, written once by the encoder that REST uses. The SDK would parse and write them
 again and turn decimals into floats (0.10 becomes 0.1), so it is handed a placeholder instead, which
@@ -6,15 +6,15 @@ is replaced by the body in what the SDK wrote: see ``ExactJson``.
 """
 
 import secrets
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
-from warehouse.contract.tier_cap import RowRule, cap_rows
-from warehouse.json_encoding import encode
-from warehouse.read.rows import RowPage
+from mcp_server.compact import compact
+from warehouse.contract.listing import Answer
+from warehouse.contract.tier_cap import cap_rows
+from warehouse.json_encoding import encode, encode_object
 from warehouse.tiers import Tier
 
 # Bytes of a whole result, its text included: more than this crowds out a model's context.
@@ -25,77 +25,92 @@ _ENVELOPE_BYTES = 3_500
 
 @dataclass(frozen=True)
 class ToolRows:
-    """Rows that a tool read, and the members of the envelope.
+    """Rows that a tool read. ``files`` are keys of Parquet files with all of them, best first.
 
-    ``files`` are the keys of Parquet files with all the rows, the best one first. ``cursor_after``
-    returns the cursor that continues after a row, if the tool has pages.
+    ``before`` are members that stand in front of the rows.
     """
 
-    rows: RowPage
-    limit: int | None = None
-    as_of: date | None = None
+    answer: Answer
     files: tuple[str, ...] = ()
-    cursor_after: Callable[[int], str | None] | None = None
+    before: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Answer:
+class Body:
     """A result body; ``text`` is shown to the model where the body would be too large."""
 
     body: bytes
-    truncated: bool
+    truncated: bool = False
     text: str | None = None
 
 
-def bounded(tool_rows: ToolRows, tier: Tier, rule: RowRule) -> Answer:
-    """Return the rows in the envelope of REST: as many as the tier allows and as fit.
+def bounded(tool_rows: ToolRows, tier: Tier, verbose: bool) -> Body:
+    """Return rows in the envelope of REST: as many as the tier allows and as fit.
 
     The tier cap is applied here; see ``warehouse/contract/tier_cap.py``.
     """
-    capped, limit = cap_rows(tool_rows.rows, tier, tool_rows.limit, rule)
-    tool_rows = replace(tool_rows, rows=capped, limit=limit)
-    rows = tool_rows.rows.rows
+    answer = tool_rows.answer
+    page, limit = cap_rows(answer.rows, tier, answer.limit, answer.listing.row_rule)
+    answer = replace(answer, listed=replace(answer.listed, rows=page), limit=limit)
+    rows: Sequence[bytes] = page.rows
+    members: dict[str, bytes] = {name: encode(value) for name, value in tool_rows.before.items()}
+    members |= {name: encode(value) for name, value in answer.listed.before.items()}
+    if not verbose:
+        short = compact(rows)
+        rows = short.rows
+        if short.shared:
+            members["shared"] = encode_object(short.shared)
+        if short.sources:
+            members["sources"] = b"[" + b",".join(short.sources) + b"]"
     # The licence notice is in the body and, escaped, in the text.
-    room = MAX_RESULT_BYTES - _ENVELOPE_BYTES - 2 * len(tool_rows.rows.notice.encode())
-    rows_json = b"".join(tool_rows.rows.json_chunks())
-    if result_size(rows_json) <= room:
-        return _answer(tool_rows, rows_json, len(rows), len(rows))
+    room = MAX_RESULT_BYTES - _ENVELOPE_BYTES - 2 * len(page.notice.encode())
+    room -= result_size(encode_object(members))
     fitting = _fitting(rows, room)
+    if len(fitting) == len(rows):
+        return _body(answer, members, rows, len(rows))
     if fitting:
-        return _answer(tool_rows, b",".join(fitting), len(fitting), len(fitting))
+        return _body(answer, members, fitting, len(fitting))
     # The first row does not fit twice, as JSON and as text: drop the text.
     if len(rows[0]) <= room:
         text = "The row is large: it stands in structuredContent only."
-        return _answer(tool_rows, rows[0], 1, 1, text)
+        return _body(answer, members, rows[:1], 1, text)
     text = (
         f"The first row has {len(rows[0]):,} bytes, more than a result may hold, and is left out. "
         "Read it over REST or in the Parquet file; the cursor goes on after it."
     )
-    return _answer(tool_rows, b"", 0, 1, text)
+    return _body(answer, members, (), 1, text)
 
 
-def _answer(
-    tool_rows: ToolRows, rows: bytes, count: int, passed: int, text: str | None = None
-) -> Answer:
-    """Return the body with ``count`` rows; the next page starts after row ``passed``."""
-    page = tool_rows.rows
-    envelope = {
-        "count": count,
+def _body(
+    answer: Answer,
+    before: Mapping[str, bytes],
+    rows: Sequence[bytes],
+    passed: int,
+    text: str | None = None,
+) -> Body:
+    """Return the body with some rows; the next page starts after row ``passed``."""
+    page = answer.rows
+    has_more = page.truncated or passed < len(page.rows)
+    truncated = page.truncated or len(rows) < len(page.rows)
+    after = {
+        "count": len(rows),
         "_license": page.notice,
-        "truncated": page.truncated or count < len(page.rows),
-        "limit": tool_rows.limit,
-        "as_of": tool_rows.as_of,
+        "truncated": truncated,
+        **({} if answer.listed.before else {"limit": answer.limit, "as_of": answer.as_of}),
         "data_version": page.data_version,
+        **answer.listed.extra,
+        "next_cursor": answer.cursor_after(passed) if has_more and passed else None,
+        "empty": None if answer.empty is None else answer.empty.as_json(),
     }
-    if tool_rows.cursor_after is not None:
-        has_more = page.truncated or passed < len(page.rows)
-        envelope["next_cursor"] = tool_rows.cursor_after(passed) if has_more and passed else None
-    # The rows are JSON already: splice them in front of the other members.
-    body = b"".join((b'{"data":[', rows, b"],", encode(envelope)[1:]))
-    return Answer(body, bool(envelope["truncated"]), text)
+    members = {
+        **before,
+        answer.listing.member: b"[" + b",".join(rows) + b"]",
+        **{name: encode(value) for name, value in after.items()},
+    }
+    return Body(encode_object(members), truncated, text)
 
 
-def _fitting(rows: Sequence[bytes], room: int) -> list[bytes]:
+def _fitting(rows: Sequence[bytes], room: int) -> Sequence[bytes]:
     fitting = []
     for row in rows:
         # A comma in the body and one in the text.

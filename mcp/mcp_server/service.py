@@ -20,6 +20,7 @@ from warehouse.contract.problems import (
     UNCHARGED_STATUSES,
     UPGRADE_URL,
     Problem,
+    conflicting_parameters,
     internal_error,
     problem_for_error,
     problem_members,
@@ -97,11 +98,17 @@ class Service:
                 raise call.refused
             assert call.key is not None
             values = arguments.read(tool.parameters, sent, tool.name)
-            context = ToolContext(self.mart, call.key.tier, self._secret(), call.pinned)
-            tool_rows = tool.read(context, values)
-            answer = bounded(tool_rows, call.key.tier, tool.row_rule)
-            links = self._links(tool_rows, call.key.tier) if answer.truncated else []
-            return call.exact.result(answer.body, answer.text, links, is_error=False)
+            pinned, verbose = values.pop("data_version"), values.pop("verbose", False)
+            context = ToolContext(
+                self.mart, call.key.tier, self._secret(), _one_pin(pinned, call.pinned)
+            )
+            result, links = tool.read(context, values), list[ContentBlock]()
+            if isinstance(result, ToolRows):
+                body = bounded(result, call.key.tier, verbose)
+                links = self._links(result, call.key.tier) if body.truncated else []
+            else:
+                body = result
+            return call.exact.result(body.body, body.text, links, is_error=False)
         except Exception as error:
             problem = self.problem_of(error, call)
             call.status = problem.kind.status
@@ -124,7 +131,7 @@ class Service:
 
     def _links(self, tool_rows: ToolRows, tier: Tier) -> list[ContentBlock]:
         """Return a link to a file with all rows, if possible one that the tier may read."""
-        files = self._files(tool_rows.rows.data_version)
+        files = self._files(tool_rows.answer.rows.data_version)
         named = [files[key] for key in tool_rows.files if key in files]
         readable = [file for file in named if _may_read(tier, file.required_tier)]
         return [file.link for file in (readable or named)[:1]]
@@ -154,6 +161,14 @@ class _File:
 
     required_tier: TierName | None
     link: ResourceLink
+
+
+def _one_pin(argument: str | None, header: str | None) -> str | None:
+    """Return the data_version that is pinned, by the argument or by the header."""
+    if argument is not None and header not in (None, argument):
+        detail = f"The header X-Data-Version pins {header}; leave data_version out, or send that."
+        raise conflicting_parameters("data_version", detail)
+    return argument or header
 
 
 def _may_read(tier: Tier, required: TierName | None) -> bool:

@@ -1,32 +1,33 @@
 """The tools: parameters, result and query of each, described for a model."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from mcp_server.arguments import Arguments, ListOf
-from mcp_server.results import ToolRows
+from mcp_server.describe import description
+from mcp_server.results import Body, ToolRows
+from warehouse.contract import lists
 from warehouse.contract import parameters as p
-from warehouse.contract.limits import check_search_words
-from warehouse.contract.macro import is_series_mode, macro_rows
-from warehouse.contract.pagination import next_cursor, resume_position
-from warehouse.contract.parameter_types import Parameter
-from warehouse.contract.problems import check_date_order, unknown_id
-from warehouse.contract.tier_cap import RowRule, row_limit
-from warehouse.read.build_info import quality_metrics
-from warehouse.read.entities import entity, search
-from warehouse.read.fundamentals import facts_known
+from warehouse.contract.claims import PERIOD, check_claim
+from warehouse.contract.listing import Listing, ListRows, Question, answer
+from warehouse.contract.macro import is_series_mode
+from warehouse.contract.parameter_types import (
+    Choice,
+    FreeText,
+    Number,
+    Parameter,
+    PatternText,
+    allowed_words,
+)
+from warehouse.contract.problems import unknown_id
+from warehouse.json_encoding import encode
+from warehouse.methodology.signals import PANEL_BY_KEY
+from warehouse.read.crosswalk import type_of_identifier
+from warehouse.read.entities import entity
 from warehouse.read.mart import Mart
-from warehouse.read.tenders import parties, releases
 from warehouse.tiers import Tier
 
-_ALWAYS = (
-    " Null means unknown, never zero: add no estimate. Each row has source_ref and "
-    "license_class: quote them."
-)
-_BOUNDED = (
-    " A result has at most 50 kB; if there are more rows, truncated is true and a link names the "
-    "Parquet file with all of them."
-)
+Arguments = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,180 +44,303 @@ class ToolContext:
         """The mart at the pinned data_version, or at the current one."""
         return self.builds if self.pinned is None else self.builds.at(self.pinned)
 
+    def rows(self, listing: Listing, arguments: Arguments, *files: str) -> ToolRows:
+        """Return the page of a list that the arguments ask for."""
+        # A parameter that the tool does not have was not sent.
+        parameters = {**_NOT_SENT, **arguments}
+        page = answer(listing, self.builds, self.secret, self.tier, parameters, self.pinned)
+        return ToolRows(page, files)
+
+
+_NOT_SENT = dict.fromkeys(
+    (
+        *("country", "category", "buyer", "status", "query", "as_of", "from", "to", "statement"),
+        *("line_items", "indicator", "series", "series_type", "frequency", "measure", "dimension"),
+        *("dimension_value", "role", "service_id", "section", "dataset", "metric"),
+    )
+)
+
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool; ``body`` names the schema of its result, as for a REST endpoint."""
+    """One tool: ``about`` describes it, ``example`` is a call of it."""
 
     name: str
     title: str
     about: str
-    body: str
+    example: str
     parameters: tuple[Parameter, ...]
-    read: Callable[[ToolContext, Arguments], ToolRows]
-    row_rule: RowRule = "tier"
+    read: Callable[[ToolContext, Arguments], ToolRows | Body]
+
+    @property
+    def description(self) -> str:
+        """The whole description, with the example."""
+        return f"{self.about} Example: {self.example}"
 
 
 def _search_entities(context: ToolContext, arguments: Arguments) -> ToolRows:
-    check_search_words("query", arguments["query"])
-    limit = row_limit(context.tier, arguments["limit"])
-    return ToolRows(search(context.mart, arguments["query"], arguments["country"], limit), limit)
+    return context.rows(lists.ENTITY_SEARCH, arguments)
 
 
 def _get_entity(context: ToolContext, arguments: Arguments) -> ToolRows:
-    rows = entity(context.mart, arguments["service_id"])
+    return context.rows(_ENTITY, arguments)
+
+
+def _read_entity(question: Question) -> ListRows:
+    rows = entity(question.mart, question.parameters["service_id"])
     if rows is None:
-        raise unknown_id(arguments["service_id"])
-    return ToolRows(rows, 1)
+        raise unknown_id(question.parameters["service_id"])
+    return ListRows(rows)
+
+
+_ENTITY = replace(lists.ENTITY_SEARCH, name="entity", read=_read_entity)
 
 
 def _get_fundamentals(context: ToolContext, arguments: Arguments) -> ToolRows:
-    limit = row_limit(context.tier, arguments["limit"])
-    wanted = {**arguments, "limit": limit, "line_items": arguments["line_items"] or ()}
-    rows = facts_known(context.mart, **wanted)
-    if rows is None:
-        raise unknown_id(arguments["service_id"])
-    return ToolRows(rows, limit, arguments["as_of"], ("af-fund-facts",))
+    # Models ask for pages; only REST sends everything at once.
+    listing = replace(lists.FUNDAMENTALS, row_rule="tier")
+    return context.rows(listing, arguments, "af-fund-facts")
 
 
 def _search_tenders(context: ToolContext, arguments: Arguments) -> ToolRows:
-    check_date_order(arguments["from"], arguments["to"])
-    for name in ("buyer", "query"):
-        check_search_words(name, arguments[name])
-    mart, after = resume_position(context.builds, context.secret, arguments, context.pinned)
-    limit = row_limit(context.tier, arguments["limit"])
-    filters = {name: arguments[name] for name in ("to", "category", "buyer", "query")}
-    rows = releases(mart, arguments["country"], arguments["from"], limit, after, **filters)
-
-    def cursor_after(number: int) -> str | None:
-        is_last = number == len(rows.rows) and rows.last_key is not None
-        key = rows.last_key if is_last else rows.key_of(number)
-        return next_cursor(context.secret, arguments, key, rows.data_version)
-
-    return ToolRows(rows, limit, None, ("af-tender-releases",), cursor_after)
+    return context.rows(lists.TENDERS, arguments, "af-tender-releases")
 
 
 def _get_macro(context: ToolContext, arguments: Arguments) -> ToolRows:
-    rows, limit = macro_rows(context.mart, arguments, context.tier)
-    files = (
-        ("af-macro-series", "macro-series") if is_series_mode(arguments) else ("af-macro-annual",)
-    )
-    return ToolRows(rows, limit, arguments["as_of"], files)
+    is_series = is_series_mode({**_NOT_SENT, **arguments})
+    files = ("af-macro-series", "macro-series") if is_series else ("af-macro-annual",)
+    return context.rows(lists.MACRO, arguments, *files)
 
 
 def _get_resolved_parties(context: ToolContext, arguments: Arguments) -> ToolRows:
-    limit = row_limit(context.tier, arguments["limit"])
-    rows = parties(context.mart, **{**arguments, "limit": limit})
-    return ToolRows(rows, limit, None, ("af-tender-parties",))
+    return context.rows(lists.TENDER_PARTIES, arguments, "af-tender-parties")
 
 
 def _get_quality_metrics(context: ToolContext, arguments: Arguments) -> ToolRows:
-    rows = quality_metrics(context.mart, arguments["sku"])
-    if rows is None:
-        raise unknown_id(arguments["sku"])
-    return ToolRows(rows, None, None, ("quality-history",))
+    return context.rows(lists.QUALITY, arguments, "quality-history")
 
 
-_LINE_ITEMS = Parameter(
-    "line_items", ListOf(p.LINE_ITEM, 50), "Only these lines, such as revenue, profit, cfo."
+def _describe_data(context: ToolContext, arguments: Arguments) -> ToolRows | Body:
+    if arguments["section"] is None and arguments["country"] is None:
+        return Body(encode(description(context.mart)))
+    return context.rows(lists.CATALOGUE, arguments)
+
+
+def _screen_issuers(context: ToolContext, arguments: Arguments) -> ToolRows:
+    return context.rows(lists.SCREEN, arguments, "af-fund-metrics")
+
+
+def _get_metrics(context: ToolContext, arguments: Arguments) -> ToolRows:
+    return context.rows(lists.METRICS, arguments, "af-fund-metrics")
+
+
+def _get_signal(context: ToolContext, arguments: Arguments) -> ToolRows:
+    return context.rows(lists.SIGNAL, arguments, arguments["signal_key"])
+
+
+def _get_awards(context: ToolContext, arguments: Arguments) -> ToolRows:
+    return context.rows(lists.AWARDS, arguments, "af-tender-awards")
+
+
+def _resolve_identifier(context: ToolContext, arguments: Arguments) -> ToolRows:
+    id_type = arguments["id_type"] or type_of_identifier(arguments["id_value"])
+    return context.rows(lists.LOOKUP, {**arguments, "id_type": id_type})
+
+
+def _check_claim(context: ToolContext, arguments: Arguments) -> Body:
+    return Body(encode(check_claim(context.mart, arguments)))
+
+
+# In fewer words than REST has: the list of tools is part of every conversation.
+_CURSOR = replace(p.CURSOR, description="next_cursor of the last page.")
+_PAGE = (replace(p.LIMIT, default="25", description="Rows at most."), _CURSOR)
+_VERSION = replace(p.VERSION, description="Answer from this version of the data.")
+_COMMON = (_VERSION, replace(p.VERBOSE, description="Every member of every row."))
+_AS_OF = replace(p.AS_OF, description="Only what was knowable at the end of this day.")
+_ALL = (replace(p.LIMIT, description="Rows at most; without it, all."), _CURSOR)
+_SKU = replace(p.SKU, location="query", kind=Choice(("AF-FUND", "AF-TENDER", "AF-MACRO")))
+_SERVICE_ID = replace(p.SERVICE_ID, location="query")
+_SIGNAL_KEY = replace(
+    p.SIGNAL_KEY, location="query", kind=Choice(tuple(PANEL_BY_KEY)), description="The panel."
+)
+_CURRENCY = Parameter(
+    "currency", PatternText("[A-Z]{3}", "an ISO 4217 code"), "Currency of the figure.", "ZAR"
+)
+_LINE_ITEM = Parameter(
+    "line_item", Choice(allowed_words(p.LINE_ITEMS.kind)), "Line of the statements.", "revenue"
+)
+_CLAIM = (
+    Parameter("value", Number(), "The claimed figure, in full: 1250000000.", required=True),
+    Parameter("period", FreeText(10), f"Its period: {PERIOD}.", "FY2020", required=True),
+    replace(p.AS_OF, description="The day on which it is claimed to have been known."),
+    replace(_SERVICE_ID, required=False, description="The issuer, together with line_item."),
+    _LINE_ITEM,
+    _CURRENCY,
+    p.SERIES,
+    p.INDICATOR,
+    p.COUNTRY,
 )
 
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
         Tool(
+            "describe_data",
+            "What is held",
+            "What this service holds and what it does not: countries and spans of each dataset, "
+            "and the names of series, indicators, line items, metrics and panels that other tools "
+            "take. Start here if you do not know whether something is held. With section or "
+            "country: entries with span, unit and count.",
+            '{"section":"series","country":"KE"}',
+            (p.SECTION, p.COUNTRY, *_PAGE, *_COMMON),
+            _describe_data,
+        ),
+        Tool(
             "search_entities",
             "Search organisations",
-            "Find organisations by name, LEI or EXCHANGE:TICKER. Returns their service_id, which "
-            "the other tools take. Best match first: identifier, then exact name, then names that "
-            "start with the query, then names that contain all its words. Start here when you only "
-            "have a name; if several match, compare jurisdiction and listings before you choose. "
-            "No rows means no match: do not guess an id." + _ALWAYS,
-            "Entities",
-            (p.NAMED, p.COUNTRY, p.LIMIT),
+            "Find organisations by name (also half-remembered), former name, ticker, LEI or ISIN, "
+            "and get the service_id that other tools take. Best match first; if several fit, "
+            "compare country and listings, and ask the user. No rows: do not guess an id.",
+            '{"query":"Ubuntu Mining","country":"ZA"}',
+            (p.NAMED, p.COUNTRY, *_PAGE, *_COMMON),
             _search_entities,
         ),
         Tool(
             "get_entity",
             "Look up an organisation",
-            "Read the current record of one organisation: legal name, jurisdiction, country, LEI "
-            "if there is one, listings, and the datasets that have rows about it. Use it to check "
-            "an id before you report on it. Organisations only: no personal data is published."
-            + _ALWAYS,
-            "Entities",
-            (p.SERVICE_ID,),
+            "The record of one organisation: legal name, country, LEI, listings, and the datasets "
+            "that have rows about it. Organisations only: no personal data is published.",
+            '{"service_id":"DC7Q2M4XK9"}',
+            (_SERVICE_ID, *_COMMON),
             _get_entity,
+        ),
+        Tool(
+            "resolve_identifier",
+            "Find the bearer of an identifier",
+            "The organisation with an LEI, EXCHANGE:TICKER, ISIN, FIGI, CIK or register number. "
+            "Without id_type, the form of the identifier decides. `lei` and `ticker` work with "
+            "any key.",
+            '{"id_value":"2138002QX8KZTPLXS721"}',
+            (replace(p.ID_TYPE, required=False), p.ID_VALUE, *_COMMON),
+            _resolve_identifier,
         ),
         Tool(
             "get_fundamentals",
             "Reported figures of an issuer",
-            "Read the figures one issuer reported, newest period first. Always pass as_of "
-            "when you reason about the past: the result then has nothing that became public "
-            "later. vintages: 'latest' is the newest value known by then, 'as_reported' the value "
-            "first filed, 'all' every restatement. Name line_items and period_type to get more "
-            "years in one result. Values are exact, in the reported currency, never converted or "
-            "annualised." + _ALWAYS + _BOUNDED,
-            "Fundamentals",
-            (p.SERVICE_ID, p.AS_OF, p.PERIOD_TYPE, p.VINTAGES, _LINE_ITEMS, p.LIMIT),
+            "Figures that one issuer reported, newest period first. Pass as_of for any question "
+            "about the past: nothing that became public later is in the answer. vintages: latest "
+            "known by then, as_reported (first filed), all (every restatement). Figures are in the "
+            "reported currency, never converted.",
+            '{"service_id":"DC7Q2M4XK9","line_items":["revenue","operating_profit"],'
+            '"period_type":"FY","as_of":"2020-12-31"}',
+            (
+                *(_SERVICE_ID, _AS_OF, p.LINE_ITEMS, p.STATEMENT, p.PERIOD_TYPE, p.VINTAGES),
+                *(*_PAGE, *_COMMON),
+            ),
             _get_fundamentals,
+        ),
+        Tool(
+            "get_metrics",
+            "Metrics of an issuer",
+            "Margins, returns, growth and ratios of one issuer for its latest full year published "
+            "by as_of, each with the reported figures that it was computed from.",
+            '{"service_id":"DC7Q2M4XK9","metric":"operating_margin","as_of":"2020-12-31"}',
+            (_SERVICE_ID, p.METRIC, _AS_OF, *_PAGE, *_COMMON),
+            _get_metrics,
+        ),
+        Tool(
+            "screen_issuers",
+            "Rank issuers on a metric",
+            "Issuers ranked by a metric as of a day, optionally of one country. `universe` counts "
+            "who was left out, and why. A rank is a position by size, not a rating.",
+            '{"metric":"return_on_equity","country":"ZA","as_of":"2021-06-30","limit":10}',
+            (*(p.METRIC_RANKED, p.COUNTRY, _AS_OF, p.ORDER, *_PAGE, *_COMMON),),
+            _screen_issuers,
         ),
         Tool(
             "search_tenders",
             "Search public tenders",
-            "Read Open Contracting (OCDS) releases of one country, South Africa if none is named, "
-            "newest first: what public bodies buy, from whom, for how much. Filter by date, "
-            "category, buyer and words (at most 16). While next_cursor is not null there are more: "
-            "call again with it and the same filters; all pages then come from one data_version. "
-            "Amounts are as published, in their own currency. Parties that are not established to "
-            "be organisations are withheld and counted in parties_withheld." + _ALWAYS + _BOUNDED,
-            "Tenders",
+            "Releases of public tenders (OCDS) of one country, newest first: what public bodies "
+            "buy, from whom, for how much. Parties that are not established to be organisations "
+            "are withheld and counted. For totals of a supplier use get_awards, for shares and "
+            "rates get_signal.",
+            '{"country":"ZA","query":"cleaning","from":"2025-01-01","to":"2025-12-31"}',
             (
-                *(p.COUNTRY_ZA, p.FROM_RELEASE, p.TO_RELEASE, p.CATEGORY),
-                *(p.BUYER, p.IN_TENDER, p.LIMIT, p.CURSOR),
+                *(p.COUNTRY_ZA, p.IN_TENDER, p.FROM_RELEASE, p.TO_RELEASE, p.CATEGORY, p.BUYER),
+                *(p.STATUS, _AS_OF, *_PAGE, *_COMMON),
             ),
             _search_tenders,
         ),
         Tool(
-            "get_macro",
-            "Macroeconomic figures",
-            "Read macroeconomic figures, newest period first. With series (such as FX.EUR.ZAR) "
-            "or as_of: observations of series in the vintage known on as_of, with no look-ahead; "
-            "series_type and frequency belong to this mode. Otherwise annual indicators by country "
-            "and indicator (such as NY.GDP.MKTP.CD) as they stand today: they have no evidenced "
-            "release date, so what they were known to be on a past day cannot be answered; never "
-            "report today's figure as known then. from and to bound the end of the period, in "
-            "annual mode also as years. Nothing is interpolated." + _ALWAYS + _BOUNDED,
-            "Macro",
+            "get_awards",
+            "Who won what",
+            "With service_id: the contracts that one organisation won, newest first, with totals "
+            "by currency. With country instead: its suppliers, those of most contracting processes "
+            "first, with listings of those that are listed. from and to bound the days.",
+            '{"country":"KE","from":"2025-01-01","to":"2025-12-31","limit":10}',
             (
-                *(p.COUNTRY_ANY, p.INDICATOR, p.SERIES, p.SERIES_TYPE, p.FREQUENCY, p.AS_OF),
-                *(p.FROM_PERIOD, p.TO_PERIOD, p.LIMIT),
+                replace(p.OF_SERVICE_ID, description="The organisation that won."),
+                *(p.COUNTRY, p.FROM_RELEASE, p.TO_RELEASE, _AS_OF, *_PAGE, *_COMMON),
             ),
-            _get_macro,
+            _get_awards,
         ),
         Tool(
             "get_resolved_parties",
             "Buyers and suppliers",
-            "Read buyers and suppliers named in tenders, resolved to a service_id where that is "
-            "known, ordered by number of releases within each role. Pass service_id to see how one "
-            "organisation takes part in procurement. match_method says how it was resolved: by "
-            "registry number, LEI or exact name, never by similarity; a null service_id is "
-            "unresolved. Parties not established to be organisations are withheld, so some real "
-            "firms are missing." + _ALWAYS + _BOUNDED,
-            "TenderParties",
-            (p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.LIMIT),
+            "Parties named in tenders, those of most releases first within each role, resolved to "
+            "a service_id where match_method says how (never by likeness).",
+            '{"country":"KE","role":"buyer"}',
+            (
+                *(p.COUNTRY, p.ROLE, p.OF_SERVICE_ID, p.FROM_RELEASE, p.TO_RELEASE, p.AS_OF),
+                *(*_PAGE, *_COMMON),
+            ),
             _get_resolved_parties,
+        ),
+        Tool(
+            "get_signal",
+            "A panel of procurement signals",
+            "Months of one panel, newest first: single-bid rate, time to award and so on. "
+            "dimension all is the whole country. A null value was not observable: see n_observed.",
+            '{"signal_key":"single-bid-rate","country":"KE","dimension":"all",'
+            '"from":"2025-01-01","to":"2025-12-31"}',
+            (
+                *(_SIGNAL_KEY, p.COUNTRY, p.DIMENSION, p.DIMENSION_VALUE, p.MEASURE),
+                *(p.FROM_MONTH, p.TO_MONTH, _AS_OF, *_PAGE, *_COMMON),
+            ),
+            _get_signal,
+        ),
+        Tool(
+            "get_macro",
+            "Macroeconomic figures",
+            "With series (such as FX.EUR.ZAR) or as_of: observations of series in the vintage "
+            "known on as_of. Otherwise annual indicators (such as NY.GDP.MKTP.CD) of a country, "
+            "as they stand today: what they were known to be on a past day cannot be answered, and "
+            "today's figure must not stand for it.",
+            '{"series":"FX.EUR.ZAR","as_of":"2025-06-30","limit":1}',
+            (
+                *(p.COUNTRY, p.INDICATOR, p.SERIES, p.SERIES_TYPE, p.FREQUENCY, p.AS_OF),
+                *(p.FROM_PERIOD, p.TO_PERIOD, *_PAGE, *_COMMON),
+            ),
+            _get_macro,
+        ),
+        Tool(
+            "check_claim",
+            "Check a figure and a date",
+            "Whether a figure was public on a day: matches, restated_later, differs, "
+            "not_knowable_then or not_held, with what was known then and what is known now.",
+            '{"service_id":"DC7Q2M4XK9","line_item":"revenue","period":"FY2020",'
+            '"value":1250000000,"as_of":"2021-06-30"}',
+            (*_CLAIM, _VERSION),
+            _check_claim,
         ),
         Tool(
             "get_quality_metrics",
             "Coverage and freshness of a dataset",
-            "Read the quality metrics of a dataset (AF-FUND, AF-TENDER or AF-MACRO) for the build "
-            "being served: coverage, freshness, thresholds and whether they are met. Use it before "
-            "you draw conclusions from missing data. UNMEASURED means that nothing was measured; "
-            "it is never a pass. A null floor means that no threshold is set.",
-            "Quality",
-            (p.SKU,),
+            "How complete and fresh a dataset is, against its floors. Read it before you conclude "
+            "anything from missing data. UNMEASURED is never a pass.",
+            '{"sku":"AF-TENDER"}',
+            (_SKU, *_ALL, *_COMMON),
             _get_quality_metrics,
-            row_rule="uncapped",
         ),
     )
 }

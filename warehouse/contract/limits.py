@@ -41,7 +41,8 @@ def check_rate_limit(status: QuotaStatus) -> None:
     if violated := status.violated:
         raise Problem(
             "rate_limited",
-            f"The limits of the {status.tier.name} tier are reached: {_describe(status)}.",
+            f"The limits of the {status.tier.name} tier are reached: {_describe(status)}. "
+            f"Try again in {status.retry_after} seconds.",
             violated_policies=violated,
             retry_after=status.retry_after,
             retryable=True,

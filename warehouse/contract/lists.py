@@ -1,6 +1,7 @@
 """Every list that is served, declared once: how its rows are read, and why it is empty."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -17,10 +18,18 @@ from warehouse.contract.problems import (
 )
 from warehouse.mart.tables import FILTERS_SINCE
 from warehouse.methodology.line_items import LINE_ITEMS
+from warehouse.read.awards import awards_of, suppliers
 from warehouse.read.build_info import quality_metrics, skus
 from warehouse.read.catalogue import catalogue, changes, versions
 from warehouse.read.conditions import Condition
-from warehouse.read.crosswalk import FREE_ID_TYPES, identifiers, lookup, organisation_id
+from warehouse.read.crosswalk import (
+    FREE_ID_TYPES,
+    identifiers,
+    is_known_id,
+    lookup,
+    organisation_id,
+)
+from warehouse.read.entities import search
 from warehouse.read.fundamentals import facts_known, facts_of_issuers
 from warehouse.read.mart import Build
 from warehouse.read.metrics import absent_reasons, metrics, screen
@@ -140,7 +149,8 @@ def _process_asked(build: Build, question: Question) -> Asked:
 
 
 def _parties(question: Question) -> ListRows:
-    filters = question.values("role", "service_id", "as_of")
+    from_, to = _days(question)
+    filters = {**question.values("role", "service_id", "as_of"), "from_": from_, "to": to}
     rows = parties(question.mart, _country(question), **filters, **question.page)
     return ListRows(rows)
 
@@ -153,10 +163,15 @@ def _why_no_parties(question: Question) -> Empty:
         owner = organisation_id(build, parameters["service_id"])
         of_owner = [Condition("organisation = ?", (owner,), "organisation")]
         filters.append(Filter("service_id", parameters["service_id"], of_owner))
-    as_of = parameters["as_of"]
-    # A day filters by what is no column: that nothing matches on it is all that is left.
+    as_of, days = parameters["as_of"], (parameters["from"], parameters["to"])
+    # Days filter by what is no column: that nothing matches on them is all that is left.
     nothing = [] if as_of is None else [Condition("1 = 0")]
-    return why_empty(build, Asked("tender_parties", "parties", filters, nothing, as_of))
+    empty = why_empty(build, Asked("tender_parties", "parties", filters, nothing, as_of))
+    if empty.code in ("no_match", "not_known_then") and days != (None, None):
+        known = "" if as_of is None else f" of those that were known on {as_of}"
+        detail = f"No release of a day between the bounds{known} names such a party."
+        return Empty("out_of_range", detail, "from" if days[0] else "to")
+    return empty
 
 
 # Macro figures, and facts of any dataset.
@@ -372,6 +387,54 @@ def _why_no_match(question: Question) -> Empty:
     return Empty("value_not_held", detail, "id_value")
 
 
+def _entities(question: Question) -> ListRows:
+    query = question.parameters["query"]
+    check_search_words("query", query)
+    rows = search(question.mart, query, _country(question), question.limit)
+    return ListRows(rows)
+
+
+def _why_none_found(question: Question) -> Empty:
+    query, country = question.parameters["query"], question.parameters["country"]
+    where = "" if country is None else f" in {country}"
+    detail = (
+        f"No organisation{where} that is held has a name or identifier like {query!r}: try fewer "
+        "words, and do not guess an id."
+    )
+    return Empty("no_match", detail, "query")
+
+
+# Awards.
+
+
+def _awards(question: Question) -> ListRows:
+    from_, to = _days(question)
+    service_id, as_of = question.parameters["service_id"], question.parameters["as_of"]
+    days: dict[str, Any] = {"as_of": as_of, "from_": from_, "to": to}
+    if service_id is not None:
+        if not is_known_id(question.mart.build(), service_id):
+            raise unknown_id(service_id)
+        won = awards_of(question.mart, service_id, **days, **question.page)
+        return ListRows(won.rows, extra={"totals": won.totals})
+    if question.parameters["country"] is None:
+        raise missing_parameter("service_id", "an organisation, or a country for its suppliers")
+    return ListRows(suppliers(question.mart, _country(question), **days, **question.page))
+
+
+def _why_no_awards(question: Question) -> Empty:
+    parameters = question.parameters
+    if parameters["service_id"] is None:
+        asked = {**parameters, "role": "supplier"}
+        return _why_no_parties(replace(question, parameters=asked))
+    asked = {**parameters, "entity_id": parameters["service_id"], "dataset": "AF-TENDER"}
+    asked |= {"measure": None, "country": None}
+    empty = _why_no_facts(replace(question, parameters=asked))
+    if empty.code != "no_match":
+        return empty
+    detail = "It won awards, but none of a day between the bounds."
+    return Empty("out_of_range", detail, "from" if parameters["from"] else "to")
+
+
 # What is held.
 
 
@@ -448,6 +511,8 @@ QUALITY = Listing("quality", ("QualityRecord",), _quality, _never_empty, "uncapp
 CROSSWALK = Listing(
     "crosswalk", ("Identifier",), _crosswalk, _why_no_identifiers, "uncapped", "identifiers"
 )
+ENTITY_SEARCH = Listing("search of entities", ("Entity",), _entities, _why_none_found)
+AWARDS = Listing("awards", ("SharedFact", "TenderParty"), _awards, _why_no_awards)
 LOOKUP = Listing("lookup", ("Match",), _lookup, _why_no_match, "uncapped")
 CATALOGUE = Listing(
     "catalogue",

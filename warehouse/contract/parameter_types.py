@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any, Literal, Protocol
 
 from warehouse.data_version import DATA_VERSION
@@ -14,6 +15,9 @@ ParameterLocation = Literal["query", "path"]
 # date.fromisoformat alone would accept other forms of ISO 8601, such as 20240630 or 2024-W26-7.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _YEAR = re.compile(r"[0-9]{4}")
+# Without a look-ahead, which RE2 and Rust do not have.
+_YEAR_PATTERN = "^([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])$"
+_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?")
 _INTEGER = re.compile(r"[0-9]{1,9}")
 
 
@@ -191,8 +195,42 @@ class YearOrDay:
     def schema(self) -> Schema:
         """Return the JSON Schema of a date or four digits."""
         # Python has no year 0.
-        year = {"type": "string", "pattern": "^(?!0000)[0-9]{4}$"}
+        year = {"type": "string", "pattern": _YEAR_PATTERN}
         return {"anyOf": [{"type": "string", "format": "date"}, year]}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Yes or no."""
+
+    expected: str = "true or false"
+
+    def read(self, text: str) -> bool:
+        """Parse a word."""
+        if text not in ("true", "false"):
+            raise ValueError
+        return text == "true"
+
+    def schema(self) -> Schema:
+        """Return the JSON Schema of a boolean."""
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number with all its digits."""
+
+    expected: str = "a number, such as 1250.5"
+
+    def read(self, text: str) -> Decimal:
+        """Parse a number."""
+        if not _NUMBER.fullmatch(text):
+            raise ValueError
+        return Decimal(text)
+
+    def schema(self) -> Schema:
+        """Return the JSON Schema of a number, which may be sent as text to keep its digits."""
+        return {"type": ["number", "string"]}
 
 
 @dataclass(frozen=True)

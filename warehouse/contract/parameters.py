@@ -8,6 +8,7 @@ from warehouse.contract.parameter_types import (
     Choice,
     Day,
     DayOrVersion,
+    Flag,
     FreeText,
     ListOf,
     OpaqueText,
@@ -16,9 +17,11 @@ from warehouse.contract.parameter_types import (
     RowCount,
     YearOrDay,
 )
+from warehouse.data_version import DATA_VERSION
 from warehouse.mart.catalogue import Section
 from warehouse.methodology import line_items
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
+from warehouse.methodology.signals import Dimension
 from warehouse.read.crosswalk import ID_TYPES
 from warehouse.read.metrics import Order
 from warehouse.read.shared_facts import Dataset
@@ -73,6 +76,14 @@ CURSOR = Parameter(
     "cursor",
     OpaqueText(LONGEST_CURSOR),
     "`next_cursor` of the previous page, unchanged, with the same filters.",
+)
+VERSION = Parameter(
+    "data_version",
+    PatternText(DATA_VERSION.pattern, "a data_version from an earlier answer"),
+    "Answer from this version of the data instead of the current one.",
+)
+VERBOSE = Parameter(
+    "verbose", Flag(), "true: every member of every row, as REST has them.", default="false"
 )
 FROM_RELEASE = Parameter("from", Day(), "Earliest release date.", "2024-01-01")
 TO_RELEASE = Parameter("to", Day(), "Latest release date.", "2024-12-31")
@@ -140,9 +151,14 @@ FORMAT = Parameter(
     "next page in the header `Link`.",
     "json",
 )
-DIMENSION = Parameter("dimension", _CODE, "Dimension of the panel, such as category.", "category")
+DIMENSION = Parameter(
+    "dimension",
+    Choice(get_args(Dimension)),
+    "What the rows are split by; `all` for the whole country.",
+    "all",
+)
 DIMENSION_VALUE = Parameter(
-    "dimension_value", FreeText(200), "Value of the dimension, as rows have it.", "works"
+    "dimension_value", FreeText(200), "Value of the dimension, as rows have it.", "all"
 )
 ENTITY_ID = Parameter(
     "entity_id",

@@ -127,10 +127,12 @@ PARTY = _row(
             "examples": [{"scheme": "ZA-CIP", "id": "2001/123456/07"}],
         },
         "releases": member_schema(int, "Number of releases that name it.", 12),
+        "processes": member_schema(int, "Number of contracting processes that they belong to.", 7),
         "first_release": member_schema(date | None, "Date of the first of them.", "2024-01-15"),
         "last_release": member_schema(date | None, "Date of the last of them.", "2026-03-02"),
     },
     "A buyer or supplier that is known to be an organisation.",
+    later=("processes",),
 )
 SHARED_FACT = _row(
     "award_facts",

@@ -46,7 +46,7 @@ _WITH_ORGANISATION = "SELECT *, service_id AS organisation FROM ({})"
 # What divides a series before its periods do, in the order of its rows.
 _IN_SERIES = ("country_iso3", "source", "frequency", "unit", "base_period")
 # Members that a row of a party has besides the columns of its class; some count releases.
-_COUNTED = ("releases", "first_release", "last_release")
+_COUNTED = ("releases", "processes", "first_release", "last_release")
 _PARTY = (
     *("party_id", "service_id", "name", "role", "country", "identifier", *_COUNTED),
     *("match_method", "org_evidence"),

@@ -3,6 +3,7 @@
 Current identifiers only, in both directions.
 """
 
+import re
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -17,6 +18,14 @@ ID_TYPES: tuple[str, ...] = get_args(IdType)
 # All other types are the paid crosswalk.
 FREE_ID_TYPES = ("lei", "ticker")
 MAX_MATCHES = 20
+# The forms by which identifiers are told apart.
+_FORMS: dict[IdType, re.Pattern[str]] = {
+    "lei": re.compile(r"[A-Z0-9]{18}[0-9]{2}"),
+    "figi": re.compile(r"[A-Z]{2}G[A-Z0-9]{9}"),
+    "isin": re.compile(r"[A-Z]{2}[A-Z0-9]{9}[0-9]"),
+    "ticker": re.compile(r"[A-Z0-9]+:[^:]+"),
+    "cik": re.compile(r"[0-9]{1,10}"),
+}
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,12 @@ def lookup(
     has_more = len(ids) > MAX_MATCHES and not page.truncated
     page = replace(page, truncated=True, keys=()) if has_more else page
     return Matches(page, len(ids) > 1)
+
+
+def type_of_identifier(id_value: str) -> IdType:
+    """Return the type of an identifier by its form; a number of no other form is of a register."""
+    text = id_value.strip().upper()
+    return next((kind for kind, form in _FORMS.items() if form.fullmatch(text)), "registry")
 
 
 def ids_with_identifier(build: Build, id_type: str, id_value: str) -> list[str]:

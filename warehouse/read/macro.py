@@ -45,6 +45,22 @@ def series_known(
     return fetch_page(mart.build(), "macro_series", where, limit, after=after)
 
 
+def series_vintages(
+    mart: Mart,
+    series: str,
+    country: str | None = None,
+    from_: date | None = None,
+    to: date | None = None,
+) -> RowPage:
+    """Return every vintage of the observations of a series."""
+    where = [
+        *in_country(country),
+        *equal(series=series),
+        *between("period_end", from_, to),
+    ]
+    return fetch_page(mart.build(), "macro_series", where, None)
+
+
 def annual(
     mart: Mart,
     country: str | None = None,

@@ -16,8 +16,8 @@ from warehouse.read.rows import RowPage, check_filter, equal, fetch_page, fetch_
 
 _EPOCH = date(1970, 1, 1)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-# When a release became known, when it was superseded, and its day.
-_KNOWN = msgspec.json.Decoder(list[tuple[int, int, int | None]])
+# When a release became known, when it was superseded, its day, and the number of its process.
+_KNOWN = msgspec.json.Decoder(list[tuple[int, int, int | None, int]])
 _TEXT = msgspec.json.Decoder(str | None)
 
 
@@ -27,20 +27,23 @@ def parties(
     role: str | None = None,
     service_id: str | None = None,
     as_of: date | None = None,
+    from_: date | None = None,
+    to: date | None = None,
     limit: int | None = None,
     after: Key | None = None,
 ) -> RowPage:
     """Return the parties of releases, those in most of them first within each role.
 
     With ``as_of`` only releases that were known on that day are counted, and names and sources are
-    those of the first of them. Which organisation a party is does not depend on the day.
+    those of the first of them. Which organisation a party is does not depend on the day. ``from_``
+    and ``to`` bound the day of the releases that are counted.
     """
     build = mart.build()
-    check_filter(build, FILTERS_SINCE, as_of=as_of)
+    check_filter(build, FILTERS_SINCE, **{"as_of": as_of, "from": from_, "to": to})
     where = _conditions(build, country, role, service_id)
-    if as_of is None:
+    if as_of is None and from_ is None and to is None:
         return fetch_page(build, "tender_parties", where, limit, after=after)
-    rows = sorted(_known_on(build, where, as_of))
+    rows = sorted(_counted(build, where, as_of, (from_, to)))
     # The list is sorted by what the key has: what follows it begins after it.
     begin = 0 if after is None else [order[-1] for order, _ in rows].index(after[0]) + 1
     one_more = None if limit is None else begin + limit + 1
@@ -54,31 +57,43 @@ def _conditions(
     return equal(country=country, role=role, organisation=owner)
 
 
-def _known_on(
-    build: Build, where: list[Condition], as_of: date
+def _counted(
+    build: Build,
+    where: list[Condition],
+    as_of: date | None,
+    days: tuple[date | None, date | None],
 ) -> Iterator[tuple[tuple[Any, ...], bytes]]:
-    """Yield the parties that were known on a day, each with its place in the order."""
-    day = (min(as_of, datetime.now(UTC).date()) - _EPOCH).days
+    """Yield the parties of releases that were known on a day, each with its place in the order."""
+    day = (min(as_of or date.max, datetime.now(UTC).date()) - _EPOCH).days
+    first, last = (None if bound is None else (bound - _EPOCH).days for bound in days)
     for (row,) in fetch_rows(build, "row", "party_history", where):
         members = {name: bytes(raw) for name, raw in _MEMBERS.decode(row).items()}
         known = [
-            released
-            for since, until, released in _KNOWN.decode(members.pop("known"))
-            if since <= day < until
+            (released, process)
+            for since, until, released, process in _KNOWN.decode(members.pop("known"))
+            if since <= day < until and _is_between(released, first, last)
         ]
         if not known:
             continue
-        days = [released for released in known if released is not None]
+        released_days = [released for released, _ in known if released is not None]
         counted = {
             "releases": encode(len(known)),
-            "first_release": encode(_day(min(days, default=None))),
-            "last_release": encode(_day(max(days, default=None))),
+            "processes": encode(len({process for _, process in known})),
+            "first_release": encode(_day(min(released_days, default=None))),
+            "last_release": encode(_day(max(released_days, default=None))),
         }
         country, role, name, party_id = (
             _TEXT.decode(members[member]) or ""
             for member in ("country", "role", "name", "party_id")
         )
         yield (country, role, -len(known), name, party_id), _spliced(members, counted)
+
+
+def _is_between(released: int | None, first: int | None, last: int | None) -> bool:
+    """Return whether a release is of a day within bounds; without a day it is within none."""
+    if released is None:
+        return first is None and last is None
+    return (first is None or first <= released) and (last is None or released <= last)
 
 
 def _spliced(members: dict[str, bytes], counted: dict[str, bytes]) -> bytes:

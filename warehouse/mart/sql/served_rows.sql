@@ -26,6 +26,7 @@ WITH resolved AS (
 grouped AS (
     SELECT
         source, country, party_key, role, service_id, count(*) AS releases,
+        count(DISTINCT ocid) AS processes,
         min(released_on) AS first_release, max(released_on) AS last_release,
         -- one struct, so that all members come from one release: arg_max of a single column would
         -- skip its nulls
@@ -39,7 +40,7 @@ grouped AS (
 
 SELECT
     {{ id_of_party }} AS party_id, source, country, party_key, role, service_id, releases,
-    first_release, last_release, unnest(newest),
+    processes, first_release, last_release, unnest(newest),
     CASE
         WHEN newest.identifier_id IS NOT NULL
             THEN { 'scheme': newest.identifier_scheme, 'id': newest.identifier_id }
@@ -47,11 +48,18 @@ SELECT
 FROM grouped;
 
 -- name: party_history
--- One row for each party, role and organisation: when each release that names it became known and
--- was superseded, and the day of the release, as days since 1970. All other members are taken from
--- the release that was known first: those of a newer one were not known before it.
+-- One row for each party, role and organisation: of each release that names it, when it became
+-- known and was superseded and the day of the release, as days since 1970, and the number of its
+-- process among those of the party. All other members are taken from the release that was known
+-- first: those of a newer one were not known before it.
 WITH resolved AS (
-    SELECT party.*, matched.service_id, matched.match_method
+    SELECT
+        party.*, matched.service_id, matched.match_method,
+        dense_rank() OVER (
+            PARTITION BY
+                party.source, party.country, party.party_key, party.role, matched.service_id
+            ORDER BY party.ocid
+        ) AS process
     FROM tender_parties AS party
     LEFT JOIN party_matches AS matched ON {{ same_party }}
     WHERE party.name IS NOT NULL AND party.available_at IS NOT NULL AND NOT party.withdrawn
@@ -68,9 +76,10 @@ grouped AS (
             [
                 date_diff('day', DATE '1970-01-01', available_at),
                 date_diff('day', DATE '1970-01-01', coalesce(superseded_at, DATE '9999-12-31')),
-                date_diff('day', DATE '1970-01-01', released_on)
+                date_diff('day', DATE '1970-01-01', released_on),
+                process
             ]
-            ORDER BY available_at, superseded_at, released_on
+            ORDER BY available_at, superseded_at, released_on, process
         ) AS known
     FROM resolved
     GROUP BY ALL
