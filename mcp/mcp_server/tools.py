@@ -13,7 +13,7 @@ from warehouse.contract.parameter_types import Parameter
 from warehouse.contract.problems import check_date_order, unknown_id
 from warehouse.contract.tier_cap import RowRule, row_limit
 from warehouse.read.build_info import quality_metrics
-from warehouse.read.entities import entity, search
+from warehouse.read.entities import entities_found, entity
 from warehouse.read.fundamentals import facts_known
 from warehouse.read.mart import Mart
 from warehouse.read.tenders import parties, releases
@@ -60,7 +60,8 @@ class Tool:
 def _search_entities(context: ToolContext, arguments: Arguments) -> ToolRows:
     check_search_words("query", arguments["query"])
     limit = row_limit(context.tier, arguments["limit"])
-    return ToolRows(search(context.mart, arguments["query"], arguments["country"], limit), limit)
+    rows = entities_found(context.mart, arguments["query"], arguments["country"], limit)
+    return ToolRows(rows, limit)
 
 
 def _get_entity(context: ToolContext, arguments: Arguments) -> ToolRows:

@@ -13,6 +13,7 @@ from sqlmodel import SQLModel
 
 from warehouse.mart.award_facts import AWARD_FACTS
 from warehouse.mart.row_json import LATEST_DAY, NEVER, NEVER_DAY, PROVENANCE
+from warehouse.mart.searchable import SEARCHABLE, SEARCHABLE_MEMBERS, SEARCHABLE_ORDER
 from warehouse.mart.served_rows import (
     CURRENT_ENTITIES,
     CURRENT_IDENTIFIERS,
@@ -64,10 +65,10 @@ def _insert(members: tuple[str, ...], after: str, *new: str) -> tuple[str, ...]:
 
 # Mart schema version. Bump it if builds get tables, keys or packs that readers do not know yet. A
 # new member of a row is no reason: rows are served as they were written.
-MART_SCHEMA_VERSION = 10
+MART_SCHEMA_VERSION = 11
 # The versions that readers can read. Keep an older one as long as its builds can be answered: a
 # pin to a build of any other version is refused.
-READABLE_SCHEMA_VERSIONS = (7, 8, 9, 10)
+READABLE_SCHEMA_VERSIONS = (7, 8, 9, 10, 11)
 # From this version on, every row has the canonical id of its organisation.
 CANONICAL_IDS_SINCE = 8
 # From this version on, a build is a manifest of files, and packs are compressed. Builds made before
@@ -75,6 +76,8 @@ CANONICAL_IDS_SINCE = 8
 FILES_SINCE = 9
 # From this version on, all packs are compressed, and rows of some tables one by one.
 DICTIONARIES_SINCE = 10
+# From this version on, a build has the table `search`, and words are searched by the database.
+SEARCH_SINCE = 11
 
 # Column types of the mart tables, as both engines have them.
 ColumnKind = Literal["text", "integer", "real", "bytes"]
@@ -296,6 +299,16 @@ MART_TABLES = (
         ("(organisation, row_number)", "(id_match, id_type, row_number)"),
         # Only the source, the licence and the time of its provenance.
         (*members_of(EntityIdentifier, "own"), "match_method", *PROVENANCE[:3]),
+    ),
+    MartTable(
+        # What can be searched for; the tables it is found by lie beside it (``search_index``).
+        "search",
+        SEARCHABLE,
+        SEARCHABLE_ORDER,
+        ("kind", "id", "countries"),
+        (),
+        SEARCHABLE_MEMBERS,
+        with_dictionary=True,
     ),
     MartTable(
         "same_as",

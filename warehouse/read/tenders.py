@@ -7,9 +7,11 @@ from datetime import date
 from typing import Any
 
 from warehouse.mart.file_labels import may_have
+from warehouse.mart.tables import SEARCH_SINCE
 from warehouse.read.conditions import IN_ORDER, Condition, Order
 from warehouse.read.crosswalk import is_known_id, organisation_id
 from warehouse.read.engines import FileReader, SqlRows
+from warehouse.read.full_text import text_matches
 from warehouse.read.mart import Build, Mart
 from warehouse.read.packs import PackedRows
 from warehouse.read.rows import (
@@ -22,8 +24,8 @@ from warehouse.read.rows import (
     make_page,
     one_of,
 )
+from warehouse.read.search_before import rows_with_words
 from warehouse.read.several_files import files_for
-from warehouse.read.word_index import rows_with_words
 
 # The columns behind the row are the key of a cursor.
 _COLUMNS = "row, released_on, row_number"
@@ -90,20 +92,38 @@ def _matching(
     limit: int | None,
 ) -> SqlRows:
     """Return the releases of a file that match and come after a key, at most ``limit``."""
-    after_row = 0 if after is None else int(after[1])
+    after_row, where = 0 if after is None else int(after[1]), [*where]
     # The row number alone decides; the date lets the planner begin in the index.
     if after is not None:
         following = Condition("released_on <= ? AND row_number > ?", (after[0], after_row))
-        where = [*where, following]
+        where.append(following)
+    if build.schema_version < SEARCH_SINCE and searched != (None, None):
+        return _matching_before(build, file, country, where, after_row, searched, limit)
+    where += [
+        text_matches(file, text, only_names)
+        for text, only_names in zip(searched, (True, False), strict=True)
+        if text is not None
+    ]
+    where += [Condition("latest = 1"), *equal(country=country)]
+    return fetch_rows(build, _COLUMNS, _TABLE, where, _NEWEST_FIRST, limit, [file])
+
+
+def _matching_before(
+    build: Build,
+    file: FileReader,
+    country: str,
+    where: list[Condition],
+    after_row: int,
+    searched: tuple[str | None, str | None],
+    limit: int | None,
+) -> SqlRows:
+    """Return the releases with such words in a build that has a table of words of its own."""
     candidates = _intersection(
         *(
             None if text is None else rows_with_words(file, field, text)
             for field, text in zip(("buyer", "tender"), searched, strict=True)
         )
     )
-    if candidates is None:
-        where = [*where, Condition("latest = 1"), *equal(country=country)]
-        return fetch_rows(build, _COLUMNS, _TABLE, where, _NEWEST_FIRST, limit, [file])
     in_country = _in_country(file, country, candidates)
     remaining = [number for number in in_country if number > after_row]
     # The unary + keeps SQLite from using an index on latest: the row numbers are selective.
@@ -167,10 +187,10 @@ class _LazyKeys(Sequence[tuple[Any, ...]]):
         return b"", str(file.query(statement, row_number)[0][0]), row_number
 
 
-def _intersection(first: list[int] | None, second: list[int] | None) -> list[int] | None:
+def _intersection(first: list[int] | None, second: list[int] | None) -> list[int]:
     """Return the sorted numbers that both have; None stands for every row."""
     if first is None or second is None:
-        return second if first is None else first
+        return (second if first is None else first) or []
     return sorted(set(first) & set(second))
 
 
