@@ -28,6 +28,7 @@ from api.resources.html import SandboxKey
 from api.resources.organisations import CrosswalkResource, EntityResource, LookupResource
 from api.resources.pages import page_routes, site_routes
 from api.resources.reported import FundamentalsResource, MacroResource, SharedFactsResource
+from api.resources.search import SearchResource
 from api.resources.service import HealthResource, OpenApiResource, StatusResource
 from api.resources.site_files import SiteFiles
 from api.resources.tenders import TenderPartiesResource, TendersResource
@@ -101,6 +102,7 @@ def create_app(
         SharedFactsResource(mart),
         TenderPartiesResource(mart),
         MacroResource(mart),
+        SearchResource(mart, cursor_secret),
         EntityResource(mart),
         CrosswalkResource(mart),
         LookupResource(mart),

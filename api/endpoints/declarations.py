@@ -98,11 +98,24 @@ MACRO = Endpoint(
     ),
     _LIMITED_STATUSES,
 )
+SEARCH = Endpoint(
+    "search",
+    "/v1/search",
+    "Find organisations, series, indicators, panels and buyers",
+    "By name, former name, ticker with or without exchange, LEI or ISIN. Best match first: `match` "
+    "says whether an identifier, the whole name, its beginning or all words match; only if none "
+    "does, names spelled much alike or with some of the words are `near`. Pass `next_cursor` back "
+    "unchanged for the next page.",
+    "Search",
+    "search",
+    (p.SEARCHED, p.KIND, p.COUNTRY_ANY, p.LIMIT, p.CURSOR),
+    _LIMITED_STATUSES,
+)
 ENTITY = Endpoint(
     "getEntity",
     "/v1/entities/{service_id}",
     "One organisation's resolved record",
-    "There is no search by name; ids come from other endpoints.",
+    "There is no search by name here; ids come from `/v1/search` and other endpoints.",
     "Entities",
     "entities",
     (p.SERVICE_ID,),
@@ -201,5 +214,6 @@ EXPORT = Endpoint(
 
 ENDPOINTS = (
     *(HEALTH, STATUS, OPENAPI, FUNDAMENTALS, TENDERS, SHARED_FACTS, TENDER_PARTIES, MACRO),
+    SEARCH,
     *(ENTITY, CROSSWALK, LOOKUP, SCREEN, METRICS, PROCUREMENT_DEMAND, SIGNAL, QUALITY, EXPORT),
 )

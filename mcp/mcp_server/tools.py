@@ -128,12 +128,14 @@ TOOLS: Mapping[str, Tool] = {
         Tool(
             "search_entities",
             "Search organisations",
-            "Find organisations by name, LEI or EXCHANGE:TICKER. Returns their service_id, which "
-            "the other tools take. Best match first: identifier, then exact name, then names that "
-            "start with the query, then names that contain all its words. Start here when you only "
-            "have a name; if several match, compare jurisdiction and listings before you choose. "
-            "No rows means no match: do not guess an id." + _ALWAYS,
-            "Entities",
+            "Find organisations by name, former name, LEI, ISIN, or ticker with or without its "
+            "exchange. Returns their service_id, which the other tools take. Best match first, and "
+            "match says how: identifier, exact name, prefix of a name, all words; only if there is "
+            "none of these, near: spelled much alike or some of the words. Check a near match "
+            "before you use it. Start here when you only have a name; if several match, compare "
+            "jurisdiction and listings before you choose. No rows means no match: do not guess an "
+            "id." + _ALWAYS,
+            "EntityMatches",
             (p.NAMED, p.COUNTRY, p.LIMIT),
             _search_entities,
         ),

@@ -42,6 +42,9 @@ _ENVELOPE: Mapping[str, Schema] = {
 }
 
 
+_NEXT_CURSOR = member_schema(str | None, "Cursor of the next page; null on the last.", None)
+
+
 def _envelope(row: str, member: str = "data", **extra: Schema) -> Schema:
     rows = {"type": "array", "items": {"$ref": f"#/components/schemas/{row}"}}
     return object_schema({member: rows, **_ENVELOPE, **extra})
@@ -63,6 +66,8 @@ ROW_SCHEMAS: Mapping[str, Schema] = {
     "SeriesObservation": row_schemas.MACRO_SERIES,
     "AnnualObservation": row_schemas.MACRO_ANNUAL,
     "Entity": row_schemas.ENTITY,
+    "EntityMatch": row_schemas.ENTITY_MATCH,
+    "SearchResult": row_schemas.SEARCH_RESULT,
     "Identifier": row_schemas.IDENTIFIER,
     "Match": row_schemas.MATCH,
     "RankedMetric": row_schemas.RANKED,
@@ -111,14 +116,13 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
     ),
     "Description": {"type": "object", "required": ["openapi", "info", "paths"]},
     "Fundamentals": _envelope("Fact"),
-    "Tenders": _envelope(
-        "Release",
-        next_cursor=member_schema(str | None, "Cursor of the next page; null on the last.", None),
-    ),
+    "Tenders": _envelope("Release", next_cursor=_NEXT_CURSOR),
     "SharedFacts": _envelope("SharedFact"),
     "TenderParties": _envelope("TenderParty"),
     "Macro": object_schema({"data": {"type": "array", "items": {"anyOf": _MACRO}}, **_ENVELOPE}),
     "Entities": _envelope("Entity"),
+    "EntityMatches": _envelope("EntityMatch"),
+    "Search": _envelope("SearchResult", next_cursor=_NEXT_CURSOR),
     "Crosswalk": object_schema(
         {
             "service_id": row_schemas.MATCH["properties"]["service_id"],

@@ -19,8 +19,9 @@ from warehouse.read.mart import Mart
 LONGEST_CURSOR = 1024
 _FORMAT_VERSION = 1
 _MAC_BYTES = 32
-# Filters that only MCP has. They are left out if not sent: a REST cursor does not depend on them.
-_OPTIONAL_FILTERS = ("to", "category", "buyer", "query")
+# Filters that only MCP or another list has. They are left out if not sent: a cursor of releases
+# over REST does not depend on them.
+_OPTIONAL_FILTERS = ("to", "category", "buyer", "query", "kind", "list")
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from warehouse.contract.parameter_types import (
     RowCount,
     YearOrDay,
 )
+from warehouse.mart.searchable import SEARCH_KINDS
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.read.crosswalk import ID_TYPES
 from warehouse.read.metrics import Order
@@ -85,10 +86,16 @@ IN_TENDER = Parameter(
 NAMED = Parameter(
     "query",
     FreeText(128, shortest=2),
-    "A name or part of it, an LEI, or EXCHANGE:TICKER.",
+    "A name or part of it, an LEI, an ISIN, or a ticker with or without its exchange.",
     "Ubuntu Mining",
     required=True,
 )
+SEARCHED = replace(
+    NAMED,
+    description="A name or words of it, an LEI, an ISIN, a ticker with or without its exchange, or "
+    "the key of a series, an indicator or a panel.",
+)
+KIND = Parameter("kind", Choice(SEARCH_KINDS), "Only one kind of result.", "organisation")
 LINE_ITEM = PatternText("[a-z0-9_]{1,64}", "lower-case letters, digits and _")
 ENTITY_ID = Parameter(
     "entity_id",

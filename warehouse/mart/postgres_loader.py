@@ -79,7 +79,7 @@ class PostgresLoader:
     def load_words(self, rows: pa.RecordBatchReader) -> None:
         """Create the table ``words``: rows found by words of the texts ``name`` and ``more``."""
         # The texts come split into words; no dictionary of the server must change them.
-        vector = "array_to_tsvector(string_to_array({}, ' '))"
+        vector = "array_to_tsvector(array_remove(string_to_array({}, ' '), ''))"
         self._load_index(
             "words",
             {"name": vector.format("name"), "all_words": vector.format("name || ' ' || more")},

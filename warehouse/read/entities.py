@@ -1,6 +1,7 @@
 """Organisations: one by its id, or those that a search finds."""
 
 from warehouse.json_encoding import encode
+from warehouse.read.conditions import Order
 from warehouse.read.crosswalk import same_as_id
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import RowPage, fetch_rows, make_page, one_of, storable
@@ -55,6 +56,6 @@ def _records(build: Build, ids: list[str]) -> dict[str, bytes]:
     records: dict[str, bytes] = {}
     for begin in range(0, len(ids), _CHUNK):
         chunk = one_of("service_id", ids[begin : begin + _CHUNK])
-        found = fetch_rows(build, "row, service_id", "entities", [chunk])
+        found = fetch_rows(build, "row, service_id", "entities", [chunk], Order("service_id"))
         records |= {str(service_id): row for row, service_id in found}
     return records

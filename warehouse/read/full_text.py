@@ -27,8 +27,9 @@ def every_word(words: Sequence[str]) -> list[Alternatives]:
 
 
 def text_matches(file: FileReader, text: str, only_names: bool) -> Condition:
-    """Match rows with every word of a text; the last may be a prefix."""
-    return words_match(file, [every_word(terms(text))], only_names)
+    """Match rows with every word of a text, the last perhaps a prefix; none without a word."""
+    words = terms(text)
+    return words_match(file, [every_word(words)], only_names) if words else Condition("1 = 0")
 
 
 def words_match(

@@ -236,7 +236,7 @@ def _scores(
         number: {word for name in _names(row) for word in name_terms(name)}
         for number, row in rows.items()
     }
-    (count,) = file.query(f"SELECT count(*) FROM {file.prefix}search")[0]
+    (count,) = file.query(f"SELECT max(row_number) FROM {file.prefix}search")[0]
     for words in near.values():
         weights = {
             like: share * log(1 + int(count) / words.uses[like])
@@ -335,7 +335,7 @@ def _as_found(entity: bytes, match: str) -> Row:
         "kind": "organisation",
         "id": row["service_id"],
         "name": row["legal_name"],
-        "other_names": msgspec.json.decode(row["other_names"] or "[]"),
+        "other_names": row["other_names"] or [],
         "description": None,
         "country": row["country"],
         "jurisdiction": row["jurisdiction"],

@@ -92,20 +92,25 @@ def _matching(
     limit: int | None,
 ) -> SqlRows:
     """Return the releases of a file that match and come after a key, at most ``limit``."""
-    after_row, where = 0 if after is None else int(after[1]), [*where]
+    after_row = 0 if after is None else int(after[1])
     # The row number alone decides; the date lets the planner begin in the index.
     if after is not None:
         following = Condition("released_on <= ? AND row_number > ?", (after[0], after_row))
-        where.append(following)
-    if build.schema_version < SEARCH_SINCE and searched != (None, None):
+        where = [*where, following]
+    if searched == (None, None):
+        where = [*where, Condition("latest = 1"), *equal(country=country)]
+        return fetch_rows(build, _COLUMNS, _TABLE, where, _NEWEST_FIRST, limit, [file])
+    if build.schema_version < SEARCH_SINCE:
         return _matching_before(build, file, country, where, after_row, searched, limit)
-    where += [
+    with_words = [
         text_matches(file, text, only_names)
         for text, only_names in zip(searched, (True, False), strict=True)
         if text is not None
     ]
-    where += [Condition("latest = 1"), *equal(country=country)]
-    return fetch_rows(build, _COLUMNS, _TABLE, where, _NEWEST_FIRST, limit, [file])
+    # The unary + keeps SQLite from using an index on latest: the words are selective. All rows of
+    # the file are of the country, newest first.
+    where = [*with_words, *where, Condition("+latest = 1")]
+    return fetch_rows(build, _COLUMNS, _TABLE, where, Order(IN_ORDER), limit, [file])
 
 
 def _matching_before(
