@@ -141,11 +141,25 @@ MACRO = Endpoint(
     _LIMITED_STATUSES,
     listing=lists.MACRO,
 )
+SEARCH = Endpoint(
+    "search",
+    "/v1/search",
+    "Find organisations, series, indicators, panels and buyers",
+    "By name, former name, ticker with or without exchange, LEI or ISIN. Best match first: `match` "
+    "says whether an identifier, the whole name, its beginning or all words match; only if none "
+    "does, names spelled much alike or with some of the words are `near`. Pass `next_cursor` back "
+    "unchanged for the next page.",
+    "Search",
+    "search",
+    (p.SEARCHED, p.KIND, p.COUNTRY, *_PAGED),
+    _LIMITED_STATUSES,
+    listing=lists.SEARCH,
+)
 ENTITY = Endpoint(
     "getEntity",
     "/v1/entities/{service_id}",
     "One organisation's resolved record",
-    "There is no search by name; ids come from other endpoints.",
+    "There is no search by name here; ids come from `/v1/search` and other endpoints.",
     "Entities",
     "entities",
     (p.SERVICE_ID,),
@@ -296,7 +310,7 @@ USAGE = Endpoint(
 )
 
 ENDPOINTS = (
-    *(HEALTH, STATUS, OPENAPI, CATALOGUE, FUNDAMENTALS, FUNDAMENTALS_OF_SEVERAL, TENDERS, TENDER),
-    *(SHARED_FACTS, TENDER_PARTIES, MACRO, ENTITY, CROSSWALK, LOOKUP, SCREEN, METRICS),
+    *(HEALTH, STATUS, OPENAPI, CATALOGUE, SEARCH, FUNDAMENTALS, FUNDAMENTALS_OF_SEVERAL, TENDERS),
+    *(TENDER, SHARED_FACTS, TENDER_PARTIES, MACRO, ENTITY, CROSSWALK, LOOKUP, SCREEN, METRICS),
     *(PROCUREMENT_DEMAND, SIGNAL, QUALITY, EXPORT, CHANGES, VERSIONS, USAGE),
 )

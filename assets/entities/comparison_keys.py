@@ -18,8 +18,8 @@ import duckdb
 import pyarrow as pa
 
 from assets.entities.identifiers import LEI_SCHEMES, has_digits, normalise_number, register_of
-from assets.entities.legal_names import normalise_name
 from assets.entities.markets import comparable_listing
+from warehouse.legal_names import normalise_name
 
 # Printable ASCII without blanks and lower case: already normalised. Nearly all values are, and
 # are never handed to Python.

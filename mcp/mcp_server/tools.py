@@ -199,8 +199,9 @@ TOOLS: Mapping[str, Tool] = {
             "search_entities",
             "Search organisations",
             "Find organisations by name (also half-remembered), former name, ticker, LEI or ISIN, "
-            "and get the service_id that other tools take. Best match first; if several fit, "
-            "compare country and listings, and ask the user. No rows: do not guess an id.",
+            "and get the service_id that other tools take. Best match first; `match` near is "
+            "spelled alike or has some of the words: check it. If several fit, compare country and "
+            "listings, and ask the user. No rows: do not guess an id.",
             '{"query":"Ubuntu Mining","country":"ZA"}',
             (p.NAMED, p.COUNTRY, *_PAGE, *_COMMON),
             _search_entities,

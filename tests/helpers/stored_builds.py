@@ -19,7 +19,7 @@ from warehouse.steps.files import BuildManifest
 
 _PACKED_BEFORE = ("fundamentals", "tender_releases", "macro_series")
 # The world of tests/helpers/random_world.py with this seed, as it was published by commit 82a7ebb
-# (version 8, one file) and by commit 15e1e60 (version 9).
+# (version 8, one file), by commit 15e1e60 (version 9) and by commit 25aed31 (version 10).
 SEED_OF_STORED = 7
 
 

@@ -24,7 +24,7 @@ from warehouse.mart.tables import Columns
 from warehouse.mart.write import manifest_of
 from warehouse.read.build_info import export_manifest, quality_metrics
 from warehouse.read.crosswalk import identifiers, lookup
-from warehouse.read.entities import entity, search
+from warehouse.read.entities import entities_found, entity
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import annual, series_known
 from warehouse.read.mart import Build, Mart, check_readable
@@ -73,7 +73,7 @@ TIMELESS: dict[str, Question] = {
     "releases of a buyer": lambda mart, _: releases(mart, "ZA", buyer="agency 2"),
     "parties": lambda mart, _: parties(mart, "ZA"),
     "entity": lambda mart, _: entity(mart, "DCB2"),
-    "search": lambda mart, _: search(mart, "fictional"),
+    "search": lambda mart, _: entities_found(mart, "fictional"),
     "identifiers": lambda mart, _: _identified(mart),
     "lookup": lambda mart, _: lookup(mart, "registry", "2001/123456/07").rows,
     "quality": lambda mart, _: quality_metrics(mart, "af-fund"),
@@ -296,7 +296,7 @@ LIMITED: dict[str, Callable[[Mart, int], RowPage | None]] = {
     "annual": lambda mart, most: annual(mart, limit=most),
     "releases": lambda mart, most: releases(mart, "ZA", limit=most),
     "parties": lambda mart, most: parties(mart, limit=most),
-    "search": lambda mart, most: search(mart, "fictional", limit=most),
+    "search": lambda mart, most: entities_found(mart, "fictional", limit=most),
     "metrics": lambda mart, most: metrics(mart, "DCA1", limit=most),
     "screen": lambda mart, most: screen(mart, "net_margin", limit=most).rows,
     "demand": lambda mart, most: procurement_demand(mart, limit=most),
@@ -321,7 +321,12 @@ def test_truncation_is_reported_exactly(name: str, published: Published) -> None
         ("2138002qx8kztplxs721", ["DCA1"]),
         ("xjse:alp", ["DCA1"]),
         ("alpha FICTIONAL works ltd", ["DCA1"]),
-        ("societe fictive aerzte", []),
+        ("societe fictive aerzte", ["DCB2"]),
+        ("gama fictionnal road", ["DCC3", "DCA1"]),
+        ("ALP", ["DCA1"]),
+        ("alp on the JSE", ["DCA1"]),
+        ("LEI: 2138002QX8KZTPLXS721", ["DCA1"]),
+        ("zae000000001", ["DCB2"]),
         ("Société  fictive, arzte", ["DCB2"]),
         ("gamma", ["DCC3"]),
         ("roads gam", ["DCC3"]),
@@ -333,13 +338,15 @@ def test_truncation_is_reported_exactly(name: str, published: Published) -> None
 def test_an_organisation_is_found_by_its_name_or_identifier(
     query: str, service_ids: list[str], published: Published
 ) -> None:
-    assert [row["service_id"] for row in parsed_rows(search(published.mart, query))] == service_ids
+    assert [
+        row["service_id"] for row in parsed_rows(entities_found(published.mart, query))
+    ] == service_ids
 
 
 def test_a_search_keeps_to_a_country(published: Published) -> None:
-    assert [row["service_id"] for row in parsed_rows(search(published.mart, "fict", "ke"))] == [
-        "DCB2"
-    ]
+    assert [
+        row["service_id"] for row in parsed_rows(entities_found(published.mart, "fict", "ke"))
+    ] == ["DCB2"]
 
 
 def test_the_paid_identifiers_are_named_where_they_are_withheld(published: Published) -> None:

@@ -20,7 +20,7 @@ from tests.helpers.stored_builds import as_one_file, change_metadata
 from warehouse.mart.snapshot import Derivation, Snapshot
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.crosswalk import identifiers, ids_with_identifier, lookup
-from warehouse.read.entities import entity, search
+from warehouse.read.entities import entities_found, entity
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics
@@ -143,7 +143,7 @@ def test_a_cik_is_found_with_or_without_its_zeros(mart: Mart, cik: str) -> None:
 
 def test_what_crosswalk_and_search_find_has_the_data(mart: Mart) -> None:
     by_ticker = decoded_rows(lookup(mart, "ticker", "xjse:alp").rows)
-    by_name = decoded_rows(search(mart, NAME))
+    by_name = decoded_rows(entities_found(mart, NAME))
 
     assert [row["service_id"] for row in by_ticker] == [OWN]
     assert [row["service_id"] for row in by_name] == [OWN]

@@ -1,5 +1,6 @@
 """What an answer costs: every read finds its rows through an index."""
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -14,11 +15,12 @@ from warehouse.mart.builds import builds_at
 from warehouse.read.build_info import quality_metrics
 from warehouse.read.crosswalk import identifiers, lookup
 from warehouse.read.engines import FileReader, SqlRows
-from warehouse.read.entities import entity, search
+from warehouse.read.entities import entities_found, entity
 from warehouse.read.fundamentals import facts_known, issuers
 from warehouse.read.macro import annual, series_known
 from warehouse.read.mart import Build, Mart, check_readable
 from warehouse.read.metrics import metrics, screen
+from warehouse.read.search import search
 from warehouse.read.shared_facts import shared_facts
 from warehouse.read.signals import panel, procurement_demand
 from warehouse.read.tenders import parties, releases
@@ -49,7 +51,10 @@ READS: dict[str, Callable[[Mart], object]] = {
     "parties of a role and country": lambda mart: parties(mart, "ZA", "buyer", limit=5),
     "parties of an organisation": lambda mart: parties(mart, service_id="DCA1"),
     "entity": lambda mart: entity(mart, "DCX9"),
-    "search": lambda mart: search(mart, "fictional", "ZA", 5),
+    "search": lambda mart: entities_found(mart, "fictional", "ZA", 5),
+    "search of everything": lambda mart: search(mart, "roads agency", None, "ZA", 5),
+    "search by an identifier": lambda mart: search(mart, "XJSE:ALP"),
+    "search for a near name": lambda mart: search(mart, "gama fictionnal roads"),
     "identifiers": lambda mart: identifiers(mart, "DCX9", paid=True),
     "lookup": lambda mart: lookup(mart, "registry", "2001/123456/07"),
     "metrics": lambda mart: metrics(mart, "DCA1", "net_margin", DAY),
@@ -89,7 +94,7 @@ class Watched(Mart):
                 self.queries.append((file.table, statement, values))
                 return inner.query(statement, *values)
 
-            return FileReader(inner.label, inner.prefix, ask)
+            return FileReader(inner.label, inner.prefix, ask, inner.engine)
 
         return Build(engine.manifest(build.data_version), reader)
 
@@ -111,7 +116,11 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mart]:
     files = builds_at(root / "mart").files().values()
     for file in files:
         with closing(sqlite3.connect(root / "mart" / file.path)) as database:
-            tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            # A full-text index has tables of its own, which make it unreadable without their rows.
+            tables = (
+                "SELECT name FROM pragma_table_list "
+                "WHERE type = 'table' AND schema = 'main' AND name <> 'sqlite_schema'"
+            )
             for (table,) in database.execute(tables).fetchall():
                 database.execute(f"DELETE FROM {table}")
             database.commit()
@@ -126,6 +135,12 @@ def plan(mart: Mart, table: str, statement: str, values: Sequence[Any]) -> list[
     return [str(step[3]) for step in steps]
 
 
+def _is_cheap(step: str) -> bool:
+    # An index of words or trigrams that is asked for some: `M` stands for MATCH.
+    of_index = re.search(r"VIRTUAL TABLE INDEX \d+:.*M", step) is not None
+    return of_index or "CONSTANT" in step or "(subquery" in step
+
+
 @pytest.mark.parametrize("name", READS)
 def test_a_read_finds_its_rows_through_an_index(name: str, mart: Watched, bare: Mart) -> None:
     mart.queries.clear()
@@ -134,7 +149,7 @@ def test_a_read_finds_its_rows_through_an_index(name: str, mart: Watched, bare: 
     assert mart.queries
     for table, statement, values in mart.queries:
         steps = plan(bare, table, statement, values)
-        scanned = [step for step in steps if step.startswith("SCAN") and "CONSTANT" not in step]
+        scanned = [step for step in steps if step.startswith("SCAN") and not _is_cheap(step)]
         assert not scanned or statement in ENOUGH, (statement, steps)
         if "ORDER BY row_number" in statement or "released_on DESC, row_number" in statement:
             assert not [step for step in steps if "TEMP B-TREE" in step], (statement, steps)
@@ -159,9 +174,9 @@ def test_what_few_rows_have_is_what_the_index_begins_with(
 
 def test_a_search_that_has_enough_looks_no_further(mart: Watched) -> None:
     mart.queries.clear()
-    assert len(search(mart, "2138002QX8KZTPLXS721", limit=0).rows) == 0
+    assert len(entities_found(mart, "2138002QX8KZTPLXS721", limit=0).rows) == 0
     assert not [sql for _, sql, _ in mart.queries if "FROM names" in sql or "FROM words" in sql]
 
     mart.queries.clear()
-    assert len(search(mart, "2138002QX8KZTPLXS721").rows) == 1
+    assert len(entities_found(mart, "2138002QX8KZTPLXS721").rows) == 1
     assert [sql for _, sql, _ in mart.queries if "FROM words" in sql]

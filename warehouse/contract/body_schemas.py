@@ -84,6 +84,8 @@ ROW_SCHEMAS: Mapping[str, Schema] = {
     "SeriesObservation": row_schemas.MACRO_SERIES,
     "AnnualObservation": row_schemas.MACRO_ANNUAL,
     "Entity": row_schemas.ENTITY,
+    "EntityMatch": row_schemas.ENTITY_MATCH,
+    "SearchResult": row_schemas.SEARCH_RESULT,
     "Identifier": row_schemas.IDENTIFIER,
     "Match": row_schemas.MATCH,
     "RankedMetric": row_schemas.RANKED,
@@ -155,6 +157,7 @@ BODY_SCHEMAS: Mapping[str, Schema] = {
     "TenderParties": _envelope("TenderParty"),
     "Macro": object_schema({"data": {"type": "array", "items": {"anyOf": _MACRO}}, **_ENVELOPE}),
     "Entities": _envelope("Entity"),
+    "Search": _envelope("SearchResult"),
     "Crosswalk": object_schema(
         {
             "service_id": row_schemas.MATCH["properties"]["service_id"],

@@ -5,7 +5,8 @@ For rows see ``tier_cap.py``.
 
 from warehouse.contract.problems import Problem, invalid_parameter
 from warehouse.keys.store import Key, KeyStore, find_key
-from warehouse.read.word_index import MAX_SEARCH_WORDS, distinct_words
+from warehouse.mart.words import terms
+from warehouse.read.full_text import MAX_SEARCH_WORDS
 from warehouse.usage.store import QuotaStatus
 
 
@@ -29,7 +30,7 @@ def check_search_words(name: str, text: str | None) -> None:
     """Refuse a search without a word, which would match everything, or with too many."""
     if text is None:
         return
-    count = len(distinct_words(text))
+    count = len(terms(text))
     if count == 0:
         raise invalid_parameter(name, text, "a text with at least one letter or digit")
     if count > MAX_SEARCH_WORDS:

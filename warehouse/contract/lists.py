@@ -29,12 +29,13 @@ from warehouse.read.crosswalk import (
     lookup,
     organisation_id,
 )
-from warehouse.read.entities import search
+from warehouse.read.entities import entities_found
 from warehouse.read.fundamentals import facts_known, facts_of_issuers
 from warehouse.read.mart import Build
 from warehouse.read.metrics import absent_reasons, metrics, screen
 from warehouse.read.parties import parties
 from warehouse.read.rows import alpha_2, alpha_3, in_country, known_on, one_of
+from warehouse.read.search import search
 from warehouse.read.shared_facts import asked_of, check_dataset, shared_facts
 from warehouse.read.signals import PROCUREMENT_DEMAND, closed_by, panel, signal_keys
 from warehouse.read.tenders import releases, releases_of
@@ -390,16 +391,25 @@ def _why_no_match(question: Question) -> Empty:
 def _entities(question: Question) -> ListRows:
     query = question.parameters["query"]
     check_search_words("query", query)
-    rows = search(question.mart, query, _country(question), question.limit)
-    return ListRows(rows)
+    country = question.parameters["country"]
+    return ListRows(entities_found(question.mart, query, country, **question.page))
+
+
+def _search(question: Question) -> ListRows:
+    query, kind = question.parameters["query"], question.parameters["kind"]
+    check_search_words("query", query)
+    kinds = None if kind is None else (kind,)
+    return ListRows(
+        search(question.mart, query, kinds, question.parameters["country"], **question.page)
+    )
 
 
 def _why_none_found(question: Question) -> Empty:
     query, country = question.parameters["query"], question.parameters["country"]
     where = "" if country is None else f" in {country}"
     detail = (
-        f"No organisation{where} that is held has a name or identifier like {query!r}: try fewer "
-        "words, and do not guess an id."
+        f"Nothing that is held{where} has a name or identifier like {query!r}: try fewer words, "
+        "and do not guess an id."
     )
     return Empty("no_match", detail, "query")
 
@@ -511,7 +521,8 @@ QUALITY = Listing("quality", ("QualityRecord",), _quality, _never_empty, "uncapp
 CROSSWALK = Listing(
     "crosswalk", ("Identifier",), _crosswalk, _why_no_identifiers, "uncapped", "identifiers"
 )
-ENTITY_SEARCH = Listing("search of entities", ("Entity",), _entities, _why_none_found)
+SEARCH = Listing("search", ("SearchResult",), _search, _why_none_found)
+ENTITY_SEARCH = Listing("search of entities", ("EntityMatch",), _entities, _why_none_found)
 AWARDS = Listing("awards", ("SharedFact", "TenderParty"), _awards, _why_no_awards)
 LOOKUP = Listing("lookup", ("Match",), _lookup, _why_no_match, "uncapped")
 CATALOGUE = Listing(

@@ -19,6 +19,7 @@ from warehouse.contract.parameter_types import (
 )
 from warehouse.data_version import DATA_VERSION
 from warehouse.mart.catalogue import Section
+from warehouse.mart.searchable import SEARCH_KINDS
 from warehouse.methodology import line_items
 from warehouse.methodology.metrics import FORMULA_BY_SLUG
 from warehouse.methodology.signals import Dimension
@@ -98,7 +99,7 @@ IN_TENDER = Parameter(
 NAMED = Parameter(
     "query",
     FreeText(128, shortest=2),
-    "A name or part of it, an LEI, or EXCHANGE:TICKER.",
+    "A name or part of it, an LEI, an ISIN, or a ticker with or without its exchange.",
     "Ubuntu Mining",
     required=True,
 )
@@ -160,6 +161,12 @@ DIMENSION = Parameter(
 DIMENSION_VALUE = Parameter(
     "dimension_value", FreeText(200), "Value of the dimension, as rows have it.", "all"
 )
+SEARCHED = replace(
+    NAMED,
+    description="A name or words of it, an LEI, an ISIN, a ticker with or without its exchange, or "
+    "the key of a series, an indicator or a panel.",
+)
+KIND = Parameter("kind", Choice(SEARCH_KINDS), "Only one kind of result.", "organisation")
 ENTITY_ID = Parameter(
     "entity_id",
     PatternText(

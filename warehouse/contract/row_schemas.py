@@ -16,7 +16,9 @@ from warehouse.contract.json_schema import (
     object_schema,
 )
 from warehouse.mart.catalogue import Section
+from warehouse.mart.searchable import SEARCH_KINDS
 from warehouse.mart.tables import MART_TABLES
+from warehouse.read.search import Match
 from warehouse.tables import (
     Entity,
     EntityIdentifier,
@@ -178,6 +180,52 @@ ENTITY = _row(
     },
     "One organisation.",
     later=("aliases", "joins"),
+)
+_HOW = {
+    "type": "string",
+    "enum": list(get_args(Match)),
+    "description": "How it matches the query, best first: an identifier, the whole name, its "
+    "beginning, all words; near: spelled much alike, or some of the words.",
+    "examples": ["exact"],
+}
+ENTITY_MATCH = object_schema(
+    {**ENTITY["properties"], "match": _HOW},
+    "One organisation that a search found.",
+    ENTITY["properties"].keys() - ENTITY["required"],
+)
+SEARCH_RESULT = object_schema(
+    {
+        "kind": {
+            "type": "string",
+            "enum": list(SEARCH_KINDS),
+            "description": "What was found.",
+            "examples": ["organisation"],
+        },
+        "id": member_schema(
+            str,
+            "What other requests take: `service_id` of an organisation, key of a series or panel, "
+            "code of an indicator; `party_id` of a buyer that is no known organisation.",
+            "DC7Q2M4XK9",
+        ),
+        "name": member_schema(str | None, "Legal name, title, key or code.", _NAME),
+        "other_names": array_schema(_TEXT, "Other and former names.", ["UFM"]),
+        "description": member_schema(
+            str | None, "Type, frequency and unit of a series or an indicator.", None
+        ),
+        "country": member_schema(
+            str | None, "ISO 3166-1 alpha-2; null if it is unknown or there are several.", "ZA"
+        ),
+        "jurisdiction": field_schema(Entity, "jurisdiction"),
+        "listings": array_schema(_TEXT, "Its tickers, as MIC:TICKER.", ["XJSE:UFM"]),
+        "datasets": array_schema(_TEXT, "Datasets that have rows about it.", ["AF-FUND"]),
+        "match": _HOW,
+        "matched": member_schema(
+            str | None,
+            "The name or the identifier that matched; of a near match the nearest.",
+            _NAME,
+        ),
+    },
+    "One organisation, series, indicator, panel or buyer that a search found.",
 )
 IDENTIFIER = _row(
     "identifiers",

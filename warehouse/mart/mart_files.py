@@ -18,17 +18,20 @@ import pyarrow as pa
 
 from warehouse.compute.task import Task
 from warehouse.mart.builds import is_postgres_url, sqlite_folder
-from warehouse.mart.mart_rows import ROWS, EncodedRows, encoded_rows
+from warehouse.mart.mart_rows import EncodedRows, encoded_rows
 from warehouse.mart.packs import PACK_COLUMNS, PACK_INDEXES, Packer
 from warehouse.mart.row_dictionary import compressor, dictionary_of
 from warehouse.mart.search_index import (
-    NAMES,
-    NAMES_SCHEMA,
-    WORDS,
+    KEY_COLUMNS,
+    KEYS,
+    KEYS_SCHEMA,
+    TRIGRAMS_SCHEMA,
+    VOCABULARY,
+    VOCABULARY_COLUMNS,
+    VOCABULARY_SCHEMA,
     WORDS_SCHEMA,
     ReleaseWords,
-    names,
-    words_of_names,
+    SearchIndex,
 )
 from warehouse.mart.tables import MART_TABLES, Columns, MartTable, Packing
 from warehouse.steps.files import BuildFile
@@ -41,17 +44,29 @@ _ARROW_TYPES = {
     "bytes": pa.binary(),
 }
 _OBJECT_COLUMNS: Columns = {"row": "bytes"}
-_WORD_COLUMNS: Columns = {"field": "text", "word": "text", "row_numbers": "bytes"}
-_NAME_COLUMNS: Columns = {"folded": "text", "country": "text", "entity_row": "integer"}
 
 
 class Loader(Protocol):
     """Writes one file; it is complete when its context is left without an error."""
 
     def load(
-        self, table: str, columns: Columns, rows: pa.RecordBatchReader, indexes: Sequence[str]
+        self,
+        table: str,
+        columns: Columns,
+        rows: pa.RecordBatchReader,
+        indexes: Sequence[str],
+        primary_key: str = "",
     ) -> None:
-        """Create a table, load its rows in order, then create its indexes."""
+        """Create a table, load its rows in order, then create its indexes.
+
+        Rows that are numbered have their number as primary key.
+        """
+
+    def load_words(self, rows: pa.RecordBatchReader) -> None:
+        """Create the table ``words``: rows found by words of the texts ``name`` and ``more``."""
+
+    def load_trigrams(self, rows: pa.RecordBatchReader) -> None:
+        """Create the table ``trigrams``: rows found by three neighbouring characters."""
 
     def written(self) -> tuple[str, str, int]:
         """Return path, SHA-256 and size of the finished file."""
@@ -78,7 +93,7 @@ def write_task(task: Task, sql: duckdb.DuckDBPyConnection) -> list[BuildFile]:
     # A connection of its own: the tables it makes are temporary, and go with it.
     with closing(sql.cursor()) as own:
         encoded = encoded_rows(own, table, task.inputs["rows"])
-        writer = _Writer(own, url, table, encoded)
+        writer = _Writer(url, table, encoded)
         files = {key: writer.write(key, labels[key], rows) for key, rows in encoded.by_file()}
         # A file without rows is a file, too.
         without = [key for key in labels if key not in files]
@@ -89,7 +104,6 @@ def write_task(task: Task, sql: duckdb.DuckDBPyConnection) -> list[BuildFile]:
 class _Writer:
     """Writes the files of a table, one after the other."""
 
-    sql: duckdb.DuckDBPyConnection
     url: str
     table: MartTable
     encoded: EncodedRows
@@ -107,13 +121,15 @@ class _Writer:
                 stored, objects = _compressed(file, table, counted, objects)
             if table.stored_once:
                 _load_rows(file, table.objects, objects)
+            index = SearchIndex() if table.name == "search" else None
             if table.packed is None:
-                rows = _numbered(stored, self.encoded.columns)
+                see = None if index is None else index.add
+                rows = _numbered(stored, self.encoded.columns, see)
                 file.load(table.name, self.encoded.columns, rows, table.indexes)
             else:
                 self._write_packed(file, counted, Path(folder, "packs.arrow"), table.packed)
-            if table.name == "entities":
-                self._write_names(file)
+            if index is not None:
+                _write_index(file, index)
         path, sha256, size = file.written()
         return BuildFile("mart", table.name, label, path, key, sha256, counted.rows, size)
 
@@ -136,13 +152,7 @@ class _Writer:
         indexes = PACK_INDEXES if packing.by else ()
         file.load(self.table.packs, PACK_COLUMNS, packer.packs(), indexes)
         if has_words:
-            _write_words(file, words.batches())
-
-    def _write_names(self, file: Loader) -> None:
-        entity_names = names(self.sql, ROWS, self.table.order)
-        rows = pa.RecordBatchReader.from_batches(NAMES_SCHEMA, entity_names.to_batches())
-        file.load(NAMES, _NAME_COLUMNS, rows, ("(folded, entity_row)",))
-        _write_words(file, words_of_names(entity_names))
+            file.load_words(_reader(WORDS_SCHEMA, words.batches()))
 
 
 def _compressed(
@@ -188,9 +198,17 @@ class _Counted:
             yield batch
 
 
-def _write_words(file: Loader, batches: Iterator[pa.RecordBatch]) -> None:
-    rows = pa.RecordBatchReader.from_batches(WORDS_SCHEMA, batches)
-    file.load(WORDS, _WORD_COLUMNS, rows, ("(field, word)",))
+def _write_index(file: Loader, index: SearchIndex) -> None:
+    keys = _reader(KEYS_SCHEMA, index.keys())
+    file.load(KEYS, KEY_COLUMNS, keys, (), primary_key="key, is_name, search_row")
+    file.load_words(_reader(WORDS_SCHEMA, index.words()))
+    vocabulary = _reader(VOCABULARY_SCHEMA, index.vocabulary())
+    file.load(VOCABULARY, VOCABULARY_COLUMNS, vocabulary, ())
+    file.load_trigrams(_reader(TRIGRAMS_SCHEMA, index.trigrams()))
+
+
+def _reader(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatchReader:
+    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def _numbered(

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from warehouse.mart.row_json import key_column_kind, key_column_sql, row_json_sql
-from warehouse.mart.search_index import RELEASE_TEXTS
+from warehouse.mart.search_index import TEXT_PREFIX, WRITTEN_TEXTS
 from warehouse.mart.tables import Columns, MartTable
 from warehouse.record.store import sql_text
 
@@ -90,8 +90,8 @@ def encoded_rows(
     elif table.members:
         columns["row"] = "bytes"
         selected.append(f"{row} AS row")
-    if table.name == "tender_releases":
-        selected += [f"{text} AS {name}" for name, text in RELEASE_TEXTS.items()]
+    texts = WRITTEN_TEXTS.get(table.name, {})
+    selected += [f"{text} AS {TEXT_PREFIX}{name}" for name, text in texts.items()]
     statement = f"SELECT {', '.join(selected)} FROM {rows} ORDER BY {FILE_KEY}, {table.order}"
     return EncodedRows(columns, sql.sql(statement).to_arrow_reader(_BATCH), objects)
 

@@ -1,6 +1,6 @@
 """Write a file of the mart as one schema of a PostgreSQL database, in one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 import pyarrow as pa
@@ -51,7 +51,12 @@ class PostgresLoader:
             self._mart.close()
 
     def load(
-        self, table: str, columns: Columns, rows: pa.RecordBatchReader, indexes: Sequence[str]
+        self,
+        table: str,
+        columns: Columns,
+        rows: pa.RecordBatchReader,
+        indexes: Sequence[str],
+        primary_key: str = "",
     ) -> None:
         """Create a table, load its rows in order, then create its indexes."""
         qualified = f"{self._schema}.{table}"
@@ -59,6 +64,8 @@ class PostgresLoader:
         first = rows.schema.names[0]
         if first in ROW_NUMBERS:
             declared.insert(0, f"{first} BIGINT PRIMARY KEY")
+        if primary_key:
+            declared.append(f"PRIMARY KEY ({primary_key})")
         self._sql.execute(f"CREATE TABLE {qualified} ({', '.join(declared)})")
         if "packed" in columns:
             # It is compressed already.
@@ -67,6 +74,40 @@ class PostgresLoader:
         for number, index in enumerate(indexes):
             self._sql.execute(f"CREATE INDEX {table}_{number} ON {qualified} {index}")
         # Autovacuum has not seen the table when the first query comes: give the planner statistics.
+        self._sql.execute(f"ANALYZE {qualified}")
+
+    def load_words(self, rows: pa.RecordBatchReader) -> None:
+        """Create the table ``words``: rows found by words of the texts ``name`` and ``more``."""
+        # The texts come split into words; no dictionary of the server must change them.
+        vector = "array_to_tsvector(array_remove(string_to_array({}, ' '), ''))"
+        self._load_index(
+            "words",
+            {"name": vector.format("name"), "all_words": vector.format("name || ' ' || more")},
+            rows,
+        )
+
+    def load_trigrams(self, rows: pa.RecordBatchReader) -> None:
+        """Create the table ``trigrams``: rows found by three neighbouring characters."""
+        # Without the extension pg_trgm, which not every server has.
+        places = "generate_series(1, length(text) - 2)"
+        cut = f"ARRAY(SELECT DISTINCT substr(text, place, 3) FROM {places} AS place)"
+        self._load_index("trigrams", {"trigrams": cut}, rows)
+
+    def _load_index(
+        self, table: str, columns: Mapping[str, str], rows: pa.RecordBatchReader
+    ) -> None:
+        qualified, loaded = f"{self._schema}.{table}", f"{table}_loaded"
+        names = ", ".join(f'"{name}" TEXT NOT NULL' for name in rows.schema.names[1:])
+        self._sql.execute(f"CREATE TABLE {self._schema}.{loaded} (row_number BIGINT, {names})")
+        self._sql.adbc_ingest(loaded, rows, mode="append", db_schema_name=self._schema)
+        made = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
+        self._sql.execute(
+            f"CREATE TABLE {qualified} AS SELECT row_number, {made} "
+            f"FROM {self._schema}.{loaded} ORDER BY row_number"
+        )
+        self._sql.execute(f"DROP TABLE {self._schema}.{loaded}")
+        for name in columns:
+            self._sql.execute(f"CREATE INDEX {table}_{name} ON {qualified} USING gin ({name})")
         self._sql.execute(f"ANALYZE {qualified}")
 
     def written(self) -> tuple[str, str, int]:

@@ -59,18 +59,55 @@ class SqliteLoader:
             self._partial.unlink(missing_ok=True)
 
     def load(
-        self, table: str, columns: Columns, rows: pa.RecordBatchReader, indexes: Sequence[str]
+        self,
+        table: str,
+        columns: Columns,
+        rows: pa.RecordBatchReader,
+        indexes: Sequence[str],
+        primary_key: str = "",
     ) -> None:
         """Create a table, load its rows in order, then create its indexes."""
         declared = [f'"{name}" {_TYPES[kind]}' for name, kind in columns.items()]
         first = rows.schema.names[0]
         if first in ROW_NUMBERS:
             declared.insert(0, f"{first} INTEGER PRIMARY KEY")
-        self._sql.execute(f"CREATE TABLE {table} ({', '.join(declared)})")
+        if primary_key:
+            declared.append(f"PRIMARY KEY ({primary_key})")
+        # A table that is its own index, instead of an index beside it with the same columns.
+        options = "WITHOUT ROWID" if primary_key else ""
+        self._sql.execute(f"CREATE TABLE {table} ({', '.join(declared)}) {options}")
         self._sql.adbc_ingest(table, rows, mode="append")
         # After the rows: sorting them once is cheaper than updating an index row by row.
         for number, index in enumerate(indexes):
             self._sql.execute(f"CREATE INDEX {table}_{number} ON {table} {index}")
+
+    def load_words(self, rows: pa.RecordBatchReader) -> None:
+        """Create the table ``words``: rows found by words of the texts ``name`` and ``more``."""
+        # The texts come split into words that the tokenizer leaves as they are.
+        self._load_index("words", ("name", "more"), "detail=column, tokenize='ascii'", rows)
+
+    def load_trigrams(self, rows: pa.RecordBatchReader) -> None:
+        """Create the table ``trigrams``: rows found by three neighbouring characters."""
+        options = "detail=none, tokenize='trigram case_sensitive 1'"
+        self._load_index("trigrams", ("text",), options, rows)
+
+    def _load_index(
+        self, table: str, columns: Sequence[str], options: str, rows: pa.RecordBatchReader
+    ) -> None:
+        """Create a full-text index that keeps neither the texts nor their lengths."""
+        names = ", ".join(columns)
+        self._sql.execute(
+            f"CREATE VIRTUAL TABLE {table} USING fts5({names}, content='', columnsize=0, {options})"
+        )
+        self._sql.execute(f"CREATE TEMP TABLE loaded (row_number INTEGER PRIMARY KEY, {names})")
+        self._sql.adbc_ingest("loaded", rows, mode="append", temporary=True)
+        self._sql.execute(
+            f"INSERT INTO {table} (rowid, {names}) SELECT row_number, {names} FROM temp.loaded "
+            "ORDER BY row_number"
+        )
+        # Merged into one list for each word: nothing is ever added.
+        self._sql.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+        self._sql.execute("DROP TABLE temp.loaded")
 
     def written(self) -> tuple[str, str, int]:
         """Return path, SHA-256 and size of the finished file."""

@@ -14,6 +14,7 @@ from sqlmodel import SQLModel
 from warehouse.mart.award_facts import AWARD_FACTS
 from warehouse.mart.catalogue import CATALOGUE, CHANGES
 from warehouse.mart.row_json import LATEST_DAY, NEVER, NEVER_DAY, PROVENANCE
+from warehouse.mart.searchable import SEARCHABLE, SEARCHABLE_MEMBERS, SEARCHABLE_ORDER
 from warehouse.mart.served_rows import (
     CURRENT_ENTITIES,
     CURRENT_IDENTIFIERS,
@@ -82,6 +83,8 @@ DICTIONARIES_SINCE = 10
 # From this version on, releases can be filtered by process and status, panels by measure, and
 # there is a catalogue.
 FILTERS_SINCE = 11
+# From this version on, a build has the table `search`, and words are searched by the database.
+SEARCH_SINCE = 11
 
 # Column types of the mart tables, as both engines have them.
 ColumnKind = Literal["text", "integer", "real", "bytes"]
@@ -328,6 +331,16 @@ MART_TABLES = (
         ("(organisation, row_number)", "(id_match, id_type, row_number)"),
         # Only the source, the licence and the time of its provenance.
         (*members_of(EntityIdentifier, "own"), "match_method", *PROVENANCE[:3]),
+    ),
+    MartTable(
+        # What can be searched for; the tables it is found by lie beside it (``search_index``).
+        "search",
+        SEARCHABLE,
+        SEARCHABLE_ORDER,
+        ("kind", "id", "countries"),
+        (),
+        SEARCHABLE_MEMBERS,
+        with_dictionary=True,
     ),
     MartTable(
         "same_as",

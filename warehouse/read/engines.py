@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from warehouse.errors import DatastoreUnavailable, NothingPublished
 from warehouse.mart.sqlite_builds import (
@@ -33,12 +33,13 @@ class FileReader:
     """One file of a build, open for queries.
 
     ``prefix`` stands before the name of a table in a statement. ``label`` says which rows lie in
-    the file.
+    the file. Full-text search is written otherwise for each ``engine``.
     """
 
     label: str
     prefix: str
     run: RunQuery
+    engine: Literal["sqlite", "postgresql"] = "sqlite"
 
     def query(self, statement: str, *values: object) -> SqlRows:
         """Run an SQL statement with a ``?`` for each value."""

@@ -1,23 +1,14 @@
-"""Organisations: one by its id, or a search by name, LEI or ticker."""
+"""Organisations: one by its id, or those that a search finds."""
 
-from collections.abc import Iterable, Iterator
-
-from warehouse.mart.words import PREFIX_END, words
-from warehouse.read.crosswalk import MAX_MATCHES, ids_with_identifier, same_as_id
+from warehouse.json_encoding import encode
+from warehouse.read.conditions import Key, Order
+from warehouse.read.crosswalk import same_as_id
 from warehouse.read.mart import Build, Mart
-from warehouse.read.rows import RowPage, equal, fetch_rows, one_of, page_of, storable
-from warehouse.read.word_index import rows_with_words
+from warehouse.read.rows import RowPage, fetch_rows, make_page, one_of, page_of, storable
+from warehouse.read.search import found_rows
 
 # Rows per query: SQLite allows a limited number of placeholders.
 _CHUNK = 500
-# A name may occur several times for an organisation; its best one decides the order.
-_ROWS_BY_NAME = (
-    "SELECT entity_row FROM {prefix}names WHERE folded {condition} {in_country} "
-    "GROUP BY entity_row ORDER BY min(folded), entity_row {limit}"
-)
-# An organisation that an earlier step found is found again by later ones: each step reads this
-# many times the limit, so that repeats cannot use it up.
-_REPEATS = 2
 
 
 def entity(mart: Mart, service_id: str) -> RowPage | None:
@@ -33,23 +24,32 @@ def entity(mart: Mart, service_id: str) -> RowPage | None:
     return page if page.rows else None
 
 
-def search(mart: Mart, query: str, country: str | None = None, limit: int | None = None) -> RowPage:
-    """Return the organisations that a name, an LEI or EXCHANGE:TICKER finds, best match first.
+def entities_found(
+    mart: Mart,
+    query: str,
+    country: str | None = None,
+    limit: int | None = None,
+    after: Key | None = None,
+) -> RowPage:
+    """Return the organisations that a query finds after a cursor key, best match first.
 
-    First those with the identifier, then with exactly this name, then with a name that begins
-    with it, then with all its words in their names.
+    Each is a record with a further member ``match``; see ``warehouse/read/search.py``.
     """
     build = mart.build()
-    country = None if country is None else country.upper()
-    one_more = None if limit is None else limit + 1
-    matches: dict[int, bytes] = {}
-    for chunk in _chunks(_candidates(build, query, country, one_more), one_more):
-        where = [one_of("row_number", chunk), *equal(country=country)]
-        rows: dict[int, bytes] = dict(fetch_rows(build, "row_number, row", "entities", where))
-        matches |= {number: rows[number] for number in chunk if number in rows}
-        if one_more is not None and len(matches) >= one_more:
-            break
-    return page_of(build, list(matches.values()), limit)
+    first = 0 if after is None else int(after[0])
+    last = None if limit is None else first + limit + 1
+    found = found_rows(build, query, ("organisation",), country, last)[first:]
+    records = _records(build, [str(row["id"]) for row in found])
+    rows = [
+        ((str(first + number),), _with_match(records[row["id"]], row["match"]))
+        for number, row in enumerate(found, 1)
+    ]
+    return make_page(build, rows, limit)
+
+
+def _with_match(record: bytes, match: str) -> bytes:
+    # The record is a complete JSON object: its closing brace is replaced, nothing is parsed.
+    return record[:-1] + b',"match":' + encode(match) + b"}"
 
 
 def _record(build: Build, service_id: str) -> RowPage:
@@ -58,46 +58,10 @@ def _record(build: Build, service_id: str) -> RowPage:
     return page_of(build, [row for (row,) in rows], 1)
 
 
-def _candidates(build: Build, query: str, country: str | None, limit: int | None) -> Iterator[int]:
-    """Yield row numbers of ``entities``, best match first, with repeats."""
-    for id_type in ("lei", "ticker"):
-        for service_id in ids_with_identifier(build, id_type, query.strip()):
-            rows = fetch_rows(build, "row_number", "entities", equal(service_id=service_id))
-            yield from (number for (number,) in rows)
-    name = " ".join(words(query))
-    if not name:
-        return
-    in_country = "" if country is None else "AND country = ?"
-    country_values = () if country is None else (country,)
-    limited = "" if limit is None else f"LIMIT {_REPEATS * limit + MAX_MATCHES:d}"
-    # Names and words lie in the file of the rows that they number.
-    (file,) = build.files("entities")
-    for condition, name_values in (
-        ("= ?", (name,)),
-        # A range instead of LIKE, so that both engines use the index.
-        ("> ? AND folded < ?", (name, name + PREFIX_END)),
-    ):
-        statement = _ROWS_BY_NAME.format(
-            prefix=file.prefix, condition=condition, in_country=in_country, limit=limited
-        )
-        rows = file.query(statement, *name_values, *country_values)
-        yield from (number for (number,) in rows)
-    yield from rows_with_words(file, "entity", query) or ()
-
-
-def _chunks(row_numbers: Iterable[int], first_size: int | None) -> Iterator[list[int]]:
-    """Yield distinct row numbers in order, in chunks; nothing is searched ahead of need."""
-    chunk: list[int] = []
-    seen: set[int] = set()
-    # The first chunk is what the page needs; usually no other is read.
-    size = min(first_size or _CHUNK, _CHUNK)
-    for number in row_numbers:
-        if number in seen:
-            continue
-        seen.add(number)
-        chunk.append(number)
-        if len(chunk) == size:
-            yield chunk
-            chunk, size = [], _CHUNK
-    if chunk:
-        yield chunk
+def _records(build: Build, ids: list[str]) -> dict[str, bytes]:
+    records: dict[str, bytes] = {}
+    for begin in range(0, len(ids), _CHUNK):
+        chunk = one_of("service_id", ids[begin : begin + _CHUNK])
+        found = fetch_rows(build, "row, service_id", "entities", [chunk], Order("service_id"))
+        records |= {str(service_id): row for row, service_id in found}
+    return records

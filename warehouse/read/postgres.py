@@ -95,7 +95,7 @@ class PostgresEngine:
                     raise
 
         schema = schema_of_key(file.key) if file.key else schema_of(data_version)
-        return FileReader(file.partition, f"{schema}.", query)
+        return FileReader(file.partition, f"{schema}.", query, "postgresql")
 
     def _not_available(self, data_version: str) -> UnknownVersion:
         return UnknownVersion(unavailable(data_version, self._withdrawal(data_version)))

@@ -4,10 +4,11 @@ from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from datetime import date
 
-from warehouse.mart.tables import FILTERS_SINCE
+from warehouse.mart.tables import FILTERS_SINCE, SEARCH_SINCE
 from warehouse.read.conditions import IN_ORDER, Condition, Key, Order
 from warehouse.read.crosswalk import is_known_id, organisation_id
 from warehouse.read.engines import FileReader
+from warehouse.read.full_text import text_matches
 from warehouse.read.mart import Build, Mart
 from warehouse.read.rows import (
     KeyedRows,
@@ -23,8 +24,8 @@ from warehouse.read.rows import (
     make_page,
     one_of,
 )
+from warehouse.read.search_before import rows_with_words
 from warehouse.read.several_files import files_for
-from warehouse.read.word_index import rows_with_words
 
 _COLUMNS = "row"
 # The files of a country follow each other, newest first.
@@ -112,30 +113,53 @@ def _matching(
     limit: int | None,
 ) -> KeyedRows:
     """Return the releases of a file that match and come after a key, at most ``limit``."""
+    if searched == (None, None):
+        where = [*where, *known, *equal(country=country)]
+        return fetch_keyed(build, _COLUMNS, _TABLE, where, _NEWEST_FIRST, limit, after, [file])
+    # The unary + keeps SQLite from using an index on latest: the words are selective.
+    unindexed = [
+        replace(condition, sql=condition.sql.replace("latest = 1", "+latest = 1"))
+        for condition in known
+    ]
+    where = [*where, *unindexed]
+    if build.schema_version < SEARCH_SINCE:
+        return _matching_before(build, file, country, where, after, searched, limit)
+    with_words = [
+        text_matches(file, text, only_names)
+        for text, only_names in zip(searched, (True, False), strict=True)
+        if text is not None
+    ]
+    # All rows of the file are of the country, newest first.
+    where = [*with_words, *where]
+    return fetch_keyed(build, _COLUMNS, _TABLE, where, Order(IN_ORDER), limit, after, [file])
+
+
+def _matching_before(
+    build: Build,
+    file: FileReader,
+    country: str,
+    where: list[Condition],
+    after: Key | None,
+    searched: tuple[str | None, str | None],
+    limit: int | None,
+) -> KeyedRows:
+    """Return the releases with such words in a build that has a table of words of its own."""
     candidates = _intersection(
         *(
             None if text is None else rows_with_words(file, field, text)
             for field, text in zip(("buyer", "tender"), searched, strict=True)
         )
     )
-    if candidates is None:
-        where = [*where, *known, *equal(country=country)]
-        return fetch_keyed(build, _COLUMNS, _TABLE, where, _NEWEST_FIRST, limit, after, [file])
     after_row = 0 if after is None else int(after[1])
     in_country = _in_country(file, country, candidates)
     remaining = [number for number in in_country if number > after_row]
-    # The unary + keeps SQLite from using an index on latest: the row numbers are selective.
-    unindexed = [
-        replace(condition, sql=condition.sql.replace("latest = 1", "+latest = 1"))
-        for condition in known
-    ]
-    return _fetch_by_number(build, file, remaining, [*unindexed, *where], limit)
+    return _fetch_by_number(build, file, remaining, where, limit)
 
 
-def _intersection(first: list[int] | None, second: list[int] | None) -> list[int] | None:
+def _intersection(first: list[int] | None, second: list[int] | None) -> list[int]:
     """Return the sorted numbers that both have; None stands for every row."""
     if first is None or second is None:
-        return second if first is None else first
+        return (second if first is None else first) or []
     return sorted(set(first) & set(second))
 
 

@@ -18,8 +18,13 @@ _TABLES = {table.name: table for table in MART_TABLES}
 _NAMED = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)", re.IGNORECASE)
 # The JSON of rows is read only if a statement needs it.
 _ROW = re.compile(r"\brow\b|\*")
-# Tables that lie in the file of another one.
-_BESIDE = {"names": ("entities",), "words": ("entities", "tender_releases")}
+# Tables that lie in the file of another one: before version 11, names and words.
+_BESIDE = {
+    "names": ("entities",),
+    "words": ("entities", "tender_releases"),
+    "search_keys": ("search",),
+    "vocabulary": ("search",),
+}
 
 
 def query_whole_tables(build: Build, statement: str, values: Sequence[object]) -> SqlRows:
@@ -64,6 +69,10 @@ def _columns(name: str) -> list[str]:
         return ["folded", "country", "entity_row"]
     if name == "words":
         return ["field", "word", "row_numbers"]
+    if name == "search_keys":
+        return ["key", "is_name", "search_row"]
+    if name == "vocabulary":
+        return ["word", "uses"]
     return ["first_row", "pack_key", "has_next", "all_latest", "row_count", "packed"]
 
 

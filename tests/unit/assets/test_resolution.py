@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assets.entities.comparison_keys import NORMALISED_NUMBER
 from assets.entities.identifiers import REGISTERS, has_digits, mint, normalise_number, register_of
 from assets.entities.joined_ids import same_as_table
-from assets.entities.legal_names import CRUDE_KEY, normalise_name
+from assets.entities.legal_names import CRUDE_KEY
 from assets.entities.resolve_parties import PARTY_COLUMNS, resolve_parties
 from assets.sample.countries import COUNTRIES
 from tests.helpers.registers import (
@@ -22,6 +22,7 @@ from tests.helpers.registers import (
     identifier,
     register_table,
 )
+from warehouse.legal_names import normalise_name
 
 
 def party(name: str, scheme: str | None = None, number: str | None = None) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -14,8 +13,6 @@ from hypothesis import strategies as st
 
 from warehouse.errors import BadTable
 from warehouse.mart.row_json import row_json_sql
-from warehouse.mart.search_index import Postings
-from warehouse.mart.words import words
 from warehouse.record.tables import DECIMAL
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -75,24 +72,3 @@ def test_a_number_has_no_trailing_zeros_and_no_exponent() -> None:
 def test_a_number_that_would_lose_digits_is_refused() -> None:
     with pytest.raises(BadTable, match="lose digits"):
         row_json_sql({"several": "DECIMAL(38,18)[]"}, ["several"])
-
-
-@given(st.lists(TEXTS, max_size=6))
-def test_a_row_is_listed_under_each_of_its_words_and_no_other(texts: list[str]) -> None:
-    postings = Postings()
-    postings.add(np.arange(len(texts)), texts)
-
-    rows_of_words = {
-        word: np.frombuffer(packed.as_py(), "<i4").tolist()
-        for batch, row_numbers in postings.packed(2)
-        for word, packed in zip(batch, row_numbers, strict=True)
-    }
-
-    texts_words = [
-        {word.replace("\0", "") for word in words(text.lower())} - {""} for text in texts
-    ]
-    assert rows_of_words == {
-        word: [number for number, text_words in enumerate(texts_words) if word in text_words]
-        for word in set().union(*texts_words)
-    }
-    assert list(rows_of_words) == sorted(rows_of_words)
