@@ -12,7 +12,9 @@ ParameterLocation = Literal["query", "path"]
 # date.fromisoformat alone would accept other forms of ISO 8601, such as 20240630 or 2024-W26-7.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _YEAR = re.compile(r"[0-9]{4}")
-_INTEGER = re.compile(r"[0-9]{1,9}")
+_INTEGER = re.compile(r"[0-9]+")
+# Python converts at most 4,300 digits. No ceiling has that many: the first ones are enough.
+_MOST_DIGITS = 4_000
 
 
 class ParameterType(Protocol):
@@ -156,9 +158,10 @@ class RowCount:
 
     def read(self, text: str) -> int:
         """Parse a number."""
-        if not _INTEGER.fullmatch(text) or int(text) < 1:
+        digits = text.lstrip("0")
+        if not _INTEGER.fullmatch(text) or not digits:
             raise ValueError
-        return int(text)
+        return int(digits[:_MOST_DIGITS])
 
     def schema(self) -> Schema:
         """Return the JSON Schema of the bounds."""

@@ -113,6 +113,11 @@ class Problem(SankofaError):
 _LONGEST_ECHO = 64
 
 
+def shortened(text: str) -> str:
+    """Return a client's text as an error repeats it; an ellipsis says that it goes on."""
+    return text if len(text) <= _LONGEST_ECHO else f"{text[:_LONGEST_ECHO]}…"
+
+
 def check_date_order(from_: date | None, to: date | None) -> None:
     """Refuse a date range that ends before it begins."""
     if from_ is not None and to is not None and from_ > to:
