@@ -5,6 +5,7 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows, send_rows_between
+from warehouse.contract.identifier_forms import check_identifier
 from warehouse.contract.problems import Problem, unknown_id
 from warehouse.read.crosswalk import FREE_ID_TYPES, identifiers, lookup
 from warehouse.read.entities import entity
@@ -81,6 +82,7 @@ class LookupResource:
                 tier=tier.name,
                 required_tier="starter",
             )
+        check_identifier(id_type, parameters["id_value"])
         matches = lookup(pinned_mart(req, self._mart), id_type, parameters["id_value"])
         before: dict[str, object] = {**parameters, "ambiguous": matches.ambiguous}
         after: dict[str, object] = {"data_version": matches.rows.data_version}

@@ -28,6 +28,11 @@ _ALPHA_2 = PatternText("[A-Za-z]{2}", "two letters, ISO 3166-1 alpha-2", upper=T
 _ALPHA_3 = PatternText("[A-Za-z]{3}", "three letters, ISO 3166-1 alpha-3", upper=True)
 _ALPHA = PatternText("[A-Za-z]{2,3}", "two or three letters, ISO 3166-1", upper=True)
 _CODE = PatternText("[A-Za-z0-9_.:/-]{1,64}", "a code of letters, digits and . _ : / -")
+# The key of an exchange rate has a form of its own: FX. and two currencies, in any case.
+_SERIES_CODE = PatternText(
+    r"(?:[Ff][Xx]\.[A-Za-z]{3}\.[A-Za-z]{3}|(?![Ff][Xx]\.)[A-Za-z0-9_.:/-]{1,64})",
+    "a code of letters, digits and . _ : / -; a rate is FX.<base>.<quote>, such as FX.EUR.ZAR",
+)
 
 SERVICE_ID = Parameter(
     "service_id", _ID, "Organisation identifier.", "DC7Q2M4XK9", required=True, location="path"
@@ -105,10 +110,12 @@ DATASET = Parameter(
     "`entity_id`: AF-FUND (default) or AF-TENDER (the contract awards it won).",
     "AF-MACRO",
 )
-MEASURE = Parameter("measure", _CODE, "One measure only.", "FX.EUR.ZAR")
+MEASURE = Parameter("measure", _SERIES_CODE, "One measure only.", "FX.EUR.ZAR")
 ROLE = Parameter("role", _CODE, "Role of the party: buyer, supplier, tenderer …", "buyer")
 INDICATOR = Parameter("indicator", _CODE, "Annual mode: code such as NY.GDP.MKTP.CD.")
-SERIES = Parameter("series", _CODE, "Series mode: key, FX.<base>.<quote> for rates.", "FX.EUR.ZAR")
+SERIES = Parameter(
+    "series", _SERIES_CODE, "Series mode: key, FX.<base>.<quote> for rates.", "FX.EUR.ZAR"
+)
 SERIES_TYPE = Parameter("series_type", _CODE, "Series mode: family, such as fx or cpi.", "fx")
 FREQUENCY = Parameter("frequency", Choice(get_args(Frequency)), "Series mode.", "daily")
 FROM_PERIOD = Parameter(
@@ -127,7 +134,7 @@ ID_TYPE = Parameter(
 ID_VALUE = Parameter(
     "id_value",
     FreeText(64),
-    "The identifier, in any case; EXCHANGE:TICKER for a ticker.",
+    "The identifier, in any case and in the form of its type; EXCHANGE:TICKER for a ticker.",
     "2138002QX8KZTPLXS721",
     required=True,
 )
