@@ -26,7 +26,7 @@ _JSON, _PROBLEM = "application/json", "application/problem+json"
 # Alternatives: either scheme is enough.
 _KEYED: list[dict[str, list[str]]] = [{"ApiKey": []}, {"Bearer": []}]
 _TEXT = {"type": "string"}
-_VERSION = {"type": "string", "pattern": r"^[0-9]{8}\.[0-9]+$"}
+_VERSION = {"type": "string", "pattern": r"^[0-9]{8}\.[0-9]{1,9}$"}
 
 _HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "X-Service-API-Version": ("Version of this description.", _TEXT, True),
@@ -224,6 +224,8 @@ def _problem() -> dict[str, Any]:
         "received": type_schema(str),
         "expected": type_schema(str),
         "allowed": {"type": "array", "items": _TEXT},
+        "nearest": {"type": "array", "items": _TEXT},
+        "held": {"type": "array", "items": _TEXT},
         "maximum": type_schema(int),
         "upgrade_url": type_schema(str),
         "tier": type_schema(str),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from warehouse.data_version import DATA_VERSION
+from warehouse.data_version import DATA_VERSION, version_key
 from warehouse.errors import DatastoreUnavailable, NothingPublished, SankofaError, UnknownVersion
 from warehouse.keys.backends import KeyStoreUnavailable
 
@@ -202,6 +202,8 @@ def unknown_id(record_id: str) -> Problem:
 
 UPGRADE_URL = "https://sankofa.example/upgrade"
 _RETRY_AFTER = 5
+# How many versions a refused pin is told of.
+_MOST_VERSIONS = 30
 # Requests with these statuses are not charged to the monthly quota.
 UNCHARGED_STATUSES = frozenset({304, 401, 429, 500, 503})
 
@@ -216,9 +218,23 @@ def problem_for_error(error: Exception) -> Problem | None:
     if isinstance(error, NothingPublished | DatastoreUnavailable):
         return _retry_later("datastore_unavailable", "The data is temporarily unavailable.")
     if isinstance(error, UnknownVersion):
-        # Only this header can name a version; a cursor reports its own problem.
-        return Problem("parameter_invalid", str(error), parameter="X-Data-Version")
+        return _unknown_version(error)
     return None
+
+
+def _unknown_version(error: UnknownVersion) -> Problem:
+    """Return the problem of a pin that cannot be answered, with what can be pinned instead."""
+    # Only the header X-Data-Version can name a version; a cursor reports its own problem.
+    problem = Problem("parameter_invalid", f"{error}.", parameter="X-Data-Version")
+    if error.held:
+        newest_first = sorted(error.held, key=version_key, reverse=True)
+        pinned = version_key(error.version)
+        earlier = [version for version in newest_first if version_key(version) < pinned]
+        later = [version for version in newest_first if version_key(version) > pinned]
+        problem.members["held"] = newest_first[:_MOST_VERSIONS]
+        # The last one before it, and the first one after it.
+        problem.members["nearest"] = [*earlier[:1], *later[-1:]]
+    return problem
 
 
 def internal_error() -> Problem:
