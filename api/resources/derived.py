@@ -5,12 +5,12 @@ import falcon
 from api.endpoints import declarations
 from api.endpoints.request import pinned_mart, read_parameters, tier_of
 from api.endpoints.response import send_rows
-from warehouse.contract.problems import check_date_order, unknown_id
+from warehouse.contract.problems import check_date_order, unknown_name
 from warehouse.contract.tier_cap import row_limit
-from warehouse.read.build_info import quality_metrics
+from warehouse.read.build_info import quality_metrics, quality_skus
 from warehouse.read.mart import Mart
 from warehouse.read.metrics import metrics, screen
-from warehouse.read.signals import panel, procurement_demand
+from warehouse.read.signals import panel, procurement_demand, signal_keys
 
 
 class MetricsResource:
@@ -88,7 +88,7 @@ class SignalResource:
         limit = row_limit(tier_of(req), parameters["limit"])
         rows = panel(mart, signal_key, limit=limit)
         if rows is None:
-            raise unknown_id(signal_key)
+            raise unknown_name(signal_key, "signal panel", signal_keys(mart))
         send_rows(req, resp, rows, limit, None, "observations")
 
     on_head = on_get
@@ -105,9 +105,10 @@ class QualityResource:
     def on_get(self, req: falcon.Request, resp: falcon.Response, sku: str) -> None:
         """Send measurements, or 404."""
         read_parameters(req, self.endpoint, sku=sku)
-        rows = quality_metrics(pinned_mart(req, self._mart), sku)
+        mart = pinned_mart(req, self._mart)
+        rows = quality_metrics(mart, sku)
         if rows is None:
-            raise unknown_id(sku)
+            raise unknown_name(sku, "dataset", quality_skus(mart))
         send_rows(req, resp, rows, None, None)
 
     on_head = on_get

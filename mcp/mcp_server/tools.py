@@ -10,9 +10,9 @@ from warehouse.contract.limits import check_search_words
 from warehouse.contract.macro import is_series_mode, macro_rows
 from warehouse.contract.pagination import next_cursor, resume_position
 from warehouse.contract.parameter_types import Parameter
-from warehouse.contract.problems import check_date_order, unknown_id
+from warehouse.contract.problems import check_date_order, unknown_id, unknown_name
 from warehouse.contract.tier_cap import RowRule, row_limit
-from warehouse.read.build_info import quality_metrics
+from warehouse.read.build_info import quality_metrics, quality_skus
 from warehouse.read.entities import entity, search
 from warehouse.read.fundamentals import facts_known
 from warehouse.read.mart import Mart
@@ -113,7 +113,7 @@ def _get_resolved_parties(context: ToolContext, arguments: Arguments) -> ToolRow
 def _get_quality_metrics(context: ToolContext, arguments: Arguments) -> ToolRows:
     rows = quality_metrics(context.mart, arguments["sku"])
     if rows is None:
-        raise unknown_id(arguments["sku"])
+        raise unknown_name(arguments["sku"], "dataset", quality_skus(context.mart))
     return ToolRows(rows, None, None, ("quality-history",))
 
 

@@ -6,6 +6,7 @@ Both surfaces use the same codes and the same words.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from difflib import get_close_matches
 from typing import Any
 
 from warehouse.data_version import DATA_VERSION, version_key
@@ -111,6 +112,8 @@ class Problem(SankofaError):
 
 # Characters of a client's text that an error repeats.
 _LONGEST_ECHO = 64
+# How many similar names an error suggests.
+_MOST_NEAREST = 3
 
 
 def shortened(text: str) -> str:
@@ -200,8 +203,22 @@ def unknown_id(record_id: str) -> Problem:
     return Problem("not_found", f"No record has the id {record_id[:_LONGEST_ECHO]!r}.")
 
 
+def unknown_name(name: str, kind: str, names: Sequence[str]) -> Problem:
+    """Return the problem of a name that is none of a few; they are listed, the nearest apart."""
+    known = {known.casefold(): known for known in names}
+    similar = get_close_matches(name[:_LONGEST_ECHO].casefold(), known, _MOST_NEAREST)
+    nearest = [known[name] for name in similar]
+    instead = f" Nearest: {', '.join(nearest)}." if nearest else ""
+    return Problem(
+        "not_found",
+        f"There is no {kind} {name[:_LONGEST_ECHO]!r}.{instead} See `allowed`.",
+        allowed=list(names),
+        nearest=nearest,
+    )
+
+
 UPGRADE_URL = "https://sankofa.example/upgrade"
-_RETRY_AFTER = 5
+RETRY_AFTER_SECONDS = 5
 # How many versions a refused pin is told of.
 _MOST_VERSIONS = 30
 # Requests with these statuses are not charged to the monthly quota.
@@ -244,9 +261,14 @@ def internal_error() -> Problem:
     )
 
 
+def is_solved_by_upgrade(problem: Problem) -> bool:
+    """Return whether a higher tier would allow the request: its rows or files, or its month."""
+    return problem.kind.status == 402 or "monthly" in problem.members.get("violated_policies", ())
+
+
 def problem_members(problem: Problem, instance: str, upgrade_url: str) -> dict[str, object]:
     """Return the JSON members of a problem (RFC 9457)."""
-    paid = {"upgrade_url": upgrade_url} if problem.kind.status == 402 else {}
+    paid = {"upgrade_url": upgrade_url} if is_solved_by_upgrade(problem) else {}
     return {
         "type": f"/problems/{problem.code}",
         "title": problem.kind.title,
@@ -260,4 +282,4 @@ def problem_members(problem: Problem, instance: str, upgrade_url: str) -> dict[s
 
 
 def _retry_later(code: str, detail: str) -> Problem:
-    return Problem(code, detail, retry_after=_RETRY_AFTER, retryable=True)
+    return Problem(code, detail, retry_after=RETRY_AFTER_SECONDS, retryable=True)

@@ -41,6 +41,12 @@ def export_body(build: Build) -> bytes:
     )
 
 
+def quality_skus(mart: Mart) -> list[str]:
+    """Return the SKU of every dataset that was measured, in alphabetical order."""
+    rows = mart.build().rows("quality", "SELECT DISTINCT sku FROM {table}")
+    return sorted({str(sku) for (sku,) in rows})
+
+
 def quality_metrics(mart: Mart, sku: str) -> RowPage | None:
     """Return the quality measurements of a dataset, in any case; None if there is none."""
     page = fetch_page(mart.build(), "quality", equal(sku=sku.upper()), None)

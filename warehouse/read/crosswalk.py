@@ -128,12 +128,12 @@ def ids_with_identifier(build: Build, id_type: str, id_value: str) -> list[str]:
 
 def _id_types(build: Build, owner: str) -> list[tuple[str]]:
     statement = "SELECT DISTINCT id_type FROM {table} WHERE organisation = ? ORDER BY id_type"
-    return build.rows("identifiers", statement, owner)
+    return build.rows("identifiers", statement, storable(owner))
 
 
 def _name_and_jurisdiction(build: Build, service_id: str) -> tuple[str, str] | None:
     statement = "SELECT legal_name, jurisdiction FROM {table} WHERE service_id = ?"
-    rows = build.rows("entities", statement, service_id)
+    rows = build.rows("entities", statement, storable(service_id))
     return (str(rows[0][0]), str(rows[0][1])) if rows else None
 
 

@@ -73,9 +73,23 @@ def _closed_by(as_of: date | None) -> list[Condition]:
     return [Condition(closed_and_latest, (day, day, day)), not_later]
 
 
+def signal_keys(mart: Mart) -> list[str]:
+    """Return the key of every panel of the build, in alphabetical order."""
+    build = mart.build()
+
+    def keys() -> list[str]:
+        rows = build.rows("signals", "SELECT DISTINCT signal_key FROM {table}")
+        return sorted({*_announced(build), *(str(key) for (key,) in rows)})
+
+    return build.made_once("signal_keys", keys)
+
+
+def _announced(build: Build) -> list[str]:
+    return msgspec.json.decode(build.metadata.get("signal_keys", "[]"), type=list[str])
+
+
 def _exists(build: Build, signal_key: str) -> bool:
-    announced = msgspec.json.decode(build.metadata.get("signal_keys", "[]"), type=list[str])
-    return signal_key in announced or any(
+    return signal_key in _announced(build) or any(
         file.query(f"SELECT 1 FROM {file.prefix}signals WHERE signal_key = ? LIMIT 1", signal_key)
         for file in build.files("signals")
     )
