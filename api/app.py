@@ -7,6 +7,7 @@ from functools import cache
 import falcon
 
 from api.base_url import BaseUrlMiddleware
+from api.cors import CorsMiddleware
 from api.errors import add_error_handlers
 from api.middleware import (
     KeyMiddleware,
@@ -38,27 +39,6 @@ from warehouse.keys.store import KeyStore, check_key_store, signing_secret, usab
 from warehouse.read.mart import Mart
 from warehouse.usage.store import Usage
 
-# Response headers that scripts of other origins may read.
-_EXPOSED_HEADERS = (
-    "X-Service-API-Version",
-    "X-Request-Id",
-    "X-Data-Version",
-    "X-Service-Tier",
-    "X-Upgrade-URL",
-    "Retry-After",
-    "RateLimit",
-    "RateLimit-Policy",
-    "ETag",
-    "Accept-Ranges",
-    "Content-Encoding",
-    "Content-Length",
-    "Content-Location",
-    "Content-Range",
-    "Deprecation",
-    "Sunset",
-    "Link",
-)
-
 
 def create_app(
     mart: Mart,
@@ -74,7 +54,7 @@ def create_app(
     app = falcon.App()
     # Requests pass the middleware in this order, responses in reverse. The classes say where they
     # must stand.
-    app.add_middleware(falcon.CORSMiddleware(expose_headers=_EXPOSED_HEADERS))
+    app.add_middleware(CorsMiddleware())
     app.add_middleware(RequestMiddleware())
     app.add_middleware(BaseUrlMiddleware(base_urls))
     app.add_middleware(VersionHeadersMiddleware(mart))

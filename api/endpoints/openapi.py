@@ -40,7 +40,11 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], bool]] = {
     "Sunset": ("When it will be removed (RFC 8594).", _TEXT, False),
     "Link": ("Successor of a deprecated endpoint.", _TEXT, False),
     "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 0}, True),
-    "X-Upgrade-URL": ("Where to get a higher tier.", _TEXT, True),
+    "X-Upgrade-URL": (
+        "Where to get a higher tier; with 402, and with 429 if the month is used up.",
+        _TEXT,
+        False,
+    ),
     "WWW-Authenticate": ("How to authenticate.", _TEXT, True),
     "Allow": ("Allowed methods.", _TEXT, True),
 }
@@ -52,7 +56,7 @@ _STATUS_HEADERS = {
     401: ("WWW-Authenticate",),
     402: ("X-Upgrade-URL",),
     405: ("Allow",),
-    429: ("Retry-After",),
+    429: ("Retry-After", "X-Upgrade-URL"),
     503: ("Retry-After",),
 }
 _COMMON_STATUSES = (405, 414, 431)
@@ -65,7 +69,7 @@ _STATUS_DESCRIPTIONS = {
     406: "Accept does not allow JSON.",
     414: "The URL is too long.",
     431: "The headers are too large.",
-    429: "The per-minute or the monthly limit was reached.",
+    429: "The per-minute or the monthly limit was reached; the latter with X-Upgrade-URL.",
     503: "A store is temporarily unavailable; retry.",
 }
 
@@ -139,7 +143,7 @@ def _responses(endpoint: Endpoint) -> dict[str, Any]:
     for status in statuses:
         # A degraded status is a complete report, not a problem.
         if status == 503 and endpoint.body == "Status":
-            responses["503"] = _success(endpoint, 200, "Degraded; `degraded` lists what failed.")
+            responses["503"] = _success(endpoint, 503, "Degraded; `degraded` lists what failed.")
         else:
             responses[str(status)] = _failure(endpoint, status)
     return responses

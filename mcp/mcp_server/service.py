@@ -63,7 +63,7 @@ class Service:
         usage: Usage | None = None,
         upgrade_url: str = UPGRADE_URL,
     ) -> None:
-        self.mart, self._keys, self._usage, self._upgrade_url = mart, keys, usage, upgrade_url
+        self.mart, self._keys, self._usage, self.upgrade_url = mart, keys, usage, upgrade_url
         # Read when first needed, so that the service starts although the key store is down.
         self._secret = cache(lambda: signing_secret(keys, "cursor"))
         self.is_local = not is_postgres_url(mart.url)
@@ -119,7 +119,7 @@ class Service:
 
     def problem_body(self, problem: Problem, call: Call) -> bytes:
         """Return a problem as JSON; keys in it are cut to their public prefix."""
-        body = encode(problem_members(problem, call.request_id, self._upgrade_url))
+        body = encode(problem_members(problem, call.request_id, self.upgrade_url))
         return redact_keys(body.decode()).encode()
 
     def _links(self, tool_rows: ToolRows, tier: Tier) -> list[ContentBlock]:
