@@ -12,6 +12,7 @@ from api.endpoints import declarations
 from api.endpoints.openapi import openapi_document
 from api.endpoints.request import read_parameters
 from warehouse.contract import API_VERSION
+from warehouse.contract.problems import RETRY_AFTER_SECONDS
 from warehouse.errors import SankofaError
 from warehouse.json_encoding import encode
 from warehouse.read.mart import Mart, check_readable
@@ -58,6 +59,8 @@ class StatusResource:
         resp.status = 503 if degraded else 200
         resp.content_type = falcon.MEDIA_JSON
         resp.set_header("Cache-Control", "no-store")
+        if degraded:
+            resp.set_header("Retry-After", str(RETRY_AFTER_SECONDS))
         resp.data = encode(
             {
                 "status": "degraded" if degraded else "ok",
