@@ -46,6 +46,7 @@ def create_app(
     upgrade_url: str = UPGRADE_URL,
     exports: PublishedExports | None = None,
     base_urls: Sequence[str] = (),
+    exports_url: str | None = None,
     usage: Usage | None = None,
     docs: str | None = None,
     mcp_url: str = "",
@@ -56,7 +57,7 @@ def create_app(
     # must stand.
     app.add_middleware(CorsMiddleware())
     app.add_middleware(RequestMiddleware())
-    app.add_middleware(BaseUrlMiddleware(base_urls))
+    app.add_middleware(BaseUrlMiddleware(base_urls, exports_url))
     app.add_middleware(VersionHeadersMiddleware(mart))
     app.add_middleware(KeyMiddleware(keys))
     if usage is not None:

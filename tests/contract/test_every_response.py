@@ -106,8 +106,12 @@ def test_a_browser_that_asks_first_may_send_key_and_version(service: Service) ->
 def test_a_used_up_month_names_the_upgrade_and_a_used_up_minute_does_not(
     world: World, tmp_path: Path
 ) -> None:
-    for limits, has_upgrade in (({"per_month": 1}, True), ({"per_minute": 1}, False)):
-        tiers = {**TIERS, "professional": replace(TIERS["professional"], **limits)}
+    tier = TIERS["professional"]
+    for limited, has_upgrade in (
+        (replace(tier, per_month=1), True),
+        (replace(tier, per_minute=1), False),
+    ):
+        tiers = {**TIERS, tier.name: limited}
         usage = Usage(tmp_path / f"usage-{has_upgrade}")
         app = create_app(Mart(world.marts), KeyStore(world.keys, tiers), usage=usage)
         client = testing.TestClient(app)
