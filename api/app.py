@@ -76,7 +76,7 @@ def create_app(
     declared_resources = (
         HealthResource(),
         StatusResource(mart, stores),
-        OpenApiResource(),
+        OpenApiResource(mart),
         FundamentalsResource(mart),
         TendersResource(mart, cursor_secret),
         SharedFactsResource(mart),

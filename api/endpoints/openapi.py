@@ -1,9 +1,10 @@
 """The OpenAPI 3.1 description, generated from the declarations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from api.endpoints.endpoint import Endpoint
+from api.endpoints.examples import shortest_request
 from warehouse.contract import API_VERSION
 from warehouse.contract.body_schemas import (
     BODY_SCHEMAS,
@@ -12,8 +13,9 @@ from warehouse.contract.body_schemas import (
     body_example,
 )
 from warehouse.contract.json_schema import member_schema, object_schema, type_schema
-from warehouse.contract.parameter_types import Parameter
+from warehouse.contract.parameter_types import Parameter, RowCount
 from warehouse.contract.problems import PROBLEMS
+from warehouse.read.examples import Example
 
 _DESCRIPTION = (
     "Point-in-time company fundamentals, public tenders, macroeconomic series, metrics and "
@@ -74,8 +76,14 @@ _STATUS_DESCRIPTIONS = {
 }
 
 
-def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """Return the OpenAPI document of some endpoints."""
+def openapi_document(
+    endpoints: Sequence[Endpoint], examples: Mapping[str, Example] | None = None
+) -> dict[str, Any]:
+    """Return the OpenAPI document of some endpoints.
+
+    ``examples`` are parameters by the name of an endpoint, in place of those that are declared.
+    """
+    of = examples or {}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -87,7 +95,10 @@ def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         # Relative, so that one document is right at every public URL.
         "servers": [{"url": "/"}],
         "tags": [{"name": name} for name in dict.fromkeys(endpoint.tag for endpoint in endpoints)],
-        "paths": {endpoint.path: {"get": _operation(endpoint)} for endpoint in endpoints},
+        "paths": {
+            endpoint.path: {"get": _operation(endpoint, of.get(endpoint.name))}
+            for endpoint in endpoints
+        },
         "components": {
             "schemas": {**ROW_SCHEMAS, **MANIFEST_SCHEMAS, **BODY_SCHEMAS, "Problem": _problem()},
             "headers": {name: _header(*header) for name, header in _HEADERS.items()},
@@ -100,8 +111,8 @@ def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    parameters = [_parameter(parameter) for parameter in endpoint.parameters]
+def _operation(endpoint: Endpoint, example: Example | None) -> dict[str, Any]:
+    parameters = [_parameter(parameter, example) for parameter in endpoint.parameters]
     names = ("RequestId", "DataVersion", "IfNoneMatch") if endpoint.needs_key else ("RequestId",)
     parameters += [{"$ref": f"#/components/parameters/{name}"} for name in names]
     operation = {
@@ -113,10 +124,12 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "security": _KEYED if endpoint.needs_key else [],
         "responses": _responses(endpoint),
     }
+    if example:
+        operation["x-example"] = shortest_request(endpoint, example)
     return operation if endpoint.deprecation is None else {**operation, "deprecated": True}
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter(parameter: Parameter, example: Example | None) -> dict[str, Any]:
     schema = dict(parameter.kind.schema())
     if parameter.default is not None:
         schema["default"] = parameter.default
@@ -127,7 +140,11 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         "description": parameter.description,
         "schema": schema,
     }
-    return described if parameter.example is None else {**described, "example": parameter.example}
+    shown: object = parameter.example
+    # How many rows to ask for does not depend on the build.
+    if example is not None and not isinstance(parameter.kind, RowCount):
+        shown = example.get(parameter.name)
+    return described if shown is None else {**described, "example": shown}
 
 
 def _responses(endpoint: Endpoint) -> dict[str, Any]:
