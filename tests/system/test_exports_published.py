@@ -32,7 +32,7 @@ from warehouse.record.tables import FUNDAMENTALS, TENDER_RELEASES
 
 FIRST, SECOND, THIRD = "20261114.1", "20261114.2", "20261115.1"
 TEXT, COUNT = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}
-URL = {"type": "string", "pattern": "^https://"}
+URL = {"type": "string", "pattern": "^[a-z0-9.-]+$"}
 DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 DAY = {"type": ["string", "null"], "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 
